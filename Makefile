@@ -1,0 +1,47 @@
+# delaylab: what there is to do here. `make` alone prints this list.
+#
+#   make accept ONLY=rate          one of busy, rate, memory, capture
+#   make accept SECONDS=10         a quick look
+#   make accept ROUNDS=9           more repeats
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+SECONDS ?= 60
+FUZZ_SECONDS ?= 60
+
+.PHONY: help demo test accept build lint fmt fuzz clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## build, ping an own reflector by every method, show the anatomy of a response
+	@scripts/install.sh demo
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh
+
+test: ## format, lints, every test, docs, a few seconds of each fuzz target
+	@scripts/install.sh test
+	@scripts/test.sh
+
+accept: ## measure side by side with ping, irtt and sockperf, and print one table (root)
+	@scripts/install.sh accept
+	@$(MAKE) --no-print-directory build
+	@python3 -B benches/accept.py --seconds $(SECONDS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ONLY),--only $(ONLY))
+
+build: ## build target/release/delaylab
+	cargo build --release --package delaylab-cli
+
+lint: ## check the format and every lint, as test does
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+fmt: ## format the code
+	cargo fmt --all
+
+fuzz: ## fuzz each target for FUZZ_SECONDS (60)
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+clean: ## remove what was built
+	cargo clean
+	rm -rf fuzz/target

@@ -1,0 +1,1 @@
+"""The parts of `accept.py`; its first lines are the map."""

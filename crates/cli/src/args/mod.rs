@@ -1,0 +1,64 @@
+//! The command line: what can be typed, and nothing else.
+//!
+//! `--help`, the man page and the completions all come from these types.
+
+pub mod doctor;
+pub mod ping;
+pub mod reflect;
+pub mod values;
+
+use clap::{Parser, Subcommand};
+
+/// A laboratory for network delay: measure it, take it apart, say whose fault it is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "delaylab",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "Exit codes: 0 fine, 1 unreachable, 2 usage, 3 environment or privilege, 4 internal."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Probe a target and say where the time goes, host and network apart
+    Ping(Box<ping::PingArgs>),
+    /// Answer probes: udp echo, tcp ping-pong and STAMP
+    Reflect(Box<reflect::ReflectArgs>),
+    /// Say what this host can measure, what it lacks and how to get it
+    Doctor(doctor::DoctorArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// For which shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page (roff) of delaylab or of one of its commands
+    Man {
+        /// Which command; none is delaylab itself.
+        command: Option<String>,
+    },
+    /// Print a JSON Schema of what delaylab writes
+    Schema {
+        /// Which document.
+        #[arg(value_enum)]
+        document: SchemaOf,
+    },
+}
+
+/// A document that has a schema.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum SchemaOf {
+    /// `ping --json`
+    Ping,
+    /// One line of `ping --json-stream`
+    PingStream,
+}

@@ -1,0 +1,163 @@
+//! `delaylab ping`.
+
+use super::values;
+use clap::Args;
+use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
+use delaylab_model::record::Method;
+use std::path::PathBuf;
+
+/// Probe a target and say where the time goes, host and network apart
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Durations and sizes carry units: 200ms, 0.2s, 56B, 9KiB. Ctrl-C ends the run and prints the summary.
+
+Examples:
+  delaylab ping 192.0.2.1                               ping, with host and network apart
+  delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
+  delaylab ping 192.0.2.1 --method tcp --wait 0s -w 5s  back to back for five seconds
+  delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end")]
+pub struct PingArgs {
+    /// Host name or address
+    pub target: String,
+
+    /// How to ask; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for
+    /// stamp, any STAMP or TWAMP-Light reflector) at the target
+    #[arg(long, default_value = "icmp", value_parser = values::method(), help_heading = "What to send")]
+    pub method: Method,
+
+    /// Port of the reflector [default: 8862; stamp: 862]
+    #[arg(long, help_heading = "What to send")]
+    pub port: Option<u16>,
+
+    /// IPv4 only
+    #[arg(short = '4', conflicts_with = "v6", help_heading = "What to send")]
+    pub v4: bool,
+
+    /// IPv6 only
+    #[arg(short = '6', help_heading = "What to send")]
+    pub v6: bool,
+
+    /// Payload, behind the ICMP or UDP header [default: 56B; stamp: 84B, with a key 172B]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
+    pub size: Option<u32>,
+
+    /// The same as the size of the whole IP packet
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "size", help_heading = "What to send")]
+    pub ip_size: Option<u32>,
+
+    /// tcp: size of the reply, at most that of the request [default: as the request]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
+    pub reply_size: Option<u32>,
+
+    /// Traffic class: be, ef, va, le, cs0…cs7, af11…af43, or a code point
+    #[arg(long, value_parser = values::class, help_heading = "What to send")]
+    pub class: Option<Dscp>,
+
+    /// TOS or traffic class byte, as ping takes it (0xb8), or a class by name
+    #[arg(short = 'Q', long, value_name = "TOS", value_parser = values::tos, conflicts_with_all = ["class", "ecn"], help_heading = "What to send")]
+    pub tos: Option<(Dscp, u8)>,
+
+    /// ECN codepoint: not-ect, ect0, ect1, ce
+    #[arg(long, value_parser = values::ecn, help_heading = "What to send")]
+    pub ecn: Option<u8>,
+
+    /// TTL or hop limit
+    #[arg(short, long, help_heading = "What to send", value_parser = clap::value_parser!(u8).range(1..))]
+    pub ttl: Option<u8>,
+
+    /// Fragmentation: do (never), want (as the path MTU asks), dont (never set DF), probe (ignore
+    /// the known path MTU)
+    #[arg(short = 'M', long = "pmtudisc", value_name = "MODE", default_value = "want", hide_possible_values = true, value_parser = values::dont_fragment(), help_heading = "What to send")]
+    pub dont_fragment: DontFragment,
+
+    /// Fill the payload with these bytes (hexadecimal, repeated) [default: random bytes]
+    #[arg(short, long, value_name = "HEX", value_parser = values::pattern, help_heading = "What to send")]
+    pub pattern: Option<Vec<u8>>,
+
+    /// Leave by this interface
+    #[arg(short = 'I', long, value_name = "NAME", help_heading = "What to send")]
+    pub interface: Option<String>,
+
+    /// Key shared with the reflector, in a file [env: DELAYLAB_KEY holds the key itself]
+    #[arg(long, value_name = "FILE", help_heading = "What to send")]
+    pub key_file: Option<PathBuf>,
+
+    /// From the start of a packet to the start of the next, on an absolute grid [default: 1s]
+    #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
+    pub interval: Option<Nanos>,
+
+    /// Exponential gaps with this mean instead
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration, conflicts_with = "interval", help_heading = "When to send")]
+    pub poisson: Option<Nanos>,
+
+    /// So many packets back to back at each interval
+    #[arg(long, value_name = "N", conflicts_with = "poisson", value_parser = clap::value_parser!(u32).range(1..), help_heading = "When to send")]
+    pub burst: Option<u32>,
+
+    /// Closed loop: wait so long after each reply, then send; 0s is back to back
+    #[arg(long, value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
+    pub wait: Option<Nanos>,
+
+    /// Stop after so many packets
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "When to send")]
+    pub count: Option<u64>,
+
+    /// Stop after so long
+    #[arg(short = 'w', long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
+    pub duration: Option<Nanos>,
+
+    /// A reply later than this is late
+    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "When to send")]
+    pub timeout: Nanos,
+
+    /// Seed of gaps and fill [default: drawn, and recorded]
+    #[arg(long, value_name = "N", help_heading = "When to send")]
+    pub seed: Option<u64>,
+
+    /// Let more than 1000 packets a second, or 10 Mbit/s, leave for a target that is not this host
+    #[arg(long, help_heading = "When to send")]
+    pub allow_load: bool,
+
+    /// Sleep in the kernel, or spin (takes a whole CPU, leaves the wake-up out)
+    #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode(), help_heading = "How to measure")]
+    pub wait_mode: WaitMode,
+
+    /// Kernel stamps: software, none, or hardware (changes the NIC named by -I until the end)
+    #[arg(long, value_name = "KIND", default_value = "software", value_parser = values::stamps(), help_heading = "How to measure")]
+    pub stamps: StampRequest,
+
+    /// State of this host: normal, quiet (as undisturbed as it allows), stressed (a built-in load)
+    #[arg(long, default_value = "normal", hide_possible_values = true, value_parser = values::condition(), help_heading = "How to measure")]
+    pub condition: HostCondition,
+
+    /// Put the time of day before each line
+    #[arg(short = 'D', long, help_heading = "Output")]
+    pub timestamps: bool,
+
+    /// Print the summary alone
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Print every table, with intervals
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// Print one JSON document at the end
+    #[arg(long, conflicts_with_all = ["json_stream", "csv"], help_heading = "Output")]
+    pub json: bool,
+
+    /// Print one line of JSON a packet, as soon as its record is whole
+    #[arg(long, conflicts_with = "csv", help_heading = "Output")]
+    pub json_stream: bool,
+
+    /// Print one CSV row a packet
+    #[arg(long, help_heading = "Output")]
+    pub csv: bool,
+
+    /// Write to this file; the format follows its name (.json, .ndjson, .csv) unless a flag says it;
+    /// - is standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}

@@ -1,0 +1,130 @@
+//! `delaylab reflect`.
+
+use super::values;
+use clap::Args;
+use delaylab_model::Nanos;
+use delaylab_model::probe::WaitMode;
+use delaylab_traffic::reflector::Prefix;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// Answer probes: udp echo, tcp ping-pong and STAMP
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a key it answers this host alone. For others, give it a key, or say --open and to whom.
+Replies are never longer than requests. Once its ports are bound it gives up every privilege.
+
+Examples:
+  delaylab reflect                                      for probes of this host to itself
+  delaylab reflect --key-file lab.key                   for everybody who has the key
+  delaylab reflect --open --allow 192.0.2.0/24          for a network that you trust")]
+pub struct ReflectArgs {
+    /// Serve on this address; may be given more than once [default: loopback, or every address with
+    /// a key or --open]
+    #[arg(short, long, value_name = "ADDRESS")]
+    pub bind: Vec<IpAddr>,
+
+    /// Port, or range of ports, of udp and tcp
+    #[arg(short, long, value_name = "PORT[-PORT]", default_value = "8862", value_parser = ports)]
+    pub port: RangeInclusive<u16>,
+
+    /// Port of STAMP [default: 862]
+    #[arg(long, value_name = "PORT", conflicts_with = "no_stamp")]
+    pub stamp_port: Option<u16>,
+
+    /// Do not serve STAMP
+    #[arg(long)]
+    pub no_stamp: bool,
+
+    /// Answer only those who have the key in this file [env: DELAYLAB_KEY holds the key itself]
+    #[arg(long, value_name = "FILE", conflicts_with = "open")]
+    pub key_file: Option<PathBuf>,
+
+    /// Answer without a key, those that --allow names
+    #[arg(long, requires = "allow")]
+    pub open: bool,
+
+    /// With --open: answer these addresses; may be given more than once
+    #[arg(long, value_name = "PREFIX", requires = "open", value_delimiter = ',')]
+    pub allow: Vec<Prefix>,
+
+    /// Answer no more than so many packets a second to one network (/24 or /48)
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000,
+        help_heading = "Limits"
+    )]
+    pub max_rate: u64,
+
+    /// Answer no more than so many packets a second in all
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 200_000,
+        help_heading = "Limits"
+    )]
+    pub max_total_rate: u64,
+
+    /// Answer no more than so much to one network; in all twice that
+    #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = values::rate, help_heading = "Limits")]
+    pub max_bandwidth: u64,
+
+    /// Sessions at once
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1024,
+        help_heading = "Limits"
+    )]
+    pub max_sessions: usize,
+
+    /// End a session after so long
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = values::positive_duration, help_heading = "Limits")]
+    pub max_duration: Nanos,
+
+    /// Answer no larger payload
+    #[arg(long, value_name = "SIZE", default_value = "65535B", value_parser = values::size, help_heading = "Limits")]
+    pub max_size: u32,
+
+    /// Sleep in the kernel, or spin while packets come (takes a whole CPU)
+    #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode())]
+    pub wait_mode: WaitMode,
+
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// As many ports as anybody needs to spread flows over paths.
+const MOST_PORTS: u16 = 64;
+
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let wrong =
+        || format!("`{text}` is neither a port nor a range of ports: write 8862 or 8862-8870");
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let first: u16 = first.parse().map_err(|_| wrong())?;
+    let last: u16 = last.parse().map_err(|_| wrong())?;
+    match last.checked_sub(first) {
+        None => Err(wrong()),
+        Some(more) if more >= MOST_PORTS => {
+            Err(format!("`{text}` is more than {MOST_PORTS} ports"))
+        }
+        Some(_) => Ok(first..=last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_and_ranges() {
+        assert_eq!(ports("8862"), Ok(8862..=8862));
+        assert_eq!(ports("8862-8870"), Ok(8862..=8870));
+        for wrong in ["", "x", "5-", "9-8", "1-1000", "70000"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `delaylab doctor`.
+
+use crate::args::doctor::DoctorArgs;
+use crate::exit::{Exit, Failed};
+use crate::terminal;
+use delaylab_live::doctor::{Options, examine};
+use delaylab_live::prober::selfcheck;
+use std::io::{self, IsTerminal, Write};
+
+/// Runs the command.
+pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
+    let options = if args.quick {
+        Options::quick()
+    } else {
+        Options::default()
+    };
+    if io::stderr().is_terminal() {
+        eprint!("looking at clocks, timers, noise and stamps ...");
+    }
+    let checkup = examine(&options, selfcheck::delivered())
+        .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&checkup)
+            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?
+            + "\n"
+    } else {
+        delaylab_report::doctor::render(&checkup, &terminal::style(&io::stdout(), false))
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
+            format!("cannot write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}

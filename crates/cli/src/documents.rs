@@ -1,0 +1,55 @@
+//! Completions, man pages and schemas, from the same source as `--help`.
+
+use crate::args::{Cli, SchemaOf};
+use crate::exit::{Exit, Failed};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::io::{self, Write};
+
+/// Prints a completion script.
+pub fn completions(shell: Shell) -> Result<(), Failed> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "delaylab", &mut script);
+    print(&script)
+}
+
+/// Prints a man page.
+pub fn man(command: Option<&str>) -> Result<(), Failed> {
+    let mut root = Cli::command();
+    root.build();
+    let page = match command {
+        None => root,
+        Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
+            let names: Vec<_> = Cli::command()
+                .get_subcommands()
+                .map(|c| c.get_name().to_owned())
+                .collect();
+            Failed::usage(format!(
+                "there is no command `{name}`: it is one of {}",
+                names.join(", ")
+            ))
+        })?,
+    };
+    let mut roff = Vec::new();
+    let rendered = clap_mangen::Man::new(page).render(&mut roff);
+    rendered.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+    print(&roff)
+}
+
+/// Prints a JSON Schema.
+pub fn schema(document: SchemaOf) -> Result<(), Failed> {
+    let schema = match document {
+        SchemaOf::Ping => delaylab_report::json::schema(),
+        SchemaOf::PingStream => delaylab_report::stream::schema(),
+    };
+    print(format!("{schema:#}\n").as_bytes())
+}
+
+fn print(bytes: &[u8]) -> Result<(), Failed> {
+    match io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
+            format!("cannot write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,77 @@
+//! Exit codes, and errors with the code that they end in.
+
+use std::process::ExitCode;
+
+/// Why the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Fine,
+    /// The target cannot be reached or did not answer.
+    Unreachable,
+    /// What was typed cannot be done.
+    Usage,
+    /// This host lacks something: a privilege, an interface, room on disk.
+    Environment,
+    /// A fault of delaylab's own.
+    Internal,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Fine => 0,
+            Exit::Unreachable => 1,
+            Exit::Usage => 2,
+            Exit::Environment => 3,
+            Exit::Internal => 4,
+        })
+    }
+}
+
+/// A sentence for the user, and the code.
+#[derive(Debug)]
+pub struct Failed {
+    /// With which code the process ends.
+    pub exit: Exit,
+    /// What to print; empty is nothing.
+    pub message: String,
+}
+
+impl Failed {
+    /// With this code and sentence.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+        }
+    }
+
+    /// What was typed cannot be done.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// This host lacks something.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Self::new(Exit::Environment, message)
+    }
+}
+
+impl From<delaylab_live::prober::error::RunError> for Failed {
+    fn from(error: delaylab_live::prober::error::RunError) -> Self {
+        use delaylab_live::prober::error::{Failure, RunError};
+        if let RunError::Sink(source) = &error
+            && source.kind() == std::io::ErrorKind::BrokenPipe
+        {
+            // Whoever read our output has had enough.
+            return Self::new(Exit::Fine, "");
+        }
+        let exit = match error.failure() {
+            Failure::Unreachable => Exit::Unreachable,
+            Failure::Usage => Exit::Usage,
+            Failure::Environment => Exit::Environment,
+        };
+        Self::new(exit, error.to_string())
+    }
+}

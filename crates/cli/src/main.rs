@@ -1,0 +1,45 @@
+//! `delaylab`: the face. It reads the command line, calls the layers below and ends with their code.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`args`] | the command line |
+//! | [`ping`], [`reflect`], [`doctor`] | the commands |
+//! | [`documents`] | completions, man pages, schemas |
+//! | [`exit`] | exit codes |
+//! | [`terminal`] | what the terminal can show |
+#![forbid(unsafe_code)]
+
+mod args;
+mod doctor;
+mod documents;
+mod exit;
+mod key;
+mod ping;
+mod reflect;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::Parser;
+use exit::{Exit, Failed};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A stressed or guarded run starts this program again, as its own helper.
+    if let Some(code) = delaylab_live::condition::run_helper_if_asked() {
+        return code;
+    }
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Ping(args) => ping::run(&args),
+        Command::Reflect(args) => reflect::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions { shell } => documents::completions(shell),
+        Command::Man { command } => documents::man(command.as_deref()),
+        Command::Schema { document } => documents::schema(document),
+    };
+    let Failed { exit, message } = done.err().unwrap_or(Failed::new(Exit::Fine, ""));
+    if !message.is_empty() {
+        eprintln!("delaylab: {message}");
+    }
+    exit.into()
+}

@@ -1,0 +1,221 @@
+//! From what was typed to a trial.
+
+use super::target;
+use crate::args::ping::PingArgs;
+use crate::exit::Failed;
+use delaylab_live::prober::ip_size;
+use delaylab_live::reflect::DEFAULT_PORT;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::probe::{Fill, Pacing, Probe};
+use delaylab_model::record::Method;
+use delaylab_model::trial::Trial;
+use delaylab_model::{MILLISECOND, SECOND};
+use std::hash::{BuildHasher, RandomState};
+
+/// STAMP's port (RFC 8762 §4.1).
+const STAMP_PORT: u16 = delaylab_wire::stamp::PORT;
+/// ping's default.
+const PAYLOAD: u32 = 56;
+/// A STAMP base packet with every extension that tells more of the delay, and with its seals.
+const STAMP_PAYLOAD: u32 = 84;
+const STAMP_PAYLOAD_WITH_KEY: u32 = 172;
+/// What may leave for another host unasked.
+const MOST_PACKETS_A_SECOND: u64 = 1000;
+/// 1 % of a gigabit.
+const MOST_BITS_A_SECOND: u64 = 10_000_000;
+
+/// The trial that was asked for.
+pub fn trial(args: &PingArgs, with_key: bool) -> Result<Trial, Failed> {
+    let port = args.port.unwrap_or(if args.method == Method::Stamp {
+        STAMP_PORT
+    } else {
+        DEFAULT_PORT
+    });
+    let target = target::resolve(&args.target, port, args.v4, args.v6)?;
+    let mut probe = Probe::new("ping", args.method);
+    probe.payload = payload(args, with_key, target.is_ipv6())?;
+    probe.reply_payload = args.reply_size;
+    (probe.dscp, probe.ecn) = marks(args);
+    probe.ttl = args.ttl;
+    probe.dont_fragment = args.dont_fragment;
+    probe.fill = args.pattern.clone().map_or(Fill::Random, Fill::Pattern);
+    probe.pacing = pacing(args);
+    probe.count = args.count;
+    probe.duration = args.duration;
+    probe.timeout = args.timeout;
+    probe.wait_mode = args.wait_mode;
+    probe.stamps = args.stamps;
+    probe.interface.clone_from(&args.interface);
+    let seed = args
+        .seed
+        .unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+    Ok(Trial {
+        id: 0,
+        target,
+        probe,
+        host: args.condition,
+        seed,
+    })
+}
+
+/// A key in the environment is for methods that know keys; one on the command line is meant.
+pub fn uses_key(trial: &Trial, args: &PingArgs) -> bool {
+    trial.probe.method != Method::Icmp || args.key_file.is_some()
+}
+
+fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
+    if let Some(ip) = args.ip_size {
+        let Some(headers) = ip_size(args.method, v6, 0) else {
+            return Err(Failed::usage(
+                "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
+            ));
+        };
+        return ip.checked_sub(headers).ok_or_else(|| {
+            Failed::usage(format!(
+                "--ip-size {ip}B: the headers alone take {headers} B"
+            ))
+        });
+    }
+    let default = match (args.method, with_key) {
+        (Method::Stamp, true) => STAMP_PAYLOAD_WITH_KEY,
+        (Method::Stamp, false) => STAMP_PAYLOAD,
+        // A tag of 16 bytes and all stamps.
+        (Method::Udp | Method::Tcp, true) => PAYLOAD + 16,
+        _ => PAYLOAD,
+    };
+    Ok(args.size.unwrap_or(default))
+}
+
+fn marks(args: &PingArgs) -> (Dscp, u8) {
+    let class = args.class.unwrap_or_default();
+    args.tos.unwrap_or((class, args.ecn.unwrap_or(0)))
+}
+
+fn pacing(args: &PingArgs) -> Pacing {
+    let interval_ns = args.interval.unwrap_or(SECOND);
+    match (args.wait, args.poisson, args.burst) {
+        (Some(wait_ns), ..) => Pacing::Wait { wait_ns },
+        (_, Some(mean_ns), _) => Pacing::Poisson { mean_ns },
+        (_, _, Some(burst)) => Pacing::Burst { burst, interval_ns },
+        _ => Pacing::Every { interval_ns },
+    }
+}
+
+/// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
+pub fn refuse_load(args: &PingArgs, trial: &Trial) -> Result<(), Failed> {
+    if args.allow_load || target::is_this_host(trial.target.ip()) {
+        return Ok(());
+    }
+    let rate = packets_a_second(trial.probe.pacing);
+    let size = ip_size(
+        trial.probe.method,
+        trial.target.is_ipv6(),
+        trial.probe.payload,
+    );
+    let bits = rate.saturating_mul(u64::from(size.unwrap_or(trial.probe.payload)) * 8);
+    if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
+        return Ok(());
+    }
+    let most = if rate == u64::MAX {
+        "as many packets as it answers".to_owned()
+    } else {
+        format!("{rate} packets")
+    };
+    Err(Failed::usage(format!(
+        "{most} a second, {bits} bit/s, to a host that is not this one. More than \
+         {MOST_PACKETS_A_SECOND} packets or 10 Mbit/s leave only with --allow-load: is it your network?",
+        bits = if rate == u64::MAX {
+            "any number of".to_owned()
+        } else {
+            bits.to_string()
+        },
+    )))
+}
+
+/// At most, rounded up.
+fn packets_a_second(pacing: Pacing) -> u64 {
+    let per_second = |gap: i64| {
+        if gap <= 0 {
+            u64::MAX
+        } else {
+            (SECOND as u64).div_ceil(gap as u64)
+        }
+    };
+    match pacing {
+        Pacing::Every { interval_ns } => per_second(interval_ns),
+        Pacing::Poisson { mean_ns } => per_second(mean_ns),
+        Pacing::Burst { burst, interval_ns } => {
+            per_second(interval_ns).saturating_mul(burst.into())
+        }
+        // A reply takes time too, but nobody knows how little.
+        Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
+        Pacing::Wait { wait_ns } => per_second(wait_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn args(words: &str) -> Box<PingArgs> {
+        let words = ["delaylab", "ping"].into_iter().chain(words.split(' '));
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Ping(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn planned(words: &str) -> Trial {
+        trial(&args(words), false).unwrap()
+    }
+
+    #[test]
+    fn what_is_typed_is_what_is_sent() {
+        let trial = planned(
+            "127.0.0.1 --method udp -s 1KiB -Q 0xb9 -i 0.2s -c 5 -t 3 -W 2s -p ff --seed 7",
+        );
+        let probe = &trial.probe;
+        assert_eq!(
+            (probe.payload, probe.dscp.to_string().as_str(), probe.ecn),
+            (1024, "ef", 1)
+        );
+        assert_eq!(
+            probe.pacing,
+            Pacing::Every {
+                interval_ns: 200 * MILLISECOND
+            }
+        );
+        assert_eq!(
+            (probe.count, probe.ttl, probe.timeout),
+            (Some(5), Some(3), 2 * SECOND)
+        );
+        assert_eq!((trial.target.port(), trial.seed), (DEFAULT_PORT, 7));
+        assert_eq!(planned("127.0.0.1 --method stamp").target.port(), 862);
+    }
+
+    #[test]
+    fn sizes_of_ip_packets() {
+        assert_eq!(planned("127.0.0.1 --ip-size 40B").probe.payload, 12);
+        assert_eq!(planned("::1 --ip-size 9188B").probe.payload, 9140);
+        assert!(trial(&args("127.0.0.1 --ip-size 20B"), false).is_err());
+        assert!(trial(&args("127.0.0.1 --method tcp --ip-size 90B"), false).is_err());
+    }
+
+    #[test]
+    fn load_on_others_needs_a_word() {
+        let refused = |words: &str| {
+            let args = args(words);
+            refuse_load(&args, &trial(&args, false).unwrap()).is_err()
+        };
+        assert!(refused("192.0.2.1 -i 0.5ms"));
+        assert!(refused("192.0.2.1 --wait 0s"));
+        assert!(refused("192.0.2.1 -i 1ms -s 2kB"));
+        assert!(refused("192.0.2.1 --burst 2000"));
+        assert!(!refused("192.0.2.1 -i 1ms"));
+        assert!(!refused("192.0.2.1 --wait 0s --allow-load"));
+        assert!(!refused("127.0.0.1 --wait 0s"));
+    }
+}

@@ -1,0 +1,75 @@
+//! Where a probe goes.
+
+use crate::exit::{Exit, Failed};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+
+/// Resolves a name or address, of this family if one is asked for.
+pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, Failed> {
+    // An IPv6 address may be written in brackets, as in a URL.
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|n| n.strip_suffix(']'))
+        .unwrap_or(name);
+    let addresses = (bare, port).to_socket_addrs().map_err(|error| {
+        Failed::new(
+            Exit::Unreachable,
+            format!("cannot resolve `{name}`: {error}. Check the name, or use an address"),
+        )
+    })?;
+    let wanted = |address: &SocketAddr| match (v4, v6) {
+        (true, _) => address.is_ipv4(),
+        (_, true) => address.is_ipv6(),
+        _ => true,
+    };
+    let found = addresses.into_iter().find(wanted).ok_or_else(|| {
+        let (family, other) = if v4 { ("IPv4", "-4") } else { ("IPv6", "-6") };
+        Failed::new(
+            Exit::Unreachable,
+            format!("`{name}` has no {family} address: leave {other} out"),
+        )
+    })?;
+    if found.ip().is_multicast() || found.ip() == IpAddr::from([255, 255, 255, 255]) {
+        let message = format!(
+            "`{name}` is a group address: one probe would bring many answers. Name one host"
+        );
+        return Err(Failed::usage(message));
+    }
+    Ok(found)
+}
+
+/// Is this one of this host's own addresses? Only to those can a socket be bound.
+pub fn is_this_host(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn addresses_resolve_to_themselves() {
+        assert_eq!(
+            resolve("127.0.0.1", 5, false, false).unwrap(),
+            "127.0.0.1:5".parse().unwrap()
+        );
+        assert_eq!(
+            resolve("[::1]", 5, false, true).unwrap(),
+            "[::1]:5".parse().unwrap()
+        );
+        assert_eq!(
+            resolve("127.0.0.1", 5, false, true).unwrap_err().exit,
+            Exit::Unreachable
+        );
+        assert_eq!(
+            resolve("224.0.0.1", 5, false, false).unwrap_err().exit,
+            Exit::Usage
+        );
+    }
+
+    #[test]
+    fn loopback_is_this_host_and_a_documentation_address_is_not() {
+        assert!(is_this_host("127.0.0.1".parse().unwrap()));
+        assert!(!is_this_host("192.0.2.1".parse().unwrap()));
+    }
+}

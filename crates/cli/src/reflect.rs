@@ -1,0 +1,191 @@
+//! `delaylab reflect`.
+
+use crate::args::reflect::ReflectArgs;
+use crate::exit::{Exit, Failed};
+use crate::key;
+use delaylab_kernel::privilege::{self, lock_down};
+use delaylab_kernel::signals;
+use delaylab_live::reflect::bind::{BindError, Bound};
+use delaylab_live::reflect::{DEFAULT_PORT, serve};
+use delaylab_model::units::write_duration;
+use delaylab_traffic::reflector::{Access, Policy, Status};
+use delaylab_wire::stamp;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Runs the command.
+pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
+    let access = access(args)?;
+    let keyed = matches!(access, Access::Keyed(_));
+    let addresses = addresses(args, &access)?;
+    let policy = policy(args, access);
+    let mut bound = Bound::default();
+    let echo = bound
+        .open_echo(&addresses, args.port.clone())
+        .map_err(environment)?;
+    let stamp = open_stamp(args, &mut bound, &addresses)?;
+    signals::catch_stop()
+        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+    let holds = lock_down(privilege::Options::default())
+        .map_err(|error| Failed::environment(format!("cannot give up privileges: {error}")))?;
+    if !args.quiet {
+        announce(&echo, &stamp, &policy, keyed);
+        eprintln!("privileges    {holds}");
+    }
+    let status = serve(bound, policy, args.wait_mode, &|| {
+        signals::stops_asked() > 0
+    })
+    .map_err(|error| Failed::new(Exit::Internal, format!("cannot serve: {error}")))?;
+    if !args.quiet {
+        print_status(&status);
+    }
+    Ok(())
+}
+
+fn access(args: &ReflectArgs) -> Result<Access, Failed> {
+    if args.open {
+        return Ok(Access::Open {
+            allow: args.allow.clone(),
+        });
+    }
+    let key = key::read(args.key_file.as_deref())?;
+    Ok(key.map_or(Access::Open { allow: Vec::new() }, Access::Keyed))
+}
+
+fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed> {
+    let this_host_alone = matches!(access, Access::Open { allow } if allow.is_empty());
+    let outside = args.bind.iter().find(|address| !address.is_loopback());
+    match (this_host_alone, outside) {
+        (true, Some(address)) => Err(Failed::usage(format!(
+            "{address} can be reached by others, and without a key anybody could use this host to \
+             send packets. Give it a key (--key-file FILE), or say to whom it is open (--open --allow 192.0.2.0/24)"
+        ))),
+        _ if !args.bind.is_empty() => Ok(args.bind.clone()),
+        (true, None) => Ok(with_ipv6(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST)),
+        (false, _) => Ok(with_ipv6(Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED)),
+    }
+}
+
+/// A default that a host without IPv6 can serve too.
+fn with_ipv6(v4: Ipv4Addr, v6: Ipv6Addr) -> Vec<IpAddr> {
+    let has_ipv6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    let mut addresses = vec![IpAddr::V4(v4)];
+    addresses.extend(has_ipv6.then_some(IpAddr::V6(v6)));
+    addresses
+}
+
+fn policy(args: &ReflectArgs, access: Access) -> Policy {
+    let mut policy = Policy::new(access);
+    let bytes = args.max_bandwidth / 8;
+    policy.limits.each.packets = args.max_rate;
+    policy.limits.each.bytes = bytes;
+    policy.limits.total.packets = args.max_total_rate;
+    policy.limits.total.bytes = bytes.saturating_mul(2);
+    policy.max_sessions = args.max_sessions;
+    policy.max_duration = args.max_duration;
+    policy.max_payload = args.max_size;
+    policy
+}
+
+/// STAMP on its well-known port where that is allowed; a port that was asked for must be had.
+fn open_stamp(
+    args: &ReflectArgs,
+    bound: &mut Bound,
+    addresses: &[IpAddr],
+) -> Result<Vec<SocketAddr>, Failed> {
+    if args.no_stamp {
+        return Ok(Vec::new());
+    }
+    match bound.open_stamp(addresses, args.stamp_port.unwrap_or(stamp::PORT)) {
+        Ok(opened) => Ok(opened),
+        Err(error) if args.stamp_port.is_none() && error.is_privilege() => {
+            eprintln!("delaylab: stamp is not served: {error}");
+            Ok(Vec::new())
+        }
+        Err(error) => Err(environment(error)),
+    }
+}
+
+fn environment(error: BindError) -> Failed {
+    Failed::environment(error.to_string())
+}
+
+fn announce(echo: &[SocketAddr], stamp: &[SocketAddr], policy: &Policy, keyed: bool) {
+    let list = |addresses: &[SocketAddr]| {
+        addresses
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    eprintln!("udp and tcp   {}", list(echo));
+    if !stamp.is_empty() {
+        eprintln!("stamp         {}", list(stamp));
+    }
+    eprintln!("answers       {}", who(&policy.access));
+    eprintln!(
+        "at most       {} packets/s to one network, {} in all; {} sessions of {}",
+        policy.limits.each.packets,
+        policy.limits.total.packets,
+        policy.max_sessions,
+        write_duration(policy.max_duration),
+    );
+    let key = if keyed { " --key-file FILE" } else { "" };
+    if let Some(at) = echo.first() {
+        let port = if at.port() == DEFAULT_PORT {
+            String::new()
+        } else {
+            format!(" --port {}", at.port())
+        };
+        eprintln!(
+            "to use it     delaylab ping {} --method udp{port}{key}",
+            reachable(at.ip())
+        );
+    }
+    if let Some(at) = stamp.first() {
+        let port = if at.port() == stamp::PORT {
+            String::new()
+        } else {
+            format!(" --port {}", at.port())
+        };
+        eprintln!(
+            "              delaylab ping {} --method stamp{port}{key}",
+            reachable(at.ip())
+        );
+    }
+}
+
+/// What to type for an address that means every address.
+fn reachable(address: IpAddr) -> String {
+    if address.is_unspecified() {
+        "THIS-HOST".to_owned()
+    } else {
+        address.to_string()
+    }
+}
+
+fn who(access: &Access) -> String {
+    match access {
+        Access::Keyed(_) => "everybody who has the key".to_owned(),
+        Access::Open { allow } if allow.is_empty() => "this host alone".to_owned(),
+        Access::Open { allow } => {
+            let prefixes: Vec<_> = allow.iter().map(ToString::to_string).collect();
+            format!("without a key: {}", prefixes.join(", "))
+        }
+    }
+}
+
+fn print_status(status: &Status) {
+    eprintln!(
+        "answered      {} packets, {} bytes",
+        status.replies, status.reply_bytes
+    );
+    let dropped: Vec<_> = status
+        .drops
+        .iter()
+        .filter(|&(_, &n)| n > 0)
+        .map(|(reason, n)| format!("{n} {reason}"))
+        .collect();
+    if !dropped.is_empty() {
+        eprintln!("not answered  {}", dropped.join(", "));
+    }
+}

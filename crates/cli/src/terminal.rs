@@ -1,0 +1,40 @@
+//! What the terminal can show.
+
+use delaylab_report::style::Style;
+use std::io::IsTerminal;
+
+/// Columns where nobody says.
+const WIDTH: u16 = 100;
+
+/// How text on this stream may look.
+pub fn style(stream: &impl IsTerminal, verbose: bool) -> Style {
+    let terminal = stream.is_terminal();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Style {
+        color: terminal && !no_color && !dumb,
+        unicode: speaks_utf8(),
+        width: width(),
+        verbose,
+    }
+}
+
+/// Does the locale say UTF-8?
+fn speaks_utf8() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    locale.is_some_and(|value| {
+        let value = value.to_ascii_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    })
+}
+
+fn width() -> u16 {
+    let told = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    told.or_else(delaylab_kernel::terminal::width)
+        .unwrap_or(WIDTH)
+}

@@ -1,0 +1,227 @@
+//! What comes beside a packet: stamps, traffic class, TTL, local address, ICMP errors.
+//!
+//! Guarantees that nothing outside the buffer that the kernel filled is read.
+
+use crate::clock::from_timespec;
+use delaylab_model::Nanos;
+use delaylab_model::trial::StampPoint;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+/// Room for every control message that these sockets ask for.
+pub(crate) const CONTROL_BYTES: usize = 256;
+
+/// Control messages, aligned as the kernel wants them.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub(crate) struct ControlBuffer(pub [MaybeUninit<u8>; CONTROL_BYTES]);
+
+impl ControlBuffer {
+    pub(crate) const fn new() -> Self {
+        Self([MaybeUninit::uninit(); CONTROL_BYTES])
+    }
+}
+
+/// What came beside a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ancillary {
+    /// Software stamp, `CLOCK_REALTIME`.
+    pub software: Option<Nanos>,
+    /// Hardware stamp, the NIC's clock.
+    pub hardware: Option<Nanos>,
+    /// TOS or traffic class byte.
+    pub traffic_class: Option<u8>,
+    /// TTL or hop limit.
+    pub ttl: Option<u8>,
+    /// The address that the packet was sent to.
+    pub local: Option<IpAddr>,
+    /// What the error queue says.
+    pub error: Option<QueuedError>,
+}
+
+/// An entry of a socket's error queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueuedError {
+    /// A departure stamp: which stamp, of which packet (datagrams) or byte offset (TCP).
+    Stamp {
+        /// Which one.
+        point: StampPoint,
+        /// Packet or byte offset, wrapping.
+        id: u32,
+    },
+    /// Acknowledged by the peer (TCP).
+    Acknowledged {
+        /// Byte offset, wrapping.
+        id: u32,
+    },
+    /// An ICMP error, or a local one such as a packet too big for the path MTU.
+    Refused {
+        /// Error number.
+        errno: i32,
+        /// The router or host that refused; `None` for this host.
+        by: Option<IpAddr>,
+    },
+    /// Something that these sockets do not ask for.
+    Other,
+}
+
+/// Reads the control messages of a message that the kernel filled.
+///
+/// # Safety
+/// `header` must be as `recvmsg` left it: its control pointer and length describe initialised memory.
+pub(crate) unsafe fn parse(header: &libc::msghdr) -> Ancillary {
+    let mut found = Ancillary::default();
+    // SAFETY: by this function's contract the CMSG macros stay inside the control buffer.
+    let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
+    while !message.is_null() {
+        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR return null or a whole header within the buffer, and
+        // the kernel wrote `cmsg_len` bytes of it. `Payload` never reads beyond them.
+        unsafe {
+            let length = (*message).cmsg_len - libc::CMSG_LEN(0) as usize;
+            let payload = Payload {
+                data: libc::CMSG_DATA(message),
+                length,
+            };
+            found.take((*message).cmsg_level, (*message).cmsg_type, payload);
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+    }
+    found
+}
+
+/// The bytes of one control message.
+#[derive(Clone, Copy)]
+struct Payload {
+    data: *const u8,
+    length: usize,
+}
+
+impl Payload {
+    /// The value at `offset`, if the message is long enough.
+    fn read<T: Copy + Plain>(self, offset: usize) -> Option<T> {
+        if offset + size_of::<T>() > self.length {
+            return None;
+        }
+        // SAFETY: within the message (checked above), unaligned reads are allowed for, and every bit
+        // pattern is a `T` (`Plain`).
+        Some(unsafe { self.data.add(offset).cast::<T>().read_unaligned() })
+    }
+}
+
+/// Types of which every bit pattern is a value.
+trait Plain {}
+impl Plain for u8 {}
+impl Plain for libc::c_int {}
+impl Plain for [libc::timespec; 3] {}
+impl Plain for libc::sock_extended_err {}
+impl Plain for libc::sockaddr_in {}
+impl Plain for libc::sockaddr_in6 {}
+impl Plain for libc::in_pktinfo {}
+impl Plain for libc::in6_pktinfo {}
+impl Plain for libc::sa_family_t {}
+
+impl Ancillary {
+    fn take(&mut self, level: i32, kind: i32, payload: Payload) {
+        match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => self.take_stamps(payload),
+            (libc::SOL_IP, libc::IP_TOS) => self.traffic_class = payload.read(0),
+            (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {
+                self.ttl = payload.read::<libc::c_int>(0).map(|n| n as u8);
+            }
+            (libc::SOL_IPV6, libc::IPV6_TCLASS) => {
+                self.traffic_class = payload.read::<libc::c_int>(0).map(|n| n as u8);
+            }
+            (libc::SOL_IP, libc::IP_PKTINFO) => {
+                self.local = payload
+                    .read::<libc::in_pktinfo>(0)
+                    .map(|info| Ipv4Addr::from(u32::from_be(info.ipi_spec_dst.s_addr)).into());
+            }
+            (libc::SOL_IPV6, libc::IPV6_PKTINFO) => {
+                self.local = payload
+                    .read::<libc::in6_pktinfo>(0)
+                    .map(|info| Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+            }
+            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
+                self.error = payload.read(0).map(|error| queued_error(error, payload));
+            }
+            _ => {}
+        }
+    }
+
+    /// Three times: software, (unused), hardware. Zero is "not this one".
+    fn take_stamps(&mut self, payload: Payload) {
+        let Some([software, _, hardware]) = payload.read::<[libc::timespec; 3]>(0) else {
+            return;
+        };
+        let known = |time: &libc::timespec| Some(from_timespec(time)).filter(|&ns| ns != 0);
+        self.software = known(&software);
+        self.hardware = known(&hardware);
+    }
+}
+
+fn queued_error(error: libc::sock_extended_err, payload: Payload) -> QueuedError {
+    // linux/errqueue.h and linux/net_tstamp.h; not in `libc`.
+    const STAMP_SENT: u32 = 0;
+    const STAMP_SCHEDULED: u32 = 1;
+    const STAMP_ACKNOWLEDGED: u32 = 2;
+    match error.ee_origin {
+        libc::SO_EE_ORIGIN_TIMESTAMPING => match error.ee_info {
+            STAMP_SENT => QueuedError::Stamp {
+                point: StampPoint::TTx,
+                id: error.ee_data,
+            },
+            STAMP_SCHEDULED => QueuedError::Stamp {
+                point: StampPoint::TSched,
+                id: error.ee_data,
+            },
+            STAMP_ACKNOWLEDGED => QueuedError::Acknowledged { id: error.ee_data },
+            _ => QueuedError::Other,
+        },
+        libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
+            // The offender's address follows the error (ip(7), "IP_RECVERR").
+            let by = read_address(payload, size_of::<libc::sock_extended_err>());
+            QueuedError::Refused {
+                errno: error.ee_errno as i32,
+                by: by.map(|a| a.ip()),
+            }
+        }
+        libc::SO_EE_ORIGIN_LOCAL => QueuedError::Refused {
+            errno: error.ee_errno as i32,
+            by: None,
+        },
+        _ => QueuedError::Other,
+    }
+}
+
+fn read_address(payload: Payload, offset: usize) -> Option<SocketAddr> {
+    match i32::from(payload.read::<libc::sa_family_t>(offset)?) {
+        libc::AF_INET => payload.read(offset).map(from_sockaddr_in),
+        libc::AF_INET6 => payload.read(offset).map(from_sockaddr_in6),
+        _ => None,
+    }
+}
+
+fn from_sockaddr_in(address: libc::sockaddr_in) -> SocketAddr {
+    let ip = Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr));
+    SocketAddrV4::new(ip, u16::from_be(address.sin_port)).into()
+}
+
+fn from_sockaddr_in6(address: libc::sockaddr_in6) -> SocketAddr {
+    let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
+    SocketAddrV6::new(
+        ip,
+        u16::from_be(address.sin6_port),
+        address.sin6_flowinfo,
+        address.sin6_scope_id,
+    )
+    .into()
+}
+
+/// Reads a socket address that the kernel wrote.
+pub(crate) fn from_storage(storage: &libc::sockaddr_storage, length: u32) -> Option<SocketAddr> {
+    let payload = Payload {
+        data: (&raw const *storage).cast(),
+        length: length as usize,
+    };
+    read_address(payload, 0)
+}

@@ -1,0 +1,96 @@
+//! The clocks of this host: reading them and sleeping on them.
+//!
+//! `CLOCK_MONOTONIC` is the record's clock (not `_RAW`: sleeps are on `MONOTONIC`, and the two drift
+//! apart by up to 500 ppm under NTP). `CLOCK_REALTIME` is what kernel software stamps are in.
+//! `CLOCK_BOOTTIME` also counts while the host is suspended.
+
+use delaylab_model::{Nanos, SECOND};
+use std::io;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+#[inline]
+pub fn monotonic() -> Nanos {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds of `CLOCK_REALTIME` since the UNIX epoch.
+#[inline]
+pub fn realtime() -> Nanos {
+    read(libc::CLOCK_REALTIME)
+}
+
+/// Nanoseconds of `CLOCK_BOOTTIME`.
+#[inline]
+pub fn boottime() -> Nanos {
+    read(libc::CLOCK_BOOTTIME)
+}
+
+/// CPU time that the calling thread has used, in nanoseconds.
+pub fn thread_cpu_time() -> Nanos {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+#[inline]
+fn read(clock: libc::clockid_t) -> Nanos {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec to write to. These clocks exist on every Linux that this
+    // crate runs on, so the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    from_timespec(&time)
+}
+
+/// Sleeps until `CLOCK_MONOTONIC` reaches `deadline`. Returns early, with `Interrupted`, on a signal.
+pub fn sleep_until(deadline: Nanos) -> io::Result<()> {
+    let time = to_timespec(deadline);
+    // SAFETY: `time` is a valid timespec; the remaining-time pointer may be null for absolute sleeps.
+    let code = unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &time,
+            std::ptr::null_mut(),
+        )
+    };
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(code))
+    }
+}
+
+/// The CPU on which the calling thread runs now.
+#[inline]
+pub fn current_cpu() -> Option<u16> {
+    // SAFETY: takes no arguments and only reads.
+    u16::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+pub(crate) fn from_timespec(time: &libc::timespec) -> Nanos {
+    time.tv_sec * SECOND + time.tv_nsec
+}
+
+pub(crate) fn to_timespec(ns: Nanos) -> libc::timespec {
+    let ns = ns.max(0);
+    libc::timespec {
+        tv_sec: ns / SECOND,
+        tv_nsec: ns % SECOND,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn monotonic_never_goes_back_and_sleep_never_ends_early() {
+        let start = monotonic();
+        sleep_until(start + 2_000_000).unwrap();
+        assert!(monotonic() >= start + 2_000_000);
+        assert!(boottime() >= monotonic() - 1_000_000_000);
+        assert!(realtime() > 1_500_000_000 * SECOND);
+    }
+}

@@ -1,0 +1,43 @@
+//! System calls and nothing else: this crate asks and tells the kernel, and decides nothing.
+//!
+//! It is the only crate of delaylab with `unsafe`; each block says why it is sound.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`clock`] | reading and sleeping on the host's clocks |
+//! | [`stamping`] | asking for kernel timestamps |
+//! | [`ancillary`] | what comes beside a packet: stamps, traffic class, TTL, ICMP errors |
+//! | [`error_queue`] | reading departure stamps and ICMP errors in batches |
+//! | [`datagram`] | UDP and ICMP sockets whose packets carry stamps |
+//! | [`stream`] | TCP sockets whose bytes carry stamps |
+//! | [`socket_options`] | marks, fragmentation, interface: what all sockets share |
+//! | [`nic_stamping`] | switching NIC timestamps on, and back as they were |
+//! | [`wait`] | waiting for a socket until a deadline |
+//! | [`signals`] | being told to stop |
+//! | [`terminal`] | how wide it is |
+//! | [`scheduling`] | policy, CPUs, timer slack, nice value, locked memory |
+//! | [`cpu_list`], [`cpuset`], [`dma_latency`] | CPUs of our own, kept awake |
+//! | [`process`] | names, parents, and which process a number means |
+//! | [`privilege`] | capabilities, and giving all of them up |
+//! | [`host_info`] | what this host is and offers |
+//! | [`random`] | random bytes |
+
+pub mod ancillary;
+pub mod clock;
+pub mod cpu_list;
+pub mod cpuset;
+pub mod datagram;
+pub mod dma_latency;
+pub mod error_queue;
+pub mod host_info;
+pub mod nic_stamping;
+pub mod privilege;
+pub mod process;
+pub mod random;
+pub mod scheduling;
+pub mod signals;
+pub mod socket_options;
+pub mod stamping;
+pub mod stream;
+pub mod terminal;
+pub mod wait;

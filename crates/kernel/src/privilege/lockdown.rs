@@ -1,0 +1,128 @@
+//! What a server does once its sockets are bound: give up everything, and look whether it is gone.
+
+use super::seccomp::{self, SeccompError};
+use super::status::{Holds, Witness};
+use super::{landlock, needs};
+use crate::socket_options::check;
+use caps::errors::CapsError;
+use caps::{CapSet, Capability};
+use std::io;
+use thiserror::Error;
+
+pub use super::seccomp::Violation;
+
+/// The user and group that own nothing, by their number on every Linux.
+const NOBODY: u32 = 65_534;
+
+/// Why a privilege could not be given up.
+#[derive(Debug, Error)]
+pub enum LockDownError {
+    /// A capability set could not be emptied.
+    #[error("cannot empty the {set:?} capability set: {source}")]
+    Capabilities {
+        /// Which set.
+        set: CapSet,
+        /// Why.
+        source: CapsError,
+    },
+    /// The kernel refused a step.
+    #[error("cannot {step}: {source}")]
+    Step {
+        /// What was to be done.
+        step: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// System calls could not be filtered.
+    #[error(transparent)]
+    Seccomp(#[from] SeccompError),
+    /// Capabilities and Landlock belong to threads: another thread would keep what it has.
+    #[error("privileges must be dropped before threads are started: there are {0}")]
+    Threads(usize),
+    /// Every step succeeded and yet a privilege is there.
+    #[error("privileges remain after they were dropped: {0:?}")]
+    Remains(Holds),
+}
+
+/// How to lock down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// What becomes of a system call that is not on the list.
+    pub violation: Violation,
+}
+
+/// Gives up every privilege of this process, for good, and checks that they are gone.
+///
+/// Call it after sockets and files are open and before threads are started: capabilities and
+/// Landlock belong to threads, and those started afterwards inherit the lockdown. Afterwards
+/// nothing can be opened, bound, connected or executed.
+pub fn lock_down(options: Options) -> Result<Holds, LockDownError> {
+    let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
+    if witness.threads() != 1 {
+        return Err(LockDownError::Threads(witness.threads()));
+    }
+    drop_all()?;
+    let enforced = landlock::forbid_everything().map_err(step("restrict itself by Landlock"))?;
+    let landlock = enforced && landlock::opening_fails();
+    seccomp::filter(options.violation)?;
+    let seen = witness.look().map_err(step("read /proc/self/status"))?;
+    let holds = Holds {
+        landlock: Some(landlock),
+        ..seen
+    };
+    if holds.is_safe() {
+        Ok(holds)
+    } else {
+        Err(LockDownError::Remains(holds))
+    }
+}
+
+/// Empties every capability set of the calling thread, leaves root for nobody, and makes sure that
+/// no exec brings anything back.
+///
+/// The bounding set can only be emptied with CAP_SETPCAP; without it `no_new_privs` has to do.
+pub fn drop_all() -> Result<(), LockDownError> {
+    set_no_new_privs().map_err(step("set no_new_privs"))?;
+    if needs::raise(Capability::CAP_SETPCAP) {
+        clear(CapSet::Bounding)?;
+    }
+    clear(CapSet::Ambient)?;
+    become_nobody().map_err(step("leave root for nobody"))?;
+    // Effective last: from here on nothing is allowed.
+    for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+        clear(set)?;
+    }
+    Ok(())
+}
+
+/// Sets `no_new_privs`: no exec of this thread, or of those that it starts, adds privileges.
+pub fn set_no_new_privs() -> io::Result<()> {
+    // SAFETY: this option takes only integers, and the unused ones must be 0.
+    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }).map(drop)
+}
+
+fn clear(set: CapSet) -> Result<(), LockDownError> {
+    caps::clear(None, set).map_err(|source| LockDownError::Capabilities { set, source })
+}
+
+/// Other users than root stay who they are.
+fn become_nobody() -> io::Result<()> {
+    // SAFETY: takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return Ok(());
+    }
+    needs::raise(Capability::CAP_SETGID);
+    needs::raise(Capability::CAP_SETUID);
+    // SAFETY: no groups are passed, so the pointer is not followed; the others take integers.
+    // Groups go first: they need the privilege that the user id gives up.
+    unsafe {
+        check(libc::setgroups(0, std::ptr::null()))?;
+        check(libc::setresgid(NOBODY, NOBODY, NOBODY))?;
+        check(libc::setresuid(NOBODY, NOBODY, NOBODY))?;
+    }
+    Ok(())
+}
+
+fn step(step: &'static str) -> impl FnOnce(io::Error) -> LockDownError {
+    move |source| LockDownError::Step { step, source }
+}

@@ -1,0 +1,20 @@
+//! Privileges: what is needed, what is held, and giving all of it up.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`needs`] | capabilities that delaylab can use, and how to get them |
+//! | [`lockdown`] | what a server does once its sockets are bound: give up everything |
+//! | [`seccomp`] | the system calls that it keeps |
+//! | [`landlock`] | no file and no new TCP connection |
+//! | [`status`] | what holds, as the kernel reports it |
+
+pub mod landlock;
+pub mod lockdown;
+pub mod needs;
+pub mod seccomp;
+pub mod status;
+
+pub use caps::Capability;
+pub use lockdown::{LockDownError, Options, Violation, lock_down};
+pub use needs::{hint, holds, permitted, setcap_hint, with};
+pub use status::Holds;

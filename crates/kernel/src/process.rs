@@ -1,0 +1,104 @@
+//! What a process is to the kernel: its name, its parent's death, which process a number means.
+
+use crate::socket_options::check;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Names the calling thread (and, from the main thread, the process in `ps`). 15 bytes are kept.
+pub fn set_name(name: &CStr) -> io::Result<()> {
+    // SAFETY: `name` is a NUL-terminated string; the kernel copies at most 16 bytes of it.
+    check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) }).map(drop)
+}
+
+/// Kills this process when the *thread* that started it ends.
+///
+/// The caller compares [`parent`] with the parent that it expects afterwards: one that died before
+/// this call sends no signal. The request does not outlive an exec of a privileged file.
+pub fn die_with_parent() -> io::Result<()> {
+    // SAFETY: takes a signal number and touches no memory.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) }).map(drop)
+}
+
+/// The process that started this one, or the one that took it over when that died.
+pub fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+/// Ignores the signals by which people and supervisors end a program: HUP, INT, TERM.
+pub fn ignore_requests_to_end() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: SIG_IGN is a valid disposition for these signals and runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// May this user write here? Asks, and writes nothing.
+pub fn may_write(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: `path` is a NUL-terminated string; the kernel only reads it.
+    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+}
+
+/// The calling thread's id.
+pub fn thread_id() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::gettid() }.unsigned_abs()
+}
+
+/// When a process started, in clock ticks since boot: with its id it names one process for good.
+/// `None` where it is gone.
+pub fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_time_of(&stat)
+}
+
+/// Field 22 of proc(5)'s stat. The name, field 2, may hold anything, so count from its end.
+fn start_time_of(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let stat = "7 (a) b) (c)) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 1000 10";
+        assert_eq!(start_time_of(stat), Some(4242));
+        assert_eq!(start_time_of("7 (a"), None);
+    }
+
+    #[test]
+    fn this_process_has_a_start_and_no_process_has_none() {
+        assert_eq!(
+            start_time(std::process::id()),
+            start_time(std::process::id())
+        );
+        assert!(start_time(std::process::id()).unwrap() > 0);
+        assert_eq!(start_time(u32::MAX), None);
+    }
+
+    #[test]
+    fn proc_takes_no_files() {
+        assert!(may_write(&std::env::temp_dir()));
+        assert!(!may_write(Path::new("/proc/none/such")));
+        assert!(!may_write(Path::new("a\0b")));
+    }
+
+    #[test]
+    fn the_name_is_the_threads() {
+        std::thread::spawn(|| {
+            set_name(c"dlab-test").unwrap();
+            let comm = std::fs::read_to_string(format!("/proc/self/task/{}/comm", thread_id()));
+            assert_eq!(comm.unwrap().trim(), "dlab-test");
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,263 @@
+//! How the kernel schedules a thread: policy, CPUs, timer slack, nice value; and locked memory.
+//!
+//! All but the memory lock act on the calling thread, and on threads and processes that it starts
+//! afterwards. [`ThreadState`] saves them all and puts them back.
+
+use crate::cpu_list::Cpus;
+use crate::privilege::{self, Capability};
+use crate::socket_options::check;
+use std::io;
+
+/// A scheduling policy with its real-time priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scheduling {
+    policy: i32,
+    priority: i32,
+}
+
+impl Scheduling {
+    /// `SCHED_OTHER`: fair time sharing.
+    pub const OTHER: Self = Self {
+        policy: libc::SCHED_OTHER,
+        priority: 0,
+    };
+
+    /// `SCHED_FIFO` at a priority of 1 to 99: runs until it sleeps. A loop that never sleeps is
+    /// throttled (`sched_rt_runtime_us`, by default 50 ms in each second).
+    pub const fn fifo(priority: i32) -> Self {
+        Self {
+            policy: libc::SCHED_FIFO,
+            priority,
+        }
+    }
+
+    /// The calling thread's.
+    pub fn current() -> io::Result<Self> {
+        // SAFETY: takes a thread id only; 0 is the caller.
+        let policy = check(unsafe { libc::sched_getscheduler(0) })?;
+        let mut param = libc::sched_param { sched_priority: 0 };
+        // SAFETY: `param` is a valid sched_param to write to.
+        check(unsafe { libc::sched_getparam(0, &mut param) })?;
+        Ok(Self {
+            policy,
+            priority: param.sched_priority,
+        })
+    }
+
+    /// Gives it to the calling thread. `SCHED_FIFO` needs CAP_SYS_NICE or a limit on real-time
+    /// priority (`RLIMIT_RTPRIO`) of at least its priority.
+    pub fn apply(self) -> io::Result<()> {
+        let param = libc::sched_param {
+            sched_priority: self.priority,
+        };
+        // SAFETY: `param` is a valid sched_param to read; 0 is the caller.
+        check(unsafe { libc::sched_setscheduler(0, self.policy, &param) }).map(drop)
+    }
+}
+
+/// CPUs on which the calling thread may run.
+pub fn affinity() -> io::Result<Cpus> {
+    let mut set = empty_set();
+    // SAFETY: `set` is a valid cpu_set_t to write to, of the size given; 0 is the caller.
+    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
+    // SAFETY: CPU_ISSET reads within the set: `cpu` is below CPU_SETSIZE.
+    Ok((0..SET_SIZE)
+        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+        .collect())
+}
+
+/// Lets the calling thread run on these CPUs only.
+///
+/// # Errors
+/// `InvalidInput` where none of them exists or is allowed here.
+pub fn set_affinity(cpus: &Cpus) -> io::Result<()> {
+    let mut set = empty_set();
+    for &cpu in cpus.iter().filter(|&&cpu| cpu < SET_SIZE) {
+        // SAFETY: CPU_SET writes within the set: `cpu` is below CPU_SETSIZE.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
+    // SAFETY: `set` is a valid cpu_set_t to read, of the size given; 0 is the caller.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
+}
+
+/// Lets the calling thread run on one CPU only.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    set_affinity(&Cpus::from([cpu]))
+}
+
+const SET_SIZE: usize = libc::CPU_SETSIZE as usize;
+
+fn empty_set() -> libc::cpu_set_t {
+    // SAFETY: a cpu_set_t is an array of integers, for which all zeros is a value: no CPU.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Timer slack of the calling thread, in nanoseconds: how late its sleeps may end so that the
+/// kernel can serve several at once. 50 000 by default; real-time threads have none.
+pub fn timer_slack() -> io::Result<u64> {
+    // SAFETY: this option takes no further arguments and only reads.
+    let slack = check(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) })?;
+    Ok(u64::from(slack.unsigned_abs()))
+}
+
+/// Sets the timer slack of the calling thread, in nanoseconds; 0 is its default.
+pub fn set_timer_slack(slack_ns: u64) -> io::Result<()> {
+    // SAFETY: this option takes an integer and changes only how this thread's sleeps are rounded.
+    check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) }).map(drop)
+}
+
+/// Nice value of the calling thread, −20 to 19.
+pub fn nice() -> io::Result<i32> {
+    // −1 is a nice value too, so errno tells an error apart.
+    // SAFETY: errno is this thread's own; getpriority takes integers and only reads.
+    let (value, errno) = unsafe {
+        *libc::__errno_location() = 0;
+        let value = libc::getpriority(libc::PRIO_PROCESS, 0);
+        (value, *libc::__errno_location())
+    };
+    if errno == 0 {
+        Ok(value)
+    } else {
+        Err(io::Error::from_raw_os_error(errno))
+    }
+}
+
+/// Sets the nice value of the calling thread. Below the present one it needs CAP_SYS_NICE.
+pub fn set_nice(value: i32) -> io::Result<()> {
+    // SAFETY: takes integers; on Linux 0 is the calling thread.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) }).map(drop)
+}
+
+/// How the calling thread was scheduled, to be put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadState {
+    scheduling: Scheduling,
+    affinity: Cpus,
+    timer_slack: u64,
+    nice: i32,
+}
+
+impl ThreadState {
+    /// Saves the calling thread's.
+    pub fn save() -> io::Result<Self> {
+        Ok(Self {
+            scheduling: Scheduling::current()?,
+            affinity: affinity()?,
+            timer_slack: timer_slack()?,
+            nice: nice()?,
+        })
+    }
+
+    /// Puts it back, from the same thread. Tries all of it and returns the first error.
+    pub fn restore(&self) -> io::Result<()> {
+        let results = [
+            self.scheduling.apply(),
+            set_affinity(&self.affinity),
+            set_timer_slack(self.timer_slack),
+            set_nice(self.nice),
+        ];
+        results.into_iter().collect()
+    }
+}
+
+/// This process's memory, also what it asks for later, stays in RAM until this is dropped.
+///
+/// Drop it before giving up CAP_IPC_LOCK, or allocations beyond the limit fail.
+#[derive(Debug)]
+pub struct MemoryLock(());
+
+impl MemoryLock {
+    /// Locks it.
+    ///
+    /// # Errors
+    /// `PermissionDenied` where [`may_lock_memory`] says no.
+    pub fn new() -> io::Result<Self> {
+        if !may_lock_memory() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        // SAFETY: changes no mapping's content or place, only whether it may be paged out.
+        check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) })?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        // SAFETY: changes no mapping's content or place.
+        unsafe { libc::munlockall() };
+    }
+}
+
+/// May all memory be locked without harm?
+///
+/// Only without a limit: under one (`RLIMIT_MEMLOCK`), allocations and the growth of a stack fail
+/// once it is reached. CAP_IPC_LOCK lifts it for a thread only while that thread has it effective.
+pub fn may_lock_memory() -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid rlimit to write to.
+    let read = check(unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) });
+    let unlimited = read.is_ok() && limit.rlim_cur == libc::RLIM_INFINITY;
+    unlimited || privilege::holds(Capability::CAP_IPC_LOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_saved_state_comes_back() {
+        let before = ThreadState::save().unwrap();
+        let cpu = *before.affinity.first().unwrap();
+        pin(cpu).unwrap();
+        set_timer_slack(1).unwrap();
+        assert_eq!(affinity().unwrap(), Cpus::from([cpu]));
+        assert_eq!(timer_slack().unwrap(), 1);
+        let may_fifo = Scheduling::fifo(1).apply().is_ok();
+        assert_eq!(
+            Scheduling::current().unwrap() == Scheduling::fifo(1),
+            may_fifo
+        );
+        before.restore().unwrap();
+        assert_eq!(ThreadState::save().unwrap(), before);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused() {
+        let before = affinity().unwrap();
+        assert!(pin(SET_SIZE - 1).is_err());
+        assert!(pin(SET_SIZE + 7).is_err());
+        assert_eq!(affinity().unwrap(), before);
+    }
+
+    #[test]
+    fn another_thread_is_not_touched() {
+        let before = timer_slack().unwrap();
+        std::thread::spawn(|| set_timer_slack(123).unwrap())
+            .join()
+            .unwrap();
+        assert_eq!(timer_slack().unwrap(), before);
+    }
+
+    #[test]
+    fn locked_memory_shows_in_proc_and_goes() {
+        let Ok(lock) = MemoryLock::new() else {
+            return assert!(!may_lock_memory());
+        };
+        assert!(locked_kib() > 0);
+        drop(lock);
+        assert_eq!(locked_kib(), 0);
+    }
+
+    fn locked_kib() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmLck:"))
+            .unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}

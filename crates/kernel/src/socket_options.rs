@@ -1,0 +1,158 @@
+//! What all sockets share: marks, TTL, fragmentation, interface, buffers.
+
+use delaylab_model::probe::DontFragment;
+use std::ffi::CString;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
+    // SAFETY: the pointer and length describe `value`, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            fd,
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// -1 is an error in `errno`; anything else is a result.
+pub(crate) fn check(code: libc::c_int) -> io::Result<libc::c_int> {
+    if code < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(code)
+    }
+}
+
+pub(crate) fn check_len(code: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(code).map_err(|_| io::Error::last_os_error())
+}
+
+/// Sets the TOS or traffic class byte of outgoing packets.
+pub fn set_traffic_class(socket: &impl AsFd, v6: bool, byte: u8) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, byte.into())
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_TOS, byte.into())
+    }
+}
+
+/// Sets the TTL or hop limit of outgoing packets.
+pub fn set_ttl(socket: &impl AsFd, v6: bool, ttl: u8) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, ttl.into())
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_TTL, ttl.into())
+    }
+}
+
+/// Sets path MTU discovery, as `ping -M` names its modes.
+pub fn set_dont_fragment(socket: &impl AsFd, v6: bool, mode: DontFragment) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    // The IPv6 modes have the same values as the IPv4 ones (linux/in6.h).
+    let value = match mode {
+        DontFragment::Want => libc::IP_PMTUDISC_WANT,
+        DontFragment::Do => libc::IP_PMTUDISC_DO,
+        DontFragment::Dont => libc::IP_PMTUDISC_DONT,
+        DontFragment::Probe => libc::IP_PMTUDISC_PROBE,
+    };
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, value)
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, value)
+    }
+}
+
+/// Asks for traffic class and TTL beside each arriving packet.
+pub fn receive_marks(socket: &impl AsFd, v6: bool) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
+        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
+    }
+}
+
+/// Asks for the local address beside each arriving packet, so that a reply can leave from it.
+pub fn receive_local_address(socket: &impl AsFd, v6: bool) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
+    }
+}
+
+/// Asks for ICMP errors, with who sent them, in the error queue.
+pub fn receive_errors(socket: &impl AsFd, v6: bool) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    if v6 {
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)
+    } else {
+        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1)
+    }
+}
+
+/// Makes the receive buffer this large, past the system's limit where the privilege is there.
+pub fn set_receive_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    set_int(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)
+        .or_else(|_| set_int(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes))
+}
+
+/// Makes the send buffer this large, past the system's limit where the privilege is there.
+pub fn set_send_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    set_int(fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
+        .or_else(|_| set_int(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes))
+}
+
+/// Sends and receives by this interface only.
+pub fn bind_to_interface(socket: &impl AsFd, name: &str) -> io::Result<()> {
+    let name = CString::new(name).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let bytes = name.as_bytes_with_nul();
+    // SAFETY: the pointer and length describe the name, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            bytes.as_ptr().cast(),
+            bytes.len() as libc::socklen_t,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// Lets a blocking receive give up after this long. 0 is never.
+pub fn set_receive_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io::Result<()> {
+    let timeout = libc::timeval {
+        tv_sec: ns / 1_000_000_000,
+        tv_usec: ns % 1_000_000_000 / 1_000,
+    };
+    // SAFETY: the pointer and length describe `timeout`, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVTIMEO,
+            (&raw const timeout).cast(),
+            size_of::<libc::timeval>() as libc::socklen_t,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// Is this an IPv6 address (and not an IPv4 one in IPv6 clothes)?
+pub fn is_v6(address: &SocketAddr) -> bool {
+    address.is_ipv6()
+}

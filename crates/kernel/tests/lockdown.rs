@@ -1,0 +1,155 @@
+//! A locked-down process has nothing left: checked in a child, since there is no way back.
+//!
+//! The program runs itself: with an argument it is the child that locks down and then tries what
+//! must fail and what must go on working. Its exit code and output are the verdict.
+
+use delaylab_kernel::privilege::{LockDownError, Options, Violation, lock_down};
+use std::error::Error;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, Output};
+use std::time::Duration;
+
+fn main() -> ExitCode {
+    let role = std::env::args().nth(1).unwrap_or_default();
+    let outcome = match role.as_str() {
+        "serve" => serve(),
+        "forbidden" => forbidden(),
+        "killed" => killed(),
+        "too-late" => too_late(),
+        _ => parent(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{role}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn parent() -> Outcome {
+    for role in ["serve", "forbidden", "too-late"] {
+        let output = child(role)?;
+        ensure(output.status.success(), &describe(role, &output))?;
+        println!("test lockdown::{role} ... ok");
+    }
+    let output = child("killed")?;
+    ensure(
+        output.status.signal() == Some(SIGSYS),
+        &describe("killed", &output),
+    )?;
+    println!("test lockdown::killed ... ok");
+    Ok(())
+}
+
+const SIGSYS: i32 = 31;
+
+fn child(role: &str) -> std::io::Result<Output> {
+    Command::new("/proc/self/exe").arg(role).output()
+}
+
+fn describe(role: &str, output: &Output) -> String {
+    format!(
+        "{role}: {:?}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// What a reflector does all day still works: UDP, TCP, threads, memory, clocks, sleeping.
+fn serve() -> Outcome {
+    let udp = UdpSocket::bind("127.0.0.1:0")?;
+    let tcp = TcpListener::bind("127.0.0.1:0")?;
+    let mut client = TcpStream::connect(tcp.local_addr()?)?;
+    let holds = lock_down(Options {
+        violation: Violation::Kills,
+    })?;
+    ensure(holds.is_safe(), &format!("{holds:?}"))?;
+
+    udp.send_to(b"to myself", udp.local_addr()?)?;
+    let mut buffer = [0; 32];
+    ensure(udp.recv(&mut buffer)? == 9, "the packet came back")?;
+
+    let echo =
+        std::thread::Builder::new()
+            .name("echo".into())
+            .spawn(move || -> std::io::Result<()> {
+                let (mut stream, _) = tcp.accept()?;
+                stream.set_nonblocking(false)?;
+                stream.set_nodelay(true)?;
+                let mut byte = [0];
+                stream.read_exact(&mut byte)?;
+                stream.write_all(&byte)
+            })?;
+    client.write_all(b"x")?;
+    client.read_exact(&mut buffer[..1])?;
+    echo.join().map_err(|_| "the echo thread panicked")??;
+
+    std::thread::sleep(Duration::from_millis(1));
+    let large = vec![1_u8; 32 << 20];
+    ensure(
+        large.iter().map(|&byte| u64::from(byte)).sum::<u64>() == 32 << 20,
+        "memory",
+    )?;
+    ensure(
+        std::time::SystemTime::now() > std::time::UNIX_EPOCH,
+        "the clock",
+    )
+}
+
+/// What a hijacked one would try fails.
+fn forbidden() -> Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let has_landlock = kernel_has_landlock();
+    let holds = lock_down(Options::default())?;
+    ensure(holds.is_safe(), &format!("{holds:?}"))?;
+    ensure(holds.landlock == Some(has_landlock), &format!("{holds:?}"))?;
+    refused("open a file", File::open("/etc/passwd"))?;
+    refused("make a file", File::create("/tmp/delaylab-lockdown"))?;
+    refused("bind", UdpSocket::bind("127.0.0.1:0"))?;
+    refused("connect", TcpStream::connect(address))?;
+    refused("execute", Command::new("/bin/true").spawn())
+}
+
+fn refused<T>(what: &str, result: std::io::Result<T>) -> Outcome {
+    match result {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(format!("{what}: failed otherwise: {error}").into()),
+        Ok(_) => Err(format!("{what}: must not work").into()),
+    }
+}
+
+/// Independent of the code under test.
+fn kernel_has_landlock() -> bool {
+    // SAFETY: asks for the version only, as landlock_create_ruleset(2) says: no attribute is read.
+    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0, 0, 1) > 0 }
+}
+
+/// Where violations kill, the first one does.
+fn killed() -> Outcome {
+    lock_down(Options {
+        violation: Violation::Kills,
+    })?;
+    let _ = File::open("/etc/passwd");
+    Err("opening a file did not kill".into())
+}
+
+/// A thread that was there before would keep what it has: refused, and nothing is dropped.
+fn too_late() -> Outcome {
+    let (_keep, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || wait.recv());
+    match lock_down(Options::default()) {
+        Err(LockDownError::Threads(2)) => File::open("/etc/passwd").map(drop).map_err(Into::into),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn ensure(holds: bool, what: &str) -> Outcome {
+    if holds { Ok(()) } else { Err(what.into()) }
+}

@@ -1,0 +1,198 @@
+//! `quiet`: as undisturbed as this host allows.
+//!
+//! Each measure is tried for itself, and says whether it holds.
+
+use super::guardian::Guardian;
+use super::undo::Undo;
+use super::{ApplyError, Measure, Options, State};
+use delaylab_kernel::cpu_list::{self, Cpus};
+use delaylab_kernel::cpuset::{self, Exclusivity, Hierarchy};
+use delaylab_kernel::dma_latency::DmaLatency;
+use delaylab_kernel::host_info;
+use delaylab_kernel::privilege::{self, Capability};
+use delaylab_kernel::scheduling::{self, MemoryLock, Scheduling, ThreadState};
+use std::error::Error;
+use std::io;
+
+/// Low among the real-time priorities: above all ordinary programs, below the kernel's own threads.
+const FIFO_PRIORITY: i32 = 10;
+
+/// What quiet holds. Its fields are dropped in this order after [`Drop`] has run.
+#[derive(Debug)]
+pub(super) struct Quiet {
+    before: ThreadState,
+    guardian: Option<Guardian>,
+    _awake: Option<DmaLatency>,
+    _locked: Option<MemoryLock>,
+}
+
+impl Quiet {
+    pub(super) fn apply(options: &Options) -> Result<(Self, Vec<Measure>), ApplyError> {
+        let before = ThreadState::save().map_err(ApplyError::Thread)?;
+        let allowed = scheduling::affinity().map_err(ApplyError::Thread)?;
+        let cpu = options.cpu.or(allowed.last().copied()).unwrap_or(0);
+        // The set goes first: moving in changes where the thread may run.
+        let (guardian, own_set) = own_cpuset(options, cpu, allowed.len());
+        let pinned = pinned(cpu);
+        let (locked, memory) = locked_memory();
+        let (awake, idle) = awake_cpus();
+        let measures = vec![
+            real_time(options),
+            pinned,
+            own_set,
+            memory,
+            idle,
+            timer_slack(),
+        ];
+        Ok((
+            Self {
+                before,
+                guardian,
+                _awake: awake,
+                _locked: locked,
+            },
+            measures,
+        ))
+    }
+
+    pub(super) fn still_holds(&mut self) -> bool {
+        self.guardian.as_mut().is_none_or(Guardian::lives)
+    }
+
+    pub(super) fn helpers(&self) -> Vec<u32> {
+        self.guardian.iter().map(Guardian::id).collect()
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        // Out of the set first: inside, the thread may not go back to its CPUs.
+        drop(self.guardian.take());
+        if let Err(error) = self.before.restore() {
+            eprintln!("delaylab: this thread is not scheduled as before: {error}");
+        }
+    }
+}
+
+fn real_time(options: &Options) -> Measure {
+    measure(
+        "SCHED_FIFO",
+        if options.spins {
+            State::NotHeld(format!("the prober spins, and {}", throttling()))
+        } else if !options.fifo {
+            State::NotHeld("not asked for".into())
+        } else {
+            let fifo = Scheduling::fifo(FIFO_PRIORITY);
+            let applied = privilege::with(Capability::CAP_SYS_NICE, || fifo.apply());
+            state(applied.map(|()| format!("priority {FIFO_PRIORITY}")))
+        },
+    )
+}
+
+fn throttling() -> String {
+    match host_info::realtime_limit() {
+        Some((runtime, period)) => format!(
+            "the kernel stops a spinning real-time thread {} ms in each {} ms",
+            (period - runtime) / 1_000_000,
+            period / 1_000_000
+        ),
+        None => "a spinning real-time thread would never let others run".into(),
+    }
+}
+
+fn pinned(cpu: usize) -> Measure {
+    measure(
+        "pinned",
+        state(scheduling::pin(cpu).map(|()| format!("CPU {cpu}"))),
+    )
+}
+
+fn locked_memory() -> (Option<MemoryLock>, Measure) {
+    let locked = MemoryLock::new();
+    let state = match &locked {
+        Ok(_) => State::Held("all, also what is asked for later".into()),
+        Err(error) => State::NotHeld(format!("{error}; needs `ulimit -l unlimited`, or root")),
+    };
+    (locked.ok(), measure("memory locked", state))
+}
+
+fn awake_cpus() -> (Option<DmaLatency>, Measure) {
+    let awake = DmaLatency::hold(0);
+    let state = state(
+        awake
+            .as_ref()
+            .map(|_| "/dev/cpu_dma_latency held at 0".into()),
+    );
+    (awake.ok(), measure("CPUs kept awake", state))
+}
+
+fn timer_slack() -> Measure {
+    measure(
+        "timer slack",
+        state(scheduling::set_timer_slack(1).map(|()| "1 ns".into())),
+    )
+}
+
+fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<Guardian>, Measure) {
+    let name = "own cpuset";
+    if !options.cpuset {
+        return (None, measure(name, State::NotHeld("not asked for".into())));
+    }
+    if allowed < 2 {
+        return (
+            None,
+            measure(name, State::NotHeld("there is only one CPU".into())),
+        );
+    }
+    match enter_cpuset(&Cpus::from([cpu])) {
+        Ok((guardian, exclusivity)) => (Some(guardian), measure(name, set_state(cpu, exclusivity))),
+        Err(error) => (None, measure(name, State::NotHeld(error.to_string()))),
+    }
+}
+
+fn enter_cpuset(cpus: &Cpus) -> Result<(Guardian, Exclusivity), Box<dyn Error>> {
+    let hierarchy = Hierarchy::find()?;
+    remove_leftovers();
+    let set = hierarchy.plan();
+    let mut guardian = Guardian::start()?;
+    guardian.tell(Undo::RemoveCpuset(set.clone()))?;
+    Ok((guardian, set.enter(cpus)?))
+}
+
+/// Of runs that were killed together with their guardian. What cannot be removed stays for the
+/// doctor to name.
+fn remove_leftovers() {
+    for set in cpuset::leftovers() {
+        let _ = set.remove();
+    }
+}
+
+fn set_state(cpu: usize, exclusivity: Exclusivity) -> State {
+    let cpus = cpu_list::format(&Cpus::from([cpu]));
+    match exclusivity {
+        Exclusivity::Alone => State::Held(format!("CPU {cpus}, nobody else runs there")),
+        Exclusivity::AmongSets => State::Partly(format!(
+            "CPU {cpus}; programs outside of any cpuset may still run there (cgroup v1)"
+        )),
+        Exclusivity::Shared => State::Partly(format!("CPU {cpus}, shared with another cpuset")),
+    }
+}
+
+fn measure(name: &'static str, state: State) -> Measure {
+    Measure { name, state }
+}
+
+fn state<E: std::borrow::Borrow<io::Error>>(result: Result<String, E>) -> State {
+    match result {
+        Ok(how) => State::Held(how),
+        Err(error) => State::NotHeld(reason(error.borrow())),
+    }
+}
+
+/// The kernel's word, and what to do about it.
+fn reason(error: &io::Error) -> String {
+    match (error.kind(), privilege::hint()) {
+        (io::ErrorKind::PermissionDenied, Some(hint)) => format!("{error}; try: {hint}"),
+        _ => error.to_string(),
+    }
+}

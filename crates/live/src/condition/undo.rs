@@ -1,0 +1,41 @@
+//! What outlives this process and must be undone: the list that the guardian keeps.
+
+use delaylab_kernel::cpuset::{Cpuset, CpusetError};
+use delaylab_kernel::nic_stamping::{self, Saved};
+use serde::{Deserialize, Serialize};
+use std::io;
+use thiserror::Error;
+
+/// One change to the host, by what takes it back. Taking it back twice does no harm.
+///
+/// A new kind of change is a new variant, and a line in [`Undo::carry_out`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Undo {
+    /// A cpuset of ours: empty it and remove it.
+    RemoveCpuset(Cpuset),
+    /// NIC stamping of an interface: set it as it was.
+    RestoreNicStamping(Saved),
+}
+
+/// Why a change is still there.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// The cpuset could not be removed.
+    #[error("a cpuset is left behind: {0}")]
+    Cpuset(#[from] CpusetError),
+    /// The NIC still stamps, or stamps no more, unlike before.
+    #[error("NIC stamping is not as it was: {0}")]
+    NicStamping(io::Error),
+}
+
+impl Undo {
+    /// Takes the change back.
+    pub fn carry_out(&self) -> Result<(), UndoError> {
+        match self {
+            Undo::RemoveCpuset(cpuset) => Ok(cpuset.remove()?),
+            Undo::RestoreNicStamping(saved) => {
+                nic_stamping::restore(saved).map_err(UndoError::NicStamping)
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What this user may do here, tried out where trying does no harm.
+
+use super::in_own_thread;
+use delaylab_kernel::cpuset::{self, Hierarchy, Version};
+use delaylab_kernel::dma_latency::DmaLatency;
+use delaylab_kernel::host_info;
+use delaylab_kernel::privilege::{self, Capability, needs};
+use delaylab_kernel::scheduling::{self, Scheduling};
+use serde::Serialize;
+
+/// What this user may do.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Access {
+    /// Datagram ICMP sockets, by `ping_group_range`.
+    pub icmp_datagram: bool,
+    /// Raw ICMP sockets.
+    pub icmp_raw: bool,
+    /// Port 862, where STAMP is served.
+    pub stamp_port: bool,
+    /// `SCHED_FIFO`.
+    pub fifo: bool,
+    /// Locking all memory, also what is asked for later.
+    pub lock_memory: bool,
+    /// Keeping the CPUs out of slow idle states.
+    pub cpu_dma_latency: bool,
+    /// Making a cpuset: by which version, or null.
+    pub cpuset: Option<u8>,
+    /// Switching NIC stamping on.
+    pub nic_stamping: bool,
+    /// Capabilities that would be of use and are not held, as setcap(8) names them.
+    pub missing_capabilities: Vec<String>,
+    /// The command that gives them to this program.
+    pub setcap: Option<String>,
+    /// Cpusets of runs that died together with their guardian.
+    pub leftovers: Vec<String>,
+}
+
+impl Access {
+    /// Looks, and undoes at once what it tries.
+    pub fn read() -> Self {
+        let may = privilege::permitted;
+        Self {
+            icmp_datagram: host_info::in_ping_group_range(),
+            icmp_raw: may(Capability::CAP_NET_RAW),
+            stamp_port: may(Capability::CAP_NET_BIND_SERVICE)
+                || host_info::first_unprivileged_port() <= 862,
+            fifo: may_use_fifo(),
+            lock_memory: scheduling::may_lock_memory(),
+            cpu_dma_latency: DmaLatency::hold(0).is_ok(),
+            cpuset: may_make_cpuset(),
+            nic_stamping: may(Capability::CAP_NET_ADMIN),
+            missing_capabilities: needs::missing().into_iter().map(needs::name).collect(),
+            setcap: privilege::hint(),
+            leftovers: cpuset::leftovers()
+                .iter()
+                .map(|set| set.dir().display().to_string())
+                .collect(),
+        }
+    }
+}
+
+fn may_use_fifo() -> bool {
+    let fifo = || {
+        privilege::with(Capability::CAP_SYS_NICE, || {
+            Scheduling::fifo(1).apply().is_ok()
+        })
+    };
+    in_own_thread(fifo).unwrap_or(false)
+}
+
+fn may_make_cpuset() -> Option<u8> {
+    let hierarchy = Hierarchy::find().ok().filter(Hierarchy::is_writable)?;
+    Some(match hierarchy.version() {
+        Version::V1 => 1,
+        Version::V2 => 2,
+    })
+}

@@ -1,0 +1,57 @@
+//! A distribution in five numbers.
+
+use delaylab_model::Nanos;
+use delaylab_stats::quantile::Ranked;
+use serde::Serialize;
+
+/// Count, extremes and quantiles, in nanoseconds. Quantiles are values that occurred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the names say it all
+pub struct Spread {
+    pub count: usize,
+    #[serde(rename = "min_ns")]
+    pub min: Nanos,
+    #[serde(rename = "p50_ns")]
+    pub p50: Nanos,
+    #[serde(rename = "p99_ns")]
+    pub p99: Nanos,
+    #[serde(rename = "max_ns")]
+    pub max: Nanos,
+}
+
+impl Spread {
+    /// Of these values; `None` of none.
+    pub fn of(values: Vec<Nanos>) -> Option<Self> {
+        let mut ranked = Ranked::new(values);
+        let count = ranked.len();
+        let mut at = |q| ranked.quantile(q).copied();
+        Some(Self {
+            count,
+            min: at(0.0)?,
+            p50: at(0.5)?,
+            p99: at(0.99)?,
+            max: at(1.0)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_values() {
+        let spread = Spread::of((1..=100).rev().collect());
+        assert_eq!(
+            spread,
+            Some(Spread {
+                count: 100,
+                min: 1,
+                p50: 50,
+                p99: 99,
+                max: 100
+            })
+        );
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+}

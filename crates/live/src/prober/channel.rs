@@ -1,0 +1,95 @@
+//! What a probe method is to the engine: packets out, replies in, stamps beside.
+//!
+//! To add a method: one file that implements [`Channel`] (or, over datagrams,
+//! [`super::datagram::Format`]) and one line in [`super::open`].
+
+use delaylab_kernel::datagram::Blocking;
+use delaylab_model::Nanos;
+use delaylab_model::trial::{RecordFacts, StampPoint};
+use delaylab_traffic::prober::Reply;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+
+/// A method's socket and formats. Kernel stamps are `CLOCK_REALTIME`; the reflector's are as they
+/// came. The engine puts both on the record's clock.
+pub trait Channel {
+    /// Writes packet `seq` into the channel's buffer, so that [`Self::transmit`] only sends.
+    fn prepare(&mut self, seq: u64);
+
+    /// One send call for what was prepared.
+    fn transmit(&mut self) -> io::Result<()>;
+
+    /// One receive call.
+    fn receive(&mut self, blocking: Blocking) -> io::Result<()>;
+
+    /// What the last receive call brought: call until `None`. `last` is the last packet sent.
+    fn decode(&mut self, last: u64) -> Option<Decoded>;
+
+    /// Reads one batch of the error queue. `Ok(true)`: there may be more.
+    fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool>;
+
+    /// A send call for packet `next - 1` failed: stamps count anew from `next`.
+    fn restart_stamps(&mut self, next: u64) -> io::Result<()>;
+
+    /// To wait on.
+    fn socket(&self) -> BorrowedFd<'_>;
+
+    /// How to read the reflector's stamps.
+    fn facts(&self) -> RecordFacts;
+
+    /// What to add to the reflector's stamps to put them on the record's clock, given this host's
+    /// `REALTIME − MONOTONIC`.
+    fn reflector_shift(&self, _realtime_offset: Nanos) -> Nanos {
+        0
+    }
+
+    /// Asks the reflector for what it has not reported yet, and says good-bye. The second is its
+    /// count of all that it received.
+    fn finish(&mut self, _last: u64) -> (Vec<FollowUp>, Option<u64>) {
+        (Vec::new(), None)
+    }
+}
+
+/// When a reply left the reflector, in its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowUp {
+    /// Which packet's reply.
+    pub seq: u64,
+    /// In the reflector's clock.
+    pub r_tx: Nanos,
+}
+
+/// What came in.
+#[derive(Debug, Clone, Copy)]
+pub enum Decoded {
+    /// A reply; its `t_recv` is not set and its `t_rx` is `CLOCK_REALTIME`.
+    Reply(Reply, Option<FollowUp>),
+    /// Something that is not a reply to this probe: malformed, forged, of another run.
+    Rejected,
+    /// Something harmless that is nobody's business, such as another ping's reply.
+    Ignored,
+}
+
+/// What the error queue says.
+#[derive(Debug, Clone, Copy)]
+pub enum QueueEvent {
+    /// A departure stamp: `CLOCK_REALTIME`, or the NIC's clock for `t_tx_hw`.
+    Stamp {
+        /// Which packet.
+        seq: u64,
+        /// Which stamp.
+        point: StampPoint,
+        /// When.
+        at: Nanos,
+    },
+    /// A packet was refused.
+    Refused {
+        /// Which packet.
+        seq: u64,
+        /// By whom; `None` is this host.
+        by: Option<IpAddr>,
+        /// Error number.
+        errno: i32,
+    },
+}

@@ -1,0 +1,455 @@
+//! The loop that sends when a packet is due, reads what comes and drains stamps in between.
+//!
+//! One thread does all of it, so that it makes no noise of its own. It sleeps in the kernel to
+//! shortly before a packet is due and spins the rest ([`Lead`]); in a closed loop that blocks, the receive call
+//! itself is what it sleeps in.
+
+use super::channel::{Channel, Decoded, QueueEvent};
+use super::error::RunError;
+use crate::clocks::Clocks;
+use delaylab_kernel::clock;
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::wait::{self, Woken};
+use delaylab_model::probe::WaitMode;
+use delaylab_model::record::ClockEvent;
+use delaylab_model::world::Sink;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::pacing::lead::Lead;
+use delaylab_traffic::prober::{Prober, Reply, Step};
+use std::io;
+
+/// With less time than this, housekeeping waits.
+const ROOM_FOR_HOUSEKEEPING: Nanos = 150 * MICROSECOND;
+/// Stamps under way that are read at once (each packet has two).
+const STAMPS_BATCH: u32 = 48;
+/// Packets between two rounds of housekeeping when there is no idle time.
+const HOUSEKEEPING_EVERY: u32 = 64;
+/// A receive time-out counts in ticks of the kernel; the last of it is waited for exactly.
+const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
+/// Nothing but local errors for so long, and so often, ends the run.
+const LOCAL_ERRORS_FOR: Nanos = 5 * SECOND;
+const LOCAL_ERRORS_COUNT: u32 = 5;
+/// After being told to stop, replies are awaited no longer than this.
+const PATIENCE_AFTER_STOP: Nanos = SECOND;
+
+/// How the loop runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    /// Sleep or spin.
+    pub wait_mode: WaitMode,
+    /// Are kernel stamps asked for?
+    pub stamped: bool,
+    /// The probe's time-out.
+    pub timeout: Nanos,
+    /// How often the user has asked to stop so far.
+    pub stops_asked: fn() -> u32,
+}
+
+/// A channel, its state machine and where the records go.
+pub struct Engine<'a, C> {
+    channel: &'a mut C,
+    prober: &'a mut Prober,
+    clocks: &'a mut Clocks,
+    sink: &'a mut dyn Sink,
+    manner: Manner,
+    pending_stamps: u32,
+    since_housekeeping: u32,
+    rejected: u64,
+    sink_error: Option<io::Error>,
+    stopped_at: Option<Nanos>,
+    local_errors: LocalErrors,
+    blocking_receive: bool,
+    lead: Lead,
+}
+
+/// Send calls that failed one after the other.
+#[derive(Default)]
+struct LocalErrors {
+    count: u32,
+    since: Nanos,
+    any_sent: bool,
+}
+
+impl<'a, C: Channel> Engine<'a, C> {
+    /// Ready to run.
+    pub fn new(
+        channel: &'a mut C,
+        prober: &'a mut Prober,
+        clocks: &'a mut Clocks,
+        sink: &'a mut dyn Sink,
+        manner: Manner,
+    ) -> Self {
+        let blocking_receive = prober.is_closed_loop()
+            && manner.wait_mode == WaitMode::Block
+            && manner.timeout > 2 * RECEIVE_TIMEOUT_SLACK
+            && delaylab_kernel::socket_options::set_receive_timeout(
+                &channel.socket(),
+                manner.timeout - RECEIVE_TIMEOUT_SLACK,
+            )
+            .is_ok();
+        Self {
+            channel,
+            prober,
+            clocks,
+            sink,
+            manner,
+            pending_stamps: 0,
+            since_housekeeping: 0,
+            rejected: 0,
+            sink_error: None,
+            stopped_at: None,
+            local_errors: LocalErrors::default(),
+            blocking_receive,
+            lead: Lead::default(),
+        }
+    }
+
+    /// Runs the probe to its end. Returns how many packets came that were not replies to it.
+    pub fn run(mut self) -> Result<u64, RunError> {
+        let outcome = self.run_until_done();
+        self.finish();
+        outcome?;
+        match self.sink_error {
+            Some(error) => Err(RunError::Sink(error)),
+            None => Ok(self.rejected),
+        }
+    }
+
+    fn run_until_done(&mut self) -> Result<(), RunError> {
+        loop {
+            let now = clock::monotonic();
+            if self.told_to_stop(now) || self.sink_error.is_some() {
+                return Ok(());
+            }
+            match self.prober.next(now) {
+                Step::Done => return Ok(()),
+                Step::Send { seq, t_intended } => self.send(seq, t_intended, now)?,
+                Step::Wait { due, deadline } => self.wait(now, due, deadline)?,
+            }
+        }
+    }
+
+    /// The first request stops sending; the second, or a second's patience, ends the wait for
+    /// replies too.
+    fn told_to_stop(&mut self, now: Nanos) -> bool {
+        match ((self.manner.stops_asked)(), self.stopped_at) {
+            (0, _) => false,
+            (_, None) => {
+                self.prober.stop(now);
+                self.stopped_at = Some(now);
+                false
+            }
+            (asked, Some(at)) => asked > 1 || now > at + PATIENCE_AFTER_STOP,
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, seq: u64, t_intended: Nanos, now: Nanos) -> Result<(), RunError> {
+        self.channel.prepare(seq);
+        let mut sent = self.transmit(seq, now);
+        if sent.1.as_ref().is_err_and(is_pending_refusal) {
+            // The call reported an earlier packet's refusal and sent nothing: say whose, try again.
+            self.drain_queue()?;
+            sent = self.transmit(seq, clock::monotonic());
+        }
+        match sent {
+            (t_send, Ok(())) => {
+                self.local_errors = LocalErrors {
+                    any_sent: true,
+                    ..LocalErrors::default()
+                };
+                self.prober.sent(t_intended, t_send, clock::current_cpu());
+            }
+            (t_send, Err(error)) => self.send_failed(t_intended, t_send, &error)?,
+        }
+        self.pending_stamps += 2;
+        self.since_housekeeping += 1;
+        if self.since_housekeeping >= HOUSEKEEPING_EVERY {
+            self.housekeeping(clock::monotonic())?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn transmit(&mut self, seq: u64, before: Nanos) -> (Nanos, io::Result<()>) {
+        let (t_send, event) = if self.manner.stamped {
+            self.clocks.now_bracketed(before)
+        } else {
+            (clock::monotonic(), ClockEvent::None)
+        };
+        let result = self.channel.transmit();
+        if event != ClockEvent::None {
+            self.note(event, seq);
+        }
+        (t_send, result)
+    }
+
+    fn note(&mut self, event: ClockEvent, seq: u64) {
+        match event {
+            ClockEvent::None => {}
+            ClockEvent::SlowClockRead => self.prober.slow_clock_read(seq),
+            ClockEvent::Step | ClockEvent::Suspend => self.prober.clock_event(event),
+        }
+    }
+
+    fn send_failed(
+        &mut self,
+        t_intended: Nanos,
+        now: Nanos,
+        error: &io::Error,
+    ) -> Result<(), RunError> {
+        let errors = &mut self.local_errors;
+        if errors.count == 0 {
+            errors.since = now;
+        }
+        errors.count += 1;
+        let hopeless = errors.count >= LOCAL_ERRORS_COUNT && now - errors.since > LOCAL_ERRORS_FOR;
+        if !errors.any_sent || hopeless || error.kind() == io::ErrorKind::BrokenPipe {
+            let source = io::Error::from(error.kind());
+            let source = error
+                .raw_os_error()
+                .map_or(source, io::Error::from_raw_os_error);
+            return Err(RunError::Send { source });
+        }
+        self.drain_queue()?;
+        self.prober
+            .send_failed(t_intended, now, error.raw_os_error());
+        let next = self.prober.next_seq();
+        self.channel.restart_stamps(next).map_err(RunError::Receive)
+    }
+
+    fn wait(
+        &mut self,
+        now: Nanos,
+        due: Option<Nanos>,
+        deadline: Option<Nanos>,
+    ) -> Result<(), RunError> {
+        let end = [due, deadline].into_iter().flatten().min();
+        let slack = end.map_or(SECOND, |end| end - now);
+        let idle = due.is_some() || self.prober.awaiting() == 0;
+        if idle && slack > ROOM_FOR_HOUSEKEEPING {
+            self.housekeeping(now)?;
+        } else if self.pending_stamps >= STAMPS_BATCH {
+            self.drain_queue()?;
+        }
+        if self.manner.wait_mode == WaitMode::Spin {
+            return self.spin_until(end);
+        }
+        if self.blocking_receive && due.is_none() && self.stopped_at.is_none() {
+            return self.sleep_in_receive(deadline);
+        }
+        let lead = self.lead.get();
+        match due {
+            Some(due) if due - clock::monotonic() <= lead => self.spin_until(end),
+            _ => self.sleep_until(due.map(|due| due - lead), deadline),
+        }
+    }
+
+    /// Polls the socket until something was read or the time has come.
+    #[inline]
+    fn spin_until(&mut self, end: Option<Nanos>) -> Result<(), RunError> {
+        loop {
+            if self.prober.awaiting() > 0 && self.receive(Blocking::No)? {
+                return Ok(());
+            }
+            let now = clock::monotonic();
+            if end.is_some_and(|end| now >= end) || (self.manner.stops_asked)() > 0 {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    #[inline]
+    fn sleep_in_receive(&mut self, deadline: Option<Nanos>) -> Result<(), RunError> {
+        if self.receive(Blocking::Yes)? || (self.manner.stops_asked)() > 0 {
+            return Ok(());
+        }
+        self.sleep_until(None, deadline)
+    }
+
+    fn sleep_until(&mut self, due: Option<Nanos>, deadline: Option<Nanos>) -> Result<(), RunError> {
+        // Stamps left in the queue would end the sleep at once.
+        self.drain_queue()?;
+        let end = [due, deadline].into_iter().flatten().min();
+        let stop = self.stopped_at.map(|at| at + PATIENCE_AFTER_STOP + 1);
+        let end = [end, stop].into_iter().flatten().min();
+        match wait::until_readable(self.channel.socket(), end).map_err(RunError::Receive)? {
+            Woken::Signal => Ok(()),
+            Woken::Deadline => {
+                if let Some(wanted) = end {
+                    self.lead.slept(wanted, clock::monotonic());
+                }
+                Ok(())
+            }
+            Woken::Ready => {
+                while self.receive(Blocking::No)? {}
+                Ok(())
+            }
+        }
+    }
+
+    /// One receive call and all that it brought. False: there was nothing.
+    #[inline]
+    fn receive(&mut self, blocking: Blocking) -> Result<bool, RunError> {
+        match self.channel.receive(blocking) {
+            Ok(()) => {}
+            Err(error) if is_nothing(&error) => return Ok(false),
+            Err(error) if is_pending_refusal(&error) => {
+                self.drain_queue()?;
+                return Ok(true);
+            }
+            Err(error) => return Err(RunError::Receive(error)),
+        }
+        let t_recv = clock::monotonic();
+        let event = if self.manner.stamped {
+            self.clocks.bracket_from(t_recv)
+        } else {
+            ClockEvent::None
+        };
+        let last = self.prober.next_seq().saturating_sub(1);
+        while let Some(decoded) = self.channel.decode(last) {
+            match decoded {
+                Decoded::Reply(reply, follow_up) => {
+                    self.take_reply(reply, t_recv);
+                    self.note(event, reply.seq);
+                    if let Some(follow_up) = follow_up {
+                        let shift = self.channel.reflector_shift(self.clocks.offset());
+                        self.prober.follow_up(follow_up.seq, follow_up.r_tx + shift);
+                    }
+                }
+                Decoded::Rejected => self.rejected += 1,
+                Decoded::Ignored => {}
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn take_reply(&mut self, mut reply: Reply, t_recv: Nanos) {
+        let t_send = self.prober.t_send(reply.seq).unwrap_or(0);
+        let shift = self.channel.reflector_shift(self.clocks.offset());
+        reply.t_recv = t_recv;
+        reply.t_rx = reply
+            .t_rx
+            .map(|real| self.clocks.to_monotonic(real, t_send, t_recv));
+        reply.r_rx = reply.r_rx.map(|r| r + shift);
+        reply.r_user = reply.r_user.map(|r| r + shift);
+        self.prober.reply(&reply);
+    }
+
+    /// Reads all stamps and refusals that have come.
+    fn drain_queue(&mut self) -> Result<(), RunError> {
+        self.pending_stamps = 0;
+        if !self.manner.stamped {
+            return self.drain_refusals();
+        }
+        let now = clock::monotonic();
+        let last = self.prober.next_seq().saturating_sub(1);
+        let (prober, clocks) = (&mut *self.prober, &*self.clocks);
+        let mut take = |event: QueueEvent| match event {
+            QueueEvent::Stamp { seq, point, at } => {
+                let Some(t_send) = prober.t_send(seq) else {
+                    return;
+                };
+                let hardware = point == delaylab_model::trial::StampPoint::TTxHw;
+                let at = if hardware {
+                    at
+                } else {
+                    clocks.to_monotonic(at, t_send, now)
+                };
+                prober.stamped(seq, point, at);
+            }
+            QueueEvent::Refused { seq, by, errno } => prober.refused(seq, by, errno),
+        };
+        while self
+            .channel
+            .read_queue(last, &mut take)
+            .map_err(RunError::Receive)?
+        {}
+        Ok(())
+    }
+
+    fn drain_refusals(&mut self) -> Result<(), RunError> {
+        let last = self.prober.next_seq().saturating_sub(1);
+        let prober = &mut *self.prober;
+        let mut take = |event: QueueEvent| {
+            if let QueueEvent::Refused { seq, by, errno } = event {
+                prober.refused(seq, by, errno);
+            }
+        };
+        while self
+            .channel
+            .read_queue(last, &mut take)
+            .map_err(RunError::Receive)?
+        {}
+        Ok(())
+    }
+
+    /// What can wait until there is time: stamps, suspends, whole records.
+    fn housekeeping(&mut self, now: Nanos) -> Result<(), RunError> {
+        self.since_housekeeping = 0;
+        if self.pending_stamps > 0 {
+            self.drain_queue()?;
+        }
+        let event = self.clocks.look_for_suspend(now);
+        if event != ClockEvent::None {
+            self.prober.clock_event(event);
+        }
+        let (sink, error) = (&mut *self.sink, &mut self.sink_error);
+        self.prober.take_whole(now, |record| {
+            if error.is_none()
+                && let Err(failed) = sink.record(record)
+            {
+                *error = Some(failed);
+            }
+        });
+        Ok(())
+    }
+
+    /// Asks for the last stamps and hands out what is left. Nothing that was recorded is lost,
+    /// whatever ended the run.
+    fn finish(&mut self) {
+        let _ = self.drain_queue();
+        let last = self.prober.next_seq().saturating_sub(1);
+        let (follow_ups, received) = self.channel.finish(last);
+        let shift = self.channel.reflector_shift(self.clocks.offset());
+        for follow_up in follow_ups {
+            self.prober.follow_up(follow_up.seq, follow_up.r_tx + shift);
+        }
+        self.prober.set_final_count(received);
+        let (sink, error) = (&mut *self.sink, &mut self.sink_error);
+        self.prober.close(|record| {
+            if error.is_none()
+                && let Err(failed) = sink.record(record)
+            {
+                *error = Some(failed);
+            }
+        });
+    }
+}
+
+/// Nothing to read: not now, or a signal came first.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+/// An earlier packet was refused and the kernel says so by this call; the error queue says whose.
+fn is_pending_refusal(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionRefused | Kind::HostUnreachable | Kind::NetworkUnreachable
+    ) || matches!(
+        error.raw_os_error(),
+        Some(PROTOCOL_ERROR | NO_PROTOCOL | ACCESS_DENIED)
+    )
+}
+
+// errno values of Linux that ICMP errors map to and that `ErrorKind` has no stable name for.
+const ACCESS_DENIED: i32 = 13;
+const PROTOCOL_ERROR: i32 = 71;
+const NO_PROTOCOL: i32 = 92;

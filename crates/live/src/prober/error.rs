@@ -1,0 +1,186 @@
+//! Why a probe could not be started or could not go on, each with its remedy.
+
+use delaylab_model::record::Method;
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a probe could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No privilege for ICMP.
+    #[error(
+        "no permission to send ICMP: neither is your group in net.ipv4.ping_group_range nor has \
+         delaylab CAP_NET_RAW. Do one of:\n  sudo sysctl net.ipv4.ping_group_range='0 2147483647'\n  \
+         sudo setcap cap_net_raw+ep \"$(command -v delaylab)\"\nor use --method udp against `delaylab reflect`"
+    )]
+    NoIcmpPrivilege,
+    /// The socket could not be made or set up.
+    #[error("cannot set up the {method} socket: {what}: {source}")]
+    Socket {
+        /// For which method.
+        method: Method,
+        /// Which step.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// There is no such interface, or it may not be used.
+    #[error("cannot use interface `{name}`: {source}. `ip -br link` lists the interfaces")]
+    Interface {
+        /// Its name.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// There is no route.
+    #[error(
+        "{target} is unreachable from this host: {source}. Look at `ip route get {}`{}",
+        .target.ip(),
+        if .target.is_ipv6() { ", or try -4" } else { "" }
+    )]
+    NoRoute {
+        /// Where to.
+        target: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Nothing listens there.
+    #[error(
+        "{target} refused: nothing listens on this {} port. Start `delaylab reflect` there, or name its port with --port",
+        if *.method == Method::Tcp { "tcp" } else { "udp" }
+    )]
+    NothingListens {
+        /// How it was asked.
+        method: Method,
+        /// Where.
+        target: SocketAddr,
+    },
+    /// No answer to the request for a session.
+    #[error(
+        "no answer from {target} ({method}) in {waited_s} s. Is `delaylab reflect` running there, \
+         is the port open in its firewall{}?",
+        if *.with_key { ", and is its key the same" } else { ", and does it ask for a key (--key-file)" }
+    )]
+    NoAnswer {
+        /// How it was asked.
+        method: Method,
+        /// Where.
+        target: SocketAddr,
+        /// How long, in seconds.
+        waited_s: u64,
+        /// Was a key used?
+        with_key: bool,
+    },
+    /// The reflector refused the session.
+    #[error("{target} refused the session: {text}")]
+    Refused {
+        /// Who.
+        target: SocketAddr,
+        /// Its words.
+        text: String,
+    },
+    /// An echo server cannot do what was asked for.
+    #[error(
+        "{target} is a plain echo server: it knows no keys. Leave --key-file out, or start `delaylab reflect` there"
+    )]
+    PlainEchoWithKey {
+        /// Who.
+        target: SocketAddr,
+    },
+    /// A setting that this method cannot honour.
+    #[error("{field}: {reason}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// NIC stamps were asked for and are not to be had.
+    #[error("interface `{name}` cannot stamp in hardware: {source}. Use --stamps software")]
+    NoHardwareStamps {
+        /// The interface.
+        name: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Why a probe could not go on. What was recorded until then has been handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It could not be started.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Send calls failed.
+    #[error("cannot send: {source}{}", send_remedy(.source))]
+    Send {
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Receive calls failed.
+    #[error("cannot receive: {0}")]
+    Receive(io::Error),
+    /// The records could not be written.
+    #[error("cannot write the results: {0}")]
+    Sink(io::Error),
+}
+
+// errno values of Linux.
+const NO_DEVICE: i32 = 19;
+const MESSAGE_TOO_LONG: i32 = 90;
+const NETWORK_DOWN: i32 = 100;
+
+fn send_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(MESSAGE_TOO_LONG) => {
+            ": the packet does not fit the MTU and must not be fragmented. Use a smaller -s, or -M want"
+        }
+        Some(NO_DEVICE | NETWORK_DOWN) => {
+            ": the interface is gone or down. `ip -br link` shows its state"
+        }
+        _ => "",
+    }
+}
+
+/// What kind of failure it is, for exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The target cannot be reached.
+    Unreachable,
+    /// The settings are wrong.
+    Usage,
+    /// This host lacks something.
+    Environment,
+}
+
+impl OpenError {
+    /// Its kind.
+    pub fn failure(&self) -> Failure {
+        match self {
+            OpenError::NoIcmpPrivilege
+            | OpenError::Socket { .. }
+            | OpenError::Interface { .. }
+            | OpenError::NoHardwareStamps { .. } => Failure::Environment,
+            OpenError::NoRoute { .. }
+            | OpenError::NothingListens { .. }
+            | OpenError::NoAnswer { .. } => Failure::Unreachable,
+            OpenError::Refused { .. }
+            | OpenError::PlainEchoWithKey { .. }
+            | OpenError::Setting { .. } => Failure::Usage,
+        }
+    }
+}
+
+impl RunError {
+    /// Its kind.
+    pub fn failure(&self) -> Failure {
+        match self {
+            RunError::Open(error) => error.failure(),
+            RunError::Send { source } if source.raw_os_error() == Some(MESSAGE_TOO_LONG) => {
+                Failure::Usage
+            }
+            RunError::Send { .. } | RunError::Receive(_) => Failure::Unreachable,
+            RunError::Sink(_) => Failure::Environment,
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Real probes on a real path.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`icmp`], [`udp`], [`tcp`], [`stamp`] | the methods: sockets and formats |
+//! | [`session`] | sets a session up with `delaylab reflect` |
+//! | [`channel`], [`datagram`] | what a method is to the engine |
+//! | [`engine`] | the loop: sends when due, reads, drains stamps |
+//! | [`selfcheck`] | which stamps this host delivers |
+//! | [`open`], [`payload`], [`error`] | what methods have in common |
+//!
+//! To add a method: one file that implements [`channel::Channel`], one line in [`Live::run_method`].
+
+pub mod channel;
+pub mod datagram;
+pub mod engine;
+pub mod error;
+pub mod icmp;
+pub mod open;
+pub mod payload;
+pub mod selfcheck;
+pub mod session;
+pub mod stamp;
+pub mod tcp;
+pub mod udp;
+
+use crate::clocks::Clocks;
+use crate::condition::guardian::Guardian;
+use crate::condition::undo::Undo;
+use channel::Channel;
+use delaylab_kernel::privilege::{self, Capability};
+use delaylab_kernel::{clock, nic_stamping, scheduling};
+use delaylab_model::probe::{Probe, StampRequest};
+use delaylab_model::record::{Method, Record};
+use delaylab_model::trial::{Delivery, RecordFacts, Residence, StampPoint, Trial, TrialFacts};
+use delaylab_model::world::{Refusal, Sink, World};
+use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_traffic::prober::{Config, Expected, Prober};
+use delaylab_wire::auth::Key;
+use engine::{Engine, Manner};
+use error::{OpenError, RunError};
+use open::Settings;
+use std::io;
+
+/// From having everything ready to the first packet.
+const HEAD_START: Nanos = MILLISECOND;
+
+/// The live world: this host and whatever the target is.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The secret shared with the reflector.
+    pub key: Option<Key>,
+    /// How often the user has asked to stop so far.
+    pub stops_asked: fn() -> u32,
+}
+
+impl World for Live {
+    type Error = RunError;
+
+    fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        let mut refuse = |field: &str, reason: String| {
+            refusals.push(Refusal {
+                field: field.to_owned(),
+                reason,
+            });
+        };
+        let probe = &trial.probe;
+        let largest = largest_payload(probe.method, trial.target.is_ipv6());
+        if probe.payload > largest {
+            refuse(
+                "payload",
+                format!("{} carries at most {largest} B", probe.method),
+            );
+        }
+        if probe.reply_payload.is_some() && probe.method != Method::Tcp {
+            let reason = format!(
+                "{} replies are as long as requests: only tcp's can be set",
+                probe.method
+            );
+            refuse("reply_payload", reason);
+        }
+        if self.key.is_some() && probe.method == Method::Icmp {
+            refuse(
+                "key",
+                "icmp knows no keys: use --method udp, tcp or stamp".to_owned(),
+            );
+        }
+        refusals
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, RunError> {
+        // 1 ns of slack: the default of 50 µs would be our own noise.
+        let _ = scheduling::set_timer_slack(1);
+        let _nic = switch_nic_stamping_on(&trial.probe)?;
+        let settings = Settings {
+            trial,
+            target: trial.target,
+            key: self.key.as_ref(),
+            stops_asked: self.stops_asked,
+        };
+        self.run_method(&settings, sink)
+    }
+}
+
+impl Live {
+    fn run_method(
+        &self,
+        settings: &Settings<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<TrialFacts, RunError> {
+        match settings.probe().method {
+            Method::Icmp => run(icmp::open(settings)?, settings, sink),
+            Method::Udp => run(udp::open(settings)?, settings, sink),
+            Method::Tcp => run(tcp::open(settings)?, settings, sink),
+            Method::Stamp => run(stamp::open(settings)?, settings, sink),
+        }
+    }
+}
+
+/// The guardian restores the NIC when it is dropped, or when this process dies by any means.
+fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Guardian>, OpenError> {
+    if probe.stamps != StampRequest::Hardware {
+        return Ok(None);
+    }
+    let Some(name) = &probe.interface else {
+        let reason = "hardware stamps change a NIC for everyone: name it with -I".to_owned();
+        return Err(OpenError::Setting {
+            field: "stamps",
+            reason,
+        });
+    };
+    let switched = privilege::with(Capability::CAP_NET_ADMIN, || {
+        let saved = nic_stamping::save(name)?;
+        let mut guardian = Guardian::start()?;
+        guardian.tell(Undo::RestoreNicStamping(saved))?;
+        nic_stamping::switch_on(name)?;
+        Ok(guardian)
+    });
+    switched
+        .map(Some)
+        .map_err(|source| OpenError::NoHardwareStamps {
+            name: name.clone(),
+            source,
+        })
+}
+
+/// The largest payload that an IP packet of 65,535 bytes holds.
+pub fn largest_payload(method: Method, v6: bool) -> u32 {
+    match method {
+        Method::Tcp => delaylab_model::probe::MAX_TCP_PAYLOAD,
+        Method::Icmp | Method::Udp | Method::Stamp if v6 => 65_535 - 8,
+        Method::Icmp | Method::Udp | Method::Stamp => 65_535 - 20 - 8,
+    }
+}
+
+/// Bytes of the IP packet that carries this payload; `None` for tcp.
+pub fn ip_size(method: Method, v6: bool, payload: u32) -> Option<u32> {
+    let ip_header = if v6 { 40 } else { 20 };
+    (method != Method::Tcp).then_some(ip_header + 8 + payload)
+}
+
+fn run(
+    mut channel: impl Channel,
+    settings: &Settings<'_>,
+    sink: &mut dyn Sink,
+) -> Result<TrialFacts, RunError> {
+    let (trial, probe) = (settings.trial, settings.probe());
+    let facts = channel.facts();
+    sink.begin(&facts).map_err(RunError::Sink)?;
+    let stamped = probe.stamps != StampRequest::None;
+    let mut clocks = Clocks::new();
+    let realtime_offset = clocks.offset();
+    let mut prober = Prober::new(Config {
+        trial: trial.id,
+        probe: 0,
+        method: probe.method,
+        dscp: probe.dscp.code_point(),
+        ip_size: ip_size(probe.method, settings.target.is_ipv6(), probe.payload),
+        pacing: probe.pacing,
+        seed: trial.seed,
+        start: clock::monotonic() + HEAD_START,
+        count: probe.count,
+        duration: probe.duration,
+        timeout: probe.timeout,
+        expected: Expected {
+            departures: stamped,
+            follow_ups: facts.residence == Residence::ToDriver,
+        },
+    });
+    let manner = Manner {
+        wait_mode: probe.wait_mode,
+        stamped,
+        timeout: probe.timeout,
+        stops_asked: settings.stops_asked,
+    };
+    let mut seen = Seen {
+        sink,
+        stamps: [0; StampPoint::ALL.len()],
+        answered: 0,
+        disordered: 0,
+    };
+    let rejected = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run()?;
+    Ok(TrialFacts {
+        records: facts,
+        stamps: seen.deliveries(probe, &facts),
+        realtime_offset,
+        loss: prober.loss_direction(),
+        strays: prober.strays(),
+        rejected,
+        warnings: seen.warnings(&facts),
+    })
+}
+
+/// Hands records on and counts which stamps they have.
+struct Seen<'a> {
+    sink: &'a mut dyn Sink,
+    stamps: [u64; StampPoint::ALL.len()],
+    answered: u64,
+    /// Records whose reflector stamps are not between ours, although the clocks are said to be one.
+    disordered: u64,
+}
+
+impl Sink for Seen<'_> {
+    fn begin(&mut self, facts: &RecordFacts) -> io::Result<()> {
+        self.sink.begin(facts)
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        for (count, point) in self.stamps.iter_mut().zip(StampPoint::ALL) {
+            *count += u64::from(record.stamp(point).is_some());
+        }
+        self.answered += u64::from(record.t_recv.is_some());
+        if let (Some(t_tx), Some(r_rx), Some(t_rx)) = (record.t_tx, record.r_rx, record.t_rx) {
+            self.disordered += u64::from(r_rx < t_tx || r_rx > t_rx);
+        }
+        self.sink.record(record)
+    }
+}
+
+impl Seen<'_> {
+    fn deliveries(&self, probe: &Probe, facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
+        let counted = StampPoint::ALL.iter().zip(self.stamps);
+        counted
+            .map(|(&point, count)| (point, delivery(point, count, probe, facts)))
+            .collect()
+    }
+
+    fn warnings(&self, facts: &RecordFacts) -> Vec<String> {
+        let one_clock = facts.reflector_clock == delaylab_model::trial::ReflectorClock::Same;
+        if !one_clock || self.disordered * 100 <= self.answered {
+            return Vec::new();
+        }
+        vec![format!(
+            "the reflector says that it reads this host's clock, but {} of {} arrivals there are not \
+             between departure and return here: do not trust forward and return path",
+            self.disordered, self.answered
+        )]
+    }
+}
+
+fn delivery(point: StampPoint, count: u64, probe: &Probe, facts: &RecordFacts) -> Delivery {
+    use StampPoint::{RRx, RTx, RUser, TRx, TRxHw, TSched, TTx, TTxHw};
+    if count > 0 {
+        return Delivery::Delivered;
+    }
+    match (point, probe.stamps, facts.residence) {
+        (RRx | RUser | RTx, _, Residence::Unknown) | (RTx, _, Residence::ToUser) => {
+            Delivery::Unsupported
+        }
+        (TSched | TTx | TRx, StampRequest::None, _) => Delivery::Off,
+        (TTxHw | TRxHw, StampRequest::None | StampRequest::Software, _) => Delivery::Off,
+        _ => Delivery::Missing,
+    }
+}

@@ -1,0 +1,91 @@
+//! What opening a socket has in common for every method.
+
+use super::error::OpenError;
+use super::payload;
+use delaylab_kernel::datagram::DatagramSocket;
+use delaylab_kernel::socket_options as options;
+use delaylab_model::probe::Probe;
+use delaylab_model::trial::Trial;
+use delaylab_wire::auth::Key;
+use std::io;
+use std::net::SocketAddr;
+
+/// Room for the replies and stamps of a host that is kept from reading for a while.
+const RECEIVE_BUFFER: i32 = 4 << 20;
+
+/// What a method needs to open its socket.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    /// What to do.
+    pub trial: &'a Trial,
+    /// Where to.
+    pub target: SocketAddr,
+    /// The secret shared with the reflector.
+    pub key: Option<&'a Key>,
+    /// How often the user has asked to stop.
+    pub stops_asked: fn() -> u32,
+}
+
+impl Settings<'_> {
+    /// The probe.
+    pub fn probe(&self) -> &Probe {
+        &self.trial.probe
+    }
+
+    /// A packet of this length, filled as the probe wants it.
+    pub fn filled(&self, length: usize) -> Vec<u8> {
+        payload::filled(&self.probe().fill, length, self.trial.seed)
+    }
+
+    /// A step of setting the socket up failed.
+    pub fn socket_error(&self, what: &str, source: io::Error) -> OpenError {
+        OpenError::Socket {
+            method: self.probe().method,
+            what: what.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Marks, interface, buffers and what to tell beside each packet.
+pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), OpenError> {
+    let probe = settings.probe();
+    let v6 = settings.target.is_ipv6();
+    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
+    if let Some(name) = &probe.interface {
+        let bound = options::bind_to_interface(socket, name);
+        bound.map_err(|source| OpenError::Interface {
+            name: name.clone(),
+            source,
+        })?;
+    }
+    socket
+        .set_marks(
+            probe.dscp.traffic_class(probe.ecn),
+            probe.ttl,
+            probe.dont_fragment,
+        )
+        .map_err(failed("marks"))?;
+    options::set_receive_buffer(socket, RECEIVE_BUFFER).map_err(failed("receive buffer"))?;
+    options::receive_marks(socket, v6).map_err(failed("receive marks"))?;
+    options::receive_errors(socket, v6).map_err(failed("receive errors"))
+}
+
+/// Connects, which finds the route.
+pub fn connect(
+    socket: &DatagramSocket,
+    target: SocketAddr,
+    settings: &Settings<'_>,
+) -> Result<(), OpenError> {
+    socket
+        .connect(target)
+        .map_err(|source| cannot_reach(settings, source))
+}
+
+/// The kernel says that the target cannot be reached.
+pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    OpenError::NoRoute {
+        target: settings.target,
+        source,
+    }
+}

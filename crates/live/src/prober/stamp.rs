@@ -1,0 +1,429 @@
+//! STAMP (RFC 8762) with the extensions of RFC 8972 that tell more of a delay, and TWAMP-Light
+//! reflectors, which know none of them.
+//!
+//! One test packet goes before the run: it shows whether there is a reflector, how its clock relates
+//! to ours and whether it reports when its replies really left.
+
+use super::channel::FollowUp;
+use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
+use super::error::OpenError;
+use super::open::{self, Settings};
+use super::session::{self, TRIES, TRY_FOR, bounded};
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::host_info::{self, Synchronisation};
+use delaylab_kernel::stamping::Flags;
+use delaylab_kernel::{clock, wait};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_model::{Nanos, SECOND};
+use delaylab_traffic::prober::sequence::widen;
+use delaylab_wire::auth::Key;
+use delaylab_wire::ntp::{ErrorEstimate, Format as TimeFormat};
+use delaylab_wire::stamp::{self, Form, Reflector, Sender};
+use delaylab_wire::stamp_tlv::{
+    CLOCK_IDENTITY_LEN, ClassOfService, FollowUpTelemetry, HEADER, Writer, is_authentic, kind,
+    parse_clock_identity, understood,
+};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+/// Bytes of an HMAC TLV.
+const HMAC_TLV: usize = HEADER + delaylab_wire::auth::TAG;
+/// Replies remembered, to find whose departure a follow-up tells of.
+const REMEMBERED: usize = 1024;
+/// Claimed where no daemon vouches for this host's real time.
+const UNKNOWN_ERROR: u64 = SECOND as u64;
+
+/// Opens a socket and tries the reflector.
+pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError> {
+    let payload = settings.probe().payload as usize;
+    let key = settings.key.cloned();
+    let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
+    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
+        .map_err(|source| settings.socket_error("open", source))?;
+    open::set_up(&socket, settings)?;
+    open::connect(&socket, settings.target, settings)?;
+    let mut format = Stamp::new(layout, key, settings.trial.seed as u16);
+    let packet = settings.filled(payload);
+    format.try_reflector(&socket, packet.clone(), settings)?;
+    DatagramChannel::new(
+        socket,
+        format,
+        packet,
+        Flags::prober(settings.probe().stamps),
+    )
+    .map_err(|source| settings.socket_error("timestamps", source))
+}
+
+/// Which TLVs a packet of this size has. The same for every packet of a session.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    form: Form,
+    dscp: u8,
+    follow_up: bool,
+    class: bool,
+    clock: bool,
+    /// Bytes of padding, TLV header included.
+    padding: usize,
+}
+
+impl Layout {
+    /// What fits, the most telling first.
+    fn new(payload: usize, with_key: bool, dscp: u8) -> Result<Self, OpenError> {
+        let form = if with_key {
+            Form::Authenticated
+        } else {
+            Form::Unauthenticated
+        };
+        let base = form.size();
+        let Some(room) = payload.checked_sub(base) else {
+            return Err(too_small(format!(
+                "needs at least {base} B, not {payload} B"
+            )));
+        };
+        // TLVs among which an HMAC TLV must be are of no use without room for it.
+        let mut left = if with_key {
+            room.saturating_sub(HMAC_TLV)
+        } else {
+            room
+        };
+        let mut take = |size: usize| {
+            let fits = left >= size && fits_padding(left - size);
+            left -= if fits { size } else { 0 };
+            fits
+        };
+        let follow_up = take(HEADER + FollowUpTelemetry::LEN);
+        let clock = take(HEADER + CLOCK_IDENTITY_LEN);
+        let class = take(HEADER + ClassOfService::LEN);
+        let any = follow_up || clock || class;
+        let padding = if any { left } else { room };
+        if !fits_padding(padding) {
+            let next = base + HEADER;
+            return Err(too_small(format!(
+                "a STAMP packet has {base} B, or {next} B and more: {payload} B has no room for a padding TLV"
+            )));
+        }
+        Ok(Self {
+            form,
+            dscp,
+            follow_up,
+            class,
+            clock,
+            padding,
+        })
+    }
+
+    const fn any_tlv(&self) -> bool {
+        self.follow_up || self.class || self.clock
+    }
+}
+
+/// Nothing, or at least a TLV header.
+const fn fits_padding(left: usize) -> bool {
+    left == 0 || left >= HEADER
+}
+
+fn too_small(reason: String) -> OpenError {
+    OpenError::Setting {
+        field: "payload",
+        reason,
+    }
+}
+
+/// A STAMP Session-Sender's packets.
+#[derive(Debug)]
+pub struct Stamp {
+    layout: Layout,
+    key: Option<Key>,
+    ssid: u16,
+    error: ErrorEstimate,
+    /// Our packet 0 has this number on the wire: those before it tried the reflector.
+    first: u32,
+    /// The reflector's count before our packet 0.
+    counted: u32,
+    facts: RecordFacts,
+    remembered: VecDeque<(u32, u64)>,
+}
+
+impl Stamp {
+    fn new(layout: Layout, key: Option<Key>, ssid: u16) -> Self {
+        let ours = Synchronisation::read().ok();
+        let synchronised = ours.is_some_and(|sync| sync.synchronised);
+        let bound = match ours {
+            Some(sync) if synchronised => sync.max_error.unsigned_abs(),
+            _ => UNKNOWN_ERROR,
+        };
+        Self {
+            layout,
+            key,
+            ssid,
+            error: ErrorEstimate::at_most(bound, synchronised, TimeFormat::Ntp),
+            first: 0,
+            counted: 0,
+            facts: RecordFacts::default(),
+            remembered: VecDeque::with_capacity(REMEMBERED),
+        }
+    }
+
+    fn write(&self, wire: u32, packet: &mut [u8]) -> Result<(), delaylab_wire::EmitError> {
+        let form = self.layout.form;
+        let timestamp = self.error.format.encode(clock::realtime());
+        let sender = Sender {
+            seq: wire,
+            timestamp,
+            error: self.error,
+            ssid: self.ssid,
+        };
+        sender.emit(form, packet)?;
+        let mut tlvs = Writer::new(packet, form.size());
+        if self.layout.follow_up {
+            tlvs.push(kind::FOLLOW_UP_TELEMETRY, &[0; FollowUpTelemetry::LEN])?;
+        }
+        if self.layout.clock {
+            tlvs.push(kind::CLOCK_IDENTITY, &[0; CLOCK_IDENTITY_LEN])?;
+        }
+        if self.layout.class {
+            let class = ClassOfService {
+                dscp1: self.layout.dscp,
+                dscp2: 0,
+                ecn: 0,
+                refused: false,
+            };
+            tlvs.push(kind::CLASS_OF_SERVICE, &class.to_bytes())?;
+        }
+        match &self.key {
+            Some(key) if self.layout.any_tlv() => tlvs.seal(key)?,
+            _ => {}
+        }
+        if self.layout.padding > 0 {
+            tlvs.pad(self.layout.padding - HEADER)?;
+        }
+        if let Some(key) = &self.key {
+            stamp::seal(key, packet);
+        }
+        Ok(())
+    }
+
+    /// A reply whose seals hold.
+    fn read(&self, packet: &[u8]) -> Option<Reflector> {
+        let form = self.layout.form;
+        let reply = Reflector::parse(form, packet).ok()?;
+        let authentic = self.key.as_ref().is_none_or(|key| {
+            stamp::is_sealed(key, packet) && is_authentic(key, packet, form.size())
+        });
+        authentic.then_some(reply)
+    }
+
+    fn try_reflector(
+        &mut self,
+        socket: &DatagramSocket,
+        mut packet: Vec<u8>,
+        settings: &Settings<'_>,
+    ) -> Result<(), OpenError> {
+        let mut buffer = vec![0; packet.len() + HEADER];
+        for attempt in 0..TRIES {
+            self.first = attempt + 1;
+            let written = self.write(attempt, &mut packet);
+            written.map_err(|error| too_small(error.to_string()))?;
+            let answer = self.ask(socket, &packet, &mut buffer, attempt, settings);
+            match answer.map_err(|source| cannot_ask(settings, source))? {
+                Some((length, reply)) => {
+                    self.counted = reply.seq.wrapping_add(1);
+                    self.facts = self.facts_of(&buffer[..length], &reply);
+                    return Ok(());
+                }
+                None if (settings.stops_asked)() > 0 => break,
+                None => {}
+            }
+        }
+        Err(session::no_answer(settings))
+    }
+
+    fn ask(
+        &self,
+        socket: &DatagramSocket,
+        packet: &[u8],
+        buffer: &mut [u8],
+        attempt: u32,
+        settings: &Settings<'_>,
+    ) -> io::Result<Option<(usize, Reflector)>> {
+        socket.send(packet)?;
+        let deadline = clock::monotonic() + TRY_FOR;
+        while (settings.stops_asked)() == 0 {
+            match wait::until_readable(socket.as_fd(), Some(deadline))? {
+                wait::Woken::Ready => {}
+                wait::Woken::Deadline | wait::Woken::Signal => return Ok(None),
+            }
+            let received = socket.receive_plain(buffer, Blocking::No)?;
+            let length = received.length.min(buffer.len());
+            match self.read(&buffer[..length]) {
+                Some(reply) if reply.sender.seq == attempt => return Ok(Some((length, reply))),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn facts_of(&self, packet: &[u8], reply: &Reflector) -> RecordFacts {
+        let tlvs = self.layout.form.size();
+        let identity = understood(packet, tlvs, kind::CLOCK_IDENTITY);
+        let identity = identity.and_then(|value| parse_clock_identity(value).ok());
+        let same = identity.is_some_and(|id| id != 0 && host_info::clock_id() == Some(id));
+        let claimed = reply.error.synchronised.then(|| reply.error.bound());
+        let follows_up = understood(packet, tlvs, kind::FOLLOW_UP_TELEMETRY).is_some();
+        RecordFacts {
+            reflector_clock: if same {
+                ReflectorClock::Same
+            } else {
+                bounded(claimed)
+            },
+            residence: if follows_up {
+                Residence::ToDriver
+            } else {
+                Residence::ToUser
+            },
+        }
+    }
+
+    fn follow_up(&self, packet: &[u8], reply: &Reflector) -> Option<FollowUp> {
+        let value = understood(packet, self.layout.form.size(), kind::FOLLOW_UP_TELEMETRY)?;
+        let telemetry = FollowUpTelemetry::parse(value).ok()?;
+        if telemetry.timestamp == 0 {
+            return None;
+        }
+        let newest_first = self.remembered.iter().rev();
+        let &(_, seq) = { newest_first }.find(|(count, _)| *count == telemetry.seq)?;
+        Some(FollowUp {
+            seq,
+            r_tx: reply.error.format.decode(telemetry.timestamp),
+        })
+    }
+
+    fn remember(&mut self, count: u32, seq: u64) {
+        if self.remembered.len() == REMEMBERED {
+            self.remembered.pop_front();
+        }
+        self.remembered.push_back((count, seq));
+    }
+
+    /// Is the padding as it was sent? Reflectors write into every other TLV.
+    fn padding_came_back(&self, packet: &[u8], sent: &[u8]) -> bool {
+        let padding = self.layout.padding.saturating_sub(HEADER);
+        let from = sent.len() - padding;
+        packet.get(from..) == sent.get(from..)
+    }
+
+    fn class_there(&self, packet: &[u8]) -> Option<u8> {
+        let value = understood(packet, self.layout.form.size(), kind::CLASS_OF_SERVICE)?;
+        ClassOfService::parse(value).ok().map(|class| class.dscp2)
+    }
+}
+
+fn cannot_ask(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    if source.kind() == io::ErrorKind::ConnectionRefused {
+        let method = settings.probe().method;
+        return OpenError::NothingListens {
+            method,
+            target: settings.target,
+        };
+    }
+    open::cannot_reach(settings, source)
+}
+
+impl Format for Stamp {
+    fn emit(&mut self, seq: u64, packet: &mut [u8]) {
+        // `try_reflector` has seen to it that everything fits.
+        let _ = self.write((seq as u32).wrapping_add(self.first), packet);
+    }
+
+    fn parse(&mut self, packet: &[u8], sent: &[u8], last: u64) -> Parsed {
+        let Some(reply) = self.read(packet) else {
+            return Parsed::Rejected;
+        };
+        let wire = reply.sender.seq.wrapping_sub(self.first);
+        let Some(seq) = widen(last, wire, 32) else {
+            return Parsed::Rejected;
+        };
+        let follow_up = self.follow_up(packet, &reply);
+        self.remember(reply.seq, seq);
+        let reflector = FromReflector {
+            r_rx: Some(reply.received()),
+            r_user: Some(reply.sent()),
+            r_dscp: self.class_there(packet),
+            reflector_seq: Some(reply.seq.wrapping_sub(self.counted)),
+        };
+        // A TWAMP-Light reflector may leave padding away; that is no corruption.
+        let corrupt = packet.len() == sent.len() && !self.padding_came_back(packet, sent);
+        Parsed::Reply {
+            seq,
+            reflector,
+            follow_up,
+            corrupt,
+        }
+    }
+
+    fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {
+        let wire = u32::from_be_bytes(*quote.first_chunk()?);
+        widen(last, wire.wrapping_sub(self.first), 32)
+    }
+
+    fn facts(&self) -> RecordFacts {
+        self.facts
+    }
+
+    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
+        match self.facts.reflector_clock {
+            ReflectorClock::Same | ReflectorClock::Bounded { .. } => -realtime_offset,
+            ReflectorClock::None | ReflectorClock::Unrelated => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_wire::stamp_tlv::{Item, spans};
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_without_room_are_refused_by_name() {
+        for (payload, with_key) in [
+            (43, false),
+            (45, false),
+            (47, false),
+            (111, true),
+            (114, true),
+        ] {
+            let error = Layout::new(payload, with_key, 0).unwrap_err();
+            assert!(
+                error.to_string().contains(&format!("{payload} B")),
+                "{error}"
+            );
+        }
+    }
+
+    proptest! {
+        /// Every size from the base on is filled to the byte and can be walked to its end.
+        #[test]
+        fn every_size_is_filled(extra in 4_usize..300, with_key in any::<bool>()) {
+            let key = with_key.then(|| Key::new(&[7; 16]).unwrap());
+            let form = if with_key { Form::Authenticated } else { Form::Unauthenticated };
+            let size = form.size() + extra;
+            let stamp = Stamp::new(Layout::new(size, with_key, 46).unwrap(), key.clone(), 9);
+            let mut packet = vec![0xaa; size];
+            stamp.write(3, &mut packet).unwrap();
+            prop_assert_eq!(Sender::parse(form, &packet).unwrap().seq, 3);
+            let mut end = form.size();
+            for item in spans(&packet, form.size()) {
+                let Item::Tlv(span) = item else { panic!("{item:?}") };
+                end = span.end();
+            }
+            prop_assert_eq!(end, size);
+            if let Some(key) = key {
+                prop_assert!(stamp::is_sealed(&key, &packet));
+                prop_assert!(is_authentic(&key, &packet, form.size()));
+            }
+        }
+    }
+}

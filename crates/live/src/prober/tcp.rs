@@ -1,0 +1,392 @@
+//! Request and response on one open TCP connection (seed 004's TCPMon).
+//!
+//! Departure stamps are of a request's last byte; the kernel numbers them by byte offset.
+
+use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
+use super::datagram::{FromReflector, for_each_stamp, reply};
+use super::error::OpenError;
+use super::open::{self, Settings};
+use super::session::{self, Next, Session, SetUp, TRY_FOR};
+use super::udp::from_stamps;
+use delaylab_kernel::ancillary::{Ancillary, QueuedError};
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::error_queue::{BATCH, ErrorQueue};
+use delaylab_kernel::socket_options as options;
+use delaylab_kernel::stamping::Flags;
+use delaylab_kernel::stream::StreamSocket;
+use delaylab_kernel::{clock, wait};
+use delaylab_model::Nanos;
+use delaylab_model::trial::RecordFacts;
+use delaylab_traffic::prober::sequence::{widen, widen_near};
+use delaylab_wire::auth::{TAG, Transport};
+use delaylab_wire::control::{Collected, Control, SIZE};
+use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
+use delaylab_wire::tcp::{
+    Decoder, Frame, REPLY_HEADER, Reply, Request, is_stamped, smallest_reply, smallest_request,
+};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// Pinned, so that a host's default does not become part of the result.
+const CONGESTION_CONTROL: &str = "cubic";
+/// How long a connection may take to open.
+const CONNECT_FOR: Duration = Duration::from_secs(3);
+/// How long a send call may wait for room.
+const SEND_FOR: Duration = Duration::from_secs(5);
+/// One read.
+const READ: usize = 64 * 1024;
+
+/// A connection and what was agreed on it.
+#[derive(Debug)]
+pub struct TcpChannel {
+    socket: StreamSocket,
+    session: Session,
+    request: Vec<u8>,
+    fill: Vec<u8>,
+    reply_len: u32,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    beside: Ancillary,
+    queue: ErrorQueue,
+    retransmits: u32,
+    collected: Option<Collected>,
+}
+
+/// Connects and sets a session up.
+pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
+    let probe = settings.probe();
+    let with_key = settings.key.is_some();
+    let reply_len = probe.reply_payload.unwrap_or(probe.payload);
+    check_sizes(probe.payload, reply_len, with_key)?;
+    if probe.ecn != 0 {
+        let reason = "TCP uses the ECN bits itself: leave them out, or use --method udp".to_owned();
+        return Err(OpenError::Setting {
+            field: "ecn",
+            reason,
+        });
+    }
+    let socket = connect(settings)?;
+    let stamped = is_stamped(Mode::Stamped, reply_len as usize, with_key);
+    let mode = if stamped { Mode::Stamped } else { Mode::Plain };
+    let decoder = Decoder::new(reply_len.max(SIZE as u32));
+    let mut channel = TcpChannel {
+        socket,
+        session: Session::plain(0),
+        request: settings.filled(probe.payload as usize),
+        fill: settings.filled(probe.payload as usize),
+        reply_len,
+        decoder,
+        buffer: vec![0; READ],
+        beside: Ancillary::default(),
+        queue: ErrorQueue::new(),
+        retransmits: 0,
+        collected: None,
+    };
+    channel.session = channel.agree(settings, mode)?;
+    channel
+        .socket
+        .set_stamping(Flags::tcp_prober(probe.stamps))
+        .map_err(|source| settings.socket_error("timestamps", source))?;
+    Ok(channel)
+}
+
+fn check_sizes(request: u32, reply: u32, with_key: bool) -> Result<(), OpenError> {
+    let setting = |field, reason| Err(OpenError::Setting { field, reason });
+    let tag = if with_key { " and its 16-byte tag" } else { "" };
+    let (least, least_reply) = (smallest_request(with_key), smallest_reply(with_key));
+    if (request as usize) < least {
+        let reason =
+            format!("a tcp request needs at least {least} B for its header{tag}, not {request} B");
+        return setting("payload", reason);
+    }
+    if (reply as usize) < least_reply {
+        let reason = format!(
+            "a tcp reply needs at least {least_reply} B for its header{tag}, not {reply} B"
+        );
+        return setting("reply_payload", reason);
+    }
+    if reply > request {
+        let reason = format!(
+            "a reply of {reply} B is longer than its request of {request} B: a reflector never \
+             sends more than it gets. Use a larger -s"
+        );
+        return setting("reply_payload", reason);
+    }
+    Ok(())
+}
+
+fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
+    let probe = settings.probe();
+    let v6 = settings.target.is_ipv6();
+    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
+    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
+    if let Some(name) = &probe.interface {
+        let bound = options::bind_to_interface(&socket, name);
+        bound.map_err(|source| OpenError::Interface {
+            name: name.clone(),
+            source,
+        })?;
+    }
+    options::set_dont_fragment(&socket, v6, probe.dont_fragment)
+        .map_err(failed("fragmentation"))?;
+    options::set_traffic_class(&socket, v6, probe.dscp.traffic_class(0))
+        .map_err(failed("marks"))?;
+    if let Some(ttl) = probe.ttl {
+        options::set_ttl(&socket, v6, ttl).map_err(failed("TTL"))?;
+    }
+    socket
+        .connect_timeout(&settings.target.into(), CONNECT_FOR)
+        .map_err(|source| cannot_connect(settings, source))?;
+    socket
+        .set_write_timeout(Some(SEND_FOR))
+        .map_err(failed("time-out"))?;
+    let socket = StreamSocket::new(TcpStream::from(socket)).map_err(failed("TCP_NODELAY"))?;
+    // A kernel without this algorithm keeps its own.
+    let _ = socket.set_congestion_control(CONGESTION_CONTROL);
+    Ok(socket)
+}
+
+fn cannot_connect(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    let (method, target) = (settings.probe().method, settings.target);
+    match source.kind() {
+        io::ErrorKind::ConnectionRefused => OpenError::NothingListens { method, target },
+        io::ErrorKind::TimedOut => OpenError::NoAnswer {
+            method,
+            target,
+            waited_s: CONNECT_FOR.as_secs(),
+            with_key: settings.key.is_some(),
+        },
+        _ => open::cannot_reach(settings, source),
+    }
+}
+
+impl TcpChannel {
+    fn agree(&mut self, settings: &Settings<'_>, mode: Mode) -> Result<Session, OpenError> {
+        let target = settings.target;
+        let mut set_up = SetUp::new(Transport::Tcp, settings, mode, settings.probe().payload);
+        let hello = set_up.hello();
+        self.send_all(&hello)
+            .map_err(|source| open::cannot_reach(settings, source))?;
+        let deadline = clock::monotonic() + TRY_FOR;
+        while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
+        {
+            if self.receive(Blocking::No).is_err() {
+                break;
+            }
+            while let Ok(Some(Frame::Control(frame))) = self.decoder.next_frame() {
+                match set_up.answer(&hello, frame) {
+                    Next::Agreed(session) => return Ok(session),
+                    Next::Refused(text) => return Err(OpenError::Refused { target, text }),
+                    _ => {}
+                }
+            }
+        }
+        Err(session::no_answer(settings))
+    }
+
+    fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.socket.send(bytes) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Part of a request is out: the stream cannot be taken up again.
+                Err(_) => return Err(io::Error::from(io::ErrorKind::BrokenPipe)),
+            }
+        }
+        Ok(())
+    }
+
+    fn tag(&self) -> usize {
+        if self.session.keys.is_some() { TAG } else { 0 }
+    }
+
+    fn stamped(&self) -> bool {
+        is_stamped(
+            self.session.mode,
+            self.reply_len as usize,
+            self.session.keys.is_some(),
+        )
+    }
+
+    fn retransmitted(&mut self) -> Option<u32> {
+        let total = self.socket.info().ok()?.total_retransmits;
+        let since = total.wrapping_sub(self.retransmits);
+        self.retransmits = total;
+        Some(since)
+    }
+
+    fn take_reply(&mut self, frame: &[u8], last: u64) -> Decoded {
+        let sealed = |keys: &delaylab_wire::auth::KeyPair| keys.reply.is_sealed(frame);
+        let Ok(header) = Reply::parse(frame) else {
+            return Decoded::Rejected;
+        };
+        let Some(seq) = widen(last, header.seq, 32) else {
+            return Decoded::Rejected;
+        };
+        if !self.session.keys.as_ref().is_none_or(sealed) {
+            return Decoded::Rejected;
+        }
+        let stamps = if self.stamped() {
+            Stamps::parse(frame).ok()
+        } else {
+            None
+        };
+        let (reflector, follow_up) = stamps.map_or((FromReflector::default(), None), |stamps| {
+            from_stamps(&stamps, last)
+        });
+        // Behind its header a reply repeats the request's bytes of the same places.
+        let from = if self.stamped() {
+            STAMPS_END
+        } else {
+            REQUEST_FILL.max(REPLY_HEADER)
+        };
+        let to = (self.reply_len as usize - self.tag()).max(from);
+        let corrupt =
+            header.len != self.reply_len || frame.get(from..to) != self.fill.get(from..to);
+        let mut reply = reply(seq, reflector, &self.beside, corrupt);
+        reply.retransmits = self.retransmitted();
+        Decoded::Reply(reply, follow_up)
+    }
+
+    fn control(&self, control: &Control) -> [u8; SIZE] {
+        let mut frame = [0; SIZE];
+        let key = self.session.control.as_ref().map(|keys| &keys.request);
+        let _ = control.emit(key, &mut frame);
+        frame
+    }
+}
+
+/// Where the fill of a request begins.
+const REQUEST_FILL: usize = delaylab_wire::tcp::REQUEST_HEADER;
+
+impl Channel for TcpChannel {
+    fn prepare(&mut self, seq: u64) {
+        let len = self.request.len() as u32;
+        let header = Request {
+            len,
+            seq: seq as u32,
+            reply_len: self.reply_len,
+        };
+        // `check_sizes` has seen to it that the header fits.
+        let _ = header.emit(&mut self.request);
+        if let Some(keys) = &self.session.keys {
+            keys.request.seal(&mut self.request);
+        }
+    }
+
+    fn transmit(&mut self) -> io::Result<()> {
+        self.send_all(&self.request)
+    }
+
+    fn receive(&mut self, blocking: Blocking) -> io::Result<()> {
+        let (length, beside) = self.socket.receive(&mut self.buffer, blocking)?;
+        if length == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the reflector closed the connection",
+            ));
+        }
+        self.beside = beside;
+        self.decoder.push(&self.buffer[..length]);
+        Ok(())
+    }
+
+    fn decode(&mut self, last: u64) -> Option<Decoded> {
+        let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
+        let decoded = match decoder.next_frame() {
+            Ok(Some(Frame::Data(frame))) => Some(self.take_reply(frame, last)),
+            Ok(Some(Frame::Control(frame))) => {
+                let key = self.session.control.as_ref().map(|keys| &keys.reply);
+                if let Ok(Control::Collected(collected)) = Control::parse(key, frame) {
+                    self.collected = Some(collected);
+                }
+                Some(Decoded::Ignored)
+            }
+            Ok(None) => None,
+            Err(_) => {
+                // The frames are lost for good: nothing more can be read on this connection.
+                decoder = Decoder::new(self.reply_len);
+                Some(Decoded::Rejected)
+            }
+        };
+        self.decoder = decoder;
+        decoded
+    }
+
+    fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
+        let size = self.request.len() as u64;
+        let last_byte = (last + 1) * size - 1;
+        let count = self.queue.read(self.socket.as_fd(), |beside, _| {
+            if let Some(QueuedError::Stamp { point, id }) = beside.error {
+                let seq = widen_near(last_byte, id) / size;
+                for_each_stamp(beside, point, |point, at| {
+                    take(QueueEvent::Stamp { seq, point, at });
+                });
+            }
+        })?;
+        Ok(count == BATCH)
+    }
+
+    fn restart_stamps(&mut self, _next: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn facts(&self) -> RecordFacts {
+        if self.stamped() {
+            self.session.facts
+        } else {
+            RecordFacts::default()
+        }
+    }
+
+    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
+        self.session.shift(realtime_offset)
+    }
+
+    fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
+        if !self.stamped() {
+            return (Vec::new(), None);
+        }
+        let ask = self.control(&Control::Collect {
+            token: self.session.token,
+        });
+        let deadline = clock::monotonic() + TRY_FOR / 5;
+        if self.send_all(&ask).is_err() {
+            return (Vec::new(), None);
+        }
+        while self.collected.is_none()
+            && let Ok(wait::Woken::Ready) =
+                wait::until_readable(self.socket.as_fd(), Some(deadline))
+        {
+            // Stamps of the request just sent make the socket readable too.
+            let _ = self.read_queue(last, &mut |_| {});
+            match self.receive(Blocking::No) {
+                Ok(()) => while self.decode(last).is_some() {},
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+        let _ = self.send_all(&self.control(&Control::Bye {
+            token: self.session.token,
+        }));
+        let Some(collected) = self.collected.take() else {
+            return (Vec::new(), None);
+        };
+        let follow_ups = collected.follow_ups.iter();
+        let follow_ups = follow_ups
+            .map(|f| FollowUp {
+                seq: widen_near(last, f.seq),
+                r_tx: f.r_tx,
+            })
+            .collect();
+        (follow_ups, Some(widen_near(last, collected.received)))
+    }
+}

@@ -1,0 +1,286 @@
+//! UDP echo: `delaylab reflect`, or any RFC 862 server.
+
+use super::channel::FollowUp;
+use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
+use super::error::OpenError;
+use super::open::{self, Settings};
+use super::session::{self, Frame, Next, Session, SetUp, TRIES, TRY_FOR};
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::stamping::Flags;
+use delaylab_kernel::{clock, wait};
+use delaylab_model::dscp::Dscp;
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_traffic::prober::sequence::{widen, widen_near};
+use delaylab_wire::auth::{TAG, Transport};
+use delaylab_wire::control::{Collected, Control, SIZE};
+use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
+use std::io;
+use std::os::fd::AsFd;
+
+/// How long the reflector's last words are waited for.
+const COLLECT_FOR: Nanos = 200 * MILLISECOND;
+/// Rounds of asking: each brings up to 16 stamps.
+const COLLECT_ROUNDS: u32 = 8;
+
+/// Opens a socket and sets a session up: stamped where the payload has room for stamps.
+pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
+    let payload = settings.probe().payload as usize;
+    let with_key = settings.key.is_some();
+    let needed = smallest(Mode::Plain, with_key);
+    if payload < needed {
+        return Err(OpenError::Setting {
+            field: "payload",
+            reason: format!(
+                "udp needs at least {needed} B for its header{}, not {payload} B",
+                if with_key { " and its 16-byte tag" } else { "" }
+            ),
+        });
+    }
+    let mode = if payload >= smallest(Mode::Stamped, with_key) {
+        Mode::Stamped
+    } else {
+        Mode::Plain
+    };
+    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
+        .map_err(|source| settings.socket_error("open", source))?;
+    open::set_up(&socket, settings)?;
+    open::connect(&socket, settings.target, settings)?;
+    let set_up = SetUp::new(Transport::Udp, settings, mode, settings.probe().payload);
+    let format = Echo {
+        session: agree(&socket, set_up, settings)?,
+    };
+    let packet = settings.filled(payload);
+    DatagramChannel::new(
+        socket,
+        format,
+        packet,
+        Flags::prober(settings.probe().stamps),
+    )
+    .map_err(|source| settings.socket_error("timestamps", source))
+}
+
+fn agree(
+    socket: &DatagramSocket,
+    mut set_up: SetUp,
+    settings: &Settings<'_>,
+) -> Result<Session, OpenError> {
+    let target = settings.target;
+    let mut tries = 0;
+    while tries < TRIES && (settings.stops_asked)() == 0 {
+        tries += 1;
+        let hello = set_up.hello();
+        let answer = exchange(socket, &hello, TRY_FOR, |packet| {
+            match set_up.answer(&hello, packet) {
+                Next::Unrelated => None,
+                next => Some(next),
+            }
+        });
+        match answer.map_err(|source| cannot_exchange(settings, source))? {
+            None | Some(Next::Unrelated) => {}
+            // A challenge is an answer, not a failed try; but a server that only ever challenges
+            // must not keep us.
+            Some(Next::Again(_)) => {}
+            Some(Next::Agreed(session)) => return Ok(session),
+            Some(Next::PlainEcho) if settings.key.is_some() => {
+                return Err(OpenError::PlainEchoWithKey { target });
+            }
+            Some(Next::PlainEcho) => return Ok(Session::plain(settings.trial.seed as u32 | 1)),
+            Some(Next::Refused(text)) => return Err(OpenError::Refused { target, text }),
+        }
+    }
+    Err(session::no_answer(settings))
+}
+
+fn cannot_exchange(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    if source.kind() == io::ErrorKind::ConnectionRefused {
+        let method = settings.probe().method;
+        return OpenError::NothingListens {
+            method,
+            target: settings.target,
+        };
+    }
+    open::cannot_reach(settings, source)
+}
+
+/// Sends a control packet and waits for the answer that `take` accepts.
+fn exchange<T>(
+    socket: &DatagramSocket,
+    frame: &Frame,
+    patience: Nanos,
+    mut take: impl FnMut(&[u8]) -> Option<T>,
+) -> io::Result<Option<T>> {
+    socket.send(frame)?;
+    let deadline = clock::monotonic() + patience;
+    let mut buffer = [0; SIZE + 1];
+    loop {
+        match socket.receive_plain(&mut buffer, Blocking::No) {
+            Ok(received) => {
+                if let Some(answer) = take(&buffer[..received.length]) {
+                    return Ok(Some(answer));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                match wait::until_readable(socket.as_fd(), Some(deadline))? {
+                    wait::Woken::Ready => {}
+                    wait::Woken::Deadline | wait::Woken::Signal => return Ok(None),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Data packets of a session.
+#[derive(Debug)]
+pub struct Echo {
+    session: Session,
+}
+
+impl Echo {
+    const fn header_end(&self) -> usize {
+        match self.session.mode {
+            Mode::Plain => HEADER,
+            Mode::Stamped => STAMPS_END,
+        }
+    }
+
+    fn tag(&self) -> usize {
+        if self.session.keys.is_some() { TAG } else { 0 }
+    }
+
+    fn what_it_says(&self, packet: &[u8], last: u64) -> (FromReflector, Option<FollowUp>) {
+        let stamps = match self.session.mode {
+            Mode::Plain => None,
+            Mode::Stamped => Stamps::parse(packet).ok(),
+        };
+        stamps.map_or((FromReflector::default(), None), |stamps| {
+            from_stamps(&stamps, last)
+        })
+    }
+}
+
+/// What our own stamped replies say, over udp and tcp.
+pub(super) fn from_stamps(stamps: &Stamps, last: u64) -> (FromReflector, Option<FollowUp>) {
+    let dscp = stamps
+        .traffic_class
+        .map(|byte| Dscp::from_traffic_class(byte).0.code_point());
+    let reflector = FromReflector {
+        r_rx: stamps.r_rx,
+        r_user: Some(stamps.r_user),
+        r_dscp: dscp,
+        reflector_seq: Some(stamps.reflector_seq),
+    };
+    let follow_up = stamps.follow_up.map(|follow_up| FollowUp {
+        seq: widen_near(last, follow_up.seq),
+        r_tx: follow_up.r_tx,
+    });
+    (reflector, follow_up)
+}
+
+impl Format for Echo {
+    #[inline]
+    fn emit(&mut self, seq: u64, packet: &mut [u8]) {
+        let header = Header {
+            token: self.session.token,
+            seq: seq as u32,
+        };
+        // `open` has seen to it that the header fits.
+        let _ = header.emit(packet);
+        if let Some(keys) = &self.session.keys {
+            keys.request.seal(packet);
+        }
+    }
+
+    #[inline]
+    fn parse(&mut self, packet: &[u8], sent: &[u8], last: u64) -> Parsed {
+        let Ok(header) = Header::parse(packet) else {
+            return Parsed::Rejected;
+        };
+        if header.token != self.session.token {
+            return Parsed::Rejected;
+        }
+        if let Some(keys) = &self.session.keys
+            && !keys.reply.is_sealed(packet)
+        {
+            return Parsed::Rejected;
+        }
+        let Some(seq) = widen(last, header.seq, 32) else {
+            return Parsed::Rejected;
+        };
+        let (from, to) = (self.header_end(), sent.len() - self.tag());
+        let corrupt = packet.len() != sent.len() || packet.get(from..to) != sent.get(from..to);
+        let (reflector, follow_up) = self.what_it_says(packet, last);
+        Parsed::Reply {
+            seq,
+            reflector,
+            follow_up,
+            corrupt,
+        }
+    }
+
+    fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {
+        let header = Header::parse(quote).ok()?;
+        if header.token == self.session.token {
+            widen(last, header.seq, 32)
+        } else {
+            None
+        }
+    }
+
+    fn facts(&self) -> RecordFacts {
+        self.session.facts
+    }
+
+    #[inline]
+    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
+        self.session.shift(realtime_offset)
+    }
+
+    fn finish(&mut self, socket: &DatagramSocket, last: u64) -> (Vec<FollowUp>, Option<u64>) {
+        if self.session.mode == Mode::Plain {
+            return (Vec::new(), None);
+        }
+        let mut follow_ups = Vec::new();
+        let mut received = None;
+        for _ in 0..COLLECT_ROUNDS {
+            let Some(collected) = self.collect(socket) else {
+                break;
+            };
+            received = Some(widen_near(last, collected.received));
+            let had = follow_ups.len();
+            follow_ups.extend(collected.follow_ups.iter().map(|follow_up| FollowUp {
+                seq: widen_near(last, follow_up.seq),
+                r_tx: follow_up.r_tx,
+            }));
+            if follow_ups.len() == had {
+                break;
+            }
+        }
+        let bye = Control::Bye {
+            token: self.session.token,
+        };
+        let _ = socket.send(&self.control(&bye));
+        (follow_ups, received)
+    }
+}
+
+impl Echo {
+    fn control(&self, control: &Control) -> Frame {
+        let mut frame = [0; SIZE];
+        let key = self.session.control.as_ref().map(|keys| &keys.request);
+        let _ = control.emit(key, &mut frame);
+        frame
+    }
+
+    fn collect(&self, socket: &DatagramSocket) -> Option<Collected> {
+        let token = self.session.token;
+        let key = self.session.control.as_ref().map(|keys| &keys.reply);
+        let frame = self.control(&Control::Collect { token });
+        let take = |packet: &[u8]| match Control::parse(key, packet) {
+            Ok(Control::Collected(collected)) if collected.token == token => Some(collected),
+            _ => None,
+        };
+        exchange(socket, &frame, COLLECT_FOR, take).ok().flatten()
+    }
+}

@@ -1,0 +1,182 @@
+//! Opening a reflector's sockets.
+
+use delaylab_kernel::datagram::{DatagramSocket, Kind};
+use delaylab_kernel::host_info::{self, Synchronisation};
+use delaylab_kernel::privilege::{self, Capability};
+use delaylab_kernel::socket_options as options;
+use delaylab_kernel::stamping::{self, Flags};
+use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_traffic::reflector::Port;
+use delaylab_wire::control::ClockFacts;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::ops::RangeInclusive;
+
+/// How often a thread that sleeps looks whether it is to stop.
+pub(super) const LOOK_EVERY: Nanos = 200 * MILLISECOND;
+/// Room for what comes while the reflector is kept from reading.
+const BUFFER: i32 = 4 << 20;
+/// Connections that wait to be taken.
+const BACKLOG: i32 = 128;
+
+/// Why a socket could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve {service} on {address}: {source}{}", remedy(.source, .address.port()))]
+pub struct BindError {
+    service: &'static str,
+    address: SocketAddr,
+    source: io::Error,
+}
+
+fn remedy(error: &io::Error, port: u16) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            ". Another process has this port: `ss -lntup` shows which; or choose another".to_owned()
+        }
+        io::ErrorKind::PermissionDenied if port < 1024 => format!(
+            ". Ports below 1024 need CAP_NET_BIND_SERVICE: `sudo setcap cap_net_bind_service+ep \
+             \"$(command -v delaylab)\"`, or choose another with --stamp-port, such as {}",
+            u32::from(port) + 8000
+        ),
+        io::ErrorKind::AddrNotAvailable => {
+            ". This host has no such address: `ip -br address` lists those it has".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+impl BindError {
+    /// Is it STAMP's port below 1024 that is not allowed?
+    pub fn is_privilege(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+}
+
+/// Open sockets, not served yet.
+#[derive(Debug)]
+pub struct Bound {
+    /// Read now: once privileges are given up, nobody may.
+    pub(super) clock: ClockFacts,
+    pub(super) datagrams: Vec<(Port, DatagramSocket)>,
+    pub(super) streams: Vec<TcpListener>,
+    ports: Vec<u16>,
+}
+
+/// What this host says of its clocks.
+fn clock_facts() -> ClockFacts {
+    let state = Synchronisation::read().ok();
+    ClockFacts {
+        id: host_info::clock_id().unwrap_or(0),
+        synchronised: state.is_some_and(|state| state.synchronised),
+        error_bound: state.map_or(u64::MAX, |state| state.max_error.unsigned_abs()),
+    }
+}
+
+impl Default for Bound {
+    fn default() -> Self {
+        Self {
+            clock: clock_facts(),
+            datagrams: Vec::new(),
+            streams: Vec::new(),
+            ports: Vec::new(),
+        }
+    }
+}
+
+impl Bound {
+    /// Opens udp echo and tcp on every address and port. Port 0 is any free one, the same for both.
+    pub fn open_echo(
+        &mut self,
+        addresses: &[IpAddr],
+        ports: RangeInclusive<u16>,
+    ) -> Result<Vec<SocketAddr>, BindError> {
+        let mut opened = Vec::new();
+        for port in ports {
+            let mut port = port;
+            for &address in addresses {
+                let at = self.open_datagram(Port::Echo, SocketAddr::new(address, port))?;
+                port = at.port();
+                self.open_stream(at)?;
+                opened.push(at);
+            }
+        }
+        Ok(opened)
+    }
+
+    /// Opens STAMP on every address.
+    pub fn open_stamp(
+        &mut self,
+        addresses: &[IpAddr],
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, BindError> {
+        let mut port = port;
+        let mut opened = Vec::new();
+        for &address in addresses {
+            let at = self.open_datagram(Port::Stamp, SocketAddr::new(address, port))?;
+            port = at.port();
+            opened.push(at);
+        }
+        Ok(opened)
+    }
+
+    /// The ports that are served.
+    pub fn ports(&self) -> impl Iterator<Item = u16> + '_ {
+        self.ports.iter().copied()
+    }
+
+    fn open_datagram(&mut self, port: Port, address: SocketAddr) -> Result<SocketAddr, BindError> {
+        let service = if port == Port::Stamp { "stamp" } else { "udp" };
+        let (socket, at) = datagram_socket(address).map_err(|source| BindError {
+            service,
+            address,
+            source,
+        })?;
+        self.ports.push(at.port());
+        self.datagrams.push((port, socket));
+        Ok(at)
+    }
+
+    fn open_stream(&mut self, address: SocketAddr) -> Result<(), BindError> {
+        let listener = stream_socket(address).map_err(|source| BindError {
+            service: "tcp",
+            address,
+            source,
+        })?;
+        self.streams.push(listener);
+        Ok(())
+    }
+}
+
+fn datagram_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAddr)> {
+    let v6 = address.is_ipv6();
+    let socket = DatagramSocket::open(Kind::Udp, v6)?;
+    privilege::with(Capability::CAP_NET_BIND_SERVICE, || socket.bind(address))?;
+    options::receive_marks(&socket, v6)?;
+    options::receive_local_address(&socket, v6)?;
+    options::set_receive_buffer(&socket, BUFFER)?;
+    options::set_send_buffer(&socket, BUFFER)?;
+    options::set_receive_timeout(&socket, LOOK_EVERY)?;
+    stamping::set(&socket, Flags::reflector())?;
+    let at = socket.local_address()?;
+    Ok((socket, at))
+}
+
+fn stream_socket(address: SocketAddr) -> io::Result<TcpListener> {
+    let domain = if address.is_ipv6() {
+        Domain::IPV6
+    } else {
+        Domain::IPV4
+    };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_reuse_address(true)?;
+    privilege::with(Capability::CAP_NET_BIND_SERVICE, || {
+        socket.bind(&address.into())
+    })?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}

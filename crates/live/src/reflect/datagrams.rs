@@ -1,0 +1,130 @@
+//! udp echo and STAMP: one thread a socket, one packet at a time.
+
+use super::Shared;
+use super::departures::Departures;
+use crate::clocks::Clocks;
+use delaylab_kernel::clock;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
+use delaylab_kernel::stamping::{self, Flags};
+use delaylab_model::probe::WaitMode;
+use delaylab_model::{Nanos, SECOND};
+use delaylab_traffic::reflector::{Arrival, Now, Port, Reply, Verdict};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+/// The largest datagram, and one byte more.
+const LARGEST: usize = 65_536;
+/// A spinning reflector sleeps when nothing has come for so long.
+const SPIN_FOR: Nanos = SECOND;
+
+/// Serves one socket until told to stop.
+pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
+    // 1 ns of slack: the default of 50 µs would add to what is measured.
+    let _ = delaylab_kernel::scheduling::set_timer_slack(1);
+    let mut server = Server {
+        socket,
+        port,
+        shared,
+        clocks: Clocks::new(),
+        departures: Departures::default(),
+        next_id: 0,
+        reply: vec![0; LARGEST],
+    };
+    let mut packet = vec![0; LARGEST];
+    let mut spin_until = 0;
+    while !shared.stopped() {
+        let spinning = shared.wait_mode == WaitMode::Spin && clock::monotonic() < spin_until;
+        let blocking = if spinning {
+            Blocking::No
+        } else {
+            Blocking::Yes
+        };
+        // Errors are time-outs and signals, or an earlier reply that somebody refused: none of them
+        // is of this packet.
+        let Ok(received) = server.socket.receive_from(&mut packet, blocking) else {
+            continue;
+        };
+        let r_user = clock::monotonic();
+        spin_until = r_user + SPIN_FOR;
+        server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
+    }
+}
+
+struct Server<'a> {
+    socket: DatagramSocket,
+    port: Port,
+    shared: &'a Shared<'a>,
+    clocks: Clocks,
+    departures: Departures,
+    /// The id of the next stamp that is asked for.
+    next_id: u32,
+    reply: Vec<u8>,
+}
+
+impl Server<'_> {
+    #[inline]
+    fn answer(&mut self, packet: &[u8], received: &Received, r_user: Nanos) {
+        let Some(from) = received.from else { return };
+        self.clocks.bracket_from(r_user);
+        let now = Now {
+            mono: r_user,
+            real: r_user + self.clocks.offset(),
+        };
+        if self.departures.any_awaited() {
+            self.report_departures();
+        }
+        let beside = &received.beside;
+        let arrival = Arrival {
+            r_rx: beside
+                .software
+                .map(|real| self.clocks.to_monotonic(real, 0, r_user)),
+            r_user,
+            traffic_class: beside.traffic_class,
+            ttl: beside.ttl,
+        };
+        let verdict = self.shared.reflector().datagram(
+            now,
+            from,
+            self.port,
+            &arrival,
+            packet,
+            &mut self.reply,
+        );
+        if let Verdict::Reply(reply) = verdict {
+            self.send(from, received, reply);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, to: SocketAddr, received: &Received, reply: Reply) {
+        let options = SendOptions {
+            local: received.beside.local,
+            // The socket's own class is 0: saying so again costs time.
+            traffic_class: reply.traffic_class.filter(|&class| class != 0),
+            stamp: reply.stamp.is_some(),
+        };
+        let sending = clock::monotonic();
+        let sent = self.socket.send_to(&self.reply[..reply.len], to, options);
+        let Some(stamp) = reply.stamp else { return };
+        if sent.is_err() {
+            // Whether the failed call used up an id depends on where it failed.
+            let _ = stamping::restart_ids(&self.socket, Flags::reflector());
+            self.departures.forget();
+            self.next_id = 0;
+            return;
+        }
+        self.departures.expect(self.next_id, stamp, sending);
+        self.next_id = self.next_id.wrapping_add(1);
+        self.report_departures();
+    }
+
+    /// Most drivers stamp before the send call returns; what comes later is told before the next
+    /// packet is answered.
+    fn report_departures(&mut self) {
+        let shared = self.shared;
+        self.departures
+            .read(self.socket.as_fd(), &self.clocks, |reply, r_tx| {
+                shared.reflector().transmitted(reply, r_tx);
+            });
+    }
+}

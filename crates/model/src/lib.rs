@@ -1,0 +1,32 @@
+//! The vocabulary of delaylab: what every layer above it says the same way.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
+//! | [`dscp`] | traffic classes by their RFC names |
+//! | [`probe`] | what to send: method, sizes, pacing, marks |
+//! | [`record`] | what came of one packet: every stamp, and how it ended |
+//! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
+//! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
+//!
+//! Nothing here reads a clock, opens a socket or sleeps.
+#![forbid(unsafe_code)]
+
+pub mod dscp;
+pub mod probe;
+pub mod record;
+pub mod trial;
+pub mod units;
+pub mod world;
+
+/// A time or a duration in nanoseconds.
+///
+/// Times are of `CLOCK_MONOTONIC` unless a name or the trial's facts say otherwise.
+pub type Nanos = i64;
+
+/// Nanoseconds in a second.
+pub const SECOND: Nanos = 1_000_000_000;
+/// Nanoseconds in a millisecond.
+pub const MILLISECOND: Nanos = 1_000_000;
+/// Nanoseconds in a microsecond.
+pub const MICROSECOND: Nanos = 1_000;

@@ -1,0 +1,242 @@
+//! The record: one row for each packet of a probe, the same in every world.
+
+use crate::Nanos;
+use crate::trial::StampPoint;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+
+/// How a probe asks for its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// ICMP echo (RFC 792, RFC 4443).
+    Icmp,
+    /// UDP echo: delaylab's reflector, or any RFC 862 server.
+    Udp,
+    /// Request and response on one open TCP connection.
+    Tcp,
+    /// STAMP (RFC 8762, RFC 8972); also TWAMP-Light reflectors.
+    Stamp,
+}
+
+impl Method {
+    /// Every method, in the order that help texts list them.
+    pub const ALL: [Method; 4] = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
+
+    /// The name in flags, files and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Method::Icmp => "icmp",
+            Method::Udp => "udp",
+            Method::Tcp => "tcp",
+            Method::Stamp => "stamp",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a packet ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Answered in time.
+    Ok,
+    /// Not answered before its time-out, nor in the grace after it.
+    #[default]
+    Lost,
+    /// Answered after its time-out.
+    Late,
+    /// Answered with bytes that are not those sent.
+    Corrupt,
+    /// Refused on the way or at the target ([`Record::refused_by`] says by whom).
+    Refused,
+    /// The send call failed here ([`Record::errno`] says why).
+    LocalError,
+    /// The sender gave the slot up: never in a grid unless told to stop.
+    Skipped,
+}
+
+impl Outcome {
+    /// The name in files and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Lost => "lost",
+            Outcome::Late => "late",
+            Outcome::Corrupt => "corrupt",
+            Outcome::Refused => "refused",
+            Outcome::LocalError => "local_error",
+            Outcome::Skipped => "skipped",
+        }
+    }
+}
+
+/// What happened to this host's clocks while the packet was under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockEvent {
+    /// Nothing.
+    #[default]
+    None,
+    /// `CLOCK_REALTIME` was set: it jumped against `CLOCK_MONOTONIC`.
+    Step,
+    /// The host was suspended: `CLOCK_BOOTTIME` grew against `CLOCK_MONOTONIC`.
+    Suspend,
+    /// Reading the clock itself took long (seed 002, finding 5).
+    SlowClockRead,
+}
+
+impl ClockEvent {
+    /// The name in files and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClockEvent::None => "none",
+            ClockEvent::Step => "step",
+            ClockEvent::Suspend => "suspend",
+            ClockEvent::SlowClockRead => "slow_clock_read",
+        }
+    }
+}
+
+/// One packet of one probe. What a world cannot stamp is `None`, never zero.
+///
+/// `t_*` are `CLOCK_MONOTONIC` of the prober. `r_*` are the reflector's clock; where
+/// [`crate::trial::ReflectorClock::Same`] holds they have been put on the prober's.
+/// `*_hw` are the NIC's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Which trial of the run.
+    pub trial: u32,
+    /// Which probe of the trial.
+    pub probe: u16,
+    /// Which packet of the probe, from 0.
+    pub seq: u64,
+    /// How it asked.
+    pub method: Method,
+    /// DSCP as sent, 0 to 63.
+    pub dscp: u8,
+    /// Bytes of the IP packet; `None` for tcp, whose segments are the kernel's choice.
+    pub ip_size: Option<u32>,
+    /// When the schedule wanted it sent.
+    pub t_intended: Nanos,
+    /// User space, just before the send call.
+    pub t_send: Option<Nanos>,
+    /// Kernel: entering the queueing discipline (TX_SCHED).
+    pub t_sched: Option<Nanos>,
+    /// Kernel: handed to the driver (TX_SOFTWARE). tcp: the request's last byte.
+    pub t_tx: Option<Nanos>,
+    /// The NIC put it on the wire.
+    pub t_tx_hw: Option<Nanos>,
+    /// Arrived in the reflector's kernel.
+    pub r_rx: Option<Nanos>,
+    /// Read by the reflector's process. A foreign STAMP reflector: its transmit timestamp.
+    pub r_user: Option<Nanos>,
+    /// The reply was handed to the reflector's driver.
+    pub r_tx: Option<Nanos>,
+    /// Kernel: the reply arrived (RX_SOFTWARE). tcp: its last byte.
+    pub t_rx: Option<Nanos>,
+    /// The NIC took it from the wire.
+    pub t_rx_hw: Option<Nanos>,
+    /// User space: the reply was read.
+    pub t_recv: Option<Nanos>,
+    /// CPU on which the prober ran when it sent.
+    pub cpu: Option<u16>,
+    /// DSCP as the reflector saw it.
+    pub r_dscp: Option<u8>,
+    /// DSCP of the reply as read here.
+    pub reply_dscp: Option<u8>,
+    /// ECN bits of the reply as read here.
+    pub reply_ecn: Option<u8>,
+    /// TTL or hop limit of the reply as read here.
+    pub reply_ttl: Option<u8>,
+    /// The reflector's own count of this session's packets, from 0.
+    pub reflector_seq: Option<u32>,
+    /// Copies of the reply beyond the first.
+    pub copies: u16,
+    /// RFC 4737 §4.2.1: how many packets too late this reply came; 0 is in order.
+    pub reorder_extent: u32,
+    /// TCP segments retransmitted between this request and its reply.
+    pub retransmits: Option<u32>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Who refused it, where someone did.
+    pub refused_by: Option<IpAddr>,
+    /// Error number of a local error.
+    pub errno: Option<i32>,
+    /// What happened to the clocks meanwhile.
+    pub clock_event: ClockEvent,
+}
+
+impl Record {
+    /// A packet that is due and of which nothing else is known.
+    pub const fn due(trial: u32, probe: u16, seq: u64, method: Method, t_intended: Nanos) -> Self {
+        Self {
+            trial,
+            probe,
+            seq,
+            method,
+            dscp: 0,
+            ip_size: None,
+            t_intended,
+            t_send: None,
+            t_sched: None,
+            t_tx: None,
+            t_tx_hw: None,
+            r_rx: None,
+            r_user: None,
+            r_tx: None,
+            t_rx: None,
+            t_rx_hw: None,
+            t_recv: None,
+            cpu: None,
+            r_dscp: None,
+            reply_dscp: None,
+            reply_ecn: None,
+            reply_ttl: None,
+            reflector_seq: None,
+            copies: 0,
+            reorder_extent: 0,
+            retransmits: None,
+            outcome: Outcome::Lost,
+            refused_by: None,
+            errno: None,
+            clock_event: ClockEvent::None,
+        }
+    }
+
+    /// What the user waits: `t_recv − t_intended`. Nothing is hidden by a late sender.
+    pub fn response(&self) -> Option<Nanos> {
+        Some(self.t_recv? - self.t_intended)
+    }
+
+    /// What ping prints: `t_recv − t_send`.
+    pub fn round_trip(&self) -> Option<Nanos> {
+        Some(self.t_recv? - self.t_send?)
+    }
+
+    /// The stamp of this point.
+    pub const fn stamp(&self, point: StampPoint) -> Option<Nanos> {
+        match point {
+            StampPoint::TSched => self.t_sched,
+            StampPoint::TTx => self.t_tx,
+            StampPoint::TTxHw => self.t_tx_hw,
+            StampPoint::RRx => self.r_rx,
+            StampPoint::RUser => self.r_user,
+            StampPoint::RTx => self.r_tx,
+            StampPoint::TRx => self.t_rx,
+            StampPoint::TRxHw => self.t_rx_hw,
+        }
+    }
+
+    /// Was it answered, in time or late, with the bytes that were sent?
+    pub const fn answered(&self) -> bool {
+        matches!(self.outcome, Outcome::Ok | Outcome::Late)
+    }
+}

@@ -1,0 +1,152 @@
+//! One run of one probe, and the facts a reader needs to interpret its records.
+
+use crate::Nanos;
+use crate::probe::{HostCondition, Probe};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// What a world is asked to carry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// Its number in the run.
+    pub id: u32,
+    /// Where the probe goes. The port is ignored by icmp.
+    pub target: SocketAddr,
+    /// What is sent.
+    pub probe: Probe,
+    /// The state to put the measuring host in.
+    pub host: HostCondition,
+    /// Seeds the pacing and the fill.
+    pub seed: u64,
+}
+
+/// One of the stamps of a record, in the order in which a packet passes them.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // named after the record's columns, which document them
+pub enum StampPoint {
+    TSched,
+    TTx,
+    TTxHw,
+    RRx,
+    RUser,
+    RTx,
+    TRx,
+    TRxHw,
+}
+
+impl StampPoint {
+    /// Every stamp that may or may not be delivered.
+    pub const ALL: [StampPoint; 8] = [
+        StampPoint::TSched,
+        StampPoint::TTx,
+        StampPoint::TTxHw,
+        StampPoint::RRx,
+        StampPoint::RUser,
+        StampPoint::RTx,
+        StampPoint::TRx,
+        StampPoint::TRxHw,
+    ];
+
+    /// The record's column.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StampPoint::TSched => "t_sched",
+            StampPoint::TTx => "t_tx",
+            StampPoint::TTxHw => "t_tx_hw",
+            StampPoint::RRx => "r_rx",
+            StampPoint::RUser => "r_user",
+            StampPoint::RTx => "r_tx",
+            StampPoint::TRx => "t_rx",
+            StampPoint::TRxHw => "t_rx_hw",
+        }
+    }
+}
+
+/// Whether a stamp that could have come did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// It came back with the packets.
+    Delivered,
+    /// It was accepted when asked for and never came.
+    Missing,
+    /// Refused, or this method has no such stamp.
+    Unsupported,
+    /// Not asked for.
+    Off,
+}
+
+/// How the reflector's clock relates to the prober's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReflectorClock {
+    /// No stamp comes from the reflector.
+    #[default]
+    None,
+    /// One clock: the same kernel. `r_*` are on the prober's `CLOCK_MONOTONIC`.
+    Same,
+    /// Another clock that its host says is synchronised; the offset between the two is at most
+    /// this. `r_*` are on the prober's `CLOCK_MONOTONIC` by way of both hosts' real time.
+    Bounded {
+        /// Largest error of a one-way delay.
+        error_ns: Nanos,
+    },
+    /// Another clock: differences of `r_*` hold, differences to `t_*` do not.
+    Unrelated,
+}
+
+/// Where the residence in the reflector ends, for every record of the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Residence {
+    /// Unknown: `network` includes the reflector.
+    #[default]
+    Unknown,
+    /// `r_rx` to `r_user`: `network` includes the reflector's send stack.
+    ToUser,
+    /// `r_rx` to `r_tx`: `network` is the network.
+    ToDriver,
+}
+
+/// What a reader needs to know to read a trial's records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RecordFacts {
+    /// Whose clock `r_*` are.
+    pub reflector_clock: ReflectorClock,
+    /// Which of them bounds the residence.
+    pub residence: Residence,
+}
+
+/// In which direction packets were lost, from the reflector's own count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LossDirection {
+    /// Sent here and never counted there.
+    pub forward: u64,
+    /// Counted there and never read here.
+    pub back: u64,
+    /// Lost after the last count that arrived: nobody can say.
+    pub unknown: u64,
+}
+
+/// What came of a trial, beside its records.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrialFacts {
+    /// How to read the records.
+    pub records: RecordFacts,
+    /// Each stamp as delivered.
+    pub stamps: Vec<(StampPoint, Delivery)>,
+    /// `CLOCK_REALTIME − CLOCK_MONOTONIC` at the start of the trial.
+    pub realtime_offset: Nanos,
+    /// Direction of loss, where the reflector counts.
+    pub loss: Option<LossDirection>,
+    /// Replies that came after their record had been closed, or that belong to no packet.
+    pub strays: u64,
+    /// Packets that arrived and were not replies to this probe (malformed, wrong key, wrong token).
+    pub rejected: u64,
+    /// Sentences the user should read before trusting the figures.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,333 @@
+//! Durations, sizes and rates as people write them: a number and a unit.
+//!
+//! `20ms`, `64B`, `10 Mbit/s`, `10mbit`. A bare number is refused where a unit is owed, because
+//! `0.2` is seconds to one reader and milliseconds to the next; the error says what to write.
+
+use crate::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+
+/// Why a quantity could not be read. The message names the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// A number without the unit that it owes.
+    #[error(
+        "`{text}` has no unit: write `{text}{suggestion}` if that is what you mean (units: {units})"
+    )]
+    MissingUnit {
+        /// What was written.
+        text: String,
+        /// The unit that the writer most likely meant.
+        suggestion: &'static str,
+        /// Every unit that would do.
+        units: &'static str,
+    },
+    /// A unit that this quantity does not have.
+    #[error("`{unit}` is not a unit of {quantity} in `{text}` (units: {units})")]
+    UnknownUnit {
+        /// What was written.
+        text: String,
+        /// Its unit part.
+        unit: String,
+        /// "a duration", "a size" or "a rate".
+        quantity: &'static str,
+        /// Every unit that would do.
+        units: &'static str,
+    },
+    /// Not a number at all.
+    #[error("`{text}` is not {quantity}: write a number and a unit, like `{example}`")]
+    NotANumber {
+        /// What was written.
+        text: String,
+        /// "a duration", "a size" or "a rate".
+        quantity: &'static str,
+        /// One that would do.
+        example: &'static str,
+    },
+    /// A number that does not fit, is negative, or is finer than the quantity's resolution.
+    #[error("`{text}` is out of range for {quantity}: {limit}")]
+    OutOfRange {
+        /// What was written.
+        text: String,
+        /// "a duration", "a size" or "a rate".
+        quantity: &'static str,
+        /// What would do.
+        limit: &'static str,
+    },
+}
+
+struct Quantity {
+    name: &'static str,
+    example: &'static str,
+    suggestion: &'static str,
+    unit_list: &'static str,
+    limit: &'static str,
+    /// Unit (lower case unless `case_matters`) and how many of the base unit it is.
+    units: &'static [(&'static str, i128)],
+}
+
+const DURATION: Quantity = Quantity {
+    name: "a duration",
+    example: "200ms",
+    suggestion: "s",
+    unit_list: "ns, us, ms, s, min, h",
+    limit: "a whole number of nanoseconds from 0 to 292 years",
+    units: &[
+        ("ns", 1),
+        ("us", MICROSECOND as i128),
+        ("µs", MICROSECOND as i128),
+        ("μs", MICROSECOND as i128),
+        ("ms", MILLISECOND as i128),
+        ("s", SECOND as i128),
+        ("min", 60 * SECOND as i128),
+        ("h", 3600 * SECOND as i128),
+    ],
+};
+
+const SIZE: Quantity = Quantity {
+    name: "a size",
+    example: "64B",
+    suggestion: "B",
+    unit_list: "B, kB, KiB, MB, MiB, GB, GiB",
+    limit: "a whole number of bytes",
+    units: &[
+        ("b", 1),
+        ("byte", 1),
+        ("bytes", 1),
+        ("kb", 1000),
+        ("kib", 1 << 10),
+        ("mb", 1_000_000),
+        ("mib", 1 << 20),
+        ("gb", 1_000_000_000),
+        ("gib", 1 << 30),
+    ],
+};
+
+const RATE: Quantity = Quantity {
+    name: "a rate",
+    example: "10Mbit/s",
+    suggestion: "bit/s",
+    unit_list: "bit/s, kbit/s, Mbit/s, Gbit/s (or bit, kbit, mbit, gbit)",
+    limit: "a whole number of bits a second",
+    units: &[
+        ("bit/s", 1),
+        ("bit", 1),
+        ("bps", 1),
+        ("kbit/s", 1000),
+        ("kbit", 1000),
+        ("kbps", 1000),
+        ("mbit/s", 1_000_000),
+        ("mbit", 1_000_000),
+        ("mbps", 1_000_000),
+        ("gbit/s", 1_000_000_000),
+        ("gbit", 1_000_000_000),
+        ("gbps", 1_000_000_000),
+    ],
+};
+
+/// Reads a duration such as `20ms`, `0.2 s` or `5us`, in nanoseconds.
+pub fn parse_duration(text: &str) -> Result<Nanos, UnitError> {
+    let value = DURATION.parse(text)?;
+    Nanos::try_from(value).map_err(|_| DURATION.out_of_range(text))
+}
+
+/// Reads a size such as `64B`, `1.5 KiB`, in bytes.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    let value = SIZE.parse(text)?;
+    u64::try_from(value).map_err(|_| SIZE.out_of_range(text))
+}
+
+/// Reads a rate such as `10 Mbit/s` or `10mbit`, in bits a second.
+pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
+    let value = RATE.parse(text)?;
+    u64::try_from(value).map_err(|_| RATE.out_of_range(text))
+}
+
+impl Quantity {
+    /// Exact: the decimal is never rounded through a float.
+    fn parse(&self, text: &str) -> Result<i128, UnitError> {
+        let trimmed = text.trim();
+        let digits = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+            .unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(digits);
+        let unit = unit.trim();
+        let number = number.replace('_', "");
+        let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+        let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        if (whole.is_empty() && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction)
+        {
+            return Err(UnitError::NotANumber {
+                text: text.to_owned(),
+                quantity: self.name,
+                example: self.example,
+            });
+        }
+        if unit.is_empty() {
+            return Err(UnitError::MissingUnit {
+                text: trimmed.to_owned(),
+                suggestion: self.suggestion,
+                units: self.unit_list,
+            });
+        }
+        let lower = unit.to_lowercase();
+        let Some(&(_, scale)) = self.units.iter().find(|(name, _)| *name == lower) else {
+            return Err(UnitError::UnknownUnit {
+                text: text.to_owned(),
+                unit: unit.to_owned(),
+                quantity: self.name,
+                units: self.unit_list,
+            });
+        };
+        // 19 digits of fraction are finer than any unit here; more cannot be a whole number of the base.
+        if whole.len() > 19 || fraction.len() > 15 {
+            return Err(self.out_of_range(text));
+        }
+        let parse =
+            |part: &str| -> i128 { part.bytes().fold(0, |n, b| n * 10 + i128::from(b - b'0')) };
+        let power = 10_i128.pow(fraction.len() as u32);
+        let scaled = (parse(whole) * power + parse(fraction)) * scale;
+        if scaled % power != 0 {
+            return Err(self.out_of_range(text));
+        }
+        Ok(scaled / power)
+    }
+
+    fn out_of_range(&self, text: &str) -> UnitError {
+        UnitError::OutOfRange {
+            text: text.to_owned(),
+            quantity: self.name,
+            limit: self.limit,
+        }
+    }
+}
+
+/// Writes a duration for people, to about three digits: `18.3 µs`, `1.25 ms`, `40 ns`.
+pub fn format_duration(ns: Nanos) -> String {
+    format_duration_f64(ns as f64)
+}
+
+/// As [`format_duration`], for means and other fractions of a nanosecond.
+pub fn format_duration_f64(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0 ns".to_owned();
+    }
+    const SCALES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+    // 999.6 µs would print as "1000 µs": step up when rounding would.
+    let (scale, unit) = SCALES
+        .into_iter()
+        .find(|(scale, _)| ns.abs() >= scale * 0.9995)
+        .unwrap_or((1.0, "ns"));
+    let value = ns / scale;
+    let digits = match value.abs() {
+        v if v >= 99.95 || (scale == 1.0 && v >= 9.95) => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// Writes a duration as a file or flag takes it back, exactly: `200ms`, `1500us`.
+pub fn write_duration(ns: Nanos) -> String {
+    let minute = 60 * SECOND;
+    for (unit, scale) in [
+        ("h", 60 * minute),
+        ("min", minute),
+        ("s", SECOND),
+        ("ms", MILLISECOND),
+        ("us", MICROSECOND),
+    ] {
+        if ns != 0 && ns % scale == 0 {
+            return format!("{}{unit}", ns / scale);
+        }
+    }
+    format!("{ns}ns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!(parse_duration("0.2s"), Ok(200 * MILLISECOND));
+        assert_eq!(parse_duration(" 20 ms "), Ok(20 * MILLISECOND));
+        assert_eq!(parse_duration("5µs"), Ok(5_000));
+        assert_eq!(parse_duration("1.5us"), Ok(1_500));
+        assert_eq!(parse_duration("2min"), Ok(120 * SECOND));
+        assert_eq!(parse_size("64B"), Ok(64));
+        assert_eq!(parse_size("1.5 KiB"), Ok(1536));
+        assert_eq!(parse_rate("10 Mbit/s"), Ok(10_000_000));
+        assert_eq!(parse_rate("10mbit"), Ok(10_000_000));
+        assert_eq!(parse_rate("155.52Mbit/s"), Ok(155_520_000));
+    }
+
+    #[test]
+    fn a_bare_number_is_refused_with_the_remedy() {
+        let error = parse_duration("0.2").unwrap_err();
+        assert!(error.to_string().contains("`0.2s`"), "{error}");
+        let error = parse_size("56").unwrap_err();
+        assert!(error.to_string().contains("`56B`"), "{error}");
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold() {
+        assert!(matches!(
+            parse_duration("0.5ns"),
+            Err(UnitError::OutOfRange { .. })
+        ));
+        assert!(matches!(
+            parse_duration("9999999999999h"),
+            Err(UnitError::OutOfRange { .. })
+        ));
+        assert!(matches!(
+            parse_duration("-1s"),
+            Err(UnitError::NotANumber { .. })
+        ));
+        assert!(matches!(
+            parse_duration("1.2.3s"),
+            Err(UnitError::NotANumber { .. })
+        ));
+        assert!(matches!(
+            parse_duration("5 parsecs"),
+            Err(UnitError::UnknownUnit { .. })
+        ));
+        assert!(matches!(
+            parse_duration("."),
+            Err(UnitError::NotANumber { .. })
+        ));
+        assert!(matches!(
+            parse_rate("10MB"),
+            Err(UnitError::UnknownUnit { .. })
+        ));
+    }
+
+    #[test]
+    fn prints_three_digits() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (7, "7.00 ns"),
+            (40, "40 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (18_345, "18.3 µs"),
+            (999_960, "1.00 ms"),
+            (125_000_000, "125 ms"),
+            (-1_500, "-1.50 µs"),
+        ] {
+            assert_eq!(format_duration(ns), text, "{ns}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(ns in 0_i64..=i64::MAX) {
+            prop_assert_eq!(parse_duration(&write_duration(ns)), Ok(ns));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = (parse_duration(&text), parse_size(&text), parse_rate(&text));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The trait that carries a trial out.
+
+use crate::record::Record;
+use crate::trial::{RecordFacts, Trial, TrialFacts};
+
+/// Takes a trial's records as they become whole.
+pub trait Sink {
+    /// Called once, before the first record.
+    fn begin(&mut self, facts: &RecordFacts) -> std::io::Result<()>;
+    /// One packet. An error ends the trial; what was handed over before stays.
+    fn record(&mut self, record: &Record) -> std::io::Result<()>;
+}
+
+/// A field that a world cannot honour, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The field's dotted path, as the user would write it.
+    pub field: String,
+    /// Why it cannot be honoured, and what to do instead.
+    pub reason: String,
+}
+
+/// A place where trials are carried out: live, testbed or sim.
+pub trait World {
+    /// Why a trial could not be carried out at all.
+    type Error;
+
+    /// Every field of the trial that this world cannot honour. Empty: it can run.
+    fn refusals(&self, trial: &Trial) -> Vec<Refusal>;
+
+    /// Carries one trial out and hands its records over.
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, Self::Error>;
+
+    /// How many trials may run at once.
+    fn parallelism(&self) -> usize {
+        1
+    }
+}

@@ -1,0 +1,307 @@
+//! One JSON document at the end of `delaylab ping --json`, and its JSON Schema.
+//!
+//! Whole nanoseconds for single values, numbers for means; names of times end in `_ns`. Never NaN:
+//! what is not known is null, and where we know why, `reasons` in the same object says so under
+//! the field's name.
+
+mod config;
+mod stats;
+
+pub use config::{Config, SystemInfo};
+pub use stats::Stats;
+
+use crate::columns::Row;
+use crate::ping::Ping;
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+use delaylab_model::trial::{Delivery, RecordFacts, Trial, TrialFacts};
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/ping/1";
+
+/// What ran, where, and as asked for how.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Head<'a> {
+    /// Version of delaylab.
+    pub version: &'a str,
+    /// The measuring host.
+    pub system_info: &'a SystemInfo,
+    /// The settings as resolved.
+    pub config: Config<'a>,
+    /// The command line as typed.
+    pub supplied: &'a [String],
+}
+
+impl<'a> Head<'a> {
+    /// For a trial of `target`, as the user named it and typed it.
+    pub fn new(
+        target: &'a str,
+        trial: &'a Trial,
+        system_info: &'a SystemInfo,
+        supplied: &'a [String],
+    ) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            system_info,
+            config: Config::new(target, trial),
+            supplied,
+        }
+    }
+}
+
+/// What came of it, but for the packets themselves.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Results<'a> {
+    /// Counts and distributions.
+    pub stats: Stats,
+    /// Each stamp of a record: did it come?
+    pub stamps: BTreeMap<&'static str, Delivery>,
+    /// What a reader needs to know to read the packets.
+    pub facts: Facts,
+    /// What to check before trusting the figures.
+    pub warnings: &'a [String],
+}
+
+impl<'a> Results<'a> {
+    /// Of a finished trial.
+    pub fn new(ping: &Ping<'a>) -> Self {
+        let stamps = ping.facts.stamps.iter();
+        Self {
+            stats: Stats::new(ping),
+            stamps: stamps
+                .map(|&(point, delivery)| (point.name(), delivery))
+                .collect(),
+            facts: Facts::new(ping.facts),
+            warnings: &ping.facts.warnings,
+        }
+    }
+}
+
+/// What a reader needs to know to read the packets.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Facts {
+    /// Clock and residence of the reflector.
+    #[serde(flatten)]
+    pub records: RecordFacts,
+    /// CLOCK_REALTIME − CLOCK_MONOTONIC at the start.
+    pub realtime_offset_ns: Nanos,
+    /// Replies that came after their packet had been closed, or that belong to none.
+    pub strays: u64,
+    /// Packets that arrived and were not replies to this probe.
+    pub rejected: u64,
+}
+
+impl Facts {
+    fn new(facts: &TrialFacts) -> Self {
+        Self {
+            records: facts.records,
+            realtime_offset_ns: facts.realtime_offset,
+            strays: facts.strays,
+            rejected: facts.rejected,
+        }
+    }
+}
+
+/// The whole document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "delaylab ping")]
+pub struct Document<'a> {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// What ran.
+    #[serde(flatten)]
+    pub head: Head<'a>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub results: Results<'a>,
+    /// Every packet.
+    #[schemars(with = "Vec<Row>")]
+    pub round_trips: Rows<'a>,
+}
+
+/// Records, written one after the other without a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    /// The packets.
+    pub records: &'a [Record],
+    /// How to read them.
+    pub facts: &'a RecordFacts,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let facts = self.facts;
+        serializer.collect_seq(self.records.iter().map(|record| Row { record, facts }))
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Of a finished trial and all of its records.
+    pub fn new(head: Head<'a>, ping: &Ping<'a>, records: &'a [Record]) -> Self {
+        let facts = &ping.facts.records;
+        Self {
+            schema: SCHEMA,
+            head,
+            results: Results::new(ping),
+            round_trips: Rows { records, facts },
+        }
+    }
+
+    /// Writes the document and a line feed. Wrap a file in a buffer first.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Document`].
+pub fn schema() -> serde_json::Value {
+    schema_of::<Document<'_>>()
+}
+
+/// The JSON Schema of what a type writes.
+pub(crate) fn schema_of<T: JsonSchema>() -> serde_json::Value {
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(PlainText);
+    settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+/// Takes the marks of rustdoc links out of descriptions.
+#[derive(Debug, Clone)]
+struct PlainText;
+
+impl Transform for PlainText {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(serde_json::Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`");
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::samples::{Sample, full, one, samples, system_info};
+    use delaylab_model::probe::{Fill, Pacing};
+    use serde_json::Value;
+    use std::path::Path;
+
+    fn document(sample: &Sample) -> Value {
+        let (info, supplied) = (system_info(), ["ping".to_owned(), "10.0.0.2".to_owned()]);
+        let head = Head::new("10.0.0.2", &sample.trial, &info, &supplied);
+        let mut text = Vec::new();
+        let ping = sample.ping();
+        Document::new(head, &ping, &sample.records)
+            .write(&mut text)
+            .unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for (name, sample) in samples() {
+            let document = document(&sample);
+            let errors: Vec<_> = validator
+                .iter_errors(&document)
+                .map(|e| e.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        }
+        let mut odd = one();
+        odd.trial.probe.fill = Fill::Pattern(vec![1, 2]);
+        odd.trial.probe.pacing = Pacing::Wait { wait_ns: 0 };
+        assert!(validator.is_valid(&document(&odd)));
+    }
+
+    #[test]
+    fn the_schema_refuses_what_we_never_write() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let good = document(&one());
+        for (pointer, bad) in [
+            ("/schema", Value::from("delaylab/ping/2")),
+            ("/stats/sent", Value::Null),
+            ("/stats/response/p50_ns", Value::from(1.5)),
+            ("/round_trips/0/outcome", Value::from("fine")),
+            ("/round_trips/0/t_send_ns", Value::from("soon")),
+        ] {
+            let mut document = good.clone();
+            *document.pointer_mut(pointer).unwrap() = bad;
+            assert!(!validator.is_valid(&document), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_design() {
+        let document = document(&full());
+        for measure in ["response", "round_trip", "network", "host"] {
+            for figure in [
+                "min", "mean", "sd", "iqr", "p50", "p90", "p99", "p999", "max",
+            ] {
+                let pointer = format!("/stats/{measure}/{figure}_ns");
+                assert!(
+                    document.pointer(&pointer).is_some_and(Value::is_number),
+                    "{pointer}"
+                );
+            }
+        }
+        for count in [
+            "sent",
+            "received",
+            "lost",
+            "late",
+            "duplicate",
+            "reordered",
+            "skipped",
+        ] {
+            assert!(document["stats"][count].is_u64(), "{count}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_null() {
+        let mut sample = one();
+        sample.summary.response.as_mut().unwrap().mean = f64::NAN;
+        assert!(document(&sample)["stats"]["response"]["mean_ns"].is_null());
+    }
+
+    #[test]
+    fn one_packet_reads_as_agreed() {
+        let mut document = document(&one());
+        document["version"] = "of this build".into();
+        insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!(document) });
+    }
+
+    #[test]
+    fn the_published_schemas_are_these() {
+        for (name, schema) in [
+            ("ping-1.json", schema()),
+            ("ping-stream-1.json", crate::stream::schema()),
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../../docs/schema")
+                .join(name);
+            if std::env::var_os("UPDATE_SCHEMA").is_some() {
+                let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, text).unwrap();
+            }
+            let published = std::fs::read_to_string(&path).unwrap();
+            let published: Value = serde_json::from_str(&published).unwrap();
+            assert!(
+                schema == published,
+                "{name} differs: run the tests with UPDATE_SCHEMA=1"
+            );
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
+
+use crate::missing;
+use crate::ping::Ping;
+use delaylab_model::Nanos;
+use delaylab_model::trial::{LossDirection, TrialFacts};
+use delaylab_stats::anatomy::Part;
+use delaylab_stats::summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Why fields of the same object are null, by field.
+type Reasons = BTreeMap<&'static str, String>;
+
+/// Counts and distributions.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Stats {
+    /// t_recv − t_intended: what the user waits.
+    pub response: Option<Distribution>,
+    /// t_recv − t_send: what ping prints.
+    pub round_trip: Option<Distribution>,
+    /// t_rx − t_tx − residence in the reflector.
+    pub network: Option<Distribution>,
+    /// response − network: both ends.
+    pub host: Option<Distribution>,
+    /// t_send − t_intended, of every packet sent: how late the sender was.
+    pub lateness: Option<Distribution>,
+    /// One-way delay out, r_rx − t_tx.
+    pub forward: Option<Distribution>,
+    /// One-way delay back, from the end of the residence to t_rx.
+    pub back: Option<Distribution>,
+    /// How packets ended.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// In which direction packets were lost, where the reflector counts.
+    pub loss_direction: Option<LossDirection>,
+    /// Delay variation of the round trip, by every definition in use.
+    pub variation: Variation,
+    /// Where the time goes, around each quantile of the response.
+    pub anatomy: Vec<AnatomyAt>,
+    /// The worst few responses, worst first.
+    pub worst: Vec<Worst>,
+    /// Of the round trip.
+    pub histogram: Option<Histogram>,
+    /// Share of round trips within ±500 µs of their mean, 0 to 1.
+    pub within_500us: Option<f64>,
+    /// Null: quantiles are exact. Else their largest relative error.
+    pub quantile_error: Option<f64>,
+    /// From the first packet's intended send to the last event.
+    pub span_ns: Nanos,
+    /// What dominates, in a sentence or two.
+    pub verdict: Option<String>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+impl Stats {
+    /// Of a finished trial.
+    pub fn new(ping: &Ping<'_>) -> Self {
+        let summary = ping.summary;
+        let distribution = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
+        Self {
+            response: distribution(&summary.response),
+            round_trip: distribution(&summary.round_trip),
+            network: distribution(&summary.network),
+            host: distribution(&summary.host),
+            lateness: distribution(&summary.lateness),
+            forward: distribution(&summary.forward),
+            back: distribution(&summary.back),
+            counts: Counts::new(&summary.counts),
+            loss_direction: ping.facts.loss,
+            variation: Variation::new(&summary.variation),
+            anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
+            worst: summary
+                .worst
+                .iter()
+                .map(|worst| Worst::new(worst, ping.start))
+                .collect(),
+            histogram: summary.histogram.as_ref().map(Histogram::new),
+            within_500us: summary.within_500us,
+            quantile_error: summary.quantile_error,
+            span_ns: summary.span_ns,
+            verdict: ping.verdict(),
+            reasons: reasons(summary, ping.facts),
+        }
+    }
+}
+
+/// Why whole fields are missing.
+fn reasons(summary: &summary::Summary, facts: &TrialFacts) -> Reasons {
+    let mut reasons = Reasons::new();
+    let mut explain = |name, missing: bool, why: String| {
+        if missing {
+            reasons.insert(name, why);
+        }
+    };
+    explain(
+        "lateness",
+        summary.lateness.is_none(),
+        "no packet was sent".to_owned(),
+    );
+    explain(
+        "loss_direction",
+        facts.loss.is_none(),
+        "the reflector does not count packets".to_owned(),
+    );
+    if summary.response.is_none() {
+        for name in OF_ANSWERED {
+            explain(name, true, "no packet was answered".to_owned());
+        }
+    } else {
+        explain(
+            "network",
+            summary.network.is_none(),
+            missing::network(facts),
+        );
+        explain("host", summary.host.is_none(), missing::network(facts));
+        explain(
+            "forward",
+            summary.forward.is_none(),
+            missing::forward(facts),
+        );
+        explain("back", summary.back.is_none(), missing::back(facts));
+    }
+    reasons
+}
+
+/// What there cannot be without an answered packet.
+const OF_ANSWERED: [&str; 9] = [
+    "response",
+    "round_trip",
+    "network",
+    "host",
+    "forward",
+    "back",
+    "histogram",
+    "within_500us",
+    "verdict",
+];
+
+/// How packets ended.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Handed to the kernel.
+    pub sent: u64,
+    /// Answered in time with what was sent.
+    pub received: u64,
+    /// Never answered.
+    pub lost: u64,
+    /// Answered after the time-out.
+    pub late: u64,
+    /// Extra copies of replies.
+    pub duplicate: u64,
+    /// Replies that came after a later packet's (RFC 4737).
+    pub reordered: u64,
+    /// Slots that the sender gave up.
+    pub skipped: u64,
+    /// Answered with other bytes.
+    pub corrupt: u64,
+    /// Refused on the way.
+    pub refused: u64,
+    /// The send call failed.
+    pub local_error: u64,
+    /// Packets under way while the clock was set.
+    pub clock_step: u64,
+    /// Packets under way while the host was suspended.
+    pub clock_suspend: u64,
+    /// Packets of which reading the clock took long.
+    pub clock_slow_read: u64,
+}
+
+impl Counts {
+    fn new(counts: &summary::Counts) -> Self {
+        let [clock_step, clock_suspend, clock_slow_read] = counts.clock_events;
+        Self {
+            sent: counts.sent,
+            received: counts.received,
+            lost: counts.lost,
+            late: counts.late,
+            duplicate: counts.duplicate,
+            reordered: counts.reordered,
+            skipped: counts.skipped,
+            corrupt: counts.corrupt,
+            refused: counts.refused,
+            local_error: counts.local_error,
+            clock_step,
+            clock_suspend,
+            clock_slow_read,
+        }
+    }
+}
+
+/// An interval at 95 %.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The distribution of one measure. Quantiles are nearest rank; sd has ddof 1.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Smallest.
+    pub min_ns: Nanos,
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Standard deviation; null under two values.
+    pub sd_ns: Option<f64>,
+    /// p75 − p25.
+    pub iqr_ns: Nanos,
+    /// Median.
+    pub p50_ns: Nanos,
+    /// 90th percentile.
+    pub p90_ns: Nanos,
+    /// 99th percentile.
+    pub p99_ns: Nanos,
+    /// 99.9th percentile.
+    pub p999_ns: Nanos,
+    /// Largest.
+    pub max_ns: Nanos,
+    /// Of the mean, made for correlated data.
+    pub mean_interval_ns: Option<Interval>,
+    /// Of the median.
+    pub p50_interval_ns: Option<Interval>,
+    /// Of p99.
+    pub p99_interval_ns: Option<Interval>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
+}
+
+impl Distribution {
+    fn new(d: &summary::Distribution) -> Self {
+        let mut reasons = Reasons::new();
+        if d.sd.is_none() {
+            reasons.insert("sd_ns", "fewer than two values".to_owned());
+        }
+        let mut interval = |name, interval: &summary::Interval| match interval {
+            summary::Interval::Known { low, high } => Some(Interval {
+                low: *low,
+                high: *high,
+            }),
+            summary::Interval::Refused { reason } => {
+                reasons.insert(name, reason.clone());
+                None
+            }
+        };
+        Self {
+            count: d.count,
+            min_ns: d.min,
+            mean_ns: d.mean,
+            sd_ns: d.sd,
+            iqr_ns: d.iqr,
+            p50_ns: d.p50,
+            p90_ns: d.p90,
+            p99_ns: d.p99,
+            p999_ns: d.p999,
+            max_ns: d.max,
+            mean_interval_ns: interval("mean_interval_ns", &d.mean_interval),
+            p50_interval_ns: interval("p50_interval_ns", &d.p50_interval),
+            p99_interval_ns: interval("p99_interval_ns", &d.p99_interval),
+            reasons,
+        }
+    }
+}
+
+/// Delay variation of the round trip. Null where there are too few packets for it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Variation {
+    /// IPDV (RFC 3393): pairs of consecutive packets that were both answered.
+    pub ipdv_count: u64,
+    /// Mean IPDV, signed.
+    pub ipdv_mean_ns: Option<f64>,
+    /// Standard deviation of IPDV.
+    pub ipdv_sd_ns: Option<f64>,
+    /// Interquartile range of IPDV.
+    pub ipdv_iqr_ns: Option<Nanos>,
+    /// Mean |IPDV|.
+    pub ipdv_abs_mean_ns: Option<f64>,
+    /// PDV (RFC 5481), D − min D: median.
+    pub pdv_p50_ns: Option<Nanos>,
+    /// PDV: p99.
+    pub pdv_p99_ns: Option<Nanos>,
+    /// PDV: p99.9.
+    pub pdv_p999_ns: Option<Nanos>,
+    /// RFC 3550 §6.4.1 interarrival jitter.
+    pub rfc3550_ns: Option<f64>,
+    /// Standard deviation of the distribution.
+    pub sd_ns: Option<f64>,
+    /// ping's mdev.
+    pub mdev_ns: Option<f64>,
+    /// Y.1541: Q(1 − 10⁻³) − min.
+    pub y1541_ns: Option<Nanos>,
+    /// G.1020 MAPDV2.
+    pub mapdv2_ns: Option<f64>,
+    /// Simplified E-model mean opinion score: not G.107.
+    pub mos: Option<f64>,
+}
+
+impl Variation {
+    fn new(v: &summary::Variation) -> Self {
+        Self {
+            ipdv_count: v.ipdv_count,
+            ipdv_mean_ns: v.ipdv_mean,
+            ipdv_sd_ns: v.ipdv_sd,
+            ipdv_iqr_ns: v.ipdv_iqr,
+            ipdv_abs_mean_ns: v.ipdv_abs_mean,
+            pdv_p50_ns: v.pdv_p50,
+            pdv_p99_ns: v.pdv_p99,
+            pdv_p999_ns: v.pdv_p999,
+            rfc3550_ns: v.rfc3550,
+            sd_ns: v.sd,
+            mdev_ns: v.mdev,
+            y1541_ns: v.y1541,
+            mapdv2_ns: v.mapdv2,
+            mos: v.mos,
+        }
+    }
+}
+
+/// One interval of a response: a stage, or several where a stamp between them is missing.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StageTime {
+    /// The stages, joined by `+`.
+    pub stage: String,
+    /// How long; a mean where packets were averaged.
+    pub time_ns: f64,
+    /// Its share of the response, 0 to 1.
+    pub share: Option<f64>,
+}
+
+fn stage_times(parts: &[Part], response_ns: f64) -> Vec<StageTime> {
+    let stage_time = |part: &Part| StageTime {
+        stage: part.stages.key(),
+        time_ns: part.ns,
+        share: (response_ns > 0.0).then(|| part.ns / response_ns),
+    };
+    parts.iter().map(stage_time).collect()
+}
+
+/// Where the time goes: means over the packets whose responses rank around a quantile.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AnatomyAt {
+    /// p50, p90, p99, p99.9 or max.
+    pub quantile: &'static str,
+    /// Packets averaged.
+    pub records: u64,
+    /// Packets left out because they lack a stamp that most have.
+    pub left_out: u64,
+    /// Mean response; the stages add up to it.
+    pub response_ns: f64,
+    /// Mean network; null without the stamps for it.
+    pub network_ns: Option<f64>,
+    /// Mean host, both ends.
+    pub host_ns: Option<f64>,
+    /// In the order in which a packet passes them.
+    pub stages: Vec<StageTime>,
+}
+
+impl AnatomyAt {
+    fn new(at: &summary::AnatomyAt) -> Self {
+        Self {
+            quantile: at.label,
+            records: at.records,
+            left_out: at.left_out,
+            response_ns: at.response_ns,
+            network_ns: at.network_ns,
+            host_ns: at.host_ns,
+            stages: stage_times(&at.parts, at.response_ns),
+        }
+    }
+}
+
+/// One of the worst responses.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Worst {
+    /// Which packet.
+    pub seq: u64,
+    /// When it was due, from the start.
+    pub at_ns: Nanos,
+    /// t_recv − t_intended.
+    pub response_ns: Option<Nanos>,
+    /// Its network part.
+    pub network_ns: Option<Nanos>,
+    /// Its host part.
+    pub host_ns: Option<Nanos>,
+    /// In the order in which a packet passes them.
+    pub stages: Vec<StageTime>,
+}
+
+impl Worst {
+    fn new(worst: &summary::Worst, start: Nanos) -> Self {
+        let response_ns = worst.record.response();
+        Self {
+            seq: worst.record.seq,
+            at_ns: worst.record.t_intended - start,
+            response_ns,
+            network_ns: worst.network_ns,
+            host_ns: worst.host_ns,
+            stages: stage_times(&worst.parts, response_ns.unwrap_or(0) as f64),
+        }
+    }
+}
+
+/// Bins of equal width, with an overflow bin at the right.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Histogram {
+    /// Lower edge of the first bin.
+    pub start_ns: Nanos,
+    /// Width of a bin.
+    pub width_ns: Nanos,
+    /// Packets in each bin.
+    pub bins: Vec<u64>,
+    /// Packets beyond the last bin.
+    pub overflow: u64,
+    /// Packets below the first bin.
+    pub underflow: u64,
+    /// The largest value of all.
+    pub max_ns: Nanos,
+}
+
+impl Histogram {
+    fn new(histogram: &summary::Histogram) -> Self {
+        Self {
+            start_ns: histogram.start,
+            width_ns: histogram.width,
+            bins: histogram.bins.clone(),
+            overflow: histogram.overflow,
+            underflow: histogram.underflow,
+            max_ns: histogram.max,
+        }
+    }
+}

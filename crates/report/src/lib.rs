@@ -1,0 +1,33 @@
+//! What a person reads on a terminal and what a program reads in a file: the faces of a trial.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`ping`] | what every face of `delaylab ping` is made from |
+//! | [`terminal`] | the summary at the end, for people |
+//! | [`mod@line`] | one line a reply, and the live status line, while it runs |
+//! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
+//! | [`json`] | one JSON document at the end, and its JSON Schema |
+//! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
+//! | [`csv`] | one CSV row a packet |
+//! | [`mod@format`] | the format that a file's name asks for |
+//! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
+//!
+//! Nothing here opens a socket or a file, reads a clock or asks whether it writes to a terminal:
+//! records and facts go in, text comes out.
+#![forbid(unsafe_code)]
+
+pub mod columns;
+pub mod csv;
+pub mod doctor;
+pub mod format;
+pub mod json;
+pub mod line;
+mod missing;
+pub mod ping;
+pub mod stream;
+pub mod style;
+pub mod table;
+pub mod terminal;
+
+#[cfg(test)]
+mod samples;

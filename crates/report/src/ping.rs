@@ -1,0 +1,28 @@
+//! What every face of `delaylab ping` is made from.
+
+use delaylab_model::Nanos;
+use delaylab_model::trial::{Trial, TrialFacts};
+use delaylab_stats::summary::Summary;
+use delaylab_stats::verdict;
+
+/// A finished trial of one probe, ready to be shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Ping<'a> {
+    /// The target as the user named it.
+    pub target: &'a str,
+    /// What was asked for.
+    pub trial: &'a Trial,
+    /// What came of it, beside its records.
+    pub facts: &'a TrialFacts,
+    /// Its statistics.
+    pub summary: &'a Summary,
+    /// When the first packet was due: offsets are counted from here. `CLOCK_MONOTONIC`.
+    pub start: Nanos,
+}
+
+impl Ping<'_> {
+    /// One sentence or two that say what dominates; `None` where nothing was answered.
+    pub fn verdict(&self) -> Option<String> {
+        verdict::dominant(self.summary).map(|verdict| verdict.to_string())
+    }
+}

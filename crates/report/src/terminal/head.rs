@@ -1,0 +1,89 @@
+//! What was probed, and what became of the packets.
+
+use super::paragraph;
+use crate::ping::Ping;
+use crate::style::{Paint, Style, percent};
+use crate::table::FIRM_SPACE;
+use delaylab_model::record::Method;
+use delaylab_model::trial::{LossDirection, Trial};
+use delaylab_model::units::format_duration;
+
+pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
+    let title = format!("--- {} ({}) ---", ping.target, asked(ping).join(", "));
+    style.paint(Paint::Bold, &title) + "\n" + &paragraph(&counts(ping), Paint::Plain, style)
+}
+
+/// `udp, 56 B payload, 84 B IP, be`.
+fn asked(ping: &Ping<'_>) -> Vec<String> {
+    let probe = &ping.trial.probe;
+    let address = ping.trial.target.ip().to_string();
+    let mut asked = Vec::new();
+    if address != ping.target {
+        asked.push(address);
+    }
+    asked.push(probe.method.to_string());
+    asked.push(format!("{} B payload", probe.payload));
+    asked.extend(probe.reply_payload.map(|size| format!("{size} B reply")));
+    asked.extend(ip_size(ping.trial).map(|size| format!("{size} B IP")));
+    asked.push(probe.dscp.to_string());
+    if probe.ecn != 0 {
+        asked.push(format!("ECN {}", probe.ecn));
+    }
+    asked
+}
+
+/// Bytes of the IP packet: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
+fn ip_size(trial: &Trial) -> Option<u32> {
+    let ip_header = if trial.target.is_ipv4() { 20 } else { 40 };
+    (trial.probe.method != Method::Tcp).then(|| trial.probe.payload + 8 + ip_header)
+}
+
+/// `1000 sent in 60.0 s, 998 received, 0.20 % lost (1 on the way out, 1 on the way back)`.
+fn counts(ping: &Ping<'_>) -> String {
+    let counts = &ping.summary.counts;
+    let mut parts = vec![
+        format!(
+            "{} sent in {}",
+            counts.sent,
+            format_duration(ping.summary.span_ns)
+        ),
+        format!("{} received", counts.received),
+        format!(
+            "{} lost{}",
+            percent(counts.lost, counts.sent),
+            direction(ping.facts.loss)
+        ),
+    ];
+    let rare = [
+        (counts.late, "late"),
+        (counts.duplicate, "duplicate"),
+        (counts.reordered, "reordered"),
+        (counts.corrupt, "corrupt"),
+        (counts.refused, "refused"),
+        (counts.local_error, "not sent (local error)"),
+        (counts.skipped, "skipped"),
+        (ping.facts.strays, "stray"),
+        (ping.facts.rejected, "rejected"),
+    ];
+    let happened = rare.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(happened.map(|(count, what)| format!("{count}{FIRM_SPACE}{what}")));
+    parts.join(", ")
+}
+
+/// ` (1 on the way out, 2 on the way back)`, where the reflector's count tells.
+fn direction(loss: Option<LossDirection>) -> String {
+    let Some(loss) = loss else {
+        return String::new();
+    };
+    let ways = [
+        (loss.forward, "on the way out"),
+        (loss.back, "on the way back"),
+        (loss.unknown, "unknown where"),
+    ];
+    let lost = ways.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<_> = lost.map(|(count, way)| format!("{count} {way}")).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", words.join(", "))
+}

@@ -1,0 +1,108 @@
+//! The summary that `delaylab ping` prints at its end.
+//!
+//! | file | prints |
+//! |---|---|
+//! | `head.rs` | what was probed, and what became of the packets |
+//! | `distributions.rs` | a row a measure, a column a quantile; intervals |
+//! | `anatomy.rs` | a row a stage, a column a quantile, and the bar of host against network |
+//! | `worst.rs` | the worst few responses |
+//! | `notes.rs` | the sender's lateness, delay variation, stamps, clock events, warnings |
+//!
+//! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
+
+mod anatomy;
+mod distributions;
+mod head;
+mod notes;
+mod worst;
+
+use crate::ping::Ping;
+use crate::style::{Paint, Style};
+use crate::table::{width, wrap};
+use delaylab_stats::anatomy::StageSet;
+
+/// The whole summary, in lines that end in a line feed.
+pub fn summary(ping: &Ping<'_>, style: &Style) -> String {
+    let sections = [
+        head::section(ping, style),
+        distributions::section(ping, style),
+        anatomy::section(ping, style),
+        worst::section(ping, style),
+        notes::section(ping, style),
+        verdict(ping, style),
+    ];
+    let shown: Vec<_> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    style.glyphs(shown.join("\n"))
+}
+
+fn verdict(ping: &Ping<'_>, style: &Style) -> String {
+    let verdict = ping
+        .verdict()
+        .unwrap_or_else(|| "Nothing was answered.".to_owned());
+    paragraph(&verdict, Paint::Bold, style)
+}
+
+/// The name of what an interval covers: of many merged stages, the first and the last.
+fn short_name(stages: StageSet) -> String {
+    const LONG: usize = 30;
+    let name = stages.name();
+    match (stages.iter().next(), stages.iter().last()) {
+        (Some(first), Some(last)) if width(&name) > LONG => {
+            format!("{} to {}", first.name(), last.name())
+        }
+        _ => name,
+    }
+}
+
+/// `text` broken to the width, every line in this emphasis.
+fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
+    let lines = wrap(text, style.columns()).into_iter();
+    lines.map(|line| style.paint(paint, &line) + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{full, samples};
+
+    const RICH: Style = Style {
+        color: true,
+        unicode: true,
+        width: 100,
+        verbose: false,
+    };
+
+    #[test]
+    fn looks_as_agreed() {
+        for (name, sample) in samples() {
+            let ping = sample.ping();
+            insta::assert_snapshot!(format!("{name}_plain"), summary(&ping, &Style::PLAIN));
+            insta::assert_snapshot!(format!("{name}_rich"), summary(&ping, &RICH));
+        }
+        let verbose = Style {
+            color: false,
+            verbose: true,
+            ..RICH
+        };
+        insta::assert_snapshot!("full_verbose", summary(&full().ping(), &verbose));
+    }
+
+    #[test]
+    fn plain_is_ascii_and_keeps_to_its_width() {
+        for (name, sample) in samples() {
+            let text = summary(&sample.ping(), &Style::PLAIN);
+            assert!(text.is_ascii(), "{name}");
+            assert!(
+                text.lines().all(|line| width(line) <= 80),
+                "{name}:\n{text}"
+            );
+            assert!(
+                text.lines().all(|line| line == line.trim_end()),
+                "{name}:\n{text}"
+            );
+        }
+    }
+}

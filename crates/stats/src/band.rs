@@ -1,0 +1,183 @@
+//! The anatomy at a quantile: the mean anatomy of the records ranked by response around it.
+//!
+//! Quantiles of stages do not add up; the means of the stages over the same records do.
+
+use crate::loglinear;
+use crate::passage::{Known, Passage, PassageSum};
+use crate::quantile::{self, Ranked};
+use crate::summary::AnatomyAt;
+use delaylab_model::Nanos;
+use delaylab_model::trial::RecordFacts;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// Where the anatomy is taken, besides the largest response.
+pub(crate) const QUANTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// Ranks around a quantile: 0.5 % of all or 25 to each side, whichever is more, but at most half
+/// the way to the nearer end.
+pub(crate) fn ranks(count: usize, q: f64) -> Option<RangeInclusive<usize>> {
+    let center = quantile::rank(count, q)?;
+    let to_end = center.min(count - 1 - center);
+    let half = (count / 200).max(25).min(to_end / 2);
+    Some(center - half..=center + half)
+}
+
+/// How many of the answered records have each stamp.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StampCounts {
+    answered: u64,
+    with: [u64; Known::BITS],
+}
+
+impl StampCounts {
+    pub(crate) fn add(&mut self, known: Known) {
+        self.answered += 1;
+        for (index, count) in self.with.iter_mut().enumerate() {
+            *count += u64::from(known.bit(index));
+        }
+    }
+
+    /// Those that at least 90 % have.
+    pub(crate) fn usual(&self) -> Known {
+        Known::from_bits(|index| self.with[index] * 10 >= self.answered * 9)
+    }
+}
+
+/// Records of a band, summed by which stamps they have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Band(BTreeMap<Known, PassageSum>);
+
+impl<'a> FromIterator<&'a Passage> for Band {
+    fn from_iter<I: IntoIterator<Item = &'a Passage>>(passages: I) -> Self {
+        let mut band = Self::default();
+        for passage in passages {
+            band.0.entry(passage.known()).or_default().add(passage);
+        }
+        band
+    }
+}
+
+impl Band {
+    /// The stamps to use: the usual ones, or, where no record of the band has them all, those of
+    /// them that the band shares.
+    fn stamps(&self, usual: Known) -> Known {
+        if self.0.keys().any(|known| known.covers(usual)) {
+            usual
+        } else {
+            self.0
+                .keys()
+                .fold(usual, |shared, known| shared.and(*known))
+        }
+    }
+
+    /// The mean anatomy of those that have the stamps to use.
+    pub(crate) fn anatomy(
+        &self,
+        label: &'static str,
+        usual: Known,
+        facts: &RecordFacts,
+    ) -> AnatomyAt {
+        let stamps = self.stamps(usual);
+        let mut sum = PassageSum::default();
+        let mut left_out = 0;
+        for (known, part) in &self.0 {
+            if known.covers(stamps) {
+                sum.merge(part);
+            } else {
+                left_out += part.count();
+            }
+        }
+        let response_ns = sum.mean_response();
+        let network_ns = sum.mean_network(stamps, facts);
+        AnatomyAt {
+            label,
+            records: sum.count(),
+            left_out,
+            response_ns,
+            parts: sum.mean_parts(stamps),
+            network_ns,
+            host_ns: network_ns.map(|network| response_ns - network),
+        }
+    }
+}
+
+/// Every answered record, ranked by its response; equal ones in order of completion.
+pub(crate) struct ByResponse<'a> {
+    rows: &'a [Passage],
+    ranked: Ranked<(Nanos, u32)>,
+}
+
+impl<'a> ByResponse<'a> {
+    pub(crate) fn new(rows: &'a [Passage]) -> Self {
+        let keys = rows.iter().zip(0..).map(|(row, i)| (row.response(), i));
+        Self {
+            rows,
+            ranked: Ranked::new(keys.collect()),
+        }
+    }
+
+    pub(crate) fn band(&mut self, ranks: RangeInclusive<usize>) -> Band {
+        let keys = self.ranked.between(*ranks.start(), *ranks.end());
+        keys.iter().map(|&(_, i)| &self.rows[i as usize]).collect()
+    }
+}
+
+/// Sums of stages for each bin of the response: bands in flat memory. A band is then every bin
+/// that it touches, whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StageTable(BTreeMap<(i32, Known), PassageSum>);
+
+impl StageTable {
+    pub(crate) fn push(&mut self, passage: &Passage) {
+        let bin = loglinear::bin_of(passage.response());
+        let cell = self.0.entry((bin, passage.known())).or_default();
+        cell.add(passage);
+    }
+
+    pub(crate) fn band(&self, ranks: RangeInclusive<usize>) -> Band {
+        let mut bins: BTreeMap<i32, u64> = BTreeMap::new();
+        for (&(bin, _), cell) in &self.0 {
+            *bins.entry(bin).or_default() += cell.count();
+        }
+        let mut through = 0;
+        bins.retain(|_, count| {
+            let first = through;
+            through += *count;
+            first <= *ranks.end() as u64 && through > *ranks.start() as u64
+        });
+        let mut band = Band::default();
+        for (&(bin, known), cell) in &self.0 {
+            if bins.contains_key(&bin) {
+                band.0.entry(known).or_default().merge(cell);
+            }
+        }
+        band
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.0.len() * size_of::<((i32, Known), PassageSum)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn bands_are_as_wide_as_defined() {
+        for (count, q, expected) in [
+            (100_000, 0.5, 49_499..=50_499),
+            (1000, 0.5, 474..=524),
+            (1000, 0.99, 984..=994),
+            (1000, 0.999, 998..=998),
+            (1, 0.5, 0..=0),
+            (10, 0.5, 2..=6),
+        ] {
+            assert_eq!(ranks(count, q), Some(expected), "{count} {q}");
+        }
+        assert_eq!(ranks(0, 0.5), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Intervals for correlated data.
+//!
+//! One delay resembles the next, because both met the same queue. An interval that takes them for
+//! independent lies: at nominal 95 % it holds the mean of an AR(1) with φ = 0.9 only 35 % of the
+//! time. Here the *effective sample size* n_eff, the number of independent values that would say
+//! as much, decides how wide an interval is and whether there is one at all.
+//!
+//! - Mean: batch means. Values are averaged in batches, long enough for batches not to resemble
+//!   each other; the batches then give Student's interval.
+//! - Quantile: moving-block bootstrap. Blocks as long as the memory of the series asks for are
+//!   drawn, and give the spread of the share at or below the quantile; the sample's distribution
+//!   function takes that share back to a delay (Woodruff 1952).
+
+mod batches;
+mod blocks;
+
+pub use batches::BatchMeans;
+pub use blocks::of_quantile;
+
+use crate::summary::Interval;
+
+const CONFIDENCE: f64 = 0.95;
+/// Fewer independent values than this give no interval.
+const MIN_EFFECTIVE: f64 = 24.0;
+/// As many independent values must lie beyond a quantile for it to have an interval.
+const MIN_BEYOND: f64 = 5.0;
+
+fn refuse_few(count: u64) -> Interval {
+    let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
+    Interval::Refused {
+        reason: format!(
+            "{count} packets are too few to tell how much their delays depend on each other; \
+             about {more:.0} more are needed"
+        ),
+    }
+}
+
+fn refuse_correlated(count: u64, about: &str, effective: f64) -> Interval {
+    let more = round_up(count as f64 * (MIN_EFFECTIVE / effective - 1.0).max(1.0));
+    Interval::Refused {
+        reason: format!(
+            "{count} packets say as much as {about} {effective:.0} independent ones, because each \
+             delay resembles the one before; about {more:.0} more are needed"
+        ),
+    }
+}
+
+fn refuse_unsettled(count: u64) -> Interval {
+    Interval::Refused {
+        reason: format!(
+            "the {count} packets are fewer than the delay's slow changes need: even averages over \
+             a tenth of them resemble their neighbours; about {count} more are needed"
+        ),
+    }
+}
+
+fn refuse_open(count: u64) -> Interval {
+    Interval::Refused {
+        reason: format!(
+            "the upper end would lie beyond the largest of {count} delays; about {count} more \
+             packets are needed"
+        ),
+    }
+}
+
+fn refuse_tail(count: u64, effective: f64, beyond: f64) -> Interval {
+    let more = round_up(count as f64 * (MIN_BEYOND / beyond - 1.0));
+    Interval::Refused {
+        reason: format!(
+            "{count} packets say as much as about {effective:.0} independent ones, of which only \
+             {beyond:.1} lie beyond this quantile; about {more:.0} more packets are needed"
+        ),
+    }
+}
+
+/// To two digits: it is an estimate.
+fn round_up(packets: f64) -> f64 {
+    let unit = 10_f64.powf(packets.max(1.0).log10().floor() - 1.0).max(1.0);
+    (packets / unit).ceil() * unit
+}
+
+/// Why there is no interval for quantiles that come from a histogram.
+pub fn refuse_spilled() -> Interval {
+    Interval::Refused {
+        reason: "there were too many packets to keep, and resampling needs each of them in order"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::moments::Moments;
+    use crate::quantile::Ranked;
+    use crate::testing::Gaussian;
+    use delaylab_model::Nanos;
+
+    /// An AR(1) around 1 ms with a stationary sd of 100 µs.
+    pub(super) fn ar1(phi: f64, count: usize, seed: u64) -> Vec<Nanos> {
+        let mut noise = Gaussian::new(seed);
+        let mut x = noise.next();
+        let innovation = (1.0 - phi * phi).sqrt();
+        (0..count)
+            .map(|_| {
+                x = phi * x + innovation * noise.next();
+                (1e6 + 1e5 * x).round() as Nanos
+            })
+            .collect()
+    }
+
+    fn of_mean(series: &[Nanos]) -> Interval {
+        let mut batches = BatchMeans::default();
+        series.iter().for_each(|&x| batches.push(x));
+        batches.interval(&series.iter().copied().collect())
+    }
+
+    fn of_quantile(series: &[Nanos], q: f64) -> Interval {
+        super::of_quantile(series, &mut Ranked::new(series.to_vec()), q)
+    }
+
+    fn independent_interval(series: &[Nanos]) -> Interval {
+        let moments: Moments = series.iter().copied().collect();
+        let half = 1.96 * moments.sd(1).unwrap() / (series.len() as f64).sqrt();
+        let mean = moments.mean().unwrap();
+        Interval::Known {
+            low: mean - half,
+            high: mean + half,
+        }
+    }
+
+    /// Of the intervals that were given, the share that holds the truth; and the share given.
+    fn coverage(
+        phi: f64,
+        count: usize,
+        truth: f64,
+        interval: impl Fn(&[Nanos]) -> Interval,
+    ) -> (f64, f64) {
+        const RUNS: u64 = 200;
+        let (mut given, mut held) = (0.0, 0.0);
+        for seed in 0..RUNS {
+            if let Interval::Known { low, high } = interval(&ar1(phi, count, seed)) {
+                given += 1.0;
+                held += f64::from(u8::from(low <= truth && truth <= high));
+            }
+        }
+        (held / given, given / RUNS as f64)
+    }
+
+    #[test]
+    fn the_mean_of_correlated_delays_is_covered() {
+        let (naive, _) = coverage(0.9, 1000, 1e6, independent_interval);
+        assert!(naive < 0.5, "{naive}");
+        for (phi, count) in [(0.0, 100), (0.0, 1000), (0.9, 1000), (0.9, 10_000)] {
+            let (held, given) = coverage(phi, count, 1e6, of_mean);
+            assert!(held >= 0.89 && given > 0.6, "{phi} {count}: {held} {given}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_correlated_delays_are_covered() {
+        let p99 = 1e6 + 1e5 * 2.326_348;
+        for (phi, count, q, truth) in [
+            (0.0, 200, 0.5, 1e6),
+            (0.0, 2000, 0.99, p99),
+            (0.9, 1000, 0.5, 1e6),
+            (0.9, 10_000, 0.99, p99),
+        ] {
+            let (held, given) = coverage(phi, count, truth, |s| of_quantile(s, q));
+            assert!(
+                held >= 0.88 && given > 0.6,
+                "{phi} {count} {q}: {held} {given}"
+            );
+        }
+    }
+
+    fn reason(interval: Interval) -> String {
+        match interval {
+            Interval::Refused { reason } => reason,
+            Interval::Known { low, high } => panic!("given: {low} to {high}"),
+        }
+    }
+
+    #[test]
+    fn refuses_with_a_sentence() {
+        assert!(reason(of_mean(&[1, 2, 3])).contains("3 packets are too few"));
+        let independent = ar1(0.0, 200, 1);
+        assert!(reason(of_quantile(&independent, 0.99)).contains("beyond this quantile"));
+        assert!(reason(of_mean(&[])).contains("0 packets"));
+        assert!(reason(of_quantile(&[], 0.5)).contains("0 packets"));
+    }
+
+    /// A series of half its own memory can look settled now and then, but not often.
+    #[test]
+    fn refuses_what_has_not_settled() {
+        let refused = |interval: fn(&[Nanos]) -> Interval| {
+            let walks = (0..100).map(|seed| ar1(0.999, 1000, seed));
+            let walks = walks.filter(|walk| matches!(interval(walk), Interval::Refused { .. }));
+            walks.count()
+        };
+        let (mean, median) = (refused(of_mean), refused(|walk| of_quantile(walk, 0.5)));
+        assert!(mean >= 90 && median >= 90, "{mean} {median}");
+    }
+
+    #[test]
+    fn delays_that_never_change_have_an_interval_of_no_width() {
+        let same = vec![7; 1000];
+        let none = Interval::Known {
+            low: 7.0,
+            high: 7.0,
+        };
+        assert_eq!(of_mean(&same), none);
+        assert_eq!(of_quantile(&same, 0.5), none);
+    }
+}

@@ -1,0 +1,192 @@
+//! The interval of a quantile from a moving-block bootstrap.
+
+use super::{
+    CONFIDENCE, MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_open, refuse_tail,
+};
+use crate::quantile::Ranked;
+use crate::student;
+use crate::summary::Interval;
+use delaylab_model::Nanos;
+
+/// The interval at 95 % of the quantile `q` of a series in order of time, whose values `ranked`
+/// holds too. Deterministic: the draws are seeded by a constant.
+///
+/// The work is bounded: 500 resamples of at most about 2000 blocks, so that blocks of a long
+/// series may be longer than its memory asks for, and no more autocorrelations than some 30 for
+/// each doubling of the lag.
+pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Interval {
+    let count = series.len() as u64;
+    if (count as f64) < MIN_EFFECTIVE {
+        return refuse_few(count);
+    }
+    let Some(&quantile) = ranked.quantile(q) else {
+        return refuse_few(count);
+    };
+    let below = AtOrBelow::new(series, quantile);
+    let Some(time) = below.autocorrelation_time() else {
+        // Five times τ is more than a quarter of the series.
+        return refuse_correlated(count, "fewer than", 20.0);
+    };
+    let effective = count as f64 / time;
+    if effective < MIN_EFFECTIVE {
+        return refuse_correlated(count, "about", effective);
+    }
+    let beyond = effective * q.min(1.0 - q);
+    if beyond < MIN_BEYOND {
+        return refuse_tail(count, effective, beyond);
+    }
+    let (down, up) = below.bootstrap(block_length(count as f64, time));
+    let first = ((q + down).max(0.0) * count as f64).ceil() as usize;
+    let last = ((q + up) * count as f64).floor() as usize;
+    match (ranked.at(first.saturating_sub(1)).copied(), ranked.at(last)) {
+        (Some(low), Some(&high)) => Interval::Known {
+            low: low as f64,
+            high: high as f64,
+        },
+        _ => refuse_open(count),
+    }
+}
+
+/// Length of moving blocks that makes the error of their variance least for an AR(1) with this
+/// autocorrelation time: (2φ / (1 − φ²))^⅔ · (3n/2)^⅓, with φ = (τ − 1) / (τ + 1) (Carlstein 1986;
+/// Künsch 1989).
+fn block_length(count: f64, time: f64) -> usize {
+    let phi = (time - 1.0) / (time + 1.0);
+    let memory = 2.0 * phi / (1.0 - phi * phi);
+    let best = memory.powf(2.0 / 3.0) * (1.5 * count).cbrt();
+    best.max(time).max(count / MAX_BLOCKS).ceil() as usize
+}
+
+const RESAMPLES: usize = 500;
+const MAX_BLOCKS: f64 = 2000.0;
+
+/// A series of zeros and ones: is a value at or below a bound?
+struct AtOrBelow {
+    flags: Vec<u8>,
+    /// How many of the first 0, 1, 2, … are.
+    through: Vec<u32>,
+}
+
+impl AtOrBelow {
+    fn new(series: &[Nanos], bound: Nanos) -> Self {
+        let flags: Vec<u8> = series.iter().map(|&x| u8::from(x <= bound)).collect();
+        let mut through = Vec::with_capacity(flags.len() + 1);
+        through.push(0);
+        let mut sum = 0;
+        through.extend(flags.iter().map(|&flag| {
+            sum += u32::from(flag);
+            sum
+        }));
+        Self { flags, through }
+    }
+
+    fn count(&self) -> usize {
+        self.flags.len()
+    }
+
+    fn share(&self) -> f64 {
+        f64::from(self.through[self.count()]) / self.count() as f64
+    }
+
+    /// Autocovariance at a lag, with divisor n.
+    fn autocovariance(&self, lag: usize) -> f64 {
+        let rest = self.count() - lag;
+        let pairs = self.flags[..rest].iter().zip(&self.flags[lag..]);
+        let both: u32 = pairs.map(|(a, b)| u32::from(a & b)).sum();
+        let heads = f64::from(self.through[rest]);
+        let tails = f64::from(self.through[self.count()] - self.through[lag]);
+        let share = self.share();
+        let sum = f64::from(both) - share * (heads + tails) + share * share * rest as f64;
+        sum / self.count() as f64
+    }
+
+    /// Integrated autocorrelation time: the largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five
+    /// times itself (Sokal's window). `None` where that is more than a quarter of the series. Far
+    /// lags are taken in steps of a 32nd of the lag.
+    ///
+    /// The largest, because the ρ of a series that wanders slowly are pulled below zero by its own
+    /// mean, and would hide how long its memory is.
+    fn autocorrelation_time(&self) -> Option<f64> {
+        let variance = self.autocovariance(0);
+        let (mut time, mut largest) = (1.0_f64, 1.0_f64);
+        let mut lag = 0;
+        while variance > 0.0 && (lag as f64) < 5.0 * largest {
+            let step = (lag / 32).max(1);
+            lag += step;
+            if lag > self.count() / 4 {
+                return None;
+            }
+            time += 2.0 * step as f64 * self.autocovariance(lag) / variance;
+            largest = largest.max(time);
+        }
+        Some(largest)
+    }
+
+    /// How far, at 95 %, the share moves down and up from resample to resample of moving blocks.
+    /// Blocks wrap around the end, so that each value is drawn equally often (Politis and Romano
+    /// 1992); Student's factor pays for a variance that comes from few blocks.
+    fn bootstrap(&self, length: usize) -> (f64, f64) {
+        let blocks = self.count().div_ceil(length);
+        let mut random = SplitMix(0x6465_6c61_796c_6162);
+        let mut sums: Vec<u64> = (0..RESAMPLES)
+            .map(|_| {
+                let starts = (0..blocks).map(|_| random.below(self.count()));
+                starts.map(|start| self.in_block(start, length)).sum()
+            })
+            .collect();
+        sums.sort_unstable();
+        let tail = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
+        let factor = student::two_sided(CONFIDENCE, (blocks as u32).saturating_sub(1)) / 1.96;
+        let drawn = (blocks * length) as f64;
+        let deviation = |sum: u64| (sum as f64 / drawn - self.share()) * factor;
+        (deviation(sums[tail]), deviation(sums[RESAMPLES - 1 - tail]))
+    }
+
+    fn in_block(&self, start: usize, length: usize) -> u64 {
+        let end = start + length;
+        let count = self.count();
+        let sum = if end <= count {
+            self.through[end] - self.through[start]
+        } else {
+            self.through[count] - self.through[start] + self.through[(end - count).min(count)]
+        };
+        u64::from(sum)
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): small, fast, the same everywhere.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::interval::tests::ar1;
+
+    #[test]
+    fn autocorrelation_time_of_a_median_split() {
+        // Flags of a Gaussian AR(1) at its median: ρ(k) = (2/π)·asin(φᵏ).
+        let series = ar1(0.9, 200_000, 3);
+        let time = AtOrBelow::new(&series, 1_000_000).autocorrelation_time();
+        let lags = (1..200).map(|k| std::f64::consts::FRAC_2_PI * 0.9_f64.powi(k).asin());
+        let expected = 1.0 + 2.0 * lags.sum::<f64>();
+        assert!(
+            (time.unwrap() / expected - 1.0).abs() < 0.1,
+            "{time:?} {expected}"
+        );
+    }
+}

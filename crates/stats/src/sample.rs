@@ -1,0 +1,108 @@
+//! The values of one measure: moments and batches always, the values themselves while they fit.
+
+use crate::interval::{self, BatchMeans};
+use crate::loglinear::LogLinear;
+use crate::moments::Moments;
+use crate::quantile::Ranked;
+use crate::summary::Distribution;
+use delaylab_model::Nanos;
+
+/// What one pass keeps of a measure, exact and in flat memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) moments: Moments,
+    batches: BatchMeans,
+}
+
+impl Tally {
+    pub(crate) fn push(&mut self, value: Nanos) {
+        self.moments.push(value);
+        self.batches.push(value);
+    }
+
+    /// The distribution of the values pushed, which `values` holds; `None` without any.
+    pub(crate) fn distribution(&self, values: &Values) -> Option<Distribution> {
+        let (min, max) = (self.moments.min()?, self.moments.max()?);
+        let mut order = values.order();
+        let mut at = |q| order.quantile(q).map(|value: Nanos| value.clamp(min, max));
+        let (p25, p75) = (at(0.25)?, at(0.75)?);
+        Some(Distribution {
+            count: self.moments.count(),
+            min,
+            mean: self.moments.mean()?,
+            mean_interval: self.batches.interval(&self.moments),
+            sd: self.moments.sd(1),
+            iqr: p75.wrapping_sub(p25),
+            p50: at(0.5)?,
+            p90: at(0.9)?,
+            p99: at(0.99)?,
+            p999: at(0.999)?,
+            max,
+            p50_interval: order.interval(0.5),
+            p99_interval: order.interval(0.99),
+        })
+    }
+}
+
+/// Values in order of time, or, where they are too many, their log-linear histogram.
+#[derive(Debug, Clone)]
+pub(crate) enum Values {
+    Exact(Vec<Nanos>),
+    Spilled(LogLinear),
+}
+
+impl Values {
+    /// Adds a value; beyond `limit` of them, spills.
+    pub(crate) fn push(&mut self, value: Nanos, limit: usize) {
+        match self {
+            Values::Exact(values) if values.len() < limit => values.push(value),
+            Values::Exact(values) => {
+                let mut counts: LogLinear = values.iter().copied().collect();
+                counts.push(value);
+                *self = Values::Spilled(counts);
+            }
+            Values::Spilled(counts) => counts.push(value),
+        }
+    }
+
+    pub(crate) const fn is_spilled(&self) -> bool {
+        matches!(self, Values::Spilled(_))
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Values::Exact(values) => values.capacity() * size_of::<Nanos>(),
+            Values::Spilled(counts) => counts.heap_bytes(),
+        }
+    }
+
+    /// These values, ready for quantiles.
+    pub(crate) fn order(&self) -> Order<'_> {
+        match self {
+            Values::Exact(series) => Order::Exact(series, Ranked::new(series.clone())),
+            Values::Spilled(counts) => Order::Spilled(counts),
+        }
+    }
+}
+
+/// Values in the order that quantiles need.
+pub(crate) enum Order<'a> {
+    Exact(&'a [Nanos], Ranked<Nanos>),
+    Spilled(&'a LogLinear),
+}
+
+impl Order<'_> {
+    pub(crate) fn quantile(&mut self, q: f64) -> Option<Nanos> {
+        match self {
+            Order::Exact(_, ranked) => ranked.quantile(q).copied(),
+            Order::Spilled(counts) => counts.quantile(q),
+        }
+    }
+
+    fn interval(&mut self, q: f64) -> crate::summary::Interval {
+        match self {
+            Order::Exact(series, ranked) => interval::of_quantile(series, ranked, q),
+            Order::Spilled(_) => interval::refuse_spilled(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The stages of a response and sets of them: the vocabulary of the anatomy.
+
+use std::fmt;
+
+/// A stage of a response, in the order in which a packet passes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// `t_send − t_intended`.
+    ScheduleSlip,
+    /// `t_sched − t_send`.
+    SendStack,
+    /// `t_tx − t_sched`.
+    LocalQueue,
+    /// `r_rx − t_tx`.
+    ForwardPath,
+    /// The residence, `r_tx − r_rx`.
+    Reflector,
+    /// `t_rx − r_tx`.
+    ReturnPath,
+    /// `t_recv − t_rx`.
+    ReceiveWakeup,
+}
+
+impl Stage {
+    /// Every stage, in order.
+    pub const ALL: [Stage; 7] = [
+        Stage::ScheduleSlip,
+        Stage::SendStack,
+        Stage::LocalQueue,
+        Stage::ForwardPath,
+        Stage::Reflector,
+        Stage::ReturnPath,
+        Stage::ReceiveWakeup,
+    ];
+
+    /// The name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::ScheduleSlip => "schedule slip",
+            Stage::SendStack => "send stack",
+            Stage::LocalQueue => "local queue",
+            Stage::ForwardPath => "forward path",
+            Stage::Reflector => "reflector",
+            Stage::ReturnPath => "return path",
+            Stage::ReceiveWakeup => "receive wake-up",
+        }
+    }
+
+    /// The name in JSON and in files.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Stage::ScheduleSlip => "schedule_slip",
+            Stage::SendStack => "send_stack",
+            Stage::LocalQueue => "local_queue",
+            Stage::ForwardPath => "forward_path",
+            Stage::Reflector => "reflector",
+            Stage::ReturnPath => "return_path",
+            Stage::ReceiveWakeup => "receive_wakeup",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// Stages that one measured interval covers: one, or several where a stamp between them is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct StageSet(u8);
+
+impl StageSet {
+    /// Between t_tx and t_rx: the network, and the reflector in it.
+    pub const NETWORK_AND_REFLECTOR: StageSet =
+        StageSet(Stage::ForwardPath.bit() | Stage::Reflector.bit() | Stage::ReturnPath.bit());
+    /// Both ways through the network, without the reflector.
+    pub const BOTH_WAYS: StageSet = StageSet(Stage::ForwardPath.bit() | Stage::ReturnPath.bit());
+
+    /// This stage alone.
+    pub const fn only(stage: Stage) -> Self {
+        Self(stage.bit())
+    }
+
+    /// Both ends and all between them.
+    pub const fn span(first: Stage, last: Stage) -> Self {
+        let through_last = (last.bit() << 1) - 1;
+        Self(through_last & !(first.bit() - 1))
+    }
+
+    /// Is this stage in it?
+    pub const fn contains(self, stage: Stage) -> bool {
+        self.0 & stage.bit() != 0
+    }
+
+    /// Is all of `other` in it?
+    pub const fn covers(self, other: StageSet) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Does it share a stage with `other`?
+    pub const fn touches(self, other: StageSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Without these stages.
+    #[must_use]
+    pub const fn without(self, other: StageSet) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// How many stages.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// No stage at all.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Its stages, in order.
+    pub fn iter(self) -> impl Iterator<Item = Stage> {
+        Stage::ALL
+            .into_iter()
+            .filter(move |&stage| self.contains(stage))
+    }
+
+    /// The name for people: `local queue`, `schedule slip + send stack`, `network incl. reflector`.
+    pub fn name(self) -> String {
+        let mut names = Vec::new();
+        for stage in self.iter() {
+            match stage {
+                Stage::ForwardPath if self.covers(Self::NETWORK_AND_REFLECTOR) => {
+                    names.push("network incl. reflector");
+                }
+                Stage::ForwardPath if self.covers(Self::BOTH_WAYS) => {
+                    names.push("forward + return path");
+                }
+                Stage::Reflector if self.covers(Self::NETWORK_AND_REFLECTOR) => {}
+                Stage::ReturnPath if self.covers(Self::BOTH_WAYS) => {}
+                _ => names.push(stage.name()),
+            }
+        }
+        names.join(" + ")
+    }
+
+    /// The name in JSON: `schedule_slip`, `forward_path+return_path`.
+    pub fn key(self) -> String {
+        let keys: Vec<_> = self.iter().map(Stage::key).collect();
+        keys.join("+")
+    }
+}
+
+impl From<Stage> for StageSet {
+    fn from(stage: Stage) -> Self {
+        Self::only(stage)
+    }
+}
+
+impl FromIterator<Stage> for StageSet {
+    fn from_iter<I: IntoIterator<Item = Stage>>(stages: I) -> Self {
+        Self(stages.into_iter().fold(0, |bits, stage| bits | stage.bit()))
+    }
+}
+
+impl fmt::Display for StageSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Stage::*;
+
+    #[test]
+    fn names_say_what_was_merged() {
+        for (set, name, key) in [
+            (StageSet::only(LocalQueue), "local queue", "local_queue"),
+            (
+                StageSet::span(ScheduleSlip, SendStack),
+                "schedule slip + send stack",
+                "schedule_slip+send_stack",
+            ),
+            (
+                StageSet::NETWORK_AND_REFLECTOR,
+                "network incl. reflector",
+                "forward_path+reflector+return_path",
+            ),
+            (
+                StageSet::BOTH_WAYS,
+                "forward + return path",
+                "forward_path+return_path",
+            ),
+            (
+                StageSet::span(Reflector, ReturnPath),
+                "reflector + return path",
+                "reflector+return_path",
+            ),
+            (
+                StageSet::span(LocalQueue, ReceiveWakeup),
+                "local queue + network incl. reflector + receive wake-up",
+                "local_queue+forward_path+reflector+return_path+receive_wakeup",
+            ),
+        ] {
+            assert_eq!((set.name().as_str(), set.key().as_str()), (name, key));
+            assert_eq!(set.iter().collect::<StageSet>(), set);
+        }
+    }
+
+    #[test]
+    fn a_span_is_its_ends_and_all_between() {
+        for first in Stage::ALL {
+            for last in Stage::ALL.into_iter().filter(|&last| last >= first) {
+                let span: Vec<_> = StageSet::span(first, last).iter().collect();
+                let expected: Vec<_> = (Stage::ALL.into_iter())
+                    .filter(|&stage| first <= stage && stage <= last)
+                    .collect();
+                assert_eq!(span, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The summary of a trial: what `ping` prints at its end and what a report begins with.
+//!
+//! [`SummaryBuilder`] takes records one by one. It keeps a compact
+//! row of each answered one up to a limit, and beyond it spills to log-linear histograms, so memory
+//! stays flat. Counts, moments, intervals of means and the worst few are exact in both.
+
+mod builder;
+mod rows;
+
+pub use crate::histogram::Histogram;
+pub use crate::variation::Variation;
+pub use builder::SummaryBuilder;
+
+use crate::anatomy::Part;
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+
+/// A mean, an interval around it, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Interval {
+    /// The true value lies inside with the stated confidence.
+    Known {
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// No honest interval can be given.
+    Refused {
+        /// A clause for people: why, and how many packets more would settle it.
+        reason: String,
+    },
+}
+
+/// How packets ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Handed to the kernel.
+    pub sent: u64,
+    /// Answered in time with what was sent.
+    pub received: u64,
+    /// Never answered.
+    pub lost: u64,
+    /// Answered after the time-out.
+    pub late: u64,
+    /// Extra copies of replies.
+    pub duplicate: u64,
+    /// Replies that came after a later packet's (RFC 4737).
+    pub reordered: u64,
+    /// Slots that the sender gave up.
+    pub skipped: u64,
+    /// Answered with other bytes.
+    pub corrupt: u64,
+    /// Refused on the way.
+    pub refused: u64,
+    /// The send call failed.
+    pub local_error: u64,
+    /// Records with a clock event: step, suspend, slow clock read.
+    pub clock_events: [u64; 3],
+}
+
+/// The distribution of one measure. Times in nanoseconds; sd with ddof 1; quantiles by the inverted
+/// distribution function (nearest rank: the smallest value with at least q·n values at or below it).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Smallest.
+    pub min: Nanos,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Interval of the mean at 95 %, made for correlated data.
+    pub mean_interval: Interval,
+    /// Standard deviation; `None` under two values.
+    pub sd: Option<f64>,
+    /// p75 − p25.
+    pub iqr: Nanos,
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    pub p999: Nanos,
+    /// Largest.
+    pub max: Nanos,
+    /// Interval of the median at 95 %.
+    pub p50_interval: Interval,
+    /// Interval of p99 at 95 %.
+    pub p99_interval: Interval,
+}
+
+/// The anatomy of the responses around one quantile (DESIGN: "Anatomy at a quantile").
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnatomyAt {
+    /// `p50`, `p90`, `p99`, `p99.9` or `max`.
+    pub label: &'static str,
+    /// How many records were averaged.
+    pub records: u64,
+    /// Records in the band that were left out because they lack a stamp that most have.
+    pub left_out: u64,
+    /// Mean response of those averaged; the parts add up to it.
+    pub response_ns: f64,
+    /// Mean of each part.
+    pub parts: Vec<Part>,
+    /// Mean network; `None` without the stamps for it.
+    pub network_ns: Option<f64>,
+    /// Mean host, both ends.
+    pub host_ns: Option<f64>,
+}
+
+/// One of the worst responses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worst {
+    /// The packet.
+    pub record: Record,
+    /// Where its time went.
+    pub parts: Vec<Part>,
+    /// Its network part.
+    pub network_ns: Option<Nanos>,
+    /// Its host part.
+    pub host_ns: Option<Nanos>,
+}
+
+/// The whole summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// How packets ended.
+    pub counts: Counts,
+    /// t_recv − t_intended.
+    pub response: Option<Distribution>,
+    /// t_recv − t_send.
+    pub round_trip: Option<Distribution>,
+    /// t_rx − t_tx − residence.
+    pub network: Option<Distribution>,
+    /// response − network.
+    pub host: Option<Distribution>,
+    /// t_send − t_intended, of every packet sent, answered or not: how late the sender was.
+    pub lateness: Option<Distribution>,
+    /// One-way delay r_rx − t_tx, where the clocks are one or bounded.
+    pub forward: Option<Distribution>,
+    /// One-way delay t_rx − r_tx, where the clocks are one or bounded.
+    pub back: Option<Distribution>,
+    /// Of the round trip.
+    pub variation: Variation,
+    /// At p50, p90, p99, p99.9 and max.
+    pub anatomy: Vec<AnatomyAt>,
+    /// The worst few responses, worst first.
+    pub worst: Vec<Worst>,
+    /// Of the round trip.
+    pub histogram: Option<Histogram>,
+    /// Share of round trips within ±500 µs of their mean (seed 002, finding 2), 0 to 1; `None` when
+    /// the records no longer fit in memory.
+    pub within_500us: Option<f64>,
+    /// `None`: quantiles are exact. Else the largest error of those that are not, relative to the
+    /// value (to PDV itself for its quantiles, unless the least delay fell after the spill). An
+    /// interquartile range is a difference of two such values, the histogram's bins are filled with
+    /// them, and a band of the anatomy may be wider by as much at both ends.
+    pub quantile_error: Option<f64>,
+    /// Time from the first packet's intended send to the last event.
+    pub span_ns: Nanos,
+}

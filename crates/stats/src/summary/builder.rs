@@ -1,0 +1,327 @@
+//! Records in, a summary out.
+
+use super::rows::{Measure, Rows, Spilled};
+use super::{AnatomyAt, Counts, Distribution, Histogram, Summary, Worst};
+use crate::anatomy::{self, Part};
+use crate::band::{self, Band, ByResponse, StampCounts};
+use crate::loglinear;
+use crate::passage::Passage;
+use crate::sample::{Tally, Values};
+use crate::variation::{Delays, Variation, VariationTally};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::{MICROSECOND, Nanos};
+
+/// How many of the worst responses are kept.
+const WORST: usize = 5;
+
+/// From the first packet's intended send to the last event.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Span {
+    fn add(&mut self, record: &Record) {
+        self.first = self.first.min(record.t_intended);
+        let events = [Some(record.t_intended), record.t_send, record.t_recv];
+        self.last = events.into_iter().flatten().fold(self.last, Nanos::max);
+    }
+}
+
+/// Takes records one by one and makes a [`Summary`].
+#[derive(Debug)]
+pub struct SummaryBuilder {
+    facts: RecordFacts,
+    exact_limit: usize,
+    counts: Counts,
+    span: Option<Span>,
+    stamps: StampCounts,
+    measures: [Tally; Measure::ALL.len()],
+    rows: Rows,
+    lateness: Tally,
+    lateness_values: Values,
+    variation: VariationTally,
+    worst: Vec<Record>,
+    histogram: Option<Histogram>,
+}
+
+impl SummaryBuilder {
+    /// For a trial with these facts. Beyond `exact_limit` answered records, quantiles come from
+    /// log-linear histograms, so memory stays flat (lateness: beyond as many sent). Below it, an
+    /// answered record takes 80 bytes, and any sent one 8 more.
+    pub fn new(facts: RecordFacts, exact_limit: usize) -> Self {
+        Self {
+            facts,
+            exact_limit,
+            counts: Counts::default(),
+            span: None,
+            stamps: StampCounts::default(),
+            measures: Default::default(),
+            rows: Rows::Exact(Vec::new()),
+            lateness: Tally::default(),
+            lateness_values: Values::Exact(Vec::new()),
+            variation: VariationTally::new(),
+            worst: Vec::new(),
+            histogram: None,
+        }
+    }
+
+    /// Fills this empty histogram of the round trip, exactly in both modes, instead of one whose
+    /// bins are fitted from the least round trip to p99.
+    #[must_use]
+    pub fn with_histogram(mut self, histogram: Histogram) -> Self {
+        self.histogram = Some(histogram);
+        self
+    }
+
+    /// Takes one record, in any order of completion.
+    pub fn push(&mut self, record: &Record) {
+        self.count(record);
+        self.span
+            .get_or_insert(Span {
+                first: record.t_intended,
+                last: record.t_intended,
+            })
+            .add(record);
+        if let Some(t_send) = record.t_send {
+            let lateness = t_send.wrapping_sub(record.t_intended);
+            self.lateness.push(lateness);
+            self.lateness_values.push(lateness, self.exact_limit);
+        }
+        let answer = Some(record).filter(|record| record.answered());
+        let passage = answer.and_then(|record| Passage::of(record, &self.facts));
+        let round_trip = passage.and_then(|passage| passage.round_trip());
+        self.variation.push(record, round_trip, self.exact_limit);
+        if let Some(passage) = passage {
+            self.answered(&passage);
+            self.keep_if_bad(record, passage.response());
+        }
+    }
+
+    fn count(&mut self, record: &Record) {
+        let counts = &mut self.counts;
+        counts.sent += u64::from(record.t_send.is_some());
+        counts.duplicate += u64::from(record.copies);
+        counts.reordered += u64::from(record.reorder_extent > 0);
+        *match record.outcome {
+            Outcome::Ok => &mut counts.received,
+            Outcome::Lost => &mut counts.lost,
+            Outcome::Late => &mut counts.late,
+            Outcome::Corrupt => &mut counts.corrupt,
+            Outcome::Refused => &mut counts.refused,
+            Outcome::LocalError => &mut counts.local_error,
+            Outcome::Skipped => &mut counts.skipped,
+        } += 1;
+        match record.clock_event {
+            ClockEvent::None => {}
+            ClockEvent::Step => counts.clock_events[0] += 1,
+            ClockEvent::Suspend => counts.clock_events[1] += 1,
+            ClockEvent::SlowClockRead => counts.clock_events[2] += 1,
+        }
+    }
+
+    fn answered(&mut self, passage: &Passage) {
+        self.stamps.add(passage.known());
+        for (measure, tally) in Measure::ALL.into_iter().zip(&mut self.measures) {
+            if let Some(value) = measure.of(passage, &self.facts) {
+                tally.push(value);
+            }
+        }
+        if let (Some(histogram), Some(delay)) = (&mut self.histogram, passage.round_trip()) {
+            histogram.push(delay);
+        }
+        match &mut self.rows {
+            Rows::Exact(rows) if rows.len() < self.exact_limit => rows.push(*passage),
+            Rows::Exact(rows) => {
+                rows.push(*passage);
+                let least = self.measures[Measure::RoundTrip as usize].moments.min();
+                let spilled = Spilled::new(rows, least.unwrap_or(0), &self.facts);
+                self.rows = Rows::Spilled(Box::new(spilled));
+            }
+            Rows::Spilled(spilled) => spilled.push(passage, &self.facts),
+        }
+    }
+
+    fn keep_if_bad(&mut self, record: &Record, response: Nanos) {
+        let worse = |kept: &Record| response_of(kept) >= response;
+        let place = self.worst.partition_point(worse);
+        if place < WORST {
+            self.worst.truncate(WORST - 1);
+            self.worst.insert(place, *record);
+        }
+    }
+
+    /// Bytes held on the heap, about.
+    pub fn heap_bytes(&self) -> usize {
+        let rows = match &self.rows {
+            Rows::Exact(rows) => rows.capacity() * size_of::<Passage>(),
+            Rows::Spilled(spilled) => spilled.heap_bytes(),
+        };
+        rows + self.lateness_values.heap_bytes() + self.variation.heap_bytes()
+    }
+
+    /// The summary of all that was pushed.
+    pub fn finish(&self) -> Summary {
+        let measured = Measure::ALL.map(|measure| self.values(measure));
+        let distribution = |measure: Measure| {
+            let index = measure as usize;
+            self.measures[index].distribution(&measured[index])
+        };
+        let round_trips = &measured[Measure::RoundTrip as usize];
+        let round_trip = distribution(Measure::RoundTrip);
+        Summary {
+            histogram: self.histogram(round_trips, round_trip.as_ref()),
+            counts: self.counts,
+            response: distribution(Measure::Response),
+            round_trip,
+            network: distribution(Measure::Network),
+            host: distribution(Measure::Host),
+            forward: distribution(Measure::Forward),
+            back: distribution(Measure::Back),
+            lateness: self.lateness.distribution(&self.lateness_values),
+            variation: self.variation(round_trips),
+            anatomy: self.anatomy(),
+            worst: self
+                .worst
+                .iter()
+                .map(|record| self.taken_apart(record))
+                .collect(),
+            within_500us: self.within(round_trips, 500 * MICROSECOND),
+            quantile_error: self.is_spilled().then_some(loglinear::RELATIVE_ERROR),
+            span_ns: self
+                .span
+                .map_or(0, |span| span.last.wrapping_sub(span.first)),
+        }
+    }
+
+    fn is_spilled(&self) -> bool {
+        matches!(self.rows, Rows::Spilled(_))
+            || self.lateness_values.is_spilled()
+            || self.variation.is_spilled()
+    }
+
+    fn values(&self, measure: Measure) -> Values {
+        match &self.rows {
+            Rows::Exact(rows) => {
+                let values = rows.iter().filter_map(|row| measure.of(row, &self.facts));
+                Values::Exact(values.collect())
+            }
+            Rows::Spilled(spilled) => Values::Spilled(spilled.measures[measure as usize].clone()),
+        }
+    }
+
+    fn variation(&self, round_trips: &Values) -> Variation {
+        let moments = &self.measures[Measure::RoundTrip as usize].moments;
+        let out_of = self.counts.sent.max(self.counts.received);
+        let loss = 1.0 - self.counts.received as f64 / out_of.max(1) as f64;
+        self.variation.finish(&Delays {
+            moments,
+            pdv: self.pdv(round_trips),
+            loss,
+        })
+    }
+
+    /// Median, p99 and p99.9 of PDV, each where at least one packet lies beyond it.
+    fn pdv(&self, round_trips: &Values) -> [Option<Nanos>; 3] {
+        let moments = &self.measures[Measure::RoundTrip as usize].moments;
+        let mut order = round_trips.order();
+        [(0.5, 2), (0.99, 100), (0.999, 1000)].map(|(q, packets)| {
+            let above = match &self.rows {
+                Rows::Spilled(spilled) => spilled.above_least.quantile(q),
+                Rows::Exact(_) => None,
+            };
+            let delay = above.or_else(|| order.quantile(q))?;
+            let pdv = delay.wrapping_sub(moments.min()?).max(0);
+            (moments.count() >= packets).then_some(pdv)
+        })
+    }
+
+    fn anatomy(&self) -> Vec<AnatomyAt> {
+        let usual = self.stamps.usual();
+        let bands: Vec<(&str, Band)> = match &self.rows {
+            Rows::Exact(rows) => {
+                let mut order = ByResponse::new(rows);
+                at_quantiles(rows.len(), |ranks| order.band(ranks))
+            }
+            Rows::Spilled(spilled) => {
+                let count = self.measures[Measure::Response as usize].moments.count();
+                at_quantiles(count as usize, |ranks| spilled.stages.band(ranks))
+            }
+        };
+        let worst = self.worst.first();
+        let worst = worst.and_then(|record| Passage::of(record, &self.facts));
+        let largest = worst.map(|passage| ("max", Band::from_iter([&passage])));
+        (bands.into_iter().chain(largest))
+            .map(|(label, band)| band.anatomy(label, usual, &self.facts))
+            .collect()
+    }
+
+    fn taken_apart(&self, record: &Record) -> Worst {
+        let parts = anatomy::parts(record, &self.facts).into_iter();
+        Worst {
+            record: *record,
+            parts: parts
+                .map(|(stages, ns)| Part {
+                    stages,
+                    ns: ns as f64,
+                })
+                .collect(),
+            network_ns: anatomy::network(record, &self.facts),
+            host_ns: anatomy::host(record, &self.facts),
+        }
+    }
+
+    fn histogram(
+        &self,
+        round_trips: &Values,
+        distribution: Option<&Distribution>,
+    ) -> Option<Histogram> {
+        if self.histogram.is_some() {
+            return self.histogram.clone();
+        }
+        let &Distribution { min, max, p99, .. } = distribution?;
+        let mut histogram = Histogram::fitting(min, p99);
+        match round_trips {
+            Values::Exact(values) => values.iter().for_each(|&value| histogram.push(value)),
+            Values::Spilled(counts) => counts
+                .iter()
+                .for_each(|(middle, times)| histogram.push_many(middle.clamp(min, max), times)),
+        }
+        histogram.max = max;
+        Some(histogram)
+    }
+
+    /// Share of round trips that are no further than `bound` from their mean.
+    fn within(&self, round_trips: &Values, bound: Nanos) -> Option<f64> {
+        let mean = self.measures[Measure::RoundTrip as usize].moments.mean()?;
+        match round_trips {
+            Values::Exact(values) => {
+                let near = |&&value: &&Nanos| (value as f64 - mean).abs() <= bound as f64;
+                Some(values.iter().filter(near).count() as f64 / values.len() as f64)
+            }
+            Values::Spilled(_) => None,
+        }
+    }
+}
+
+/// Of a record that was answered.
+fn response_of(record: &Record) -> Nanos {
+    record
+        .t_recv
+        .map_or(0, |t_recv| t_recv.wrapping_sub(record.t_intended))
+}
+
+fn at_quantiles(
+    count: usize,
+    mut band: impl FnMut(std::ops::RangeInclusive<usize>) -> Band,
+) -> Vec<(&'static str, Band)> {
+    let labelled = band::QUANTILES.into_iter();
+    labelled
+        .filter_map(|(label, q)| Some((label, band(band::ranks(count, q)?))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

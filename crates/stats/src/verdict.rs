@@ -1,0 +1,302 @@
+//! What dominates a response: host or network, and which stage, in one sentence.
+
+use crate::anatomy::{Part, Stage, StageSet};
+use crate::summary::{AnatomyAt, Summary};
+use delaylab_model::units::format_duration_f64;
+use std::fmt;
+
+/// Who takes most of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Both ends: all that is not network.
+    Host,
+    /// Between the two drivers, less the residence where it is known.
+    Network,
+    /// The stamps that would tell the two apart are missing.
+    Unknown,
+}
+
+/// What dominates the responses around one quantile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dominant {
+    /// `p50` or `p99`.
+    pub at: &'static str,
+    /// Mean response there.
+    pub response_ns: f64,
+    /// Host or network, whichever takes more.
+    pub side: Side,
+    /// Its share of the response, 0 to 1; 0 where the side is unknown.
+    pub side_share: f64,
+    /// The largest part.
+    pub stages: StageSet,
+    /// Its share of the response, 0 to 1.
+    pub share: f64,
+    /// Does `network` include the reflector?
+    pub network_includes_reflector: bool,
+    /// Does `host` include the reflector, as a stage of its own?
+    pub host_includes_reflector: bool,
+    /// Where the side is unknown: which stamps are missing.
+    pub missing: Option<&'static str>,
+}
+
+/// What dominates at the median and in the tail. Displays as one or two plain sentences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// At the median.
+    pub median: Dominant,
+    /// At p99, where there are packets enough for one (100).
+    pub tail: Option<Dominant>,
+}
+
+/// What dominates this summary's responses; `None` where nothing was answered.
+pub fn dominant(summary: &Summary) -> Option<Verdict> {
+    let at = |label: &str| {
+        summary
+            .anatomy
+            .iter()
+            .find(|anatomy| anatomy.label == label)
+    };
+    let enough = summary.response.as_ref().is_some_and(|r| r.count >= 100);
+    Some(Verdict {
+        median: at("p50").and_then(Dominant::of)?,
+        tail: at("p99").filter(|_| enough).and_then(Dominant::of),
+    })
+}
+
+impl Dominant {
+    /// Of one anatomy; `None` where the response is not a positive time.
+    fn of(anatomy: &AnatomyAt) -> Option<Self> {
+        let response_ns = anatomy.response_ns;
+        let largest = anatomy.parts.iter().max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+        if response_ns <= 0.0 {
+            return None;
+        }
+        let (side, side_ns) = match anatomy.network_ns.zip(anatomy.host_ns) {
+            Some((network, host)) if network > host => (Side::Network, network),
+            Some((_, host)) => (Side::Host, host),
+            None => (Side::Unknown, 0.0),
+        };
+        Some(Self {
+            at: anatomy.label,
+            response_ns,
+            side,
+            side_share: side_ns / response_ns,
+            stages: largest.stages,
+            share: largest.ns / response_ns,
+            network_includes_reflector: has(&anatomy.parts, StageSet::NETWORK_AND_REFLECTOR),
+            host_includes_reflector: has(&anatomy.parts, StageSet::only(Stage::Reflector)),
+            missing: (side == Side::Unknown).then(|| missing(&anatomy.parts)),
+        })
+    }
+
+    /// "the host takes 93 %".
+    fn side_clause(&self) -> String {
+        let who = match self.side {
+            Side::Host if self.host_includes_reflector => "the hosts at both ends take",
+            Side::Host => "the host takes",
+            Side::Network if self.network_includes_reflector => {
+                "the network, with the reflector in it, takes"
+            }
+            Side::Network => "the network takes",
+            Side::Unknown => return format!("{} takes {}", self.stages, percent(self.share)),
+        };
+        format!("{who} {}", percent(self.side_share))
+    }
+
+    /// "; receive wake-up alone takes 61 %", where that is not what was just said.
+    fn stage_clause(&self) -> String {
+        let (stages, share) = (self.stages, percent(self.share));
+        let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
+        match self.side {
+            Side::Unknown => String::new(),
+            Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
+            Side::Network if in_network => format!("; {stages} alone takes {share}"),
+            Side::Host if !in_network => format!("; {stages} alone takes {share}"),
+            _ => format!("; the largest single part is {stages}, with {share}"),
+        }
+    }
+}
+
+/// The stages that belong to the hosts.
+const NOT_NETWORK: StageSet =
+    StageSet::span(Stage::ScheduleSlip, Stage::ReceiveWakeup).without(StageSet::BOTH_WAYS);
+
+/// Which stamps are missing to tell host from network, as the merged parts show it.
+fn missing(parts: &[Part]) -> &'static str {
+    let merged = |a, b| {
+        let mut parts = parts.iter();
+        parts.any(|part| part.stages.contains(a) && part.stages.contains(b))
+    };
+    let no_tx = merged(Stage::LocalQueue, Stage::ForwardPath);
+    let no_rx = merged(Stage::ReturnPath, Stage::ReceiveWakeup);
+    match (no_tx, no_rx) {
+        (true, true) => "no kernel stamps",
+        (true, false) => "no kernel stamp of sending (t_tx)",
+        (false, true) => "no kernel stamp of receiving (t_rx)",
+        (false, false) => "too few replies carry the reflector's stamps",
+    }
+}
+
+fn has(parts: &[Part], stages: StageSet) -> bool {
+    parts.iter().any(|part| part.stages == stages)
+}
+
+/// To whole percents, but never to all or nothing where it is not.
+fn percent(share: f64) -> String {
+    let percents = share * 100.0;
+    if percents > 99.0 && percents < 100.0 {
+        format!("{percents:.1} %")
+    } else {
+        format!("{percents:.0} %")
+    }
+}
+
+impl fmt::Display for Dominant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let response = format_duration_f64(self.response_ns);
+        let (side, stage) = (self.side_clause(), self.stage_clause());
+        write!(f, "{side} of the {response} response{stage}")
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "At the median, {}.", self.median)?;
+        if let Some(tail) = &self.tail {
+            write!(f, " At p99, {tail}.")?;
+        }
+        let tail = self.tail.as_ref().and_then(|tail| tail.missing);
+        match (self.median.missing, tail) {
+            (Some(missing), _) => write!(f, " Cannot tell host from network: {missing}."),
+            (None, Some(missing)) => {
+                write!(f, " Cannot tell host from network at p99: {missing}.")
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::summary::SummaryBuilder;
+    use delaylab_model::record::{Method, Outcome, Record};
+    use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+
+    /// A response of 100 µs: slip 1, send stack 2, queue 3, there 4, reflector 5, back 6, wake-up
+    /// the rest.
+    fn record(seq: u64) -> Record {
+        let mut record = Record::due(0, 0, seq, Method::Udp, 0);
+        record.t_send = Some(1_000);
+        record.t_sched = Some(3_000);
+        record.t_tx = Some(6_000);
+        record.r_rx = Some(10_000);
+        record.r_tx = Some(15_000);
+        record.t_rx = Some(21_000);
+        record.t_recv = Some(100_000);
+        record.outcome = Outcome::Ok;
+        record
+    }
+
+    const SAME: RecordFacts = RecordFacts {
+        reflector_clock: ReflectorClock::Same,
+        residence: Residence::ToDriver,
+    };
+    const NONE: RecordFacts = RecordFacts {
+        reflector_clock: ReflectorClock::None,
+        residence: Residence::Unknown,
+    };
+
+    fn verdict(facts: RecordFacts, count: u64, change: impl Fn(&mut Record)) -> Option<Verdict> {
+        let mut builder = SummaryBuilder::new(facts, 1000);
+        for seq in 0..count {
+            let mut record = record(seq);
+            change(&mut record);
+            builder.push(&record);
+        }
+        dominant(&builder.finish())
+    }
+
+    fn sentence(facts: RecordFacts, change: impl Fn(&mut Record)) -> String {
+        verdict(facts, 10, change).unwrap().to_string()
+    }
+
+    #[test]
+    fn says_who_dominates() {
+        assert_eq!(
+            sentence(NONE, |_| {}),
+            "At the median, the host takes 85 % of the 100 µs response; \
+             receive wake-up alone takes 79 %."
+        );
+        assert_eq!(
+            sentence(SAME, |_| {}),
+            "At the median, the hosts at both ends take 90 % of the 100 µs response; \
+             receive wake-up alone takes 79 %."
+        );
+    }
+
+    #[test]
+    fn says_when_the_network_includes_the_reflector() {
+        let slow = |record: &mut Record| record.t_rx = Some(90_000);
+        assert_eq!(
+            sentence(NONE, slow),
+            "At the median, the network, with the reflector in it, takes 84 % of the 100 µs response."
+        );
+        assert_eq!(
+            sentence(SAME, slow),
+            "At the median, the network takes 79 % of the 100 µs response; \
+             return path alone takes 75 %."
+        );
+    }
+
+    #[test]
+    fn says_when_it_cannot_tell() {
+        let blind = |record: &mut Record| (record.t_tx, record.t_rx) = (None, None);
+        let text = sentence(NONE, blind);
+        assert!(
+            text.ends_with("Cannot tell host from network: no kernel stamps."),
+            "{text}"
+        );
+        let text = sentence(NONE, |record| record.t_tx = None);
+        assert!(
+            text.ends_with("no kernel stamp of sending (t_tx)."),
+            "{text}"
+        );
+        let text = sentence(SAME, |record| record.r_tx = None);
+        assert!(text.ends_with("the reflector's stamps."), "{text}");
+    }
+
+    #[test]
+    fn a_large_part_of_the_other_side_is_not_called_alone() {
+        let text = sentence(NONE, |record| {
+            record.t_send = Some(30_000);
+            record.t_sched = Some(31_000);
+            record.t_tx = Some(31_000);
+            record.t_rx = Some(72_000);
+        });
+        assert_eq!(
+            text,
+            "At the median, the host takes 59 % of the 100 µs response; \
+             the largest single part is network incl. reflector, with 41 %."
+        );
+    }
+
+    #[test]
+    fn the_tail_needs_a_hundred_packets() {
+        assert!(verdict(SAME, 99, |_| {}).unwrap().tail.is_none());
+        let text = verdict(SAME, 100, |_| {}).unwrap().to_string();
+        assert!(
+            text.contains(". At p99, the hosts at both ends take 90 %"),
+            "{text}"
+        );
+        assert_eq!(verdict(SAME, 0, |_| {}), None);
+    }
+
+    #[test]
+    fn nearly_all_is_not_all() {
+        assert_eq!(percent(0.9996), "100.0 %");
+        assert_eq!(percent(0.996), "99.6 %");
+        assert_eq!(percent(1.0), "100 %");
+    }
+}

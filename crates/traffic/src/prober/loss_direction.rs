@@ -1,0 +1,104 @@
+//! In which direction packets were lost, from the reflector's own count of what arrived.
+
+use super::sequence::widen_near;
+use delaylab_model::trial::LossDirection;
+
+/// What the reflector's counts have said so far.
+#[derive(Debug, Default)]
+pub struct ReflectorCount {
+    /// Of the reply with the highest count: our number and the count of packets up to it.
+    highest: Option<(u64, u64)>,
+    /// Replies read, copies included.
+    replies: u64,
+    /// Did every count equal our own number? Then it may be a stateless copy of it (RFC 8762 §4.1).
+    always_equal: bool,
+    any: bool,
+}
+
+impl ReflectorCount {
+    /// A reply was read, with the reflector's count, from 0, if it tells one.
+    pub fn replied(&mut self, seq: u64, count: Option<u32>) {
+        self.replies += 1;
+        let Some(count) = count else { return };
+        let (_, highest) = self.highest.unwrap_or((0, 0));
+        let counted = widen_near(highest, count) + 1;
+        self.always_equal = (self.always_equal || !self.any) && counted == seq + 1;
+        self.any = true;
+        if counted > highest {
+            self.highest = Some((seq, counted));
+        }
+    }
+
+    /// Splits the losses of `sent` packets. `final_count` is how many the reflector received in all,
+    /// if it was asked at the end.
+    pub fn direction(&self, sent: u64, final_count: Option<u64>) -> Option<LossDirection> {
+        if let Some(received) = final_count {
+            return Some(LossDirection {
+                forward: sent.saturating_sub(received),
+                back: received.saturating_sub(self.replies),
+                unknown: 0,
+            });
+        }
+        let (seq, counted) = self.highest?;
+        if self.always_equal && self.replies < sent {
+            return None;
+        }
+        Some(LossDirection {
+            forward: (seq + 1).saturating_sub(counted),
+            back: counted.saturating_sub(self.replies),
+            unknown: sent - (seq + 1).min(sent),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(replies: &[(u64, u32)], sent: u64, total: Option<u64>) -> Option<LossDirection> {
+        let mut count = ReflectorCount::default();
+        for &(seq, reflector) in replies {
+            count.replied(seq, Some(reflector));
+        }
+        count.direction(sent, total)
+    }
+
+    #[test]
+    fn gaps_in_the_count_are_the_way_back() {
+        // Packet 1 never arrived there; the reply to 3 (count 2) never arrived here.
+        let found = direction(&[(0, 0), (2, 1), (4, 3)], 6, None);
+        assert_eq!(
+            found,
+            Some(LossDirection {
+                forward: 1,
+                back: 1,
+                unknown: 1
+            })
+        );
+        let found = direction(&[(0, 0), (2, 1), (4, 3)], 6, Some(4));
+        assert_eq!(
+            found,
+            Some(LossDirection {
+                forward: 2,
+                back: 1,
+                unknown: 0
+            })
+        );
+    }
+
+    #[test]
+    fn a_count_that_only_repeats_ours_says_nothing_about_loss() {
+        assert_eq!(direction(&[(0, 0), (2, 2)], 3, None), None);
+        assert_eq!(
+            direction(&[(0, 0), (1, 1)], 2, None),
+            Some(LossDirection::default())
+        );
+    }
+
+    #[test]
+    fn no_count_no_direction() {
+        let mut count = ReflectorCount::default();
+        count.replied(0, None);
+        assert_eq!(count.direction(2, None), None);
+    }
+}

@@ -1,0 +1,240 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use proptest::prelude::*;
+
+fn config(pacing: Pacing, count: u64) -> Config {
+    Config {
+        trial: 0,
+        probe: 0,
+        method: Method::Udp,
+        dscp: 0,
+        ip_size: Some(84),
+        pacing,
+        seed: 1,
+        start: 0,
+        count: Some(count),
+        duration: None,
+        timeout: SECOND,
+        expected: Expected::default(),
+    }
+}
+
+const EVERY: Pacing = Pacing::Every {
+    interval_ns: MILLISECOND,
+};
+
+fn send(prober: &mut Prober, now: Nanos) -> u64 {
+    let Step::Send { seq, t_intended } = prober.next(now) else {
+        panic!("nothing due at {now}: {:?}", prober.next(now));
+    };
+    prober.sent(t_intended, now, None);
+    seq
+}
+
+fn reply(prober: &mut Prober, seq: u64, t_recv: Nanos) {
+    prober.reply(&Reply {
+        seq,
+        t_recv,
+        ..Reply::default()
+    });
+}
+
+fn close(prober: &mut Prober) -> Vec<Record> {
+    let mut records = Vec::new();
+    prober.close(|record| records.push(*record));
+    records.sort_by_key(|record| record.seq);
+    records
+}
+
+#[test]
+fn late_slots_are_sent_late_and_keep_their_time() {
+    let mut prober = Prober::new(config(EVERY, 3));
+    for _ in 0..3 {
+        send(&mut prober, 10 * MILLISECOND);
+    }
+    let intended: Vec<_> = close(&mut prober).iter().map(|r| r.t_intended).collect();
+    assert_eq!(intended, [0, MILLISECOND, 2 * MILLISECOND]);
+}
+
+#[test]
+fn answered_late_and_lost_are_told_apart() {
+    let mut prober = Prober::new(config(EVERY, 3));
+    for seq in 0..3 {
+        send(&mut prober, seq * MILLISECOND);
+    }
+    reply(&mut prober, 0, 5 * MILLISECOND);
+    reply(&mut prober, 1, SECOND + 500 * MILLISECOND);
+    assert!(matches!(
+        prober.next(2 * SECOND),
+        Step::Wait {
+            due: None,
+            deadline: Some(_)
+        }
+    ));
+    let mut records = Vec::new();
+    prober.take_whole(3 * SECOND, |record| records.push(*record));
+    assert_eq!(prober.next(3 * SECOND), Step::Done);
+    records.sort_by_key(|record| record.seq);
+    let outcomes: Vec<_> = records.iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Late, Outcome::Lost]);
+}
+
+#[test]
+fn copies_and_reordering_are_counted() {
+    let mut prober = Prober::new(config(EVERY, 3));
+    for seq in 0..3 {
+        send(&mut prober, seq * MILLISECOND);
+    }
+    for seq in [1, 1, 0, 2, 0, 0] {
+        reply(&mut prober, seq, 5 * MILLISECOND);
+    }
+    let records = close(&mut prober);
+    assert_eq!(
+        records.iter().map(|r| r.copies).collect::<Vec<_>>(),
+        [2, 1, 0]
+    );
+    assert_eq!(
+        records.iter().map(|r| r.reorder_extent).collect::<Vec<_>>(),
+        [1, 0, 0]
+    );
+}
+
+#[test]
+fn a_closed_loop_waits_for_its_reply_or_its_time_out() {
+    let mut prober = Prober::new(config(
+        Pacing::Wait {
+            wait_ns: MILLISECOND,
+        },
+        3,
+    ));
+    send(&mut prober, 0);
+    assert!(matches!(
+        prober.next(10),
+        Step::Wait {
+            due: None,
+            deadline: Some(SECOND)
+        }
+    ));
+    reply(&mut prober, 0, 500);
+    assert_eq!(
+        prober.next(600),
+        Step::Wait {
+            due: Some(MILLISECOND + 500),
+            deadline: None
+        }
+    );
+    send(&mut prober, MILLISECOND + 600);
+    // Lost: due at its time-out and the wait.
+    let due = MILLISECOND + 600 + SECOND + MILLISECOND;
+    assert!(matches!(prober.next(due), Step::Send { seq: 2, t_intended } if t_intended == due));
+}
+
+#[test]
+fn a_record_waits_for_its_stamps_but_not_for_ever() {
+    let expected = Expected {
+        departures: true,
+        follow_ups: true,
+    };
+    let mut prober = Prober::new(Config {
+        expected,
+        ..config(EVERY, 1000)
+    });
+    send(&mut prober, 0);
+    prober.reply(&Reply {
+        seq: 0,
+        t_recv: 900,
+        r_rx: Some(1),
+        ..Reply::default()
+    });
+    let mut whole = Vec::new();
+    prober.take_whole(SETTLE * 2, |record| whole.push(record.seq));
+    assert!(whole.is_empty(), "neither stamps nor follow-up");
+    prober.stamped(0, StampPoint::TSched, 1);
+    prober.stamped(0, StampPoint::TTx, 2);
+    prober.stamped(0, StampPoint::TTx, 99);
+    prober.follow_up(0, 3);
+    prober.take_whole(SETTLE * 2, |record| {
+        assert_eq!((record.t_tx, record.r_tx), (Some(2), Some(3)));
+        whole.push(record.seq);
+    });
+    assert_eq!(whole, [0]);
+    for seq in 1..200 {
+        let now = SETTLE * 2 + i64::try_from(seq).unwrap() * MILLISECOND;
+        send(&mut prober, now);
+        prober.reply(&Reply {
+            seq,
+            t_recv: now,
+            r_rx: Some(1),
+            ..Reply::default()
+        });
+    }
+    prober.take_whole(SECOND, |record| whole.push(record.seq));
+    assert!(
+        whole.len() > 100,
+        "stamps that never come hold nothing up: {}",
+        whole.len()
+    );
+}
+
+#[test]
+fn told_to_stop_far_behind_the_slots_are_skipped_and_said_so() {
+    let mut prober = Prober::new(config(EVERY, u64::MAX));
+    send(&mut prober, 0);
+    reply(&mut prober, 0, 10);
+    prober.stop(100 * MILLISECOND);
+    let records = close(&mut prober);
+    assert_eq!(records.len(), 100);
+    assert!(
+        records[1..]
+            .iter()
+            .all(|r| r.outcome == Outcome::Skipped && r.t_send.is_none())
+    );
+}
+
+#[test]
+fn a_refusal_ends_the_packet_and_names_who() {
+    let router: IpAddr = "192.0.2.1".parse().unwrap();
+    let mut prober = Prober::new(config(EVERY, 1));
+    send(&mut prober, 0);
+    prober.refused(0, Some(router), 113);
+    prober.refused(0, Some(router), 113);
+    assert_eq!(prober.next(10), Step::Done);
+    let records = close(&mut prober);
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        (records[0].outcome, records[0].refused_by),
+        (Outcome::Refused, Some(router))
+    );
+}
+
+proptest! {
+    /// Whatever comes in whatever order: every packet ends in exactly one record, and memory ends empty.
+    #[test]
+    fn every_packet_ends_in_one_record(
+        events in proptest::collection::vec((0_u8..6, 0_u64..60, 0_i64..300 * MILLISECOND), 1..400),
+        closed in any::<bool>(),
+    ) {
+        let pacing = if closed { Pacing::Wait { wait_ns: 0 } } else { EVERY };
+        let mut prober = Prober::new(config(pacing, 50));
+        let mut seen = std::collections::BTreeMap::new();
+        let mut now = 0;
+        for (kind, seq, pass) in events {
+            now += pass / 10;
+            match kind {
+                0 | 1 => if let Step::Send { t_intended, .. } = prober.next(now) {
+                    if seq == 7 { prober.send_failed(t_intended, now, Some(1)) }
+                    else { prober.sent(t_intended, now, None) }
+                },
+                2 => prober.reply(&Reply { seq, t_recv: now, ..Reply::default() }),
+                3 => prober.refused(seq, None, 111),
+                4 => prober.stamped(seq, StampPoint::TTx, now),
+                _ => prober.take_whole(now, |r| *seen.entry(r.seq).or_insert(0) += 1),
+            }
+        }
+        let sent = prober.next_seq();
+        prober.close(|r| *seen.entry(r.seq).or_insert(0) += 1);
+        prop_assert_eq!(seen.len() as u64, sent);
+        prop_assert!(seen.values().all(|&count| count == 1), "{:?}", seen);
+        prop_assert_eq!(prober.awaiting(), 0);
+    }
+}

@@ -1,0 +1,201 @@
+//! Token buckets, one for each prefix and one for all.
+//!
+//! A bucket is kept as the time at which it will be full again (virtual scheduling, ITU-T I.371
+//! appendix I): one number for packets and one for bytes, no counting up while nothing happens.
+
+use super::DropReason;
+use super::hash::Seed;
+use super::policy::{Limits, Rate};
+use super::prefix::{is_loopback, masked};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// At most so often the table is searched for buckets that may be forgotten.
+const EVICTION_PERIOD: Nanos = 100 * MILLISECOND;
+
+/// When a bucket will be full again.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    packets: Nanos,
+    bytes: Nanos,
+}
+
+impl Bucket {
+    const fn full(now: Nanos) -> Self {
+        Self {
+            packets: now,
+            bytes: now,
+        }
+    }
+
+    /// What the bucket is after one packet of `len` bytes, if it holds so much.
+    fn less(self, rate: &Rate, now: Nanos, len: usize) -> Option<Self> {
+        let packets = self.packets.max(now) + cost(1, rate.packets);
+        let bytes = self.bytes.max(now) + cost(len, rate.bytes);
+        let limit = now + rate.burst;
+        (packets <= limit && bytes <= limit).then_some(Self { packets, bytes })
+    }
+
+    const fn is_full(self, now: Nanos) -> bool {
+        self.packets <= now && self.bytes <= now
+    }
+}
+
+/// How long `amount` takes to flow back in at `rate` a second. A rate of 0 lets nothing through.
+fn cost(amount: usize, rate: u64) -> Nanos {
+    let nanos = (amount as u64)
+        .saturating_mul(SECOND as u64)
+        .checked_div(rate);
+    nanos.map_or(i64::MAX / 4, |nanos| {
+        nanos.min(i64::MAX as u64 / 4) as Nanos
+    })
+}
+
+/// All buckets.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    limits: Limits,
+    total: Bucket,
+    each: HashMap<u128, Bucket, Seed>,
+    next_eviction: Nanos,
+}
+
+impl Limiter {
+    pub fn new(limits: Limits, seed: Seed) -> Self {
+        Self {
+            limits,
+            total: Bucket::full(Nanos::MIN / 4),
+            each: HashMap::with_hasher(seed),
+            next_eviction: Nanos::MIN,
+        }
+    }
+
+    /// Takes one packet of `len` bytes out of the source's bucket and out of everybody's, or out
+    /// of neither.
+    pub fn charge(&mut self, now: Nanos, source: IpAddr, len: usize) -> Result<(), DropReason> {
+        if !self.limits.loopback && is_loopback(source) {
+            return Ok(());
+        }
+        let prefix = self.prefix_of(source);
+        let bucket = self.bucket(prefix, now).ok_or(DropReason::RateLimited)?;
+        let each = bucket.less(&self.limits.each, now, len);
+        let total = self.total.less(&self.limits.total, now, len);
+        let (Some(each), Some(total)) = (each, total) else {
+            return Err(DropReason::RateLimited);
+        };
+        self.each.insert(prefix, each);
+        self.total = total;
+        Ok(())
+    }
+
+    fn prefix_of(&self, source: IpAddr) -> u128 {
+        let source = source.to_canonical();
+        let len = match source {
+            IpAddr::V4(_) => self.limits.prefix_v4,
+            IpAddr::V6(_) => self.limits.prefix_v6,
+        };
+        masked(source, len)
+    }
+
+    /// The prefix's bucket, or a full one if there is room for another prefix.
+    fn bucket(&mut self, prefix: u128, now: Nanos) -> Option<Bucket> {
+        if let Some(bucket) = self.each.get(&prefix) {
+            return Some(*bucket);
+        }
+        if self.each.len() >= self.limits.prefixes && now >= self.next_eviction {
+            self.next_eviction = now + EVICTION_PERIOD;
+            self.each.retain(|_, bucket| !bucket.is_full(now));
+        }
+        (self.each.len() < self.limits.prefixes).then_some(Bucket::full(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn limiter(change: impl FnOnce(&mut Limits)) -> Limiter {
+        let each = Rate {
+            packets: 10,
+            bytes: 1000,
+            burst: SECOND,
+        };
+        let mut limits = Limits {
+            each,
+            total: each,
+            ..Limits::default()
+        };
+        change(&mut limits);
+        Limiter::new(limits, Seed(1))
+    }
+
+    fn passed(limiter: &mut Limiter, now: Nanos, source: &str, len: usize, tries: usize) -> usize {
+        let source = source.parse().unwrap();
+        (0..tries)
+            .filter(|_| limiter.charge(now, source, len).is_ok())
+            .count()
+    }
+
+    #[test]
+    fn a_bucket_holds_its_burst_and_fills_again() {
+        let mut limiter = limiter(|_| {});
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 20), 10);
+        assert_eq!(passed(&mut limiter, SECOND / 2, "192.0.2.1", 1, 20), 5);
+        assert_eq!(passed(&mut limiter, 100 * SECOND, "192.0.2.1", 1, 20), 10);
+    }
+
+    #[test]
+    fn bytes_count_too() {
+        let mut limiter = limiter(|_| {});
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 300, 20), 3);
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 100, 20), 1);
+    }
+
+    #[test]
+    fn neighbours_share_a_bucket_and_strangers_do_not() {
+        let mut limiter = limiter(|limits| limits.total.packets = 1000);
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 6), 6);
+        assert_eq!(passed(&mut limiter, 0, "::ffff:192.0.2.99", 1, 20), 4);
+        assert_eq!(passed(&mut limiter, 0, "192.0.3.1", 1, 20), 10);
+        assert_eq!(passed(&mut limiter, 0, "2001:db8::1", 1, 20), 10);
+        assert_eq!(passed(&mut limiter, 0, "2001:db8:0:ffff::1", 1, 20), 0);
+    }
+
+    #[test]
+    fn all_together_have_a_limit() {
+        let mut limiter = limiter(|_| {});
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 8), 8);
+        assert_eq!(passed(&mut limiter, 0, "192.0.3.1", 1, 8), 2);
+    }
+
+    #[test]
+    fn loopback_is_exempt_unless_asked_for() {
+        let mut exempt = limiter(|_| {});
+        assert_eq!(passed(&mut exempt, 0, "127.0.0.1", 1, 50), 50);
+        let mut strict = limiter(|limits| limits.loopback = true);
+        assert_eq!(passed(&mut strict, 0, "127.0.0.1", 1, 50), 10);
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_forgets_the_idle() {
+        let mut limiter = limiter(|limits| {
+            limits.prefixes = 3;
+            limits.total.packets = 1000;
+        });
+        for third in 0..3 {
+            assert_eq!(passed(&mut limiter, 0, &format!("10.0.{third}.1"), 1, 1), 1);
+        }
+        assert_eq!(passed(&mut limiter, 0, "10.0.9.1", 1, 1), 0);
+        assert_eq!(limiter.each.len(), 3);
+        assert_eq!(passed(&mut limiter, SECOND, "10.0.9.1", 1, 1), 1);
+        assert_eq!(limiter.each.len(), 1);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_lets_nothing_through() {
+        let mut limiter = limiter(|limits| limits.each.packets = 0);
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 5), 0);
+    }
+}

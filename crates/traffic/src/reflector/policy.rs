@@ -1,0 +1,150 @@
+//! What a reflector allows.
+
+use super::DropReason;
+use super::prefix::{Prefix, is_loopback};
+use delaylab_model::{Nanos, SECOND};
+use delaylab_wire::auth::Key;
+use delaylab_wire::control::ClockFacts;
+use std::net::{IpAddr, SocketAddr};
+
+/// Who is answered.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// Those who have the key, wherever they are; nobody else gets a reply of any kind.
+    Keyed(Key),
+    /// Everybody at these addresses; with an empty list, this host alone.
+    Open {
+        /// Whose packets are looked at.
+        allow: Vec<Prefix>,
+    },
+}
+
+/// How much one source, or all of them, may have answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Packets a second.
+    pub packets: u64,
+    /// Bytes of payload a second.
+    pub bytes: u64,
+    /// How long a silence saves up for: the bucket's depth, as a time.
+    pub burst: Nanos,
+}
+
+/// The token buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// For each prefix.
+    pub each: Rate,
+    /// For all together.
+    pub total: Rate,
+    /// Which IPv4 addresses share a bucket: those with as many leading bits in common.
+    pub prefix_v4: u8,
+    /// The same for IPv6.
+    pub prefix_v6: u8,
+    /// Prefixes remembered at once. While all of them are busy, no further one is answered.
+    pub prefixes: usize,
+    /// Loopback is limited too.
+    pub loopback: bool,
+}
+
+impl Default for Limits {
+    /// 100,000 packets and 125 MB a second for a /24 or /48, twice that in all, bursts of a second.
+    fn default() -> Self {
+        let each = Rate {
+            packets: 100_000,
+            bytes: 125_000_000,
+            burst: SECOND,
+        };
+        let total = Rate {
+            packets: 200_000,
+            bytes: 250_000_000,
+            burst: SECOND,
+        };
+        Self {
+            each,
+            total,
+            prefix_v4: 24,
+            prefix_v6: 48,
+            prefixes: 4096,
+            loopback: false,
+        }
+    }
+}
+
+/// What a reflector allows. [`Policy::new`] has the defaults.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Who is answered.
+    pub access: Access,
+    /// In open mode, echo what is no packet of ours, as RFC 862 does. On.
+    pub plain_echo: bool,
+    /// Let STAMP senders choose the DSCP of their replies (RFC 8972 §4.4). On.
+    pub class_of_service: bool,
+    /// What the reflector says of its clocks. Unknown.
+    pub clock: ClockFacts,
+    /// The ports that this and other reflectors listen on. Packets from them get no reply that
+    /// could be answered again. STAMP's 862 is always among them, being below 1024.
+    pub own_ports: Vec<u16>,
+    /// udp and tcp sessions at once, and as many STAMP sessions. 1024.
+    pub max_sessions: usize,
+    /// udp and tcp sessions at once with one address. 64.
+    pub max_sessions_per_address: usize,
+    /// A session without a packet for so long is forgotten. 10 minutes.
+    pub max_idle: Nanos,
+    /// A udp or tcp session ends after so long; STAMP knows no sessions that could. 24 hours.
+    pub max_duration: Nanos,
+    /// The largest payload that is answered, in bytes. 65,535.
+    pub max_payload: u32,
+    /// The token buckets.
+    pub limits: Limits,
+}
+
+impl Policy {
+    /// The defaults.
+    pub fn new(access: Access) -> Self {
+        Self {
+            access,
+            plain_echo: true,
+            class_of_service: true,
+            clock: ClockFacts {
+                id: 0,
+                synchronised: false,
+                error_bound: 0,
+            },
+            own_ports: Vec::new(),
+            max_sessions: 1024,
+            max_sessions_per_address: 64,
+            max_idle: 600 * SECOND,
+            max_duration: 24 * 3600 * SECOND,
+            max_payload: 65_535,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The secret, if one is needed.
+    pub(super) fn key(&self) -> Option<&Key> {
+        match &self.access {
+            Access::Keyed(key) => Some(key),
+            Access::Open { .. } => None,
+        }
+    }
+
+    /// Is a packet from this address looked at?
+    pub(super) fn admits(&self, address: IpAddr) -> bool {
+        match &self.access {
+            Access::Keyed(_) => true,
+            Access::Open { allow } if allow.is_empty() => is_loopback(address),
+            Access::Open { allow } => allow.iter().any(|prefix| prefix.contains(address)),
+        }
+    }
+
+    /// Would a reply to this port perhaps be answered, and that answer again, without end? Ports
+    /// below 1024 hold the small servers that do: 7 echo, 13 daytime, 17 quote, 19 chargen,
+    /// 37 time, 862 STAMP. No client of an echo sends from there.
+    pub(super) fn check_source_port(&self, from: SocketAddr) -> Result<(), DropReason> {
+        if from.port() < 1024 || self.own_ports.contains(&from.port()) {
+            return Err(DropReason::SourcePort);
+        }
+        Ok(())
+    }
+}

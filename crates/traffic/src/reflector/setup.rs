@@ -1,0 +1,277 @@
+//! Control packets: sessions are set up, asked for their last stamps and ended.
+//!
+//! A udp Hello is answered with a challenge first, which holds no state: its cookie is an HMAC of
+//! the source, the nonce and the time. Only who sends it back from there gets a session, so a
+//! forged source gets none, and a Hello played back later is worth no more than a challenge.
+
+use super::prefix::is_loopback;
+use super::session::Session;
+use super::{DropReason, Now, Reflector, Reply, SessionRef, Verdict, mirrored};
+use delaylab_model::{Nanos, SECOND};
+use delaylab_wire::auth::{KeyPair, TAG, Transport};
+use delaylab_wire::control::{
+    Accept, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason, Refuse, SIZE, VERSION,
+};
+use delaylab_wire::echo::{self, Mode};
+use delaylab_wire::{ParseError, tcp};
+use std::net::{IpAddr, SocketAddr};
+
+/// A cookie is good in the period that it was made in and the one after.
+const COOKIE_PERIOD: Nanos = 30 * SECOND;
+
+/// Where a control packet comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    pub from: SocketAddr,
+    pub transport: Transport,
+    pub traffic_class: Option<u8>,
+}
+
+/// What a control packet leads to.
+enum Effect {
+    /// Say this.
+    Answer(Control),
+    /// Say that there is this session now.
+    Accepted(Accept),
+    /// Nothing to say.
+    Ended,
+}
+
+impl Reflector {
+    /// Answers a control packet, and says which session a Hello has opened.
+    pub(super) fn control_or_open(
+        &mut self,
+        now: Now,
+        source: Source,
+        packet: &[u8],
+        reply: &mut [u8],
+    ) -> Result<(Verdict, Option<SessionRef>), DropReason> {
+        let (control, opened) = match self.effect(now, source, packet)? {
+            Effect::Ended => return Ok((Verdict::Done, None)),
+            Effect::Answer(control) => (control, None),
+            Effect::Accepted(accept) => (Control::Accept(accept), Some(SessionRef(accept.token))),
+        };
+        self.limiter.charge(now.mono, source.from.ip(), SIZE)?;
+        let key = self.control_keys(source.transport).map(|pair| &pair.reply);
+        let len = control.emit(key, reply).map_err(|_| DropReason::NoRoom)?;
+        let reply = Reply {
+            len,
+            traffic_class: mirrored(source.traffic_class),
+            stamp: None,
+        };
+        Ok((Verdict::Reply(reply), opened))
+    }
+
+    fn control_keys(&self, transport: Transport) -> Option<&KeyPair> {
+        let (udp, tcp) = self.control_keys.as_ref()?;
+        Some(match transport {
+            Transport::Udp => udp,
+            Transport::Tcp => tcp,
+        })
+    }
+
+    fn effect(&mut self, now: Now, source: Source, packet: &[u8]) -> Result<Effect, DropReason> {
+        let key = self.control_keys(source.transport);
+        match Control::parse(key.map(|pair| &pair.request), packet) {
+            Ok(Control::Hello(hello)) => Ok(self.hello(now, source, &hello)),
+            Ok(Control::Collect { token }) => self.collect(now, source, token),
+            Ok(Control::Bye { token }) => self.bye(source, token),
+            Ok(_) => Err(DropReason::Malformed),
+            Err(ParseError::Version(theirs)) => Ok(Effect::Answer(other_version(theirs, packet))),
+            Err(ParseError::WrongKey) => Err(DropReason::WrongKey),
+            Err(ParseError::Truncated { .. }) => Err(DropReason::TooShort),
+            Err(_) => Err(DropReason::Malformed),
+        }
+    }
+
+    fn hello(&mut self, now: Now, source: Source, hello: &Hello) -> Effect {
+        if source.transport == Transport::Udp && !self.is_our_cookie(now, source.from, hello) {
+            let cookie = self.cookie(now, source.from, hello.nonce);
+            let nonce = hello.nonce;
+            return Effect::Answer(Control::Challenge(Challenge { nonce, cookie }));
+        }
+        match self.establish(now, source, hello) {
+            Ok(accept) => Effect::Accepted(accept),
+            Err((reason, text)) => Effect::Answer(Control::Refuse(Refuse {
+                nonce: hello.nonce,
+                reason,
+                text,
+            })),
+        }
+    }
+
+    fn is_our_cookie(&self, now: Now, from: SocketAddr, hello: &Hello) -> bool {
+        let secret = &self.random.secret;
+        let period = now.mono / COOKIE_PERIOD;
+        [period, period - 1].into_iter().any(|period| {
+            let bound_to = cookie_text(from, hello.nonce, period);
+            secret.verify(&[b"cookie", &bound_to], &hello.cookie)
+        })
+    }
+
+    fn cookie(&self, now: Now, from: SocketAddr, nonce: u64) -> [u8; COOKIE] {
+        let bound_to = cookie_text(from, nonce, now.mono / COOKIE_PERIOD);
+        self.random.secret.tag(&[b"cookie", &bound_to])
+    }
+
+    /// A new session, or the one that this Hello has opened before, if its Accept was lost.
+    fn establish(
+        &mut self,
+        now: Now,
+        source: Source,
+        hello: &Hello,
+    ) -> Result<Accept, (Reason, String)> {
+        self.expire(now);
+        self.check_payload(source.transport, hello)?;
+        let (token, salt) = match self.opened_before(source, hello) {
+            Some(opened) => opened,
+            None => self.open(now, source, hello)?,
+        };
+        Ok(Accept {
+            nonce: hello.nonce,
+            salt,
+            token,
+            mode: hello.mode,
+            clock: self.policy.clock,
+            realtime_offset: now.real - now.mono,
+            max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
+        })
+    }
+
+    fn opened_before(&self, source: Source, hello: &Hello) -> Option<(u32, u64)> {
+        let same = |session: &Session| {
+            session.belongs_to(source.from, source.transport)
+                && session.nonce == hello.nonce
+                && session.mode == hello.mode
+        };
+        let found = self.sessions.iter().find(|(_, session)| same(session));
+        found.map(|(token, session)| (token, session.salt))
+    }
+
+    fn open(
+        &mut self,
+        now: Now,
+        source: Source,
+        hello: &Hello,
+    ) -> Result<(u32, u64), (Reason, String)> {
+        self.check_room_for(source.from.ip())?;
+        let salt = self.random.next();
+        let random = self.random.next() as u32;
+        let session = Session::new(now, source.from, source.transport, hello, salt);
+        let max = self.policy.max_sessions;
+        let token = self.sessions.insert(random, session).ok_or_else(|| {
+            let text = format!("all {max} sessions of this reflector are taken: try again later");
+            (Reason::TooManySessions, text)
+        })?;
+        self.bind_keys(token, hello.nonce, salt);
+        Ok((token, salt))
+    }
+
+    fn bind_keys(&mut self, token: u32, nonce: u64, salt: u64) {
+        let secret = self.policy.key();
+        if let Some(session) = self.sessions.get_mut(token) {
+            let transport = session.transport;
+            session.keys =
+                secret.map(|secret| KeyPair::session(secret, transport, nonce, salt, token));
+        }
+    }
+
+    fn check_room_for(&self, address: IpAddr) -> Result<(), (Reason, String)> {
+        let max = self.policy.max_sessions_per_address;
+        let theirs = |session: &&Session| session.peer.ip() == address;
+        if !is_loopback(address) && self.sessions.values().filter(theirs).count() >= max {
+            let text = format!("{address} has {max} sessions already: end one, or wait");
+            return Err((Reason::TooManySessions, text));
+        }
+        Ok(())
+    }
+
+    fn check_payload(&self, transport: Transport, hello: &Hello) -> Result<(), (Reason, String)> {
+        let authenticated = self.policy.key().is_some();
+        let smallest = match transport {
+            Transport::Udp => echo::smallest(hello.mode, authenticated),
+            Transport::Tcp => tcp::smallest_request(authenticated),
+        };
+        let (payload, largest) = (hello.payload, self.policy.max_payload);
+        if (payload as usize) < smallest {
+            let what = missing_room(transport, hello.mode, authenticated);
+            let text =
+                format!("payload of {payload} B has no room for {what}: use at least {smallest}B");
+            return Err((Reason::TooSmall, text));
+        }
+        if payload > largest {
+            let text = format!(
+                "payload of {payload} B is more than this reflector takes: use at most {largest}B"
+            );
+            return Err((Reason::TooLarge, text));
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, now: Now, source: Source, token: u32) -> Result<Effect, DropReason> {
+        let session = self.session(now, source, token)?;
+        Ok(Effect::Answer(Control::Collected(Collected {
+            token,
+            received: session.received,
+            follow_ups: session.follow_ups.take(FOLLOW_UPS),
+        })))
+    }
+
+    fn session(
+        &mut self,
+        now: Now,
+        source: Source,
+        token: u32,
+    ) -> Result<&mut Session, DropReason> {
+        let policy = &self.policy;
+        self.sessions
+            .get_mut(token)
+            .filter(|session| session.belongs_to(source.from, source.transport))
+            .filter(|session| session.is_alive(now, policy))
+            .ok_or(DropReason::UnknownSession)
+    }
+
+    fn bye(&mut self, source: Source, token: u32) -> Result<Effect, DropReason> {
+        let session = self.sessions.get_mut(token);
+        if session.is_some_and(|session| session.belongs_to(source.from, source.transport)) {
+            self.sessions.remove(token);
+            return Ok(Effect::Ended);
+        }
+        Err(DropReason::UnknownSession)
+    }
+}
+
+/// What a cookie is made of, each part at its place.
+fn cookie_text(from: SocketAddr, nonce: u64, period: Nanos) -> [u8; 34] {
+    let address = match from.ip() {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    };
+    let mut text = [0; 34];
+    text[..16].copy_from_slice(&address);
+    text[16..18].copy_from_slice(&from.port().to_be_bytes());
+    text[18..26].copy_from_slice(&nonce.to_be_bytes());
+    text[26..].copy_from_slice(&period.to_be_bytes());
+    text
+}
+
+fn missing_room(transport: Transport, mode: Mode, authenticated: bool) -> String {
+    match (transport, mode, authenticated) {
+        (Transport::Udp, Mode::Stamped, true) => {
+            format!("the stamps and the {TAG}-byte tag of an authenticated stamped session")
+        }
+        (Transport::Udp, Mode::Stamped, false) => "the stamps of a stamped session".to_owned(),
+        (_, _, true) => format!("the {TAG}-byte tag of an authenticated session"),
+        (_, _, false) => "the header of a session".to_owned(),
+    }
+}
+
+/// The nonce is where every version has it: behind magic, version and kind.
+fn other_version(theirs: u8, packet: &[u8]) -> Control {
+    let nonce = packet.get(10..).and_then(<[u8]>::first_chunk);
+    Control::Refuse(Refuse {
+        nonce: u64::from_be_bytes(nonce.copied().unwrap_or_default()),
+        reason: Reason::Version,
+        text: format!("this reflector speaks version {VERSION} of the set-up, not {theirs}"),
+    })
+}

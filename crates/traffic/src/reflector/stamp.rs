@@ -1,0 +1,138 @@
+//! STAMP: how a test packet is read and answered (RFC 8762 §4.3, RFC 8972 §4).
+
+use super::policy::Policy;
+use super::stamp_session::StampSession;
+use super::stamp_tlvs::Answers;
+use super::{Arrival, DropReason, Now, Port, Reflector, Reply, ReplyRef, Verdict, mirrored};
+use delaylab_model::Nanos;
+use delaylab_wire::auth::Key;
+use delaylab_wire::ntp::ErrorEstimate;
+use delaylab_wire::stamp::{self, Echoed, Form, Sender, TWAMP_REPLY};
+use std::net::SocketAddr;
+
+/// What a reflector says that cannot tell a packet's TTL (RFC 5357 §4.2.1).
+const UNKNOWN_TTL: u8 = 255;
+
+/// A test packet, read.
+struct Test<'a> {
+    now: Now,
+    arrival: &'a Arrival,
+    packet: &'a [u8],
+    form: Form,
+    sender: Sender,
+}
+
+impl Reflector {
+    pub(super) fn stamp_datagram(
+        &mut self,
+        now: Now,
+        from: SocketAddr,
+        arrival: &Arrival,
+        packet: &[u8],
+        reply: &mut [u8],
+    ) -> Result<Verdict, DropReason> {
+        // Also with a key: requests and replies are alike and made with the same key, so two
+        // reflectors could be set on each other with one packet that was listened to.
+        self.policy.check_source_port(from)?;
+        let (form, sender) = read_sender(self.policy.key(), packet)?;
+        let mut session = self.stamp.enter(now, from, sender.ssid, &self.policy);
+        if let Some((_, session)) = &mut session {
+            let duplicate = session.take(now, &sender, self.policy.key().is_some())?;
+            self.counters.duplicates += u64::from(duplicate);
+        }
+        self.limiter.charge(now.mono, from.ip(), packet.len())?;
+        self.counters.stateless += u64::from(session.is_none());
+        let test = Test {
+            now,
+            arrival,
+            packet,
+            form,
+            sender,
+        };
+        Ok(Verdict::Reply(test.answer(&self.policy, session, reply)))
+    }
+}
+
+impl Test<'_> {
+    /// Writes the reply. Without a session it has the sender's number, as a stateless reflector's
+    /// has (RFC 8762 §4).
+    fn answer(
+        &self,
+        policy: &Policy,
+        mut session: Option<(u32, &mut StampSession)>,
+        reply: &mut [u8],
+    ) -> Reply {
+        let stamp = session.as_mut().map(|(token, session)| ReplyRef {
+            port: Port::Stamp,
+            token: *token,
+            seq: session.next_seq(),
+        });
+        let seq = stamp.map_or(self.sender.seq, |stamp| stamp.seq);
+        let reply = &mut reply[..self.packet.len()];
+        reply.copy_from_slice(self.packet);
+        // The reply has room: it is as long as a request that was read in this form.
+        let _ = self.base(policy, seq).emit(self.form, reply);
+        let mut answers = Answers {
+            policy,
+            arrival: self.arrival,
+            session: session.map(|(_, session)| session),
+            format: self.sender.error.format,
+            realtime_offset: self.realtime_offset(),
+            traffic_class: mirrored(self.arrival.traffic_class),
+        };
+        answers.fill(self.packet, reply, self.form.size());
+        if let Some(key) = policy.key() {
+            stamp::seal(key, reply);
+        }
+        Reply {
+            len: reply.len(),
+            traffic_class: answers.traffic_class,
+            stamp,
+        }
+    }
+
+    fn realtime_offset(&self) -> Nanos {
+        self.now.real - self.now.mono
+    }
+
+    /// The base packet of the reply.
+    fn base(&self, policy: &Policy, seq: u32) -> stamp::Reflector {
+        let (clock, sender) = (&policy.clock, &self.sender);
+        let format = sender.error.format;
+        let received = self.arrival.r_rx.unwrap_or(self.arrival.r_user) + self.realtime_offset();
+        stamp::Reflector {
+            seq,
+            timestamp: format.encode(self.now.real),
+            error: ErrorEstimate::at_most(clock.error_bound, clock.synchronised, format),
+            ssid: sender.ssid,
+            receive: format.encode(received),
+            sender: Echoed {
+                seq: sender.seq,
+                timestamp: sender.timestamp,
+                error: sender.error,
+                ttl: self.arrival.ttl.unwrap_or(UNKNOWN_TTL),
+            },
+        }
+    }
+}
+
+/// With a key, only what that key has signed; without one, also TWAMP-Light's shorter packets, as
+/// long as the answer is no longer than they are.
+fn read_sender(key: Option<&Key>, packet: &[u8]) -> Result<(Form, Sender), DropReason> {
+    let (form, shortest) = match key {
+        Some(_) => (Form::Authenticated, Form::Authenticated.size()),
+        None => (Form::Unauthenticated, TWAMP_REPLY),
+    };
+    if packet.len() < shortest {
+        return Err(DropReason::TooShort);
+    }
+    if key.is_some_and(|key| !stamp::is_sealed(key, packet)) {
+        return Err(DropReason::WrongKey);
+    }
+    let sender = if packet.len() < form.size() {
+        Sender::parse_twamp(packet)
+    } else {
+        Sender::parse(form, packet)
+    };
+    Ok((form, sender.map_err(|_| DropReason::TooShort)?))
+}

@@ -1,0 +1,563 @@
+//! How a udp or tcp session is set up, asked for its last stamps and ended.
+//!
+//! Every control packet has 256 bytes, so that a reply is never longer than what it answers:
+//!
+//! ```text
+//! 0 "delaylab"  8 version  9 kind  10 body …  240 tag (zeros in a set-up without a key)
+//! ```
+//!
+//! Over udp: Hello → Challenge → Hello with its cookie → Accept or Refuse. The challenge needs no
+//! state, so a source that cannot receive what it asks for takes up nothing. Over tcp the first
+//! Hello is answered at once: the connection has proved the address.
+//!
+//! A token never begins as the magic does ([`is_control`] tells them apart by it), and as the
+//! length of a tcp frame the magic would be 1.7 GB, so control packets may stand among data.
+
+use crate::auth::{Key, KeyPair, TAG, Transport};
+use crate::echo::{FollowUp, Mode};
+use crate::field::{at_least, get, get_i64, get_u16, get_u32, get_u64, put, room};
+use crate::{EmitError, ParseError};
+use delaylab_model::Nanos;
+
+/// How every control packet begins.
+pub const MAGIC: &[u8; 8] = b"delaylab";
+/// The magic's first four bytes: no session has this token.
+pub const RESERVED_TOKEN: u32 = u32::from_be_bytes(*b"dela");
+/// The version of these formats.
+pub const VERSION: u8 = 1;
+/// Bytes of every control packet.
+pub const SIZE: usize = 256;
+/// Bytes of a cookie.
+pub const COOKIE: usize = 16;
+/// Follow-ups that one [`Collected`] holds.
+pub const FOLLOW_UPS: usize = 16;
+/// Bytes of text that a [`Refuse`] holds. Longer text is cut.
+pub const TEXT: usize = 160;
+
+const BODY: usize = 10;
+const TAG_AT: usize = SIZE - TAG;
+
+/// "I want a session." From the prober.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// Random; every answer carries it.
+    pub nonce: u64,
+    /// What the replies are to be.
+    pub mode: Mode,
+    /// Bytes of payload that the session's packets have; the largest where they differ.
+    pub payload: u32,
+    /// From the [`Challenge`]; zeros at first.
+    pub cookie: [u8; COOKIE],
+}
+
+/// "Say that again, with this." Proves that the prober receives at its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Challenge {
+    /// The Hello's.
+    pub nonce: u64,
+    /// To be sent back.
+    pub cookie: [u8; COOKIE],
+}
+
+/// What a reflector says of its clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockFacts {
+    /// The same for all that read the same `CLOCK_MONOTONIC` since the same boot, and for nobody
+    /// else; 0 is unknown.
+    pub id: u64,
+    /// `CLOCK_REALTIME` is disciplined (`STA_UNSYNC` is clear).
+    pub synchronised: bool,
+    /// How wrong `CLOCK_REALTIME` may be, in nanoseconds (the kernel's maximum error).
+    pub error_bound: u64,
+}
+
+/// "You have a session."
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accept {
+    /// The Hello's.
+    pub nonce: u64,
+    /// The reflector's random part of the session's keys.
+    pub salt: u64,
+    /// Which session: how its data packets begin.
+    pub token: u32,
+    /// What its replies are.
+    pub mode: Mode,
+    /// The reflector's clocks.
+    pub clock: ClockFacts,
+    /// `CLOCK_REALTIME` − `CLOCK_MONOTONIC` of the reflector, in nanoseconds.
+    pub realtime_offset: Nanos,
+    /// The session ends after so many seconds.
+    pub max_duration_s: u32,
+}
+
+impl Accept {
+    /// The keys of this session's data packets.
+    pub fn keys(&self, secret: &Key, transport: Transport) -> KeyPair {
+        KeyPair::session(secret, transport, self.nonce, self.salt, self.token)
+    }
+}
+
+/// Why there is no session, as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The payload has no room for the session's tag or stamps.
+    TooSmall,
+    /// The payload is larger than the reflector takes.
+    TooLarge,
+    /// The reflector has as many sessions as it takes.
+    TooManySessions,
+    /// The reflector speaks another version of these formats.
+    Version,
+    /// A number that this program does not know.
+    Other(u16),
+}
+
+impl Reason {
+    const fn code(self) -> u16 {
+        match self {
+            Reason::TooSmall => 1,
+            Reason::TooLarge => 2,
+            Reason::TooManySessions => 3,
+            Reason::Version => 4,
+            Reason::Other(code) => code,
+        }
+    }
+
+    const fn from_code(code: u16) -> Self {
+        match code {
+            1 => Reason::TooSmall,
+            2 => Reason::TooLarge,
+            3 => Reason::TooManySessions,
+            4 => Reason::Version,
+            other => Reason::Other(other),
+        }
+    }
+}
+
+/// "You have no session, and this is why."
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refuse {
+    /// The Hello's.
+    pub nonce: u64,
+    /// Why, for programs.
+    pub reason: Reason,
+    /// Why and what to do, for people; at most [`TEXT`] bytes of UTF-8. It comes from outside:
+    /// escape control characters before you print it.
+    pub text: String,
+}
+
+/// "This is what you have not heard yet."
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    /// Which session.
+    pub token: u32,
+    /// Packets of the session that arrived, in all.
+    pub received: u32,
+    /// Stamps not reported so far, oldest first; at most [`FOLLOW_UPS`]. Ask again until none come.
+    pub follow_ups: Vec<FollowUp>,
+}
+
+/// Any control packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Control {
+    /// Prober: I want a session.
+    Hello(Hello),
+    /// Reflector: say that again, with this.
+    Challenge(Challenge),
+    /// Reflector: you have a session.
+    Accept(Accept),
+    /// Reflector: you have none.
+    Refuse(Refuse),
+    /// Prober: what have I not heard yet?
+    Collect {
+        /// Which session.
+        token: u32,
+    },
+    /// Reflector: this.
+    Collected(Collected),
+    /// Prober: I need the session no more. Not answered.
+    Bye {
+        /// Which session.
+        token: u32,
+    },
+}
+
+/// Does this packet begin as control packets do?
+pub fn is_control(packet: &[u8]) -> bool {
+    packet.starts_with(MAGIC)
+}
+
+/// Is this reply our own control packet, unchanged? Then there is an RFC 862 echo server, which
+/// knows nothing of sessions.
+pub fn is_echo_of(sent: &[u8], reply: &[u8]) -> bool {
+    is_control(sent) && sent == reply
+}
+
+impl Control {
+    /// Writes the packet, sealed if there is a key, and says how long it is: [`SIZE`].
+    pub fn emit(&self, key: Option<&Key>, buffer: &mut [u8]) -> Result<usize, EmitError> {
+        room(buffer, SIZE)?;
+        let packet = &mut buffer[..SIZE];
+        packet.fill(0);
+        put(packet, 0, *MAGIC);
+        put(packet, 8, [VERSION, self.kind()]);
+        self.emit_body(&mut packet[BODY..TAG_AT]);
+        if let Some(key) = key {
+            key.seal(packet);
+        }
+        Ok(SIZE)
+    }
+
+    /// Reads a packet of exactly [`SIZE`] bytes, which must be sealed if there is a key. The seal
+    /// is looked at before anything else that is not of every version.
+    pub fn parse(key: Option<&Key>, packet: &[u8]) -> Result<Self, ParseError> {
+        at_least(packet, SIZE)?;
+        if packet.len() > SIZE || !is_control(packet) {
+            return Err(ParseError::NotOurs);
+        }
+        if key.is_some_and(|key| !key.is_sealed(packet)) {
+            return Err(ParseError::WrongKey);
+        }
+        let [version, kind] = get(packet, 8)?;
+        if version != VERSION {
+            return Err(ParseError::Version(version));
+        }
+        Self::parse_body(kind, &packet[BODY..TAG_AT])
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            Control::Hello(_) => 1,
+            Control::Challenge(_) => 2,
+            Control::Accept(_) => 3,
+            Control::Refuse(_) => 4,
+            Control::Collect { .. } => 5,
+            Control::Collected(_) => 6,
+            Control::Bye { .. } => 7,
+        }
+    }
+
+    fn emit_body(&self, body: &mut [u8]) {
+        match self {
+            Control::Hello(hello) => hello.emit(body),
+            Control::Challenge(challenge) => challenge.emit(body),
+            Control::Accept(accept) => accept.emit(body),
+            Control::Refuse(refuse) => refuse.emit(body),
+            Control::Collected(collected) => collected.emit(body),
+            Control::Collect { token } | Control::Bye { token } => {
+                put(body, 0, token.to_be_bytes());
+            }
+        }
+    }
+
+    fn parse_body(kind: u8, body: &[u8]) -> Result<Self, ParseError> {
+        match kind {
+            1 => Hello::parse(body).map(Control::Hello),
+            2 => Challenge::parse(body).map(Control::Challenge),
+            3 => Accept::parse(body).map(Control::Accept),
+            4 => Refuse::parse(body).map(Control::Refuse),
+            5 => get_u32(body, 0).map(|token| Control::Collect { token }),
+            6 => Collected::parse(body).map(Control::Collected),
+            7 => get_u32(body, 0).map(|token| Control::Bye { token }),
+            _ => Err(ParseError::Value("kind")),
+        }
+    }
+}
+
+const fn mode_code(mode: Mode) -> u8 {
+    match mode {
+        Mode::Plain => 0,
+        Mode::Stamped => 1,
+    }
+}
+
+const fn mode_from_code(code: u8) -> Result<Mode, ParseError> {
+    match code {
+        0 => Ok(Mode::Plain),
+        1 => Ok(Mode::Stamped),
+        _ => Err(ParseError::Value("mode")),
+    }
+}
+
+/// `0 nonce  8 mode  9 payload  13 cookie`
+impl Hello {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, self.nonce.to_be_bytes());
+        put(body, 8, [mode_code(self.mode)]);
+        put(body, 9, self.payload.to_be_bytes());
+        put(body, 13, self.cookie);
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        let [mode] = get(body, 8)?;
+        Ok(Self {
+            nonce: get_u64(body, 0)?,
+            mode: mode_from_code(mode)?,
+            payload: get_u32(body, 9)?,
+            cookie: get(body, 13)?,
+        })
+    }
+}
+
+/// `0 nonce  8 cookie`
+impl Challenge {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, self.nonce.to_be_bytes());
+        put(body, 8, self.cookie);
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        Ok(Self {
+            nonce: get_u64(body, 0)?,
+            cookie: get(body, 8)?,
+        })
+    }
+}
+
+/// `0 nonce  8 salt  16 token  20 mode  21 synchronised  22 clock id  30 realtime offset
+/// 38 error bound  46 duration`
+impl Accept {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, self.nonce.to_be_bytes());
+        put(body, 8, self.salt.to_be_bytes());
+        put(body, 16, self.token.to_be_bytes());
+        let synchronised = u8::from(self.clock.synchronised);
+        put(body, 20, [mode_code(self.mode), synchronised]);
+        put(body, 22, self.clock.id.to_be_bytes());
+        put(body, 30, self.realtime_offset.to_be_bytes());
+        put(body, 38, self.clock.error_bound.to_be_bytes());
+        put(body, 46, self.max_duration_s.to_be_bytes());
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        let [mode, synchronised] = get(body, 20)?;
+        let clock = ClockFacts {
+            id: get_u64(body, 22)?,
+            synchronised: synchronised != 0,
+            error_bound: get_u64(body, 38)?,
+        };
+        Ok(Self {
+            nonce: get_u64(body, 0)?,
+            salt: get_u64(body, 8)?,
+            token: get_u32(body, 16)?,
+            mode: mode_from_code(mode)?,
+            clock,
+            realtime_offset: get_i64(body, 30)?,
+            max_duration_s: get_u32(body, 46)?,
+        })
+    }
+}
+
+/// `0 nonce  8 reason  10 length of text  12 text`
+impl Refuse {
+    fn emit(&self, body: &mut [u8]) {
+        let text = cut(&self.text, TEXT).as_bytes();
+        put(body, 0, self.nonce.to_be_bytes());
+        put(body, 8, self.reason.code().to_be_bytes());
+        put(body, 10, (text.len() as u16).to_be_bytes());
+        body[12..12 + text.len()].copy_from_slice(text);
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        let len = usize::from(get_u16(body, 10)?);
+        if len > TEXT {
+            return Err(ParseError::Value("text length"));
+        }
+        let text = body.get(12..12 + len).unwrap_or_default();
+        Ok(Self {
+            nonce: get_u64(body, 0)?,
+            reason: Reason::from_code(get_u16(body, 8)?),
+            text: String::from_utf8(text.to_vec()).map_err(|_| ParseError::Value("text"))?,
+        })
+    }
+}
+
+/// The first `len` bytes of `text`, or a few fewer, so that no character is cut in two.
+fn cut(text: &str, len: usize) -> &str {
+    &text[..text.floor_char_boundary(len)]
+}
+
+/// `0 token  4 received  8 how many  9 (seq u32, r_tx i64) …`
+impl Collected {
+    fn emit(&self, body: &mut [u8]) {
+        let follow_ups = &self.follow_ups[..self.follow_ups.len().min(FOLLOW_UPS)];
+        put(body, 0, self.token.to_be_bytes());
+        put(body, 4, self.received.to_be_bytes());
+        put(body, 8, [follow_ups.len() as u8]);
+        for (index, follow_up) in follow_ups.iter().enumerate() {
+            put(body, 9 + 12 * index, follow_up.seq.to_be_bytes());
+            put(body, 13 + 12 * index, follow_up.r_tx.to_be_bytes());
+        }
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        let [count] = get(body, 8)?;
+        if usize::from(count) > FOLLOW_UPS {
+            return Err(ParseError::Value("count of follow-ups"));
+        }
+        let follow_up = |index: usize| {
+            Ok(FollowUp {
+                seq: get_u32(body, 9 + 12 * index)?,
+                r_tx: get_i64(body, 13 + 12 * index)?,
+            })
+        };
+        Ok(Self {
+            token: get_u32(body, 0)?,
+            received: get_u32(body, 4)?,
+            follow_ups: (0..usize::from(count))
+                .map(follow_up)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(secret: &[u8; 16]) -> Key {
+        Key::new(secret).unwrap()
+    }
+
+    fn accept() -> Accept {
+        Accept {
+            nonce: 1,
+            salt: 2,
+            token: 3,
+            mode: Mode::Stamped,
+            clock: ClockFacts {
+                id: 4,
+                synchronised: true,
+                error_bound: 5,
+            },
+            realtime_offset: -6,
+            max_duration_s: 7,
+        }
+    }
+
+    fn every_kind() -> Vec<Control> {
+        let cookie = [9; COOKIE];
+        let follow_ups = (0..FOLLOW_UPS as u32)
+            .map(|seq| FollowUp {
+                seq,
+                r_tx: -i64::from(seq),
+            })
+            .collect();
+        vec![
+            Control::Hello(Hello {
+                nonce: u64::MAX,
+                mode: Mode::Plain,
+                payload: 12,
+                cookie,
+            }),
+            Control::Challenge(Challenge { nonce: 1, cookie }),
+            Control::Accept(accept()),
+            Control::Refuse(Refuse {
+                nonce: 8,
+                reason: Reason::TooSmall,
+                text: "é".repeat(TEXT / 2),
+            }),
+            Control::Collect { token: 77 },
+            Control::Collected(Collected {
+                token: 78,
+                received: 79,
+                follow_ups,
+            }),
+            Control::Bye { token: 80 },
+        ]
+    }
+
+    #[test]
+    fn every_kind_comes_back_with_and_without_a_key() {
+        let secret = key(b"sixteen bytes ok");
+        for control in every_kind() {
+            for key in [None, Some(&secret)] {
+                let mut packet = [0xff; 300];
+                assert_eq!(control.emit(key, &mut packet), Ok(SIZE));
+                assert!(is_control(&packet));
+                let parsed = Control::parse(key, &packet[..SIZE]);
+                assert_eq!(parsed.as_ref(), Ok(&control));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_opens_nothing() {
+        for control in every_kind() {
+            let mut packet = [0; SIZE];
+            control
+                .emit(Some(&key(b"sixteen bytes ok")), &mut packet)
+                .unwrap();
+            let wrong = key(b"sixteen bytes no");
+            assert_eq!(
+                Control::parse(Some(&wrong), &packet),
+                Err(ParseError::WrongKey)
+            );
+        }
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        let refuse = Control::Refuse(Refuse {
+            nonce: 0,
+            reason: Reason::Other(900),
+            text: format!("x{}", "é".repeat(TEXT)),
+        });
+        let mut packet = [0; SIZE];
+        refuse.emit(None, &mut packet).unwrap();
+        let Ok(Control::Refuse(parsed)) = Control::parse(None, &packet) else {
+            panic!("not a Refuse");
+        };
+        assert_eq!(parsed.text.len(), TEXT - 1);
+        assert_eq!(parsed.reason, Reason::Other(900));
+    }
+
+    #[test]
+    fn another_version_says_so() {
+        let mut packet = [0; SIZE];
+        Control::Bye { token: 1 }.emit(None, &mut packet).unwrap();
+        packet[8] = 2;
+        assert_eq!(Control::parse(None, &packet), Err(ParseError::Version(2)));
+        packet[8] = VERSION;
+        packet[9] = 200;
+        assert_eq!(
+            Control::parse(None, &packet),
+            Err(ParseError::Value("kind"))
+        );
+    }
+
+    #[test]
+    fn an_echo_server_is_told_by_its_echo() {
+        let mut packet = [0; SIZE];
+        Control::Collect { token: 1 }
+            .emit(None, &mut packet)
+            .unwrap();
+        assert!(is_echo_of(&packet, &packet));
+        assert!(!is_echo_of(&packet, &packet[..SIZE - 1]));
+        assert!(!is_echo_of(b"hello", b"hello"));
+    }
+
+    #[test]
+    fn session_keys_are_the_same_at_both_ends() {
+        let secret = key(b"sixteen bytes ok");
+        let one = accept().keys(&secret, Transport::Udp);
+        let other = KeyPair::session(&secret, Transport::Udp, 1, 2, 3);
+        assert_eq!(one.reply.tag(&[b"x"]), other.reply.tag(&[b"x"]));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_parse_or_fail(kind: u8, body in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut packet = [MAGIC.as_slice(), &[VERSION, kind], &body].concat();
+            let _ = Control::parse(None, &packet);
+            packet.resize(SIZE, 0);
+            if let Ok(control) = Control::parse(None, &packet) {
+                let mut again = [0; SIZE];
+                control.emit(None, &mut again).unwrap();
+                prop_assert_eq!(Control::parse(None, &again), Ok(control));
+            }
+        }
+    }
+}

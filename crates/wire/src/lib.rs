@@ -1,0 +1,27 @@
+//! Formats of our own on the wire, sans-IO: bytes to values and back.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`echo`] | udp echo: requests, plain and stamped replies |
+//! | [`control`] | how a udp or tcp session is set up, asked for its last stamps and ended |
+//! | [`tcp`] | request and response on one TCP connection, and the decoder of its byte stream |
+//! | [`stamp`] | STAMP base packets (RFC 8762), the SSID of RFC 8972, TWAMP-Light (RFC 5357) |
+//! | [`stamp_tlv`] | STAMP's optional extensions (RFC 8972) |
+//! | [`ntp`] | timestamps of STAMP: NTP and PTPv2, and the Error Estimate |
+//! | [`auth`] | keys and tags: HMAC-SHA-256 truncated to 128 bits |
+//!
+//! A format is a value with `emit`, which writes it to a buffer, and `parse`, which reads it from
+//! one. All fields of more than one byte are big-endian. **No `parse` panics**, whatever the bytes;
+//! `emit` fails where the buffer is too short. Nothing here reads a clock or opens a socket.
+#![forbid(unsafe_code)]
+
+pub mod auth;
+pub mod control;
+pub mod echo;
+mod field;
+pub mod ntp;
+pub mod stamp;
+pub mod stamp_tlv;
+pub mod tcp;
+
+pub use field::{EmitError, ParseError};

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs from Debian what is missing here: scripts/install.sh [demo|test|accept]
+#
+# What is there already is left alone, and then nothing is downloaded either. As root, or with a sudo
+# that asks no password, it installs; else it prints the command that would and exits 3. Rust is taken for
+# granted; only its rustfmt and clippy are added where rustup can.
+set -euo pipefail
+
+# Tools that only root uses may be missing from a user's PATH.
+PATH="$PATH:/usr/sbin:/sbin"
+
+say() { printf 'install: %s\n' "$*" >&2; }
+
+needs() { # purpose: command=package of each that it needs
+    case $1 in
+    demo) ;;
+    test) printf '%s\n' ip=iproute2 tc=iproute2 tcpdump=tcpdump ping=iputils-ping g++=g++ python3=python3 ;;
+    accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 ;;
+    *)
+        say "usage: scripts/install.sh [demo|test|accept]"
+        exit 2
+        ;;
+    esac
+}
+
+require_rust() {
+    command -v cargo >/dev/null && return
+    say "cargo is missing. Install Rust from https://rustup.rs, then try again."
+    exit 3
+}
+
+require_components() { # cargo subcommand=rustup component...
+    local pair
+    for pair in "$@"; do
+        cargo "${pair%%=*}" --version >/dev/null 2>&1 && continue
+        if ! command -v rustup >/dev/null; then
+            say "cargo ${pair%%=*} is missing: install this Rust's ${pair#*=}."
+            exit 3
+        fi
+        rustup component add "${pair#*=}"
+    done
+}
+
+missing_packages() { # reads command=package lines
+    local command package
+    while IFS='=' read -r command package; do
+        [ -z "$command" ] || command -v "$command" >/dev/null || printf '%s\n' "$package"
+    done | sort -u
+}
+
+become_root() { # the words that let the rest of a command line run as root
+    if [ "$(id -u)" = 0 ]; then
+        echo "env"
+    elif sudo -n true 2>/dev/null; then
+        echo "sudo -n env"
+    else
+        return 1
+    fi
+}
+
+install_packages() { # package...
+    local as_root
+    if ! command -v apt-get >/dev/null; then
+        say "missing: $*. This is not Debian: install them by this system's own means."
+        exit 3
+    fi
+    if ! as_root=$(become_root); then
+        say "missing: $*. Run as root, then try again:"
+        say "    apt-get update && apt-get install -y --no-install-recommends $*"
+        exit 3
+    fi
+    say "missing: $*"
+    $as_root apt-get update -qq
+    $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+
+main() {
+    local purpose=${1:-demo} needed packages
+    needed=$(needs "$purpose")
+    require_rust
+    [ "$purpose" != test ] || require_components fmt=rustfmt clippy=clippy
+    mapfile -t packages < <(missing_packages <<<"$needed")
+    [ ${#packages[@]} = 0 ] || install_packages "${packages[@]}"
+}
+
+main "$@"
