@@ -4,30 +4,30 @@ use crate::ancillary::{self, Ancillary, ControlBuffer};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Entries read by one system call: two stamps a packet make this 32 packets.
-pub const BATCH: usize = 64;
+/// Entries read by one system call of a sender: two stamps a packet make this 32 packets.
+const SENDER_BATCH: usize = 64;
 /// Bytes kept of the packet that an ICMP error quotes: enough for every probe's header.
 const QUOTE_BYTES: usize = 64;
 
-/// Buffers for reading an error queue, made once and used again.
-pub struct ErrorQueue {
+/// Buffers for reading an error queue, `BATCH` entries at a time; made once and used again.
+pub struct ErrorQueue<const BATCH: usize = SENDER_BATCH> {
     controls: Box<[ControlBuffer; BATCH]>,
     quotes: Box<[[u8; QUOTE_BYTES]; BATCH]>,
 }
 
-impl Default for ErrorQueue {
+impl<const BATCH: usize> Default for ErrorQueue<BATCH> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl std::fmt::Debug for ErrorQueue {
+impl<const BATCH: usize> std::fmt::Debug for ErrorQueue<BATCH> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ErrorQueue")
     }
 }
 
-impl ErrorQueue {
+impl<const BATCH: usize> ErrorQueue<BATCH> {
     /// Allocates the buffers.
     pub fn new() -> Self {
         Self {
@@ -36,14 +36,13 @@ impl ErrorQueue {
         }
     }
 
-    /// Reads up to [`BATCH`] entries without sleeping and hands each to `take`, with the start of the
-    /// packet that an ICMP error quotes. Returns how many there were; fewer than [`BATCH`] means that
-    /// the queue is empty now.
+    /// Reads up to `BATCH` entries without sleeping and hands each to `take`, with the start of the
+    /// packet that an ICMP error quotes. `Ok(true)`: there may be more.
     pub fn read(
         &mut self,
         socket: BorrowedFd<'_>,
         mut take: impl FnMut(&Ancillary, &[u8]),
-    ) -> io::Result<usize> {
+    ) -> io::Result<bool> {
         // SAFETY: all zeros is a valid mmsghdr and a valid iovec.
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
         let mut parts: [libc::iovec; BATCH] = unsafe { std::mem::zeroed() };
@@ -79,6 +78,6 @@ impl ErrorQueue {
                 &quote[..(header.msg_len as usize).min(QUOTE_BYTES)],
             );
         }
-        Ok(count)
+        Ok(count == BATCH)
     }
 }

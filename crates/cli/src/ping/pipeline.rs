@@ -11,10 +11,10 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Records handed over at once.
-const BATCH: usize = 256;
+/// Records handed over at once: waking the writer takes time on a busy CPU.
+const BATCH: usize = 4096;
 /// Batches under way.
-const BATCHES: usize = 256;
+const BATCHES: usize = 16;
 /// A record waits no longer than this for company.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -75,7 +75,8 @@ impl Batches {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let next = Vec::with_capacity(self.batch.len());
+        let batch = std::mem::replace(&mut self.batch, next);
         self.send(Message::Records(batch))
     }
 

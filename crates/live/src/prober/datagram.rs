@@ -3,7 +3,7 @@
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received};
-use delaylab_kernel::error_queue::{BATCH, ErrorQueue};
+use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
@@ -150,7 +150,7 @@ impl<F: Format> Channel for DatagramChannel<F> {
 
     fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
         let (format, first) = (&self.format, self.first_stamped);
-        let count = self.queue.read(self.socket.as_fd(), |beside, quote| {
+        self.queue.read(self.socket.as_fd(), |beside, quote| {
             let event = match beside.error {
                 Some(QueuedError::Stamp { point, id }) => {
                     let seq = widen_near(last, id.wrapping_add(first as u32));
@@ -166,8 +166,7 @@ impl<F: Format> Channel for DatagramChannel<F> {
             if let Some(event) = event {
                 take(event);
             }
-        })?;
-        Ok(count == BATCH)
+        })
     }
 
     fn restart_stamps(&mut self, next: u64) -> io::Result<()> {

@@ -10,12 +10,13 @@ use super::session::{self, Next, Session, SetUp, TRY_FOR};
 use super::udp::from_stamps;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
-use delaylab_kernel::error_queue::{BATCH, ErrorQueue};
+use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::Nanos;
+use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{TAG, Transport};
@@ -70,7 +71,8 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
     }
     let socket = connect(settings)?;
     let stamped = is_stamped(Mode::Stamped, reply_len as usize, with_key);
-    let mode = if stamped { Mode::Stamped } else { Mode::Plain };
+    let wanted = probe.stamps != StampRequest::None;
+    let mode = if stamped && wanted { Mode::Stamped } else { Mode::Plain };
     let decoder = Decoder::new(reply_len.max(SIZE as u32));
     let mut channel = TcpChannel {
         socket,
@@ -320,15 +322,14 @@ impl Channel for TcpChannel {
     fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
         let size = self.request.len() as u64;
         let last_byte = (last + 1) * size - 1;
-        let count = self.queue.read(self.socket.as_fd(), |beside, _| {
+        self.queue.read(self.socket.as_fd(), |beside, _| {
             if let Some(QueuedError::Stamp { point, id }) = beside.error {
                 let seq = widen_near(last_byte, id) / size;
                 for_each_stamp(beside, point, |point, at| {
                     take(QueueEvent::Stamp { seq, point, at });
                 });
             }
-        })?;
-        Ok(count == BATCH)
+        })
     }
 
     fn restart_stamps(&mut self, _next: u64) -> io::Result<()> {

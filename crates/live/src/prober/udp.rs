@@ -9,6 +9,7 @@ use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
@@ -23,7 +24,7 @@ const COLLECT_FOR: Nanos = 200 * MILLISECOND;
 /// Rounds of asking: each brings up to 16 stamps.
 const COLLECT_ROUNDS: u32 = 8;
 
-/// Opens a socket and sets a session up: stamped where the payload has room for stamps.
+/// Opens a socket and sets a session up: stamped where stamps are wanted and the payload has room.
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
     let payload = settings.probe().payload as usize;
     let with_key = settings.key.is_some();
@@ -37,11 +38,9 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
             ),
         });
     }
-    let mode = if payload >= smallest(Mode::Stamped, with_key) {
-        Mode::Stamped
-    } else {
-        Mode::Plain
-    };
+    let room_for_stamps = payload >= smallest(Mode::Stamped, with_key);
+    let wanted = settings.probe().stamps != StampRequest::None;
+    let mode = if room_for_stamps && wanted { Mode::Stamped } else { Mode::Plain };
     let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
         .map_err(|source| settings.socket_error("open", source))?;
     open::set_up(&socket, settings)?;

@@ -153,7 +153,9 @@ fn datagram_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAdd
     let socket = DatagramSocket::open(Kind::Udp, v6)?;
     privilege::with(Capability::CAP_NET_BIND_SERVICE, || socket.bind(address))?;
     options::receive_marks(&socket, v6)?;
-    options::receive_local_address(&socket, v6)?;
+    if address.ip().is_unspecified() {
+        options::receive_local_address(&socket, v6)?;
+    }
     options::set_receive_buffer(&socket, BUFFER)?;
     options::set_send_buffer(&socket, BUFFER)?;
     options::set_receive_timeout(&socket, LOOK_EVERY)?;

@@ -7,15 +7,15 @@ use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_model::probe::WaitMode;
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::Nanos;
 use delaylab_traffic::reflector::{Arrival, Now, Port, Reply, Verdict};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// The largest datagram, and one byte more.
 const LARGEST: usize = 65_536;
-/// A spinning reflector sleeps when nothing has come for so long.
-const SPIN_FOR: Nanos = SECOND;
+/// A spinning reflector sleeps once it has looked so often in vain: about a second.
+const SPINS: u32 = 5_000_000;
 
 /// Serves one socket until told to stop.
 pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
@@ -31,21 +31,19 @@ pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
         reply: vec![0; LARGEST],
     };
     let mut packet = vec![0; LARGEST];
-    let mut spin_until = 0;
+    let mut spins_left = 0_u32;
     while !shared.stopped() {
-        let spinning = shared.wait_mode == WaitMode::Spin && clock::monotonic() < spin_until;
-        let blocking = if spinning {
-            Blocking::No
-        } else {
-            Blocking::Yes
-        };
+        let blocking = if spins_left > 0 { Blocking::No } else { Blocking::Yes };
         // Errors are time-outs and signals, or an earlier reply that somebody refused: none of them
         // is of this packet.
         let Ok(received) = server.socket.receive_from(&mut packet, blocking) else {
+            spins_left = spins_left.saturating_sub(1);
             continue;
         };
         let r_user = clock::monotonic();
-        spin_until = r_user + SPIN_FOR;
+        if shared.wait_mode == WaitMode::Spin {
+            spins_left = SPINS;
+        }
         server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
     }
 }
@@ -91,21 +89,22 @@ impl Server<'_> {
             &mut self.reply,
         );
         if let Verdict::Reply(reply) = verdict {
-            self.send(from, received, reply);
+            self.send(from, received, reply, r_user);
         }
     }
 
     #[inline]
-    fn send(&mut self, to: SocketAddr, received: &Received, reply: Reply) {
+    fn send(&mut self, to: SocketAddr, received: &Received, reply: Reply, r_user: Nanos) {
         let options = SendOptions {
             local: received.beside.local,
             // The socket's own class is 0: saying so again costs time.
             traffic_class: reply.traffic_class.filter(|&class| class != 0),
             stamp: reply.stamp.is_some(),
         };
-        let sending = clock::monotonic();
         let sent = self.socket.send_to(&self.reply[..reply.len], to, options);
-        let Some(stamp) = reply.stamp else { return };
+        let Some(stamp) = reply.stamp else {
+            return;
+        };
         if sent.is_err() {
             // Whether the failed call used up an id depends on where it failed.
             let _ = stamping::restart_ids(&self.socket, Flags::reflector());
@@ -113,7 +112,7 @@ impl Server<'_> {
             self.next_id = 0;
             return;
         }
-        self.departures.expect(self.next_id, stamp, sending);
+        self.departures.expect(self.next_id, stamp, r_user);
         self.next_id = self.next_id.wrapping_add(1);
         self.report_departures();
     }

@@ -3,7 +3,7 @@
 use crate::clocks::Clocks;
 use delaylab_kernel::ancillary::QueuedError;
 use delaylab_kernel::clock;
-use delaylab_kernel::error_queue::{BATCH, ErrorQueue};
+use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_model::Nanos;
 use delaylab_model::trial::StampPoint;
 use delaylab_traffic::reflector::ReplyRef;
@@ -12,6 +12,9 @@ use std::os::fd::BorrowedFd;
 
 /// Replies whose stamp is awaited; the oldest is forgotten for one more.
 const AWAITED: usize = 1024;
+
+/// Replies are stamped one by one, most of them before the send call returns.
+const BATCH: usize = 4;
 
 /// A reply and the id that its stamp will have.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +28,7 @@ struct Awaited {
 #[derive(Debug, Default)]
 pub struct Departures {
     awaited: VecDeque<Awaited>,
-    queue: ErrorQueue,
+    queue: ErrorQueue<BATCH>,
 }
 
 impl Departures {
@@ -57,7 +60,7 @@ impl Departures {
         let awaited = &mut self.awaited;
         loop {
             let now = clock::monotonic();
-            let count = self.queue.read(socket, |beside, _| {
+            let more = self.queue.read(socket, |beside, _| {
                 let (
                     Some(QueuedError::Stamp {
                         point: StampPoint::TTx,
@@ -75,10 +78,9 @@ impl Departures {
                     tell(found.reply, clocks.to_monotonic(real, found.sent, now));
                 }
             });
-            if count.is_ok_and(|count| count == BATCH) {
-                continue;
+            if !more.unwrap_or(false) {
+                return;
             }
-            return;
         }
     }
 }

@@ -1,0 +1,61 @@
+//! What the tests stand on.
+//!
+//! | module | gives |
+//! |---|---|
+//! | [`netns`] | two namespaces and the veth pair between them, gone with the test |
+//! | [`process`] | the binary under test: `ping`, `reflect`, signals to them |
+//! | [`run`] | what `ping --json` and `--json-stream` said |
+//! | [`stages`] | the stages of a response, computed anew from a record's stamps |
+//! | [`forwarder`] | a path that delays, drops and repeats as the test says |
+//! | [`scratch`] | a directory, gone with the test |
+
+pub mod forwarder;
+pub mod netns;
+pub mod process;
+pub mod run;
+pub mod scratch;
+pub mod stages;
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Ends a test that this machine cannot carry out, and says why. Under `CI=true` that is a failure:
+/// there, what the tests need is to be had.
+#[macro_export]
+macro_rules! skip {
+    ($($why:tt)+) => {{
+        let why = format!($($why)+);
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "cannot be skipped in CI: {why}");
+        println!("skipped: {why}");
+        return;
+    }};
+}
+
+/// The value, or [`skip!`] with the reason why there is none.
+#[macro_export]
+macro_rules! or_skip {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(why) => $crate::skip!("{why}"),
+        }
+    };
+}
+
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// The machine for this test alone: for those that measure microseconds.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Other tests may run at the same time: for those whose margins are milliseconds, or that only count.
+pub fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The middle one of these values.
+pub fn median(mut values: Vec<i64>) -> i64 {
+    assert!(!values.is_empty(), "no values to take a median of");
+    values.sort_unstable();
+    values[values.len() / 2]
+}

@@ -1,0 +1,215 @@
+//! The binary under test. Every process is ended with the value that stands for it.
+
+use super::netns::Namespace;
+use super::run::{Record, Run};
+use delaylab_kernel::clock;
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
+
+/// The binary.
+pub const DELAYLAB: &str = env!("CARGO_BIN_EXE_delaylab");
+
+/// `delaylab`, in a namespace or in that of the tests, with nothing of the user's environment that it
+/// looks at.
+pub fn delaylab(inside: Option<&Namespace>) -> Command {
+    let mut command = inside.map_or_else(|| Command::new(DELAYLAB), |ns| ns.command(DELAYLAB));
+    command.env_remove("DELAYLAB_KEY").env("NO_COLOR", "1");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A process that is ended when dropped.
+pub struct Process(pub Child);
+
+impl Process {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    /// Sends a signal. Returns the CLOCK_MONOTONIC just before.
+    pub fn signal(&self, signal: Signal) -> i64 {
+        let pid = Pid::from_raw(i32::try_from(self.0.id()).unwrap());
+        let now = clock::monotonic();
+        signal::kill(pid, signal).unwrap();
+        now
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Waits for its end.
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// `delaylab ping WORDS`.
+pub fn ping(inside: Option<&Namespace>, words: &str) -> Command {
+    let mut command = delaylab(inside);
+    command.arg("ping").args(words.split_whitespace());
+    command
+}
+
+/// Runs `delaylab ping WORDS --json`, which must end well.
+pub fn measure(inside: Option<&Namespace>, words: &str) -> Run {
+    let ran = Ran::of(ping(inside, words).arg("--json"));
+    assert_eq!(ran.code, 0, "ping {words}: {}{}", ran.stdout, ran.stderr);
+    Run::from_document(&ran.stdout)
+}
+
+/// `delaylab ping WORDS --json-stream`, under way.
+pub struct Stream {
+    /// To send signals to.
+    pub process: Process,
+    stdout: BufReader<ChildStdout>,
+    lines: Vec<String>,
+}
+
+impl Stream {
+    /// Starts it.
+    pub fn start(inside: Option<&Namespace>, words: &str) -> Self {
+        let mut command = ping(inside, words);
+        let mut process = Process::start(command.arg("--json-stream").stdout(Stdio::piped()));
+        let stdout = BufReader::new(process.0.stdout.take().unwrap());
+        Self {
+            process,
+            stdout,
+            lines: Vec::new(),
+        }
+    }
+
+    fn next_line(&mut self) -> Option<&str> {
+        let mut line = String::new();
+        if self.stdout.read_line(&mut line).unwrap() == 0 {
+            return None;
+        }
+        self.lines.push(line);
+        self.lines.last().map(String::as_str)
+    }
+
+    /// Waits for the next record.
+    pub fn next_record(&mut self) -> Record {
+        loop {
+            let line = self.next_line().expect("the run ended too early");
+            if line.contains(r#""type":"round_trip""#) {
+                return serde_json::from_str(line).unwrap();
+            }
+        }
+    }
+
+    /// Waits for the end, which must be a good one.
+    pub fn finish(mut self) -> Run {
+        while self.next_line().is_some() {}
+        let status = self.process.0.wait().unwrap();
+        assert!(status.success(), "{status}");
+        Run::from_lines(&self.lines)
+    }
+}
+
+/// `delaylab reflect`, serving.
+pub struct Reflector {
+    /// To send signals to.
+    pub process: Process,
+    /// Of udp and tcp.
+    pub port: u16,
+    /// Of STAMP.
+    pub stamp_port: u16,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Reflector {
+    /// For this host alone, on any free ports.
+    pub fn local() -> Self {
+        Self::start(delaylab(None).args(["reflect", "-p", "0", "--stamp-port", "0"]))
+    }
+
+    /// On the default ports, for both ends of a veth pair.
+    pub fn inside(namespace: &Namespace) -> Self {
+        let allow = ["reflect", "--open", "--allow", super::netns::BOTH_PREFIXES];
+        Self::start(delaylab(Some(namespace)).args(allow))
+    }
+
+    /// For those who have the key, on any free ports of loopback.
+    pub fn keyed(key_file: &std::path::Path) -> Self {
+        let words = "reflect -p 0 --stamp-port 0 --bind 127.0.0.1 --key-file";
+        Self::start(delaylab(None).args(words.split(' ')).arg(key_file))
+    }
+
+    /// Starts this command and waits until it serves.
+    pub fn start(command: &mut Command) -> Self {
+        let mut process = Process::start(command.stderr(Stdio::piped()));
+        let mut stderr = BufReader::new(process.0.stderr.take().unwrap());
+        let said = until_serving(&mut stderr);
+        let port_of = |service: &str| {
+            let line = said.lines().find(|line| line.starts_with(service))?;
+            line.split(',').next()?.rsplit(':').next()?.trim().parse().ok()
+        };
+        Self {
+            port: port_of("udp and tcp").unwrap_or_else(|| panic!("it said: {said}")),
+            stamp_port: port_of("stamp").unwrap_or(0),
+            process,
+            stderr: Some(std::thread::spawn(move || rest_of(stderr))),
+        }
+    }
+
+    /// The port of a method.
+    pub fn port_of(&self, method: &str) -> u16 {
+        if method == "stamp" {
+            self.stamp_port
+        } else {
+            self.port
+        }
+    }
+
+    /// Ends it as a supervisor would. Returns what it says of the packets it got.
+    pub fn stop(mut self) -> String {
+        self.process.signal(Signal::SIGTERM);
+        let status = self.process.0.wait().unwrap();
+        assert!(status.success(), "{status}");
+        self.stderr.take().unwrap().join().unwrap()
+    }
+}
+
+/// Privileges are given up last of all.
+fn until_serving(stderr: &mut BufReader<ChildStderr>) -> String {
+    let mut said = String::new();
+    while !said.contains("privileges ") {
+        let read = stderr.read_line(&mut said).unwrap();
+        assert!(read > 0, "the reflector ended: {said}");
+    }
+    said
+}
+
+fn rest_of(mut stderr: BufReader<ChildStderr>) -> String {
+    let mut rest = String::new();
+    let _ = stderr.read_to_string(&mut rest);
+    rest
+}
