@@ -43,7 +43,7 @@ answers() { # address port
 # Starts a reflector that listens on the port, and waits until it answers.
 start_reflector() { # address port
     local pid
-    "$delaylab" reflect --bind "$1" --port "$2" >"$scratch/reflector" 2>&1 &
+    "$delaylab" reflect --bind "$1" --port "$2" --stamp-port $(($2 + 1)) >"$scratch/reflector" 2>&1 &
     pid=$!
     reflectors+=("$pid")
     for _ in {1..50}; do
@@ -54,7 +54,7 @@ start_reflector() { # address port
     return 1
 }
 
-# On the first port from 20000 on, of five tried, that is free at every address.
+# On a port from 20000 on that is free at every address, and the one above it for stamp; five are tried.
 start_reflectors() { # address...
     local address
     for _ in {1..5}; do
@@ -99,8 +99,9 @@ show_result() { # method address file
 }
 
 ping_quietly() { # method address
-    local file=$scratch/result code=0
-    "$delaylab" ping "$2" --method "$1" --port "$port" "${pace[@]}" -q --json >"$file" 2>"$file.err" || code=$?
+    local file=$scratch/result code=0 to=$port
+    [ "$1" != stamp ] || to=$((port + 1))
+    "$delaylab" ping "$2" --method "$1" --port "$to" "${pace[@]}" -q --json >"$file" 2>"$file.err" || code=$?
     case $code in
     0) show_result "$1" "$2" "$file" ;;
     3) printf '  %-7s %-10s skipped: %s\n' "$1" "$2" "$(tr '\n' ' ' <"$file.err")" ;;

@@ -25,7 +25,7 @@ needs() { # purpose: command=package of each that it needs
 
 require_rust() {
     command -v cargo >/dev/null && return
-    say "cargo is missing. Install Rust from https://rustup.rs, then try again."
+    say "cargo is missing. Install Rust with rustup, then try again."
     exit 3
 }
 

@@ -47,7 +47,8 @@ def row(differences):
 @contextlib.contextmanager
 def capturing(arena, path):
     """tcpdump on the client's veth while the block runs, from when it says that it listens."""
-    command = ["tcpdump", "-i", arena.veth, "-n", "-U", "--immediate-mode", "-Z", "root",
+    # Not in immediate mode: waking tcpdump for each packet would take place between the two stamps.
+    command = ["tcpdump", "-i", arena.veth, "-n", "-U", "-B", "16384", "-Z", "root",
                "--time-stamp-precision=nano", "-w", path, f"udp dst port {tools.DELAYLAB_PORT}"]
     with tempfile.TemporaryFile() as log:
         process = arena.start(arena.a, command, stdout=log, stderr=log)

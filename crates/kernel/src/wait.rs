@@ -16,6 +16,18 @@ pub enum Woken {
     Signal,
 }
 
+/// Lets [`until_readable`] keep its deadline when the calling thread is stopped (`SIGSTOP`, a debugger)
+/// and goes on: it then ends with [`Woken::Signal`]. Otherwise the kernel writes back the time that was
+/// left when the stop came, and begins the sleep anew with it.
+pub fn keep_deadlines_over_stops() -> io::Result<()> {
+    const READ: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: takes an integer; this one only reads.
+    let now = crate::socket_options::check(unsafe { libc::personality(READ) })?;
+    let sticky = now.cast_unsigned() | libc::STICKY_TIMEOUTS.cast_unsigned();
+    // SAFETY: takes an integer and changes only whether this thread's calls write time-outs back.
+    crate::socket_options::check(unsafe { libc::personality(sticky.into()) }).map(drop)
+}
+
 /// Sleeps until the socket has something or `CLOCK_MONOTONIC` reaches `deadline` (`None`: no deadline).
 pub fn until_readable(socket: BorrowedFd<'_>, deadline: Option<Nanos>) -> io::Result<Woken> {
     let mut poll = libc::pollfd {

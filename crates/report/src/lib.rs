@@ -10,6 +10,7 @@
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
 //! | [`mod@format`] | the format that a file's name asks for |
+//! | [`doctor`] | what `delaylab doctor` prints |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
 //! Nothing here opens a socket or a file, reads a clock or asks whether it writes to a terminal:

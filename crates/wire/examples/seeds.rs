@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut packets = [stamp.as_slice(), &controls].concat();
     packets.extend([tlvs.clone(), echo_reply()?]);
     write("reflector", &sequences(&packets))?;
+    write("prober", &[&stamp[..], &[echo_reply()?]].concat())?;
     write("stamp", &stamp)?;
     write("stamp_tlv", &[[&[44], tlvs.as_slice()].concat()])?;
     let stream = [&request, &controls[0], &request]

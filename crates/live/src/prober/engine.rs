@@ -17,7 +17,10 @@ use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::pacing::lead::Lead;
 use delaylab_traffic::prober::{Prober, Reply, Step};
 use std::io;
+use std::net::SocketAddr;
 
+/// A packet sent later than this is late, and there may be others behind it.
+const LATE: Nanos = 20 * MICROSECOND;
 /// With less time than this, housekeeping waits.
 const ROOM_FOR_HOUSEKEEPING: Nanos = 150 * MICROSECOND;
 /// Stamps under way that are read at once (each packet has two).
@@ -41,6 +44,8 @@ pub struct Manner {
     pub stamped: bool,
     /// The probe's time-out.
     pub timeout: Nanos,
+    /// Where packets go, for errors.
+    pub target: SocketAddr,
     /// How often the user has asked to stop so far.
     pub stops_asked: fn() -> u32,
 }
@@ -123,7 +128,13 @@ impl<'a, C: Channel> Engine<'a, C> {
             }
             match self.prober.next(now) {
                 Step::Done => return Ok(()),
-                Step::Send { seq, t_intended } => self.send(seq, t_intended, now)?,
+                Step::Send { seq, t_intended } => {
+                    // Far behind there may be no pause in which to read what has come.
+                    if now - t_intended > LATE && self.prober.awaiting() > 0 {
+                        self.receive(Blocking::No)?;
+                    }
+                    self.send(seq, t_intended, now)?;
+                }
                 Step::Wait { due, deadline } => self.wait(now, due, deadline)?,
             }
         }
@@ -209,7 +220,10 @@ impl<'a, C: Channel> Engine<'a, C> {
             let source = error
                 .raw_os_error()
                 .map_or(source, io::Error::from_raw_os_error);
-            return Err(RunError::Send { source });
+            return Err(RunError::Send {
+                target: self.manner.target,
+                source,
+            });
         }
         self.drain_queue()?;
         self.prober
@@ -227,7 +241,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         let end = [due, deadline].into_iter().flatten().min();
         let slack = end.map_or(SECOND, |end| end - now);
         let idle = due.is_some() || self.prober.awaiting() == 0;
-        if idle && slack > ROOM_FOR_HOUSEKEEPING {
+        // A deadline in the past is a lost packet's, which housekeeping lets go.
+        let overdue = deadline.is_some_and(|deadline| deadline < now);
+        if overdue || (idle && slack > ROOM_FOR_HOUSEKEEPING) {
             self.housekeeping(now)?;
         } else if self.pending_stamps >= STAMPS_BATCH {
             self.drain_queue()?;

@@ -112,8 +112,10 @@ pub enum RunError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Send calls failed.
-    #[error("cannot send: {source}{}", send_remedy(.source))]
+    #[error("cannot send to {}: {source}{}", .target.ip(), send_remedy(.source))]
     Send {
+        /// Where to.
+        target: SocketAddr,
         /// What the kernel said.
         source: io::Error,
     },
@@ -129,11 +131,15 @@ pub enum RunError {
 const NO_DEVICE: i32 = 19;
 const MESSAGE_TOO_LONG: i32 = 90;
 const NETWORK_DOWN: i32 = 100;
+const NETWORK_UNREACHABLE: i32 = 101;
 
 fn send_remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(MESSAGE_TOO_LONG) => {
             ": the packet does not fit the MTU and must not be fragmented. Use a smaller -s, or -M want"
+        }
+        Some(NETWORK_UNREACHABLE) => {
+            ": the route is gone. Is its interface up? `ip -br link` shows it"
         }
         Some(NO_DEVICE | NETWORK_DOWN) => {
             ": the interface is gone or down. `ip -br link` shows its state"
@@ -176,7 +182,7 @@ impl RunError {
     pub fn failure(&self) -> Failure {
         match self {
             RunError::Open(error) => error.failure(),
-            RunError::Send { source } if source.raw_os_error() == Some(MESSAGE_TOO_LONG) => {
+            RunError::Send { source, .. } if source.raw_os_error() == Some(MESSAGE_TOO_LONG) => {
                 Failure::Usage
             }
             RunError::Send { .. } | RunError::Receive(_) => Failure::Unreachable,

@@ -6,11 +6,13 @@
 //! | [`session`] | sets a session up with `delaylab reflect` |
 //! | [`channel`], [`datagram`] | what a method is to the engine |
 //! | [`engine`] | the loop: sends when due, reads, drains stamps |
+//! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | [`open`], [`payload`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in [`Live::run_method`].
 
+pub mod any_bytes;
 pub mod channel;
 pub mod datagram;
 pub mod engine;
@@ -29,7 +31,7 @@ use crate::condition::guardian::Guardian;
 use crate::condition::undo::Undo;
 use channel::Channel;
 use delaylab_kernel::privilege::{self, Capability};
-use delaylab_kernel::{clock, nic_stamping, scheduling};
+use delaylab_kernel::{clock, nic_stamping, scheduling, wait};
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::trial::{Delivery, RecordFacts, Residence, StampPoint, Trial, TrialFacts};
@@ -92,6 +94,8 @@ impl World for Live {
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, RunError> {
         // 1 ns of slack: the default of 50 µs would be our own noise.
         let _ = scheduling::set_timer_slack(1);
+        // Packets are due on an absolute grid, also after this process was stopped for a while.
+        let _ = wait::keep_deadlines_over_stops();
         let _nic = switch_nic_stamping_on(&trial.probe)?;
         let settings = Settings {
             trial,
@@ -192,6 +196,7 @@ fn run(
         wait_mode: probe.wait_mode,
         stamped,
         timeout: probe.timeout,
+        target: settings.target,
         stops_asked: settings.stops_asked,
     };
     let mut seen = Seen {

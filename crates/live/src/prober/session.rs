@@ -65,7 +65,7 @@ pub enum Next {
     /// Say it again, with this cookie.
     Again([u8; COOKIE]),
     /// Done.
-    Agreed(Session),
+    Agreed(Box<Session>),
     /// There is an RFC 862 echo server.
     PlainEcho,
     /// No, and why.
@@ -120,7 +120,7 @@ impl SetUp {
                 Next::Again(c.cookie)
             }
             Ok(Control::Accept(accept)) if accept.nonce == self.hello.nonce => {
-                Next::Agreed(self.agreed(&accept))
+                Next::Agreed(Box::new(self.agreed(&accept)))
             }
             Ok(Control::Refuse(refuse)) if refuse.nonce == self.hello.nonce => {
                 Next::Refused(printable(&refuse.text))

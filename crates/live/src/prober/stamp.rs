@@ -319,6 +319,14 @@ impl Stamp {
     }
 }
 
+impl Stamp {
+    /// A format that knows no socket, for [`super::any_bytes`].
+    pub(super) fn of_nobody(payload: usize, key: Option<Key>) -> Option<Self> {
+        let layout = Layout::new(payload, key.is_some(), 46).ok()?;
+        Some(Self::new(layout, key, 7))
+    }
+}
+
 fn cannot_ask(settings: &Settings<'_>, source: io::Error) -> OpenError {
     if source.kind() == io::ErrorKind::ConnectionRefused {
         let method = settings.probe().method;

@@ -3,7 +3,7 @@
 //! Departure stamps are of a request's last byte; the kernel numbers them by byte offset.
 
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
-use super::datagram::{FromReflector, for_each_stamp, reply};
+use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::OpenError;
 use super::open::{self, Settings};
 use super::session::{self, Next, Session, SetUp, TRY_FOR};
@@ -19,11 +19,11 @@ use delaylab_model::Nanos;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
-use delaylab_wire::auth::{TAG, Transport};
+use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
 use delaylab_wire::tcp::{
-    Decoder, Frame, REPLY_HEADER, Reply, Request, is_stamped, smallest_reply, smallest_request,
+    Decoder, Frame, REQUEST_HEADER, Reply, Request, is_stamped, smallest_reply, smallest_request,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -44,16 +44,84 @@ const READ: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct TcpChannel {
     socket: StreamSocket,
-    session: Session,
+    replies: Replies,
     request: Vec<u8>,
-    fill: Vec<u8>,
-    reply_len: u32,
     decoder: Decoder,
     buffer: Vec<u8>,
     beside: Ancillary,
     queue: ErrorQueue,
     retransmits: u32,
     collected: Option<Collected>,
+}
+
+/// How to read a reply.
+#[derive(Debug)]
+pub(super) struct Replies {
+    session: Session,
+    fill: Vec<u8>,
+    len: u32,
+}
+
+impl Replies {
+    /// Of no connection, for [`super::any_bytes`].
+    pub(super) fn of_nobody(mode: Mode, len: usize) -> Self {
+        let session = Session {
+            mode,
+            ..Session::plain(0)
+        };
+        Self {
+            session,
+            fill: vec![7; len],
+            len: len as u32,
+        }
+    }
+
+    fn tag(&self) -> usize {
+        if self.session.keys.is_some() { TAG } else { 0 }
+    }
+
+    fn stamped(&self) -> bool {
+        is_stamped(
+            self.session.mode,
+            self.len as usize,
+            self.session.keys.is_some(),
+        )
+    }
+
+    pub(super) fn parse(&self, frame: &[u8], last: u64) -> Parsed {
+        let sealed = |keys: &KeyPair| keys.reply.is_sealed(frame);
+        let Ok(header) = Reply::parse(frame) else {
+            return Parsed::Rejected;
+        };
+        let Some(seq) = widen(last, header.seq, 32) else {
+            return Parsed::Rejected;
+        };
+        if !self.session.keys.as_ref().is_none_or(sealed) {
+            return Parsed::Rejected;
+        }
+        let stamps = if self.stamped() {
+            Stamps::parse(frame).ok()
+        } else {
+            None
+        };
+        let (reflector, follow_up) = stamps.map_or((FromReflector::default(), None), |stamps| {
+            from_stamps(&stamps, last)
+        });
+        // Behind its header a reply repeats the request's bytes of the same places.
+        let from = if self.stamped() {
+            STAMPS_END
+        } else {
+            REQUEST_HEADER
+        };
+        let to = (self.len as usize - self.tag()).max(from);
+        let corrupt = header.len != self.len || frame.get(from..to) != self.fill.get(from..to);
+        Parsed::Reply {
+            seq,
+            reflector,
+            follow_up,
+            corrupt,
+        }
+    }
 }
 
 /// Connects and sets a session up.
@@ -72,14 +140,21 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
     let socket = connect(settings)?;
     let stamped = is_stamped(Mode::Stamped, reply_len as usize, with_key);
     let wanted = probe.stamps != StampRequest::None;
-    let mode = if stamped && wanted { Mode::Stamped } else { Mode::Plain };
+    let mode = if stamped && wanted {
+        Mode::Stamped
+    } else {
+        Mode::Plain
+    };
     let decoder = Decoder::new(reply_len.max(SIZE as u32));
+    let fill = settings.filled(probe.payload as usize);
     let mut channel = TcpChannel {
         socket,
-        session: Session::plain(0),
-        request: settings.filled(probe.payload as usize),
-        fill: settings.filled(probe.payload as usize),
-        reply_len,
+        request: fill.clone(),
+        replies: Replies {
+            session: Session::plain(0),
+            fill,
+            len: reply_len,
+        },
         decoder,
         buffer: vec![0; READ],
         beside: Ancillary::default(),
@@ -87,7 +162,7 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
         retransmits: 0,
         collected: None,
     };
-    channel.session = channel.agree(settings, mode)?;
+    channel.replies.session = channel.agree(settings, mode)?;
     channel
         .socket
         .set_stamping(Flags::tcp_prober(probe.stamps))
@@ -181,7 +256,7 @@ impl TcpChannel {
             }
             while let Ok(Some(Frame::Control(frame))) = self.decoder.next_frame() {
                 match set_up.answer(&hello, frame) {
-                    Next::Agreed(session) => return Ok(session),
+                    Next::Agreed(session) => return Ok(*session),
                     Next::Refused(text) => return Err(OpenError::Refused { target, text }),
                     _ => {}
                 }
@@ -202,18 +277,6 @@ impl TcpChannel {
         Ok(())
     }
 
-    fn tag(&self) -> usize {
-        if self.session.keys.is_some() { TAG } else { 0 }
-    }
-
-    fn stamped(&self) -> bool {
-        is_stamped(
-            self.session.mode,
-            self.reply_len as usize,
-            self.session.keys.is_some(),
-        )
-    }
-
     fn retransmitted(&mut self) -> Option<u32> {
         let total = self.socket.info().ok()?.total_retransmits;
         let since = total.wrapping_sub(self.retransmits);
@@ -221,49 +284,35 @@ impl TcpChannel {
         Some(since)
     }
 
-    fn take_reply(&mut self, frame: &[u8], last: u64) -> Decoded {
-        let sealed = |keys: &delaylab_wire::auth::KeyPair| keys.reply.is_sealed(frame);
-        let Ok(header) = Reply::parse(frame) else {
-            return Decoded::Rejected;
-        };
-        let Some(seq) = widen(last, header.seq, 32) else {
-            return Decoded::Rejected;
-        };
-        if !self.session.keys.as_ref().is_none_or(sealed) {
-            return Decoded::Rejected;
+    fn take(&mut self, parsed: Parsed) -> Decoded {
+        match parsed {
+            Parsed::Reply {
+                seq,
+                reflector,
+                follow_up,
+                corrupt,
+            } => {
+                let mut reply = reply(seq, reflector, &self.beside, corrupt);
+                reply.retransmits = self.retransmitted();
+                Decoded::Reply(reply, follow_up)
+            }
+            Parsed::Rejected => Decoded::Rejected,
+            Parsed::Ignored => Decoded::Ignored,
         }
-        let stamps = if self.stamped() {
-            Stamps::parse(frame).ok()
-        } else {
-            None
-        };
-        let (reflector, follow_up) = stamps.map_or((FromReflector::default(), None), |stamps| {
-            from_stamps(&stamps, last)
-        });
-        // Behind its header a reply repeats the request's bytes of the same places.
-        let from = if self.stamped() {
-            STAMPS_END
-        } else {
-            REQUEST_FILL.max(REPLY_HEADER)
-        };
-        let to = (self.reply_len as usize - self.tag()).max(from);
-        let corrupt =
-            header.len != self.reply_len || frame.get(from..to) != self.fill.get(from..to);
-        let mut reply = reply(seq, reflector, &self.beside, corrupt);
-        reply.retransmits = self.retransmitted();
-        Decoded::Reply(reply, follow_up)
     }
 
     fn control(&self, control: &Control) -> [u8; SIZE] {
         let mut frame = [0; SIZE];
-        let key = self.session.control.as_ref().map(|keys| &keys.request);
+        let key = self
+            .replies
+            .session
+            .control
+            .as_ref()
+            .map(|keys| &keys.request);
         let _ = control.emit(key, &mut frame);
         frame
     }
 }
-
-/// Where the fill of a request begins.
-const REQUEST_FILL: usize = delaylab_wire::tcp::REQUEST_HEADER;
 
 impl Channel for TcpChannel {
     fn prepare(&mut self, seq: u64) {
@@ -271,11 +320,11 @@ impl Channel for TcpChannel {
         let header = Request {
             len,
             seq: seq as u32,
-            reply_len: self.reply_len,
+            reply_len: self.replies.len,
         };
         // `check_sizes` has seen to it that the header fits.
         let _ = header.emit(&mut self.request);
-        if let Some(keys) = &self.session.keys {
+        if let Some(keys) = &self.replies.session.keys {
             keys.request.seal(&mut self.request);
         }
     }
@@ -298,25 +347,28 @@ impl Channel for TcpChannel {
     }
 
     fn decode(&mut self, last: u64) -> Option<Decoded> {
-        let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
-        let decoded = match decoder.next_frame() {
-            Ok(Some(Frame::Data(frame))) => Some(self.take_reply(frame, last)),
+        let parsed = match self.decoder.next_frame() {
+            Ok(Some(Frame::Data(frame))) => self.replies.parse(frame, last),
             Ok(Some(Frame::Control(frame))) => {
-                let key = self.session.control.as_ref().map(|keys| &keys.reply);
+                let key = self
+                    .replies
+                    .session
+                    .control
+                    .as_ref()
+                    .map(|keys| &keys.reply);
                 if let Ok(Control::Collected(collected)) = Control::parse(key, frame) {
                     self.collected = Some(collected);
                 }
-                Some(Decoded::Ignored)
+                Parsed::Ignored
             }
-            Ok(None) => None,
+            Ok(None) => return None,
             Err(_) => {
                 // The frames are lost for good: nothing more can be read on this connection.
-                decoder = Decoder::new(self.reply_len);
-                Some(Decoded::Rejected)
+                self.decoder = Decoder::new(self.replies.len);
+                Parsed::Rejected
             }
         };
-        self.decoder = decoder;
-        decoded
+        Some(self.take(parsed))
     }
 
     fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
@@ -341,23 +393,23 @@ impl Channel for TcpChannel {
     }
 
     fn facts(&self) -> RecordFacts {
-        if self.stamped() {
-            self.session.facts
+        if self.replies.stamped() {
+            self.replies.session.facts
         } else {
             RecordFacts::default()
         }
     }
 
     fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
-        self.session.shift(realtime_offset)
+        self.replies.session.shift(realtime_offset)
     }
 
     fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
-        if !self.stamped() {
+        if !self.replies.stamped() {
             return (Vec::new(), None);
         }
         let ask = self.control(&Control::Collect {
-            token: self.session.token,
+            token: self.replies.session.token,
         });
         let deadline = clock::monotonic() + TRY_FOR / 5;
         if self.send_all(&ask).is_err() {
@@ -376,7 +428,7 @@ impl Channel for TcpChannel {
             }
         }
         let _ = self.send_all(&self.control(&Control::Bye {
-            token: self.session.token,
+            token: self.replies.session.token,
         }));
         let Some(collected) = self.collected.take() else {
             return (Vec::new(), None);

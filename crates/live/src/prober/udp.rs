@@ -40,7 +40,11 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     }
     let room_for_stamps = payload >= smallest(Mode::Stamped, with_key);
     let wanted = settings.probe().stamps != StampRequest::None;
-    let mode = if room_for_stamps && wanted { Mode::Stamped } else { Mode::Plain };
+    let mode = if room_for_stamps && wanted {
+        Mode::Stamped
+    } else {
+        Mode::Plain
+    };
     let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
         .map_err(|source| settings.socket_error("open", source))?;
     open::set_up(&socket, settings)?;
@@ -80,7 +84,7 @@ fn agree(
             // A challenge is an answer, not a failed try; but a server that only ever challenges
             // must not keep us.
             Some(Next::Again(_)) => {}
-            Some(Next::Agreed(session)) => return Ok(session),
+            Some(Next::Agreed(session)) => return Ok(*session),
             Some(Next::PlainEcho) if settings.key.is_some() => {
                 return Err(OpenError::PlainEchoWithKey { target });
             }
@@ -137,6 +141,16 @@ pub struct Echo {
 }
 
 impl Echo {
+    /// A format that knows no socket, for [`super::any_bytes`].
+    pub(super) fn of_nobody(mode: Mode) -> Self {
+        Self {
+            session: Session {
+                mode,
+                ..Session::plain(0x6465_6c61)
+            },
+        }
+    }
+
     const fn header_end(&self) -> usize {
         match self.session.mode {
             Mode::Plain => HEADER,

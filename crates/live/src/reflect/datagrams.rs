@@ -6,8 +6,8 @@ use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
-use delaylab_model::probe::WaitMode;
 use delaylab_model::Nanos;
+use delaylab_model::probe::WaitMode;
 use delaylab_traffic::reflector::{Arrival, Now, Port, Reply, Verdict};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -33,7 +33,11 @@ pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
     let mut packet = vec![0; LARGEST];
     let mut spins_left = 0_u32;
     while !shared.stopped() {
-        let blocking = if spins_left > 0 { Blocking::No } else { Blocking::Yes };
+        let blocking = if spins_left > 0 {
+            Blocking::No
+        } else {
+            Blocking::Yes
+        };
         // Errors are time-outs and signals, or an earlier reply that somebody refused: none of them
         // is of this packet.
         let Ok(received) = server.socket.receive_from(&mut packet, blocking) else {

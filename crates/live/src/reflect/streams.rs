@@ -67,7 +67,6 @@ struct Connection<'a> {
     from: SocketAddr,
     shared: &'a Shared<'a>,
     session: Option<SessionRef>,
-    decoder: Decoder,
     clocks: Clocks,
     departures: Departures,
     /// Bytes sent since stamping began: a stamp's id is the offset of a reply's last byte.
@@ -93,7 +92,6 @@ impl<'a> Connection<'a> {
             from,
             shared,
             session: None,
-            decoder: Decoder::new(LARGEST),
             clocks: Clocks::new(),
             departures: Departures::default(),
             sent: 0,
@@ -103,6 +101,7 @@ impl<'a> Connection<'a> {
 
     fn serve(mut self) -> io::Result<()> {
         let mut buffer = vec![0; READ];
+        let mut decoder = Decoder::new(LARGEST);
         let opened = clock::monotonic();
         while !self.shared.stopped() {
             let (length, beside) = match self.socket.receive(&mut buffer, Blocking::Yes) {
@@ -126,29 +125,26 @@ impl<'a> Connection<'a> {
                 traffic_class: beside.traffic_class,
                 ttl: beside.ttl,
             };
-            self.decoder.push(&buffer[..length]);
-            if self.answer_all(&arrival)? == Then::Close {
+            decoder.push(&buffer[..length]);
+            if self.answer_all(&arrival, &mut decoder)? == Then::Close {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn answer_all(&mut self, arrival: &Arrival) -> io::Result<Then> {
-        let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
-        let then = loop {
+    fn answer_all(&mut self, arrival: &Arrival, decoder: &mut Decoder) -> io::Result<Then> {
+        loop {
             match decoder.next_frame() {
                 Ok(Some(frame)) => {
                     if self.answer(arrival, frame)? == Then::Close {
-                        break Then::Close;
+                        return Ok(Then::Close);
                     }
                 }
-                Ok(None) => break Then::GoOn,
-                Err(_) => break Then::Close,
+                Ok(None) => return Ok(Then::GoOn),
+                Err(_) => return Ok(Then::Close),
             }
-        };
-        self.decoder = decoder;
-        Ok(then)
+        }
     }
 
     fn answer(&mut self, arrival: &Arrival, frame: Frame<'_>) -> io::Result<Then> {

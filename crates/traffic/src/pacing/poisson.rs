@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub struct Poisson {
     next: Nanos,
     mean: Nanos,
-    random: ChaCha8Rng,
+    random: Box<ChaCha8Rng>,
 }
 
 impl Poisson {
@@ -18,7 +18,7 @@ impl Poisson {
         let mut schedule = Self {
             next: start,
             mean,
-            random: ChaCha8Rng::seed_from_u64(seed),
+            random: Box::new(ChaCha8Rng::seed_from_u64(seed)),
         };
         schedule.advance();
         schedule

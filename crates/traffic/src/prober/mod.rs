@@ -6,21 +6,26 @@
 //!
 //! | module | decides |
 //! |---|---|
+//! | `event` | what it is told and what it answers |
+//! | `release` | when a record is whole |
 //! | [`clock_watch`] | how real time maps to monotonic time, and what happened to the clocks |
 //! | [`loss_direction`] | in which direction packets were lost |
 //! | [`reordering`] | RFC 4737 extents |
 //! | [`sequence`] | full sequence numbers from the few bits on the wire |
 
 pub mod clock_watch;
+mod event;
 pub mod loss_direction;
+mod release;
 pub mod reordering;
 pub mod sequence;
 #[cfg(test)]
 mod tests;
 
+pub use event::{Config, Expected, Reply, Step};
+
 use crate::pacing::{Due, Pacer};
-use delaylab_model::probe::Pacing;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{LossDirection, StampPoint};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use loss_direction::ReflectorCount;
@@ -30,89 +35,6 @@ use std::net::IpAddr;
 
 /// How long a record stays open after its reply, for copies of it.
 const SETTLE: Nanos = 50 * MILLISECOND;
-/// A stamp or follow-up that has not come by so many later replies will not come.
-const GIVE_UP_AFTER_REPLIES: u64 = 64;
-/// Slots given up in one call when told to stop far behind schedule.
-const SKIP_BATCH: usize = 1024;
-
-/// What does not change during a trial.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// Written into each record.
-    pub trial: u32,
-    /// Written into each record.
-    pub probe: u16,
-    /// Written into each record.
-    pub method: Method,
-    /// Written into each record.
-    pub dscp: u8,
-    /// Written into each record.
-    pub ip_size: Option<u32>,
-    /// When packets are due.
-    pub pacing: Pacing,
-    /// Seeds the pacing.
-    pub seed: u64,
-    /// The first slot, `CLOCK_MONOTONIC`.
-    pub start: Nanos,
-    /// Stop after this many packets.
-    pub count: Option<u64>,
-    /// Stop once a packet would be due this long after the start.
-    pub duration: Option<Nanos>,
-    /// A reply read later than this after its packet was sent is late.
-    pub timeout: Nanos,
-    /// Which stamps make a record whole.
-    pub expected: Expected,
-}
-
-/// The stamps that come separately from the reply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// `t_sched` and `t_tx`.
-    pub departures: bool,
-    /// `r_tx`, which a later reply reports.
-    pub follow_ups: bool,
-}
-
-/// What to do now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// A packet is due: send it, then call [`Prober::sent`] or [`Prober::send_failed`].
-    Send {
-        /// Its number.
-        seq: u64,
-        /// When it was due.
-        t_intended: Nanos,
-    },
-    /// Nothing is due: wait for a packet, at most until the earlier of the two.
-    Wait {
-        /// When the next packet is due, where that is known.
-        due: Option<Nanos>,
-        /// When a time-out ends.
-        deadline: Option<Nanos>,
-    },
-    /// Every packet has been sent and has ended.
-    Done,
-}
-
-/// A reply, as it was read.
-#[derive(Debug, Clone, Copy, Default)]
-#[allow(missing_docs)] // named after the record's columns, which document them
-pub struct Reply {
-    pub seq: u64,
-    pub t_recv: Nanos,
-    pub t_rx: Option<Nanos>,
-    pub t_rx_hw: Option<Nanos>,
-    pub r_rx: Option<Nanos>,
-    pub r_user: Option<Nanos>,
-    pub r_dscp: Option<u8>,
-    pub reply_dscp: Option<u8>,
-    pub reply_ecn: Option<u8>,
-    pub reply_ttl: Option<u8>,
-    pub reflector_seq: Option<u32>,
-    pub retransmits: Option<u32>,
-    /// The bytes are not those that were sent.
-    pub corrupt: bool,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -482,131 +404,6 @@ impl Prober {
         }
     }
 
-    /// Send no more. Slots of an open loop that were due by now and not sent are given up.
-    pub fn stop(&mut self, now: Nanos) {
-        if self.stopped || self.sending_is_over() {
-            return;
-        }
-        self.stopped = true;
-        self.skip_until = (!self.pacer.is_closed_loop()).then_some(now);
-    }
-
-    /// Do not wait for what is still under way: it ends as skipped, for nobody knows.
-    pub fn abandon(&mut self) {
-        for slot in &mut self.slots {
-            let ended = match slot.state {
-                State::Sent => Outcome::Skipped,
-                State::TimedOut => Outcome::Lost,
-                _ => continue,
-            };
-            slot.state = State::Released;
-            slot.record.outcome = ended;
-            self.ended.push_back(slot.record);
-        }
-        self.awaiting = 0;
-    }
-
-    fn skip_slots(&mut self) {
-        let Some(until) = self.skip_until else { return };
-        for _ in 0..SKIP_BATCH {
-            let due = match self.pacer.due() {
-                Due::At(due) if due < until && !self.counted_out() => due,
-                _ => {
-                    self.skip_until = None;
-                    return;
-                }
-            };
-            let mut record = self.open_record(due);
-            record.seq = self.next_seq + self.skipped;
-            record.outcome = Outcome::Skipped;
-            self.skipped += 1;
-            self.pacer.advance();
-            self.ended.push_back(record);
-        }
-    }
-
-    fn counted_out(&self) -> bool {
-        self.config
-            .count
-            .is_some_and(|count| self.next_seq + self.skipped >= count)
-    }
-
-    /// Hands out the records that are whole by `now`. Call it whenever there is time.
-    pub fn take_whole(&mut self, now: Nanos, mut take: impl FnMut(&Record)) {
-        self.expire(now);
-        self.skip_slots();
-        for record in self.ended.drain(..) {
-            take(&record);
-        }
-        self.release_settled(now, &mut take);
-        self.release_lost(now, &mut take);
-        while self
-            .slots
-            .front()
-            .is_some_and(|slot| slot.state == State::Released)
-        {
-            self.slots.pop_front();
-            self.base += 1;
-        }
-    }
-
-    fn release_settled(&mut self, now: Nanos, take: &mut impl FnMut(&Record)) {
-        while let Some(&front) = self.settling.front() {
-            let hopeless = self.replies - front.replies_before > GIVE_UP_AFTER_REPLIES;
-            let expected = self.config.expected;
-            let Some(slot) = self.slot(front.seq) else {
-                break;
-            };
-            if now < front.until || !(hopeless || is_whole(&slot.record, expected)) {
-                break;
-            }
-            slot.state = State::Released;
-            take(&slot.record);
-            self.settling.pop_front();
-        }
-    }
-
-    fn release_lost(&mut self, now: Nanos, take: &mut impl FnMut(&Record)) {
-        let patience = self.patience();
-        while self.linger_cursor < self.timeout_cursor {
-            let cursor = self.linger_cursor;
-            if let Some(slot) = self.slot(cursor)
-                && slot.state == State::TimedOut
-            {
-                if slot
-                    .record
-                    .t_send
-                    .is_some_and(|t_send| now <= t_send + patience)
-                {
-                    break;
-                }
-                slot.state = State::Released;
-                slot.record.outcome = Outcome::Lost;
-                take(&slot.record);
-                self.awaiting -= 1;
-            }
-            self.linger_cursor += 1;
-        }
-    }
-
-    /// The trial is over: hands out everything that is left, as it is.
-    pub fn close(&mut self, mut take: impl FnMut(&Record)) {
-        while self.skip_until.is_some() {
-            self.skip_slots();
-        }
-        self.abandon();
-        for record in self.ended.drain(..) {
-            take(&record);
-        }
-        for Settling { seq, .. } in std::mem::take(&mut self.settling) {
-            if let Some(slot) = self.slot(seq) {
-                take(&slot.record);
-            }
-        }
-        self.slots.clear();
-        self.base = self.next_seq;
-    }
-
     /// How many packets were handed to the sender so far.
     pub const fn next_seq(&self) -> u64 {
         self.next_seq
@@ -642,10 +439,4 @@ impl Prober {
         self.reflector
             .direction(self.next_seq - self.unsent, self.final_count)
     }
-}
-
-fn is_whole(record: &Record, expected: Expected) -> bool {
-    let departed = !expected.departures || (record.t_tx.is_some() && record.t_sched.is_some());
-    let followed = !expected.follow_ups || record.r_tx.is_some() || record.r_rx.is_none();
-    departed && followed
 }

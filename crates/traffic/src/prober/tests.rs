@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
+use delaylab_model::probe::Pacing;
+use delaylab_model::record::Method;
 use proptest::prelude::*;
 
 fn config(pacing: Pacing, count: u64) -> Config {

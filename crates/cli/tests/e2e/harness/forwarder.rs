@@ -34,7 +34,9 @@ pub fn for_udp_seq(
     mut fate: impl FnMut(Way, u32) -> Vec<i64> + Send + 'static,
 ) -> Fate {
     Box::new(move |way, packet| match packet.get(4..8) {
-        Some(&[a, b, c, d]) if packet.len() == payload => fate(way, u32::from_be_bytes([a, b, c, d])),
+        Some(&[a, b, c, d]) if packet.len() == payload => {
+            fate(way, u32::from_be_bytes([a, b, c, d]))
+        }
         _ => vec![0],
     })
 }
@@ -157,7 +159,12 @@ fn forward([mut front, mut back]: [Wire; 2], mut fate: Fate, stop: &AtomicBool) 
                 let now = clock::monotonic();
                 for delay in fate(way, &buffer[..length]) {
                     order += 1;
-                    held.push(Reverse((now + delay, order, way, buffer[..length].to_vec())));
+                    held.push(Reverse((
+                        now + delay,
+                        order,
+                        way,
+                        buffer[..length].to_vec(),
+                    )));
                 }
             }
         }
@@ -165,7 +172,11 @@ fn forward([mut front, mut back]: [Wire; 2], mut fate: Fate, stop: &AtomicBool) 
             && *due <= clock::monotonic()
             && let Some(Reverse((_, _, way, packet))) = held.pop()
         {
-            let wire = if way == Way::Out { &mut back } else { &mut front };
+            let wire = if way == Way::Out {
+                &mut back
+            } else {
+                &mut front
+            };
             wire.send(&packet);
         }
         std::thread::sleep(Duration::from_micros(50));

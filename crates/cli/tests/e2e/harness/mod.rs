@@ -41,6 +41,18 @@ macro_rules! or_skip {
     };
 }
 
+/// Where this user may not send ICMP, goes on with the next method and says why.
+#[macro_export]
+macro_rules! or_skip_icmp {
+    ($method:expr) => {
+        if $method == "icmp" && !$crate::harness::process::may_send_icmp() {
+            println!("skipped: icmp: not allowed to this user");
+            continue;
+        }
+    };
+}
+pub use or_skip_icmp;
+
 static MACHINE: RwLock<()> = RwLock::new(());
 
 /// The machine for this test alone: for those that measure microseconds.

@@ -78,6 +78,11 @@ pub fn ping(inside: Option<&Namespace>, words: &str) -> Command {
     command
 }
 
+/// Is ICMP allowed to this user?
+pub fn may_send_icmp() -> bool {
+    Ran::of(&mut ping(None, "127.0.0.1 -c 1 -q")).code != 3
+}
+
 /// Runs `delaylab ping WORDS --json`, which must end well.
 pub fn measure(inside: Option<&Namespace>, words: &str) -> Run {
     let ran = Ran::of(ping(inside, words).arg("--json"));
@@ -170,7 +175,13 @@ impl Reflector {
         let said = until_serving(&mut stderr);
         let port_of = |service: &str| {
             let line = said.lines().find(|line| line.starts_with(service))?;
-            line.split(',').next()?.rsplit(':').next()?.trim().parse().ok()
+            line.split(',')
+                .next()?
+                .rsplit(':')
+                .next()?
+                .trim()
+                .parse()
+                .ok()
         };
         Self {
             port: port_of("udp and tcp").unwrap_or_else(|| panic!("it said: {said}")),

@@ -37,7 +37,7 @@ pub struct Record {
 pub struct Run {
     /// As it was printed.
     pub document: Value,
-    /// Its `round_trips`.
+    /// Its `round_trips`, by number.
     pub records: Vec<Record>,
 }
 
@@ -46,7 +46,7 @@ impl Run {
     pub fn from_document(text: &str) -> Self {
         let document: Value = serde_json::from_str(text).unwrap();
         let records = Vec::deserialize(&document["round_trips"]).unwrap();
-        Self { document, records }
+        Self::new(document, records)
     }
 
     /// Reads the lines of `ping --json-stream`; the last of them is the document.
@@ -56,11 +56,14 @@ impl Run {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         let of_type = |name: &'static str| parsed.iter().filter(move |line| line["type"] == name);
-        let mut records: Vec<Record> = of_type("round_trip")
-            .map(|line| Record::deserialize(line).unwrap())
-            .collect();
-        records.sort_by_key(|record| record.seq);
+        let records = of_type("round_trip").map(|line| Record::deserialize(line).unwrap());
         let document = of_type("summary").next().unwrap().clone();
+        Self::new(document, records.collect())
+    }
+
+    /// Records come as they end.
+    fn new(document: Value, mut records: Vec<Record>) -> Self {
+        records.sort_by_key(|record| record.seq);
         Self { document, records }
     }
 
@@ -97,7 +100,15 @@ impl Run {
     pub fn assert_all_received(&self, sent: u64) {
         let count = |name| self.count(name);
         assert_eq!((count("sent"), count("received")), (sent, sent));
-        for name in ["lost", "late", "corrupt", "refused", "local_error", "duplicate", "skipped"] {
+        for name in [
+            "lost",
+            "late",
+            "corrupt",
+            "refused",
+            "local_error",
+            "duplicate",
+            "skipped",
+        ] {
             assert_eq!(count(name), 0, "{name}");
         }
         assert_eq!(self.with_outcome("ok").len() as u64, sent);

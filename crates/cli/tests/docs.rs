@@ -1,0 +1,300 @@
+//! Every command in the documentation runs, and prints what the documentation says.
+//!
+//! The documents show real figures, which no second run will repeat. So a copy is run in which every
+//! figure is a wildcard ([`mask`]); the words around it must come as they stand. The commands of a
+//! document run one after the other in one folder, which holds a key file, `lab.key`. A
+//! `delaylab reflect` goes on in the background, as in a second terminal; where a document starts
+//! none of its own, one runs with the defaults.
+//!
+//! All of it happens in a network namespace, so that every port is free and every method allowed.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const THIS_TEST: &str = "every_command_in_the_docs_runs";
+/// Set inside of the namespace.
+const INSIDE: &str = "DELAYLAB_DOCS_INSIDE";
+/// A key that nobody uses.
+const KEY: &str = "a key for the documents alone";
+
+#[test]
+fn every_command_in_the_docs_runs() {
+    if std::env::var_os(INSIDE).is_none() {
+        return run_inside_a_namespace();
+    }
+    for document in documents() {
+        run(&document);
+    }
+}
+
+/// Starts this test again where `unshare` gives it a network of its own.
+fn run_inside_a_namespace() {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--net"]);
+    // In a user namespace the host's files are somebody else's; root needs none.
+    if is_root() {
+        unshare = Command::new("unshare");
+        unshare.arg("--net");
+    }
+    let can = Command::new(unshare.get_program())
+        .args(unshare.get_args())
+        .arg("true")
+        .output();
+    if !can.is_ok_and(|done| done.status.success()) {
+        println!("skipped: {THIS_TEST}: this user may not make a network namespace");
+        return;
+    }
+    let done = unshare
+        .args(["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args([THIS_TEST, "--exact", "--nocapture"])
+        .env(INSIDE, "1")
+        .status()
+        .unwrap();
+    assert!(done.success(), "see above");
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+/// Runs a document's commands.
+fn run(document: &Path) {
+    let stem = document.file_stem().unwrap().to_str().unwrap();
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("docs")
+        .join(stem);
+    let _ = fs::remove_dir_all(&scratch);
+    let folder = scratch.join("document.in");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("lab.key"), KEY).unwrap();
+    let copy = scratch.join("document.md");
+    let text = fs::read_to_string(document).unwrap();
+    fs::write(&copy, mask(&text)).unwrap();
+    let terminals = Terminals::new(&scratch);
+    if !text.contains("$ delaylab reflect") {
+        terminals.reflect();
+    }
+    eprintln!("{}", document.display());
+    let cases = trycmd::TestCases::new();
+    cases.register_bin(
+        "delaylab",
+        trycmd::schema::Bin::Path(terminals.delaylab.clone()),
+    );
+    // What a user of this machine has set does not count; what is printed is as to a file.
+    cases
+        .env("COLUMNS", "100")
+        .env("NO_COLOR", "1")
+        .env("LC_ALL", "C.UTF-8");
+    cases.case(&copy);
+    cases.run();
+}
+
+/// A `delaylab` whose `reflect` stays in the background until the next one or the end.
+struct Terminals {
+    delaylab: PathBuf,
+}
+
+impl Terminals {
+    fn new(scratch: &Path) -> Self {
+        let delaylab = scratch.join("delaylab");
+        let script = SCRIPT.replace("DELAYLAB", env!("CARGO_BIN_EXE_delaylab"));
+        fs::write(&delaylab, script).unwrap();
+        fs::set_permissions(&delaylab, fs::Permissions::from_mode(0o755)).unwrap();
+        Self { delaylab }
+    }
+
+    fn reflect(&self) {
+        let started = Command::new(&self.delaylab)
+            .arg("reflect")
+            .output()
+            .unwrap();
+        assert!(
+            started.status.success(),
+            "{}",
+            String::from_utf8_lossy(&started.stdout)
+        );
+    }
+}
+
+impl Drop for Terminals {
+    fn drop(&mut self) {
+        let _ = Command::new(&self.delaylab).arg(END).status();
+    }
+}
+
+/// Ends the reflector; no command of delaylab's.
+const END: &str = "end-of-document";
+
+/// A reflector that has said what it holds of privileges serves; one that ends before has failed.
+const SCRIPT: &str = r#"#!/bin/sh
+case $1 in
+reflect | end-of-document) ;;
+*) exec "DELAYLAB" "$@" ;;
+esac
+here=$(dirname "$0")
+runs() { grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
+if [ -e "$here/reflector.pid" ]; then
+    read -r before <"$here/reflector.pid"
+    rm "$here/reflector.pid"
+    kill "$before"
+    while runs "$before"; do sleep 0.02; done
+fi
+[ "$1" = reflect ] || exit 0
+"DELAYLAB" "$@" >"$here/banner" 2>&1 &
+until grep -q ^privileges "$here/banner" || ! runs $!; do sleep 0.02; done
+cat "$here/banner"
+if runs $!; then echo $! >"$here/reflector.pid"; else wait $!; fi
+"#;
+
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap();
+    let mut found = Vec::new();
+    for folder in [root.join("docs"), root] {
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        found.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "md")));
+    }
+    found.sort();
+    assert!(found.len() >= 8, "where are the documents? {found:?}");
+    found
+}
+
+/// Commands that cannot run here are indented; a fence is either run or holds no command.
+#[test]
+fn no_fence_hides_a_command() {
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
+        let mut fence = None;
+        for line in text.lines() {
+            match (line.strip_prefix("```"), fence) {
+                (Some(language), None) => fence = Some(language),
+                (Some(_), Some(_)) => fence = None,
+                (None, Some("console")) | (None, None) => {}
+                (None, Some(_)) => {
+                    assert!(!line.starts_with("$ "), "{}: {line}", document.display())
+                }
+            }
+        }
+        let allowed = ["console", "text", "json"];
+        let fences = text.lines().filter_map(|line| line.strip_prefix("```"));
+        for language in fences.filter(|language| !language.is_empty()) {
+            assert!(
+                allowed.contains(&language),
+                "{}: ```{language}",
+                document.display()
+            );
+        }
+        assert_eq!(fence, None, "{}: an open fence", document.display());
+    }
+}
+
+/// Paragraphs of a summary whose words depend on the figures, or that are wrapped where the figures
+/// end: by their first words.
+const BY_FIGURES: [&str; 5] = [
+    "sender ",
+    "variation ",
+    "stamps ",
+    "At the median, ",
+    "condition: ",
+];
+
+/// A copy of a document in which every figure that a command prints is a wildcard.
+fn mask(text: &str) -> String {
+    let mut out = Vec::new();
+    let (mut console, mut paragraph, mut words_last) = (false, false, false);
+    for line in text.lines() {
+        let typed = ["```", "$ ", "> ", "? "]
+            .iter()
+            .any(|start| line.starts_with(start));
+        if typed && words_last {
+            // trycmd takes the last line break off.
+            out.push(String::new());
+        }
+        if let Some(language) = line.strip_prefix("```") {
+            console = language == "console";
+        }
+        if !console || typed || line == "..." {
+            (paragraph, words_last) = (false, false);
+            out.push(line.to_owned());
+        } else if let Some(words) = BY_FIGURES.iter().find(|words| line.starts_with(**words)) {
+            (paragraph, words_last) = (true, false);
+            out.extend([format!("{words}[..]"), "...".to_owned()]);
+        } else if line.is_empty() || !paragraph {
+            (paragraph, words_last) = (false, true);
+            out.push(mask_line(line));
+        }
+    }
+    out.join("\n") + "\n"
+}
+
+/// Columns are as wide as their figures, so the space between words is a wildcard where it is more
+/// than one blank. Of one of the worst responses only the place is certain.
+fn mask_line(line: &str) -> String {
+    if line.is_empty() {
+        return String::new();
+    }
+    if line.starts_with("seq ") {
+        return "seq [..]".to_owned();
+    }
+    let mut out = String::new();
+    let mut after_figure = false;
+    for word in line.replace("  ", " \u{0} ").split(' ') {
+        let figure =
+            is_figure(word) || after_figure && UNITS.contains(&word.trim_end_matches([',', ';']));
+        let wild = figure || word == "\u{0}" || word.is_empty();
+        match (wild, out.ends_with("[..]")) {
+            (true, true) => {}
+            (true, false) => out.push_str("[..]"),
+            (false, joined) => {
+                out.push_str(if joined || out.is_empty() { "" } else { " " });
+                out.push_str(word);
+            }
+        }
+        after_figure = figure;
+    }
+    out
+}
+
+const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "%", "B", "GiB", "packets", "–"];
+
+fn is_figure(word: &str) -> bool {
+    let bare = word.trim_start_matches(['<', '>', '(', '+', '-', '=']);
+    let bar = !word.is_empty() && word.chars().all(|c| "█░".contains(c));
+    bar || word == "–" || bare.starts_with(|c: char| c.is_ascii_digit())
+}
+
+#[test]
+fn a_mask_hides_figures_and_no_words() {
+    for (line, masked) in [
+        ("network ¹    702 ns  997 ns   187 ns", "network ¹[..]"),
+        (
+            "5 sent in 40.2 ms, 5 received, 0 % lost",
+            "[..]sent in[..]received,[..]lost",
+        ),
+        ("network ░         990 ns   1%  >99%", "network[..]"),
+        ("receive wake-up  36.8 µs  32%", "receive wake-up[..]"),
+        (
+            "¹ includes driver and interrupt delay",
+            "¹ includes driver and interrupt delay",
+        ),
+        (
+            "--- 127.0.0.1 (udp, 56 B payload, be) ---",
+            "---[..](udp,[..]payload, be) ---",
+        ),
+    ] {
+        assert_eq!(mask_line(line), masked);
+    }
+    let text = "a  1\n```console\n$ x 1\nstamps      t_tx\n            on\n\na  1\n```\na  1\n";
+    assert_eq!(
+        mask(text),
+        "a  1\n```console\n$ x 1\nstamps [..]\n...\n\na[..]\n\n```\na  1\n"
+    );
+}

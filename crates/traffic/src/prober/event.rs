@@ -1,0 +1,84 @@
+//! What a prober is told and what it answers.
+
+use delaylab_model::Nanos;
+use delaylab_model::probe::Pacing;
+use delaylab_model::record::Method;
+
+/// What does not change during a trial.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Written into each record.
+    pub trial: u32,
+    /// Written into each record.
+    pub probe: u16,
+    /// Written into each record.
+    pub method: Method,
+    /// Written into each record.
+    pub dscp: u8,
+    /// Written into each record.
+    pub ip_size: Option<u32>,
+    /// When packets are due.
+    pub pacing: Pacing,
+    /// Seeds the pacing.
+    pub seed: u64,
+    /// The first slot, `CLOCK_MONOTONIC`.
+    pub start: Nanos,
+    /// Stop after this many packets.
+    pub count: Option<u64>,
+    /// Stop once a packet would be due this long after the start.
+    pub duration: Option<Nanos>,
+    /// A reply read later than this after its packet was sent is late.
+    pub timeout: Nanos,
+    /// Which stamps make a record whole.
+    pub expected: Expected,
+}
+
+/// The stamps that come separately from the reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// `t_sched` and `t_tx`.
+    pub departures: bool,
+    /// `r_tx`, which a later reply reports.
+    pub follow_ups: bool,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A packet is due: send it, then call [`Prober::sent`] or [`Prober::send_failed`].
+    Send {
+        /// Its number.
+        seq: u64,
+        /// When it was due.
+        t_intended: Nanos,
+    },
+    /// Nothing is due: wait for a packet, at most until the earlier of the two.
+    Wait {
+        /// When the next packet is due, where that is known.
+        due: Option<Nanos>,
+        /// When a time-out ends.
+        deadline: Option<Nanos>,
+    },
+    /// Every packet has been sent and has ended.
+    Done,
+}
+
+/// A reply, as it was read.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(missing_docs)] // named after the record's columns, which document them
+pub struct Reply {
+    pub seq: u64,
+    pub t_recv: Nanos,
+    pub t_rx: Option<Nanos>,
+    pub t_rx_hw: Option<Nanos>,
+    pub r_rx: Option<Nanos>,
+    pub r_user: Option<Nanos>,
+    pub r_dscp: Option<u8>,
+    pub reply_dscp: Option<u8>,
+    pub reply_ecn: Option<u8>,
+    pub reply_ttl: Option<u8>,
+    pub reflector_seq: Option<u32>,
+    pub retransmits: Option<u32>,
+    /// The bytes are not those that were sent.
+    pub corrupt: bool,
+}
