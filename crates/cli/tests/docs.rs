@@ -10,7 +10,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,23 +32,20 @@ fn every_command_in_the_docs_runs() {
 
 /// Starts this test again where `unshare` gives it a network of its own.
 fn run_inside_a_namespace() {
-    let mut unshare = Command::new("unshare");
-    unshare.args(["--user", "--map-root-user", "--net"]);
-    // In a user namespace the host's files are somebody else's; root needs none.
-    if is_root() {
-        unshare = Command::new("unshare");
-        unshare.arg("--net");
-    }
-    let can = Command::new(unshare.get_program())
-        .args(unshare.get_args())
-        .arg("true")
-        .output();
+    // Others than root have the privileges of a namespace in one of their own.
+    let own: &[&str] = &["--user", "--map-current-user", "--keep-caps", "--net"];
+    let options = if is_root() { &own[3..] } else { own };
+    let inside = |program: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(options).args(program);
+        command
+    };
+    let can = inside(&["true"]).output();
     if !can.is_ok_and(|done| done.status.success()) {
         println!("skipped: {THIS_TEST}: this user may not make a network namespace");
         return;
     }
-    let done = unshare
-        .args(["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""])
+    let done = inside(&["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
         .args([THIS_TEST, "--exact", "--nocapture"])
         .env(INSIDE, "1")
@@ -58,7 +55,7 @@ fn run_inside_a_namespace() {
 }
 
 fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 /// Runs a document's commands.
@@ -198,7 +195,7 @@ fn no_fence_hides_a_command() {
 
 /// Paragraphs of a summary whose words depend on the figures, or that are wrapped where the figures
 /// end: by their first words.
-const BY_FIGURES: [&str; 5] = [
+const VARYING: [&str; 5] = [
     "sender ",
     "variation ",
     "stamps ",
@@ -224,7 +221,7 @@ fn mask(text: &str) -> String {
         if !console || typed || line == "..." {
             (paragraph, words_last) = (false, false);
             out.push(line.to_owned());
-        } else if let Some(words) = BY_FIGURES.iter().find(|words| line.starts_with(**words)) {
+        } else if let Some(words) = VARYING.iter().find(|words| line.starts_with(**words)) {
             (paragraph, words_last) = (true, false);
             out.extend([format!("{words}[..]"), "...".to_owned()]);
         } else if line.is_empty() || !paragraph {

@@ -19,8 +19,11 @@ const ROWS: &[&[&str]] = &[
     &["cli", "python"],
 ];
 
-/// A rule: its name, and what offends against it.
-const RULES: &[(&str, fn(&Tree) -> Vec<String>)] = &[
+/// What offends against a rule.
+type Rule = fn(&Tree) -> Vec<String>;
+
+/// Every rule, by its name.
+const RULES: &[(&str, Rule)] = &[
     ("arrows run down only", arrows),
     ("unsafe code is in crate kernel alone", unsafe_code),
     ("a crate's first lines are its map", maps),
@@ -165,10 +168,12 @@ impl Tree {
                 match entry.file_type().unwrap() {
                     _ if name == ".git" || is_ignored => {}
                     kind if kind.is_dir() => folders.push(path),
-                    // A capture or the like is no text.
-                    _ => drop(
-                        std::fs::read_to_string(entry.path()).map(|text| files.insert(name, text)),
-                    ),
+                    _ => {
+                        // A capture or the like is no text.
+                        if let Ok(text) = std::fs::read_to_string(entry.path()) {
+                            files.insert(name, text);
+                        }
+                    }
                 }
             }
         }

@@ -313,7 +313,7 @@ mod tests {
             refused: None,
         };
         let mut checkup = Checkup {
-            schema_version: 1,
+            schema: delaylab_live::doctor::SCHEMA,
             version: "0.1.0",
             host: HostInfo {
                 kernel: Some("6.12.0".into()),

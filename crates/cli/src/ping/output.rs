@@ -274,6 +274,9 @@ impl<'a> Written<'a> {
         }
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
+            if self.lines.is_some() && self.any {
+                writeln!(io::stdout())?;
+            }
             print_summary(&ping, &style)?;
         }
         Ok(self.answered > 0)

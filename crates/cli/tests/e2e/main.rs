@@ -2,10 +2,14 @@
 //!
 //! | module | shows |
 //! |---|---|
+//! | [`capture`] | departures and packets are what tcpdump sees |
+//! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 #![allow(clippy::unwrap_used)]
 
+mod capture;
 mod harness;
+mod interwork;
 mod methods;
 mod planted;

@@ -163,8 +163,9 @@ fn sizes_from_40_bytes_past_an_mtu_of_9188() {
                     if method == "stamp" && ip_size < 576 {
                         continue;
                     }
-                    let words =
-                        format!("{target} --method {method} --ip-size {ip_size}B -i 2ms -c 5 --allow-load");
+                    let words = format!(
+                        "{target} --method {method} --ip-size {ip_size}B -i 2ms -c 5 --allow-load"
+                    );
                     let run = measure(Some(&pair.a), &words);
                     run.assert_all_received(5);
                     for record in &run.records {
@@ -228,7 +229,11 @@ fn marks_out_and_back() {
                 assert_eq!(record.reply_dscp, Some(46), "{target} {method}");
                 assert_eq!(record.reply_ttl, Some(64), "{target} {method}");
                 let record = marked("--tos 0xb9");
-                assert_eq!((record.reply_dscp, record.reply_ecn), (Some(46), Some(1)));
+                assert_eq!(
+                    (record.reply_dscp, record.reply_ecn),
+                    (Some(46), Some(1)),
+                    "{target} {method}"
+                );
             }
         }
     }

@@ -87,7 +87,7 @@ pub fn drop_all() -> Result<(), LockDownError> {
         clear(CapSet::Bounding)?;
     }
     clear(CapSet::Ambient)?;
-    become_nobody().map_err(step("leave root for nobody"))?;
+    become_nobody().map_err(step("leave root for nobody (in a user namespace, map ids up to 65534 or start as an ordinary user)"))?;
     // Effective last: from here on nothing is allowed.
     for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         clear(set)?;

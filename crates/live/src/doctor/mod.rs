@@ -92,11 +92,14 @@ impl Serialize for MethodStamps {
     }
 }
 
+/// Name and version of the document's form.
+pub const SCHEMA: &str = "delaylab/doctor/1";
+
 /// Everything that the doctor found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checkup {
-    /// Version of this document's form.
-    pub schema_version: u32,
+    /// Name and version of this document's form.
+    pub schema: &'static str,
     /// Version of delaylab.
     pub version: &'static str,
     /// What this host is.
@@ -126,7 +129,7 @@ pub struct Checkup {
 pub fn examine(options: &Options, stamps: Vec<MethodStamps>) -> io::Result<Checkup> {
     let wakeups = wakeup::measure(options.wakeup)?;
     let mut checkup = Checkup {
-        schema_version: 1,
+        schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         host: HostInfo::read(),
         stamps,
@@ -179,7 +182,7 @@ mod tests {
         assert_eq!(checkup.wakeups[0].lateness.unwrap().count, 6);
         assert!(!checkup.noise.is_empty());
         let json = serde_json::to_value(&checkup).unwrap();
-        assert_eq!(json["schema_version"], 1);
+        assert_eq!(json["schema"], SCHEMA);
         assert!(json["clock"]["read"]["p50_ns"].is_u64());
     }
 

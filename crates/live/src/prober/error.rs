@@ -129,7 +129,7 @@ pub enum RunError {
 
 // errno values of Linux.
 const NO_DEVICE: i32 = 19;
-const MESSAGE_TOO_LONG: i32 = 90;
+pub(super) const MESSAGE_TOO_LONG: i32 = 90;
 const NETWORK_DOWN: i32 = 100;
 const NETWORK_UNREACHABLE: i32 = 101;
 

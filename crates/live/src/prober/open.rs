@@ -1,6 +1,6 @@
 //! What opening a socket has in common for every method.
 
-use super::error::OpenError;
+use super::error::{self, OpenError};
 use super::payload;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::socket_options as options;
@@ -84,6 +84,15 @@ pub fn connect(
 
 /// The kernel says that the target cannot be reached.
 pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    if source.raw_os_error() == Some(error::MESSAGE_TOO_LONG) {
+        return OpenError::Setting {
+            field: "payload",
+            reason:
+                "the packet does not fit the MTU and must not be fragmented. Use a smaller -s, \
+                     or -M want"
+                    .to_owned(),
+        };
+    }
     OpenError::NoRoute {
         target: settings.target,
         source,

@@ -81,11 +81,14 @@ impl Answers<'_> {
         let arrived = self.arrival.traffic_class.unwrap_or(0);
         let (dscp2, ecn) = Dscp::from_traffic_class(arrived);
         let refused = !self.policy.class_of_service;
-        self.traffic_class = Some(if refused {
+        let dscp1 = if refused {
             arrived & !3
         } else {
             asked.dscp1 << 2
-        });
+        };
+        // Of the way back the TLV names the DSCP alone; ECN is as without it.
+        let ecn_back = self.traffic_class.unwrap_or(0) & 3;
+        self.traffic_class = Some(dscp1 | ecn_back);
         let answer = ClassOfService {
             dscp1: asked.dscp1,
             dscp2: dscp2.code_point(),

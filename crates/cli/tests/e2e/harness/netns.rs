@@ -19,6 +19,8 @@ pub const VETH: &str = "veth0";
 /// What a reflector at one end is open to.
 pub const BOTH_PREFIXES: &str = "10.232.0.0/16,fd00:232::/48";
 
+const A_MAC: &str = "02:00:0a:e8:00:01";
+const B_MAC: &str = "02:00:0a:e8:00:02";
 const NAMES: &str = "dlab-t-";
 static NEXT: AtomicU32 = AtomicU32::new(0);
 static SWEEP: Once = Once::new();
@@ -82,13 +84,22 @@ impl Pair {
         };
         let (a, b) = (&pair.a.name, &pair.b.name);
         ip(&format!(
-            "link add {VETH} mtu {mtu} netns {a} type veth peer name {VETH} mtu {mtu} netns {b}"
+            "link add {VETH} mtu {mtu} address {A_MAC} netns {a} type veth \
+             peer name {VETH} mtu {mtu} address {B_MAC} netns {b}"
         ))?;
         for (end, v4, v6) in [(&pair.a, A4, A6), (&pair.b, B4, B6)] {
             end.ip(&format!("addr add {v4}/24 dev {VETH}"))?;
             end.ip(&format!("addr add {v6}/64 dev {VETH} nodad"))?;
             end.ip("link set lo up")?;
             end.ip(&format!("link set {VETH} up"))?;
+        }
+        // Neighbours are known from the start: on a new link their discovery can take a second.
+        for (end, mac, others) in [(&pair.a, B_MAC, [B4, B6]), (&pair.b, A_MAC, [A4, A6])] {
+            for address in others {
+                end.ip(&format!(
+                    "neigh replace {address} lladdr {mac} dev {VETH} nud permanent"
+                ))?;
+            }
         }
         Ok(pair)
     }

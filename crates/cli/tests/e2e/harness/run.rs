@@ -99,7 +99,12 @@ impl Run {
     /// All were sent and answered in time, once, in order and with the bytes that were sent.
     pub fn assert_all_received(&self, sent: u64) {
         let count = |name| self.count(name);
-        assert_eq!((count("sent"), count("received")), (sent, sent));
+        assert_eq!(
+            (count("sent"), count("received")),
+            (sent, sent),
+            "{:#?}",
+            self.records
+        );
         for name in [
             "lost",
             "late",

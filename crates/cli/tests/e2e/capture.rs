@@ -1,0 +1,126 @@
+//! The stamps and the packets agree with an independent capture on the prober's veth.
+
+use crate::harness::netns::{B4, Namespace, Pair, VETH};
+use crate::harness::process::{Process, Reflector, measure};
+use crate::harness::scratch::Scratch;
+use crate::harness::{alone, median};
+use crate::or_skip;
+use nix::sys::signal::Signal;
+use pcap_file::pcap::PcapReader;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+const PROBES: usize = 10_000;
+
+/// What of a captured packet is compared.
+struct Captured {
+    /// CLOCK_REALTIME, ns.
+    at: i64,
+    tos: u8,
+    length: u16,
+    ttl: u8,
+}
+
+/// tcpdump on the interface of a namespace.
+struct Tcpdump {
+    process: Process,
+    file: PathBuf,
+}
+
+impl Tcpdump {
+    fn start(inside: &Namespace, file: PathBuf, filter: &str) -> Result<Self, String> {
+        // Not in immediate mode: to wake tcpdump up for each packet takes long, and happens between
+        // its stamp and the driver's.
+        let words = format!(
+            "-i {VETH} --time-stamp-precision=nano -s 64 -U -B 8192 -Z root -c {PROBES} -w"
+        );
+        let mut command = inside.command("tcpdump");
+        command.args(words.split(' ')).arg(&file);
+        command.args(filter.split(' ')).stderr(Stdio::piped());
+        let mut process = Process::start(&mut command);
+        let mut said = String::new();
+        let mut stderr = BufReader::new(process.0.stderr.take().unwrap());
+        while !said.contains("listening on") {
+            if stderr.read_line(&mut said).unwrap() == 0 {
+                return Err(format!("tcpdump does not capture: {said}"));
+            }
+        }
+        Ok(Self { process, file })
+    }
+
+    /// It ends by itself once it has them all; if it lost some, it is ended.
+    fn stop(mut self) -> PathBuf {
+        for _ in 0..500 {
+            if self.process.0.try_wait().unwrap().is_some() {
+                return self.file;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.process.signal(Signal::SIGINT);
+        self.process.0.wait().unwrap();
+        self.file
+    }
+}
+
+/// Our udp packets over IPv4 by their number.
+fn read(file: &Path) -> BTreeMap<u64, Captured> {
+    const IP: usize = 14;
+    const SEQ: usize = IP + 20 + 8 + 4;
+    let mut reader = PcapReader::new(File::open(file).unwrap()).unwrap();
+    let mut captured = BTreeMap::new();
+    while let Some(packet) = reader.next_packet() {
+        let packet = packet.unwrap();
+        let data = &packet.data;
+        let seq = u32::from_be_bytes(data[SEQ..SEQ + 4].try_into().unwrap());
+        let found = Captured {
+            at: i64::try_from(packet.timestamp.as_nanos()).unwrap(),
+            tos: data[IP + 1],
+            length: u16::from_be_bytes([data[IP + 2], data[IP + 3]]),
+            ttl: data[IP + 8],
+        };
+        captured.insert(seq.into(), found);
+    }
+    captured
+}
+
+#[test]
+fn departures_and_packets_are_what_tcpdump_sees() {
+    let _machine = alone();
+    let pair = or_skip!(Pair::new(1500));
+    let scratch = Scratch::new();
+    let _reflector = Reflector::inside(&pair.b);
+    let filter = format!("udp and dst host {B4} and ip[2:2] = 300");
+    let tcpdump = or_skip!(Tcpdump::start(&pair.a, scratch.path("pcap"), &filter));
+    let words = format!(
+        "{B4} --method udp --ip-size 300B --tos 0xb9 -t 9 -i 200us -c {PROBES} --allow-load"
+    );
+    let run = measure(Some(&pair.a), &words);
+    assert_eq!(run.count("sent"), PROBES as u64);
+    let captured = read(&tcpdump.stop());
+    let offset = run.document["facts"]["realtime_offset_ns"]
+        .as_i64()
+        .unwrap();
+    let mut differences = Vec::new();
+    for record in &run.records {
+        let Some(packet) = captured.get(&record.seq) else {
+            continue;
+        };
+        assert_eq!((packet.tos, packet.length, packet.ttl), (0xb9, 300, 9));
+        if let Some(t_tx) = record.t_tx_ns {
+            differences.push((packet.at - offset - t_tx).abs());
+        }
+    }
+    // The capture may lose a few on a busy machine; the comparison must not become one of a few.
+    assert!(
+        differences.len() >= PROBES * 99 / 100,
+        "only {} of {PROBES} packets are in both",
+        differences.len()
+    );
+    let middle = median(differences);
+    println!("median |t_tx - tcpdump's stamp| of {PROBES} packets: {middle} ns");
+    assert!(middle < 2_000, "{middle} ns");
+}
