@@ -14,7 +14,7 @@ pub fn read(file: Option<&Path>) -> Result<Option<Key>, Failed> {
         (Some(path), _) => {
             let text = std::fs::read_to_string(path).map_err(|error| {
                 Failed::environment(format!(
-                    "cannot read the key file {}: {error}",
+                    "cannot read the key file {}: {error}. Is its name right, and may this user read it?",
                     path.display()
                 ))
             })?;

@@ -11,6 +11,7 @@
 //! | [`datagram`] | UDP and ICMP sockets whose packets carry stamps |
 //! | [`stream`] | TCP sockets whose bytes carry stamps |
 //! | [`socket_options`] | marks, fragmentation, interface: what all sockets share |
+//! | [`interfaces`] | which interface has an address |
 //! | [`nic_stamping`] | switching NIC timestamps on, and back as they were |
 //! | [`wait`] | waiting for a socket until a deadline |
 //! | [`signals`] | being told to stop |
@@ -30,6 +31,7 @@ pub mod datagram;
 pub mod dma_latency;
 pub mod error_queue;
 pub mod host_info;
+pub mod interfaces;
 pub mod nic_stamping;
 pub mod privilege;
 pub mod process;

@@ -115,6 +115,7 @@ impl fmt::Display for Dscp {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

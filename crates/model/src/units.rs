@@ -245,6 +245,7 @@ pub fn write_duration(ns: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
 

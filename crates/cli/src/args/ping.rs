@@ -74,7 +74,7 @@ pub struct PingArgs {
 
     /// Fill the payload with these bytes (hexadecimal, repeated) [default: random bytes]
     #[arg(short, long, value_name = "HEX", value_parser = values::pattern, help_heading = "What to send")]
-    pub pattern: Option<Vec<u8>>,
+    pub pattern: Option<values::Pattern>,
 
     /// Leave by this interface
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "What to send")]

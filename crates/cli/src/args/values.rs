@@ -67,8 +67,12 @@ pub fn ecn(text: &str) -> Result<u8, String> {
     }
 }
 
+/// Bytes to fill a payload with. (A bare `Vec` clap would take for a flag given more than once.)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(pub Vec<u8>);
+
 /// Bytes in hexadecimal, as `ping -p` takes them.
-pub fn pattern(text: &str) -> Result<Vec<u8>, String> {
+pub fn pattern(text: &str) -> Result<Pattern, String> {
     let wrong = || format!("`{text}` is not hexadecimal: write pairs of digits, like ff00");
     if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
         return Err(wrong());
@@ -76,7 +80,8 @@ pub fn pattern(text: &str) -> Result<Vec<u8>, String> {
     let pairs = (0..text.len())
         .step_by(2)
         .map(|at| u8::from_str_radix(&text[at..at + 2], 16));
-    pairs.collect::<Result<_, _>>().map_err(|_| wrong())
+    let bytes: Result<_, _> = pairs.collect();
+    bytes.map(Pattern).map_err(|_| wrong())
 }
 
 /// Makes a clap value parser of names.
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn patterns_are_pairs_of_digits() {
-        assert_eq!(pattern("ff00").unwrap(), [255, 0]);
+        assert_eq!(pattern("ff00").unwrap().0, [255, 0]);
         for wrong in ["", "f", "xy", "é0"] {
             assert!(pattern(wrong).is_err(), "{wrong}");
         }

@@ -38,7 +38,10 @@ pub fn trial(args: &PingArgs, with_key: bool) -> Result<Trial, Failed> {
     (probe.dscp, probe.ecn) = marks(args);
     probe.ttl = args.ttl;
     probe.dont_fragment = args.dont_fragment;
-    probe.fill = args.pattern.clone().map_or(Fill::Random, Fill::Pattern);
+    probe.fill = args
+        .pattern
+        .clone()
+        .map_or(Fill::Random, |pattern| Fill::Pattern(pattern.0));
     probe.pacing = pacing(args);
     probe.count = args.count;
     probe.duration = args.duration;

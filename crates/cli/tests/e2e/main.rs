@@ -3,13 +3,19 @@
 //! | module | shows |
 //! |---|---|
 //! | [`capture`] | departures and packets are what tcpdump sees |
+//! | [`condition`] | host conditions leave nothing behind |
+//! | [`errors`] | errors name the thing and the remedy |
+//! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 #![allow(clippy::unwrap_used)]
 
 mod capture;
+mod condition;
+mod errors;
 mod harness;
+mod help;
 mod interwork;
 mod methods;
 mod planted;

@@ -6,7 +6,7 @@
 
 use crate::harness::forwarder::{Forwarder, delays};
 use crate::harness::netns::{B4, Pair};
-use crate::harness::process::{Process, Reflector, Stream, measure};
+use crate::harness::process::{Process, Reflector, Stream, allowed, measure};
 use crate::harness::run::{Record, Run};
 use crate::harness::stages::stages;
 use crate::harness::{beside_others, median};
@@ -114,7 +114,7 @@ fn for_each_at_once(methods: &[&str], test: impl Fn(&str) + Sync) {
 fn before_the_send_call() {
     let _machine = beside_others();
     let reflector = Reflector::local();
-    for_each_at_once(&["icmp", "udp", "tcp", "stamp"], |method| {
+    for_each_at_once(&allowed(&["icmp", "udp", "tcp", "stamp"]), |method| {
         let mut stream = on_grid(method, reflector.port_of(method));
         let lengths = slots(&mut stream).map(|(seq, due)| {
             let go_on = stop(

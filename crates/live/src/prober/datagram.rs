@@ -34,8 +34,13 @@ pub trait Format {
         0
     }
 
-    /// See [`Channel::finish`].
-    fn finish(&mut self, _socket: &DatagramSocket, _last: u64) -> (Vec<FollowUp>, Option<u64>) {
+    /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
+    fn finish(
+        &mut self,
+        _socket: &DatagramSocket,
+        _sent: &[u8],
+        _last: u64,
+    ) -> (Vec<FollowUp>, Option<u64>) {
         (Vec::new(), None)
     }
 }
@@ -188,7 +193,9 @@ impl<F: Format> Channel for DatagramChannel<F> {
     }
 
     fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
-        self.format.finish(&self.socket, last)
+        // From here on nobody reads stamps, and unread ones would wake every wait.
+        let _ = self.socket.set_stamping(Flags::NONE);
+        self.format.finish(&self.socket, &self.packet, last)
     }
 }
 

@@ -222,6 +222,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 .map_or(source, io::Error::from_raw_os_error);
             return Err(RunError::Send {
                 target: self.manner.target,
+                interface: None,
                 source,
             });
         }

@@ -34,8 +34,8 @@ pub enum OpenError {
     },
     /// There is no route.
     #[error(
-        "{target} is unreachable from this host: {source}. Look at `ip route get {}`{}",
-        .target.ip(),
+        "{} is unreachable from this host: {source}. Look at `ip route get {}`{}",
+        .target.ip(), .target.ip(),
         if .target.is_ipv6() { ", or try -4" } else { "" }
     )]
     NoRoute {
@@ -112,10 +112,12 @@ pub enum RunError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Send calls failed.
-    #[error("cannot send to {}: {source}{}", .target.ip(), send_remedy(.source))]
+    #[error("cannot send to {}{}: {source}{}", .target.ip(), by(.interface.as_deref()), send_remedy(.source))]
     Send {
         /// Where to.
         target: SocketAddr,
+        /// By which interface, where that is known.
+        interface: Option<String>,
         /// What the kernel said.
         source: io::Error,
     },
@@ -132,6 +134,10 @@ const NO_DEVICE: i32 = 19;
 pub(super) const MESSAGE_TOO_LONG: i32 = 90;
 const NETWORK_DOWN: i32 = 100;
 const NETWORK_UNREACHABLE: i32 = 101;
+
+fn by(interface: Option<&str>) -> String {
+    interface.map_or_else(String::new, |name| format!(" by `{name}`"))
+}
 
 fn send_remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
@@ -178,6 +184,14 @@ impl OpenError {
 }
 
 impl RunError {
+    /// Names the interface by which packets went while it was there.
+    pub(super) fn by_interface(mut self, name: Option<String>) -> Self {
+        if let RunError::Send { interface, .. } = &mut self {
+            *interface = name;
+        }
+        self
+    }
+
     /// Its kind.
     pub fn failure(&self) -> Failure {
         match self {

@@ -8,7 +8,7 @@
 //! | [`engine`] | the loop: sends when due, reads, drains stamps |
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
-//! | [`open`], [`payload`], [`error`] | what methods have in common |
+//! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in [`Live::run_method`].
 
@@ -17,6 +17,7 @@ pub mod channel;
 pub mod datagram;
 pub mod engine;
 pub mod error;
+pub mod exchange;
 pub mod icmp;
 pub mod open;
 pub mod payload;
@@ -31,7 +32,7 @@ use crate::condition::guardian::Guardian;
 use crate::condition::undo::Undo;
 use channel::Channel;
 use delaylab_kernel::privilege::{self, Capability};
-use delaylab_kernel::{clock, nic_stamping, scheduling, wait};
+use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::trial::{Delivery, RecordFacts, Residence, StampPoint, Trial, TrialFacts};
@@ -205,7 +206,10 @@ fn run(
         answered: 0,
         disordered: 0,
     };
-    let rejected = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run()?;
+    let interface = interface(&channel, probe);
+    let rejected = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner)
+        .run()
+        .map_err(|error| error.by_interface(interface))?;
     Ok(TrialFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
@@ -214,6 +218,15 @@ fn run(
         strays: prober.strays(),
         rejected,
         warnings: seen.warnings(&facts),
+    })
+}
+
+/// By which interface packets leave. Asked before the run: of one that is gone nobody knows the name.
+fn interface(channel: &impl Channel, probe: &Probe) -> Option<String> {
+    probe.interface.clone().or_else(|| {
+        let socket = channel.socket();
+        let local = socket2::SockRef::from(&socket).local_addr().ok()?;
+        interfaces::with_address(local.as_socket()?.ip())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::{self, OpenError};
 use super::payload;
-use delaylab_kernel::datagram::DatagramSocket;
+use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::socket_options as options;
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::Trial;
@@ -69,6 +69,26 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
     options::set_receive_buffer(socket, RECEIVE_BUFFER).map_err(failed("receive buffer"))?;
     options::receive_marks(socket, v6).map_err(failed("receive marks"))?;
     options::receive_errors(socket, v6).map_err(failed("receive errors"))
+}
+
+/// A UDP socket to the target.
+pub fn udp_socket(settings: &Settings<'_>) -> Result<DatagramSocket, OpenError> {
+    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
+        .map_err(|source| settings.socket_error("open", source))?;
+    set_up(&socket, settings)?;
+    connect(&socket, settings.target, settings)?;
+    Ok(socket)
+}
+
+/// A first exchange with the target failed.
+pub fn no_exchange(settings: &Settings<'_>, source: io::Error) -> OpenError {
+    if source.kind() == io::ErrorKind::ConnectionRefused {
+        return OpenError::NothingListens {
+            method: settings.probe().method,
+            target: settings.target,
+        };
+    }
+    cannot_reach(settings, source)
 }
 
 /// Connects, which finds the route.

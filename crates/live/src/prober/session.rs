@@ -62,8 +62,8 @@ impl Session {
 pub enum Next {
     /// Not an answer to it.
     Unrelated,
-    /// Say it again, with this cookie.
-    Again([u8; COOKIE]),
+    /// Say it again: the next Hello has the cookie that was asked for.
+    Again,
     /// Done.
     Agreed(Box<Session>),
     /// There is an RFC 862 echo server.
@@ -117,7 +117,7 @@ impl SetUp {
         match Control::parse(key, packet) {
             Ok(Control::Challenge(c)) if c.nonce == self.hello.nonce => {
                 self.hello.cookie = c.cookie;
-                Next::Again(c.cookie)
+                Next::Again
             }
             Ok(Control::Accept(accept)) if accept.nonce == self.hello.nonce => {
                 Next::Agreed(Box::new(self.agreed(&accept)))

@@ -7,14 +7,15 @@
 use super::channel::FollowUp;
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
+use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, TRIES, TRY_FOR, bounded};
-use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::clock;
+use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::host_info::{self, Synchronisation};
 use delaylab_kernel::stamping::Flags;
-use delaylab_kernel::{clock, wait};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::sequence::widen;
 use delaylab_wire::auth::Key;
 use delaylab_wire::ntp::{ErrorEstimate, Format as TimeFormat};
@@ -24,13 +25,14 @@ use delaylab_wire::stamp_tlv::{
     parse_clock_identity, understood,
 };
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::AsFd;
 
 /// Bytes of an HMAC TLV.
 const HMAC_TLV: usize = HEADER + delaylab_wire::auth::TAG;
 /// Replies remembered, to find whose departure a follow-up tells of.
 const REMEMBERED: usize = 1024;
+/// Packets after the last, and how long each is waited for.
+const LAST_WORDS: u64 = 4;
+const LAST_WORDS_FOR: Nanos = 200 * MILLISECOND;
 /// Claimed where no daemon vouches for this host's real time.
 const UNKNOWN_ERROR: u64 = SECOND as u64;
 
@@ -39,10 +41,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let payload = settings.probe().payload as usize;
     let key = settings.key.cloned();
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
-    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
-        .map_err(|source| settings.socket_error("open", source))?;
-    open::set_up(&socket, settings)?;
-    open::connect(&socket, settings.target, settings)?;
+    let socket = open::udp_socket(settings)?;
     let mut format = Stamp::new(layout, key, settings.trial.seed as u16);
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
@@ -77,8 +76,9 @@ impl Layout {
         };
         let base = form.size();
         let Some(room) = payload.checked_sub(base) else {
+            let key = if with_key { " with a key" } else { "" };
             return Err(too_small(format!(
-                "needs at least {base} B, not {payload} B"
+                "stamp{key} needs at least {base} B, not {payload} B"
             )));
         };
         // TLVs among which an HMAC TLV must be are of no use without room for it.
@@ -225,11 +225,13 @@ impl Stamp {
             self.first = attempt + 1;
             let written = self.write(attempt, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
-            let answer = self.ask(socket, &packet, &mut buffer, attempt, settings);
-            match answer.map_err(|source| cannot_ask(settings, source))? {
-                Some((length, reply)) => {
+            let answer = exchange(socket, &packet, &mut buffer, TRY_FOR, |packet| {
+                self.answer_to(attempt, packet)
+            });
+            match answer.map_err(|source| open::no_exchange(settings, source))? {
+                Some((packet, reply)) => {
                     self.counted = reply.seq.wrapping_add(1);
-                    self.facts = self.facts_of(&buffer[..length], &reply);
+                    self.facts = self.facts_of(&packet, &reply);
                     return Ok(());
                 }
                 None if (settings.stops_asked)() > 0 => break,
@@ -239,29 +241,10 @@ impl Stamp {
         Err(session::no_answer(settings))
     }
 
-    fn ask(
-        &self,
-        socket: &DatagramSocket,
-        packet: &[u8],
-        buffer: &mut [u8],
-        attempt: u32,
-        settings: &Settings<'_>,
-    ) -> io::Result<Option<(usize, Reflector)>> {
-        socket.send(packet)?;
-        let deadline = clock::monotonic() + TRY_FOR;
-        while (settings.stops_asked)() == 0 {
-            match wait::until_readable(socket.as_fd(), Some(deadline))? {
-                wait::Woken::Ready => {}
-                wait::Woken::Deadline | wait::Woken::Signal => return Ok(None),
-            }
-            let received = socket.receive_plain(buffer, Blocking::No)?;
-            let length = received.length.min(buffer.len());
-            match self.read(&buffer[..length]) {
-                Some(reply) if reply.sender.seq == attempt => return Ok(Some((length, reply))),
-                _ => {}
-            }
-        }
-        Ok(None)
+    /// The reply to the packet of this number on the wire, and its bytes.
+    fn answer_to(&self, wire: u32, packet: &[u8]) -> Option<(Vec<u8>, Reflector)> {
+        let reply = self.read(packet)?;
+        (reply.sender.seq == wire).then(|| (packet.to_vec(), reply))
     }
 
     fn facts_of(&self, packet: &[u8], reply: &Reflector) -> RecordFacts {
@@ -327,17 +310,6 @@ impl Stamp {
     }
 }
 
-fn cannot_ask(settings: &Settings<'_>, source: io::Error) -> OpenError {
-    if source.kind() == io::ErrorKind::ConnectionRefused {
-        let method = settings.probe().method;
-        return OpenError::NothingListens {
-            method,
-            target: settings.target,
-        };
-    }
-    open::cannot_reach(settings, source)
-}
-
 impl Format for Stamp {
     fn emit(&mut self, seq: u64, packet: &mut [u8]) {
         // `try_reflector` has seen to it that everything fits.
@@ -377,6 +349,34 @@ impl Format for Stamp {
 
     fn facts(&self) -> RecordFacts {
         self.facts
+    }
+
+    /// A reply's departure is told by a later reply: a few packets more bring those still open.
+    fn finish(
+        &mut self,
+        socket: &DatagramSocket,
+        sent: &[u8],
+        last: u64,
+    ) -> (Vec<FollowUp>, Option<u64>) {
+        let mut told = Vec::new();
+        if self.facts.residence != Residence::ToDriver {
+            return (told, None);
+        }
+        let (mut packet, mut buffer) = (sent.to_vec(), vec![0; sent.len() + HEADER]);
+        for seq in last + 1..=last + LAST_WORDS {
+            self.emit(seq, &mut packet);
+            let wire = (seq as u32).wrapping_add(self.first);
+            let take = |packet: &[u8]| self.answer_to(wire, packet);
+            let answer = exchange(socket, &packet, &mut buffer, LAST_WORDS_FOR, take);
+            let Ok(Some((packet, reply))) = answer else {
+                break;
+            };
+            match self.follow_up(&packet, &reply) {
+                Some(follow_up) => told.push(follow_up),
+                None => break,
+            }
+        }
+        (told, None)
     }
 
     fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {

@@ -6,7 +6,7 @@ use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::OpenError;
 use super::open::{self, Settings};
-use super::session::{self, Next, Session, SetUp, TRY_FOR};
+use super::session::{self, Next, Session, SetUp, TRIES, TRY_FOR};
 use super::udp::from_stamps;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
@@ -248,7 +248,8 @@ impl TcpChannel {
         let hello = set_up.hello();
         self.send_all(&hello)
             .map_err(|source| open::cannot_reach(settings, source))?;
-        let deadline = clock::monotonic() + TRY_FOR;
+        // One request: tcp itself repeats what is lost.
+        let deadline = clock::monotonic() + Nanos::from(TRIES) * TRY_FOR;
         while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             if self.receive(Blocking::No).is_err() {
@@ -416,6 +417,7 @@ impl Channel for TcpChannel {
             return (Vec::new(), None);
         }
         while self.collected.is_none()
+            && clock::monotonic() < deadline
             && let Ok(wait::Woken::Ready) =
                 wait::until_readable(self.socket.as_fd(), Some(deadline))
         {

@@ -3,11 +3,11 @@
 use super::channel::FollowUp;
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
+use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, Frame, Next, Session, SetUp, TRIES, TRY_FOR};
-use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
-use delaylab_kernel::{clock, wait};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
@@ -16,8 +16,6 @@ use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
-use std::io;
-use std::os::fd::AsFd;
 
 /// How long the reflector's last words are waited for.
 const COLLECT_FOR: Nanos = 200 * MILLISECOND;
@@ -45,10 +43,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     } else {
         Mode::Plain
     };
-    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
-        .map_err(|source| settings.socket_error("open", source))?;
-    open::set_up(&socket, settings)?;
-    open::connect(&socket, settings.target, settings)?;
+    let socket = open::udp_socket(settings)?;
     let set_up = SetUp::new(Transport::Udp, settings, mode, settings.probe().payload);
     let format = Echo {
         session: agree(&socket, set_up, settings)?,
@@ -69,21 +64,20 @@ fn agree(
     settings: &Settings<'_>,
 ) -> Result<Session, OpenError> {
     let target = settings.target;
-    let mut tries = 0;
-    while tries < TRIES && (settings.stops_asked)() == 0 {
-        tries += 1;
+    let (mut silences, mut challenges) = (0, 0);
+    // A challenge is an answer; but a server that only ever challenges must not keep us.
+    while silences < TRIES && challenges < TRIES && (settings.stops_asked)() == 0 {
         let hello = set_up.hello();
-        let answer = exchange(socket, &hello, TRY_FOR, |packet| {
-            match set_up.answer(&hello, packet) {
-                Next::Unrelated => None,
-                next => Some(next),
-            }
+        let mut buffer = [0; SIZE + 1];
+        let answer = exchange(socket, &hello, &mut buffer, TRY_FOR, |packet| match set_up
+            .answer(&hello, packet)
+        {
+            Next::Unrelated => None,
+            next => Some(next),
         });
-        match answer.map_err(|source| cannot_exchange(settings, source))? {
-            None | Some(Next::Unrelated) => {}
-            // A challenge is an answer, not a failed try; but a server that only ever challenges
-            // must not keep us.
-            Some(Next::Again(_)) => {}
+        match answer.map_err(|source| open::no_exchange(settings, source))? {
+            None | Some(Next::Unrelated) => silences += 1,
+            Some(Next::Again) => challenges += 1,
             Some(Next::Agreed(session)) => return Ok(*session),
             Some(Next::PlainEcho) if settings.key.is_some() => {
                 return Err(OpenError::PlainEchoWithKey { target });
@@ -93,45 +87,6 @@ fn agree(
         }
     }
     Err(session::no_answer(settings))
-}
-
-fn cannot_exchange(settings: &Settings<'_>, source: io::Error) -> OpenError {
-    if source.kind() == io::ErrorKind::ConnectionRefused {
-        let method = settings.probe().method;
-        return OpenError::NothingListens {
-            method,
-            target: settings.target,
-        };
-    }
-    open::cannot_reach(settings, source)
-}
-
-/// Sends a control packet and waits for the answer that `take` accepts.
-fn exchange<T>(
-    socket: &DatagramSocket,
-    frame: &Frame,
-    patience: Nanos,
-    mut take: impl FnMut(&[u8]) -> Option<T>,
-) -> io::Result<Option<T>> {
-    socket.send(frame)?;
-    let deadline = clock::monotonic() + patience;
-    let mut buffer = [0; SIZE + 1];
-    loop {
-        match socket.receive_plain(&mut buffer, Blocking::No) {
-            Ok(received) => {
-                if let Some(answer) = take(&buffer[..received.length]) {
-                    return Ok(Some(answer));
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                match wait::until_readable(socket.as_fd(), Some(deadline))? {
-                    wait::Woken::Ready => {}
-                    wait::Woken::Deadline | wait::Woken::Signal => return Ok(None),
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Data packets of a session.
@@ -250,7 +205,12 @@ impl Format for Echo {
         self.session.shift(realtime_offset)
     }
 
-    fn finish(&mut self, socket: &DatagramSocket, last: u64) -> (Vec<FollowUp>, Option<u64>) {
+    fn finish(
+        &mut self,
+        socket: &DatagramSocket,
+        _sent: &[u8],
+        last: u64,
+    ) -> (Vec<FollowUp>, Option<u64>) {
         if self.session.mode == Mode::Plain {
             return (Vec::new(), None);
         }
@@ -294,6 +254,9 @@ impl Echo {
             Ok(Control::Collected(collected)) if collected.token == token => Some(collected),
             _ => None,
         };
-        exchange(socket, &frame, COLLECT_FOR, take).ok().flatten()
+        let mut buffer = [0; SIZE + 1];
+        exchange(socket, &frame, &mut buffer, COLLECT_FOR, take)
+            .ok()
+            .flatten()
     }
 }

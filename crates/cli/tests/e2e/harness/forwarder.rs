@@ -4,6 +4,7 @@
 //! It looks at its sockets every 50 µs or so, so a delay of 20 ms is exact to about 1 %.
 
 use delaylab_kernel::clock;
+use delaylab_kernel::scheduling::{self, Scheduling};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Read, Write};
@@ -149,7 +150,9 @@ impl Wire {
 
 fn forward([mut front, mut back]: [Wire; 2], mut fate: Fate, stop: &AtomicBool) {
     // The default of 50 µs would double the time between two looks.
-    let _ = delaylab_kernel::scheduling::set_timer_slack(1);
+    let _ = scheduling::set_timer_slack(1);
+    // A path does not wait for a CPU. Where this is not allowed it may, on a busy machine.
+    let _ = Scheduling::fifo(10).apply();
     let mut held = BinaryHeap::new();
     let mut order = 0_u64;
     let mut buffer = vec![0; 65_536];

@@ -6,8 +6,10 @@ use delaylab_kernel::clock;
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The binary.
 pub const DELAYLAB: &str = env!("CARGO_BIN_EXE_delaylab");
@@ -21,28 +23,49 @@ pub fn delaylab(inside: Option<&Namespace>) -> Command {
     command
 }
 
-/// A process that is ended when dropped.
-pub struct Process(pub Child);
+/// Longer than any test; a process that hangs is to fail its test, not to hang it.
+const AT_MOST: Duration = Duration::from_secs(100);
+
+/// A process that is ended when dropped, or after [`AT_MOST`].
+pub struct Process {
+    pub child: Child,
+    /// Dropped with the process, which ends the watch over it.
+    _watched: Sender<()>,
+}
 
 impl Process {
     /// Starts it.
     pub fn start(command: &mut Command) -> Self {
-        Self(command.spawn().unwrap())
+        let child = command.spawn().unwrap();
+        let pid = pid(&child);
+        let (watched, ended) = channel();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(AT_MOST) == Err(RecvTimeoutError::Timeout) {
+                let _ = signal::kill(pid, Signal::SIGKILL);
+            }
+        });
+        Self {
+            child,
+            _watched: watched,
+        }
     }
 
     /// Sends a signal. Returns the CLOCK_MONOTONIC just before.
     pub fn signal(&self, signal: Signal) -> i64 {
-        let pid = Pid::from_raw(i32::try_from(self.0.id()).unwrap());
         let now = clock::monotonic();
-        signal::kill(pid, signal).unwrap();
+        signal::kill(pid(&self.child), signal).unwrap();
         now
     }
 }
 
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap())
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -57,16 +80,19 @@ pub struct Ran {
 impl Ran {
     /// Waits for its end.
     pub fn of(command: &mut Command) -> Self {
-        Self::from(command.output().unwrap())
+        Self::with_stdout(command, Stdio::piped())
     }
-}
 
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
+    /// The same, with its output going somewhere else.
+    pub fn with_stdout(command: &mut Command, stdout: Stdio) -> Self {
+        let mut process = Process::start(command.stdout(stdout).stderr(Stdio::piped()));
+        let stderr = process.child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || std::io::read_to_string(stderr).unwrap());
+        let stdout = process.child.stdout.take();
         Self {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stdout: stdout.map_or_else(String::new, |out| std::io::read_to_string(out).unwrap()),
+            stderr: stderr.join().unwrap(),
+            code: process.child.wait().unwrap().code().unwrap_or(-1),
         }
     }
 }
@@ -78,9 +104,14 @@ pub fn ping(inside: Option<&Namespace>, words: &str) -> Command {
     command
 }
 
-/// Is ICMP allowed to this user?
-pub fn may_send_icmp() -> bool {
-    Ran::of(&mut ping(None, "127.0.0.1 -c 1 -q")).code != 3
+/// Of these methods, those that this user may use on loopback.
+pub fn allowed(methods: &[&'static str]) -> Vec<&'static str> {
+    let icmp = Ran::of(&mut ping(None, "127.0.0.1 -c 1 -q")).code != 3;
+    if !icmp {
+        super::skipped("icmp alone: not allowed to this user");
+    }
+    let methods = methods.iter().copied();
+    methods.filter(|&method| icmp || method != "icmp").collect()
 }
 
 /// Runs `delaylab ping WORDS --json`, which must end well.
@@ -103,7 +134,7 @@ impl Stream {
     pub fn start(inside: Option<&Namespace>, words: &str) -> Self {
         let mut command = ping(inside, words);
         let mut process = Process::start(command.arg("--json-stream").stdout(Stdio::piped()));
-        let stdout = BufReader::new(process.0.stdout.take().unwrap());
+        let stdout = BufReader::new(process.child.stdout.take().unwrap());
         Self {
             process,
             stdout,
@@ -133,7 +164,7 @@ impl Stream {
     /// Waits for the end, which must be a good one.
     pub fn finish(mut self) -> Run {
         while self.next_line().is_some() {}
-        let status = self.process.0.wait().unwrap();
+        let status = self.process.child.wait().unwrap();
         assert!(status.success(), "{status}");
         Run::from_lines(&self.lines)
     }
@@ -171,7 +202,7 @@ impl Reflector {
     /// Starts this command and waits until it serves.
     pub fn start(command: &mut Command) -> Self {
         let mut process = Process::start(command.stderr(Stdio::piped()));
-        let mut stderr = BufReader::new(process.0.stderr.take().unwrap());
+        let mut stderr = BufReader::new(process.child.stderr.take().unwrap());
         let said = until_serving(&mut stderr);
         let port_of = |service: &str| {
             let line = said.lines().find(|line| line.starts_with(service))?;
@@ -203,7 +234,7 @@ impl Reflector {
     /// Ends it as a supervisor would. Returns what it says of the packets it got.
     pub fn stop(mut self) -> String {
         self.process.signal(Signal::SIGTERM);
-        let status = self.process.0.wait().unwrap();
+        let status = self.process.child.wait().unwrap();
         assert!(status.success(), "{status}");
         self.stderr.take().unwrap().join().unwrap()
     }

@@ -25,7 +25,6 @@ pub struct Record {
     pub copies: u16,
     pub reorder_extent: u32,
     pub outcome: String,
-    pub refused_by: Option<String>,
     pub response_ns: Option<i64>,
     pub round_trip_ns: Option<i64>,
     pub network_ns: Option<i64>,

@@ -1,0 +1,82 @@
+//! `--help` as a user reads it, and man pages and completions that say the same.
+
+use crate::harness::process::{Ran, delaylab};
+
+fn printed(words: &str) -> String {
+    let ran = Ran::of(delaylab(None).args(words.split(' ')).env("COLUMNS", "100"));
+    assert_eq!(ran.code, 0, "{words}: {}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn help_of_every_command() {
+    insta::assert_snapshot!("help", printed("--help"));
+    for command in COMMANDS {
+        insta::assert_snapshot!(
+            format!("help-{command}"),
+            printed(&format!("{command} --help"))
+        );
+    }
+}
+
+const COMMANDS: [&str; 6] = ["ping", "reflect", "doctor", "completions", "man", "schema"];
+
+/// The long flags that a help text lists.
+fn flags(help: &str) -> Vec<String> {
+    let lines = help.lines().map(str::trim_start);
+    lines
+        .filter(|line| line.starts_with('-'))
+        .filter_map(|line| {
+            let flag = &line[line.find("--")? + 2..];
+            let end = flag.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            Some(flag[..end.unwrap_or(flag.len())].to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn man_pages_have_every_flag() {
+    let root = printed("man");
+    for command in COMMANDS {
+        assert!(
+            root.contains(&format!("delaylab\\-{command}(1)")),
+            "{command}: {root}"
+        );
+        let page = printed(&format!("man {command}"));
+        let found = flags(&printed(&format!("{command} --help")));
+        assert!(!found.is_empty());
+        for flag in found {
+            let in_roff = format!("\\-\\-{}", flag.replace('-', "\\-"));
+            assert!(page.contains(&in_roff), "{command} --{flag}");
+        }
+    }
+}
+
+#[test]
+fn completions_have_every_flag() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(&format!("completions {shell}"));
+        for command in COMMANDS {
+            for flag in flags(&printed(&format!("{command} --help"))) {
+                let written = if shell == "fish" {
+                    format!("-l {flag}")
+                } else {
+                    format!("--{flag}")
+                };
+                assert!(script.contains(&written), "{shell}: {command} {written}");
+            }
+        }
+    }
+}
+
+#[test]
+fn schemas_are_those_in_the_docs() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    for (document, file) in [
+        ("ping", "ping-1.json"),
+        ("ping-stream", "ping-stream-1.json"),
+    ] {
+        let kept = std::fs::read_to_string(docs.join(file)).unwrap();
+        assert_eq!(printed(&format!("schema {document}")), kept, "{file}");
+    }
+}
