@@ -14,7 +14,7 @@ const REPORT_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_TSONLY
     | libc::SOF_TIMESTAMPING_OPT_CMSG;
 const HARDWARE: u32 = libc::SOF_TIMESTAMPING_RAW_HARDWARE | libc::SOF_TIMESTAMPING_RX_HARDWARE;
-/// Linux 6.0: count bytes on TCP from the moment of the call. Not in `libc` yet.
+/// Linux 6.2: count bytes on TCP from the moment of the call. Not in `libc` yet.
 const OPT_ID_TCP: u32 = 1 << 16;
 /// Linux 4.13: deliver software stamps although hardware stamps are asked for.
 const OPT_TX_SWHW: u32 = libc::SOF_TIMESTAMPING_OPT_TX_SWHW;
@@ -42,6 +42,11 @@ impl Flags {
             StampRequest::None => Flags::NONE,
             _ => Flags(Self::prober(request).0 | OPT_ID_TCP),
         }
+    }
+
+    /// For kernels that do not know how to count a TCP socket's bytes from the call on.
+    pub(crate) const fn without_tcp_ids(self) -> Flags {
+        Flags(self.0 & !OPT_ID_TCP)
     }
 
     /// For a socket that replies: arrivals stamped; departures only where a packet asks for it.

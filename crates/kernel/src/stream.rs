@@ -39,7 +39,13 @@ impl StreamSocket {
 
     /// Asks for stamps. Ids are byte offsets from this call on, so nothing may be unacknowledged.
     pub fn set_stamping(&self, flags: Flags) -> io::Result<()> {
-        stamping::set(self, flags)
+        // Kernels before OPT_ID_TCP count from the oldest unacknowledged byte: the same here.
+        match stamping::set(self, flags) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                stamping::set(self, flags.without_tcp_ids())
+            }
+            set => set,
+        }
     }
 
     /// Sets the congestion control algorithm; the kernel's default may be any.

@@ -9,6 +9,10 @@ pub trait Sink {
     fn begin(&mut self, facts: &RecordFacts) -> std::io::Result<()>;
     /// One packet. An error ends the trial; what was handed over before stays.
     fn record(&mut self, record: &Record) -> std::io::Result<()>;
+    /// Nothing is due for a while: a good time to hand on what was kept back.
+    fn pause(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A field that a world cannot honour, and why.

@@ -23,6 +23,11 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
+    /// Hands on what is in the buffer.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Writes out what is still in the buffer.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()

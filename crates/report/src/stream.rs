@@ -59,6 +59,11 @@ impl<'a, W: Write> StreamWriter<'a, W> {
         }
     }
 
+    /// Hands on what `out` keeps back.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Writes the last line and hands `out` back.
     pub fn finish(mut self, ping: &Ping<'_>) -> io::Result<W> {
         let results = Results::new(ping);

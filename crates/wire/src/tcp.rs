@@ -147,6 +147,11 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Has every byte been handed out? Then the last frame ended with the last read.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.bytes.len()
+    }
+
     /// The next frame, if it is whole. Call until `None`, then push more.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         let Some(len) = self.next_length()? else {

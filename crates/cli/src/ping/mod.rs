@@ -42,7 +42,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
             refusal.field, refusal.reason
         )));
     }
-    let output = Output::new(args, &trial)?;
+    let output = Output::new(args)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
     let mut applied = apply_condition(&trial)?;

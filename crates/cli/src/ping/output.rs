@@ -49,12 +49,11 @@ pub struct Output {
     /// For the format, or the summary where there is none.
     data: Box<dyn Write + Send>,
     data_is_stdout: bool,
-    buffered: bool,
 }
 
 impl Output {
     /// Opens what was asked for.
-    pub fn new(args: &PingArgs, trial: &Trial) -> Result<Self, Failed> {
+    pub fn new(args: &PingArgs) -> Result<Self, Failed> {
         let file = args
             .output
             .as_deref()
@@ -80,15 +79,10 @@ impl Output {
                 Box::new(File::create_new(path).map_err(|error| cannot_create(path, &error))?)
             }
         };
-        let slow = matches!(
-            trial.probe.pacing,
-            delaylab_model::probe::Pacing::Every { interval_ns } if interval_ns >= MILLISECOND
-        );
         Ok(Self {
             format,
             data,
             data_is_stdout: file.is_none(),
-            buffered: !slow,
         })
     }
 }
@@ -138,11 +132,7 @@ impl<'a> Written<'a> {
                 shown.supplied,
             )
         };
-        let data: Box<dyn Write + Send> = if output.buffered {
-            Box::new(BufWriter::with_capacity(1 << 16, output.data))
-        } else {
-            output.data
-        };
+        let data: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(1 << 16, output.data));
         let summary_to_stdout = output.format.is_none() || !output.data_is_stdout;
         let writer = match output.format {
             None => Writer::Lines,
@@ -236,6 +226,15 @@ impl<'a> Written<'a> {
             }
             Writer::Stream(stream) => stream.record(record),
             Writer::Csv(csv) => csv.record(record),
+        }
+    }
+
+    /// Nothing more is there for now.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Lines | Writer::Json(..) => Ok(()),
+            Writer::Stream(stream) => stream.flush(),
+            Writer::Csv(csv) => csv.flush(),
         }
     }
 

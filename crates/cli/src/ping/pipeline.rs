@@ -8,7 +8,7 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Records handed over at once: waking the writer takes time on a busy CPU.
@@ -54,7 +54,17 @@ fn write<'a>(
     shown: Shown<'a>,
 ) -> io::Result<Written<'a>> {
     let mut written = Written::new(output, shown);
-    for message in receiver {
+    loop {
+        // Whoever reads our output gets what there is before we wait for more.
+        let message = match receiver.try_recv() {
+            Ok(message) => message,
+            Err(TryRecvError::Empty) => {
+                written.flush()?;
+                let Ok(message) = receiver.recv() else { break };
+                message
+            }
+            Err(TryRecvError::Disconnected) => break,
+        };
         match message {
             Message::Begin(facts) => written.begin(&facts)?,
             Message::Records(records) => written.records(&records)?,
@@ -99,5 +109,9 @@ impl Sink for Batches {
             self.hand_over()?;
         }
         Ok(())
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.hand_over()
     }
 }

@@ -29,9 +29,6 @@ pub trait Channel {
     /// Reads one batch of the error queue. `Ok(true)`: there may be more.
     fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool>;
 
-    /// A send call for packet `next - 1` failed: stamps count anew from `next`.
-    fn restart_stamps(&mut self, next: u64) -> io::Result<()>;
-
     /// To wait on.
     fn socket(&self) -> BorrowedFd<'_>;
 
@@ -42,6 +39,11 @@ pub trait Channel {
     /// `REALTIME − MONOTONIC`.
     fn reflector_shift(&self, _realtime_offset: Nanos) -> Nanos {
         0
+    }
+
+    /// The reflector ends the session after so long.
+    fn max_duration(&self) -> Option<Nanos> {
+        None
     }
 
     /// Asks the reflector for what it has not reported yet, and says good-bye. The second is its

@@ -1,6 +1,7 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
+use super::error;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -9,7 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_traffic::prober::Reply;
-use delaylab_traffic::prober::sequence::widen_near;
+use delaylab_traffic::prober::stamp_ids::StampIds;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -32,6 +33,11 @@ pub trait Format {
     /// See [`Channel::reflector_shift`].
     fn reflector_shift(&self, _realtime_offset: Nanos) -> Nanos {
         0
+    }
+
+    /// See [`Channel::max_duration`].
+    fn max_duration(&self) -> Option<Nanos> {
+        None
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
@@ -85,8 +91,9 @@ pub struct DatagramChannel<F> {
     buffer: Vec<u8>,
     received: Option<Received>,
     queue: ErrorQueue,
-    /// The packet whose stamps have id 0.
-    first_stamped: u64,
+    /// The packet that was prepared.
+    seq: u64,
+    ids: StampIds,
 }
 
 /// Room for an IPv4 header with options, which raw sockets deliver.
@@ -110,7 +117,8 @@ impl<F: Format> DatagramChannel<F> {
             buffer,
             received: None,
             queue: ErrorQueue::new(),
-            first_stamped: 0,
+            seq: 0,
+            ids: StampIds::default(),
         })
     }
 }
@@ -118,12 +126,17 @@ impl<F: Format> DatagramChannel<F> {
 impl<F: Format> Channel for DatagramChannel<F> {
     #[inline]
     fn prepare(&mut self, seq: u64) {
+        self.seq = seq;
         self.format.emit(seq, &mut self.packet);
     }
 
     #[inline]
     fn transmit(&mut self) -> io::Result<()> {
-        self.socket.send(&self.packet).map(drop)
+        let sent = self.socket.send(&self.packet).map(drop);
+        if sent.as_ref().err().is_none_or(packet_was_made) {
+            self.ids.used(self.seq);
+        }
+        sent
     }
 
     #[inline]
@@ -154,11 +167,11 @@ impl<F: Format> Channel for DatagramChannel<F> {
     }
 
     fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
-        let (format, first) = (&self.format, self.first_stamped);
+        let (format, ids) = (&self.format, &self.ids);
         self.queue.read(self.socket.as_fd(), |beside, quote| {
             let event = match beside.error {
                 Some(QueuedError::Stamp { point, id }) => {
-                    let seq = widen_near(last, id.wrapping_add(first as u32));
+                    let Some(seq) = ids.seq(id) else { return };
                     return for_each_stamp(beside, point, |point, at| {
                         take(QueueEvent::Stamp { seq, point, at });
                     });
@@ -174,11 +187,6 @@ impl<F: Format> Channel for DatagramChannel<F> {
         })
     }
 
-    fn restart_stamps(&mut self, next: u64) -> io::Result<()> {
-        self.first_stamped = next;
-        stamping::restart_ids(&self.socket, self.flags)
-    }
-
     fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -192,11 +200,24 @@ impl<F: Format> Channel for DatagramChannel<F> {
         self.format.reflector_shift(realtime_offset)
     }
 
+    fn max_duration(&self) -> Option<Nanos> {
+        self.format.max_duration()
+    }
+
     fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
         // From here on nobody reads stamps, and unread ones would wake every wait.
         let _ = self.socket.set_stamping(Flags::NONE);
         self.format.finish(&self.socket, &self.packet, last)
     }
+}
+
+/// Did this send call fail behind the point where the packet got its number? A full queue drops the
+/// packet (ENOBUFS), a firewall forbids it (EPERM): both after it was made.
+fn packet_was_made(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(error::NO_BUFFERS | error::NOT_PERMITTED)
+    )
 }
 
 /// A departure entry holds a software time, a NIC time, or both.

@@ -25,6 +25,8 @@ const LATE: Nanos = 20 * MICROSECOND;
 const ROOM_FOR_HOUSEKEEPING: Nanos = 150 * MICROSECOND;
 /// Stamps under way that are read at once (each packet has two).
 const STAMPS_BATCH: u32 = 48;
+/// With more, the records kept back are handed on, which wakes whoever writes them.
+const ROOM_TO_HAND_ON: Nanos = MILLISECOND / 2;
 /// Packets between two rounds of housekeeping when there is no idle time.
 const HOUSEKEEPING_EVERY: u32 = 64;
 /// A receive time-out counts in ticks of the kernel; the last of it is waited for exactly.
@@ -32,6 +34,8 @@ const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
 /// Nothing but local errors for so long, and so often, ends the run.
 const LOCAL_ERRORS_FOR: Nanos = 5 * SECOND;
 const LOCAL_ERRORS_COUNT: u32 = 5;
+/// No sleep is longer, so that a stop is noticed.
+const LONGEST_SLEEP: Nanos = SECOND / 2;
 /// After being told to stop, replies are awaited no longer than this.
 const PATIENCE_AFTER_STOP: Nanos = SECOND;
 
@@ -158,7 +162,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     fn send(&mut self, seq: u64, t_intended: Nanos, now: Nanos) -> Result<(), RunError> {
         self.channel.prepare(seq);
         let mut sent = self.transmit(seq, now);
-        if sent.1.as_ref().is_err_and(is_pending_refusal) {
+        if sent.1.as_ref().is_err_and(is_pending) {
             // The call reported an earlier packet's refusal and sent nothing: say whose, try again.
             self.drain_queue()?;
             sent = self.transmit(seq, clock::monotonic());
@@ -229,8 +233,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         self.drain_queue()?;
         self.prober
             .send_failed(t_intended, now, error.raw_os_error());
-        let next = self.prober.next_seq();
-        self.channel.restart_stamps(next).map_err(RunError::Receive)
+        Ok(())
     }
 
     fn wait(
@@ -242,10 +245,13 @@ impl<'a, C: Channel> Engine<'a, C> {
         let end = [due, deadline].into_iter().flatten().min();
         let slack = end.map_or(SECOND, |end| end - now);
         let idle = due.is_some() || self.prober.awaiting() == 0;
-        // A deadline in the past is a lost packet's, which housekeeping lets go.
-        let overdue = deadline.is_some_and(|deadline| deadline < now);
+        // A deadline in the past is a lost packet's or a skipped slot's, which housekeeping lets go.
+        let overdue = deadline.is_some_and(|deadline| deadline <= now);
         if overdue || (idle && slack > ROOM_FOR_HOUSEKEEPING) {
             self.housekeeping(now)?;
+            if slack > ROOM_TO_HAND_ON {
+                self.hand_on();
+            }
         } else if self.pending_stamps >= STAMPS_BATCH {
             self.drain_queue()?;
         }
@@ -289,7 +295,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         // Stamps left in the queue would end the sleep at once.
         self.drain_queue()?;
         let end = [due, deadline].into_iter().flatten().min();
-        let stop = self.stopped_at.map(|at| at + PATIENCE_AFTER_STOP + 1);
+        // A signal just before the sleep does not end it: look again soon.
+        let stop = Some(clock::monotonic() + LONGEST_SLEEP);
         let end = [end, stop].into_iter().flatten().min();
         match wait::until_readable(self.channel.socket(), end).map_err(RunError::Receive)? {
             Woken::Signal => Ok(()),
@@ -312,7 +319,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         match self.channel.receive(blocking) {
             Ok(()) => {}
             Err(error) if is_nothing(&error) => return Ok(false),
-            Err(error) if is_pending_refusal(&error) => {
+            Err(error) if is_pending(&error) => {
                 self.drain_queue()?;
                 return Ok(true);
             }
@@ -403,6 +410,14 @@ impl<'a, C: Channel> Engine<'a, C> {
         Ok(())
     }
 
+    fn hand_on(&mut self) {
+        if self.sink_error.is_none()
+            && let Err(error) = self.sink.pause()
+        {
+            self.sink_error = Some(error);
+        }
+    }
+
     /// What can wait until there is time: stamps, suspends, whole records.
     fn housekeeping(&mut self, now: Nanos) -> Result<(), RunError> {
         self.since_housekeeping = 0;
@@ -454,19 +469,21 @@ fn is_nothing(error: &io::Error) -> bool {
     )
 }
 
-/// An earlier packet was refused and the kernel says so by this call; the error queue says whose.
-fn is_pending_refusal(error: &io::Error) -> bool {
+/// An earlier packet was refused, or did not fit the path, and the kernel says so by this call; the
+/// error queue says whose.
+fn is_pending(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
-    matches!(
+    let refused = matches!(
         error.kind(),
         Kind::ConnectionRefused | Kind::HostUnreachable | Kind::NetworkUnreachable
-    ) || matches!(
-        error.raw_os_error(),
-        Some(PROTOCOL_ERROR | NO_PROTOCOL | ACCESS_DENIED)
-    )
+    );
+    refused
+        || error
+            .raw_os_error()
+            .is_some_and(|errno| PENDING.contains(&errno))
 }
 
-// errno values of Linux that ICMP errors map to and that `ErrorKind` has no stable name for.
-const ACCESS_DENIED: i32 = 13;
-const PROTOCOL_ERROR: i32 = 71;
-const NO_PROTOCOL: i32 = 92;
+/// errno values of Linux that ICMP errors map to (icmp(7)) and that `ErrorKind` has no name for:
+/// access denied, no such network, protocol error, message too long, no such protocol, not
+/// supported, host down.
+const PENDING: [i32; 7] = [13, 64, 71, 90, 92, 95, 112];

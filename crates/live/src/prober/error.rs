@@ -133,6 +133,8 @@ pub enum RunError {
 const NO_DEVICE: i32 = 19;
 pub(super) const MESSAGE_TOO_LONG: i32 = 90;
 const NETWORK_DOWN: i32 = 100;
+pub(super) const NO_BUFFERS: i32 = 105;
+pub(super) const NOT_PERMITTED: i32 = 1;
 const NETWORK_UNREACHABLE: i32 = 101;
 
 fn by(interface: Option<&str>) -> String {

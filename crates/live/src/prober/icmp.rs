@@ -9,7 +9,6 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_traffic::prober::sequence::widen;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Ipv4HeaderSlice};
 use std::io;
-use std::net::SocketAddr;
 
 /// Bytes of an echo header.
 const HEADER: usize = 8;
@@ -26,7 +25,9 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
         let filtered = socket.accept_only_echo_replies();
         filtered.map_err(|source| settings.socket_error("filter replies", source))?;
     }
-    let target = SocketAddr::new(settings.target.ip(), 0);
+    // The scope of a link-local address stays.
+    let mut target = settings.target;
+    target.set_port(0);
     open::connect(&socket, target, settings)?;
     let format = Echo {
         v6,
@@ -141,6 +142,10 @@ impl Format for Echo {
 
     fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {
         if quote.first() != Some(&self.request_type()) {
+            return None;
+        }
+        // A raw socket hears of every ping's errors.
+        if self.raw && quote.get(4..6) != Some(&self.id.to_be_bytes()) {
             return None;
         }
         // Routers need quote no more than the echo header (RFC 792).

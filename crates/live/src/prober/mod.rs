@@ -36,6 +36,7 @@ use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::trial::{Delivery, RecordFacts, Residence, StampPoint, Trial, TrialFacts};
+use delaylab_model::units::write_duration;
 use delaylab_model::world::{Refusal, Sink, World};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::{Config, Expected, Prober};
@@ -207,9 +208,15 @@ fn run(
         disordered: 0,
     };
     let interface = interface(&channel, probe);
+    let began = clock::monotonic();
     let rejected = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner)
         .run()
         .map_err(|error| error.by_interface(interface))?;
+    let mut warnings = seen.warnings(&facts);
+    warnings.extend(session_ended(
+        channel.max_duration(),
+        clock::monotonic() - began,
+    ));
     Ok(TrialFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
@@ -217,8 +224,18 @@ fn run(
         loss: prober.loss_direction(),
         strays: prober.strays(),
         rejected,
-        warnings: seen.warnings(&facts),
+        warnings,
     })
+}
+
+/// A reflector answers nothing more once it has ended the session.
+fn session_ended(max_duration: Option<Nanos>, lasted: Nanos) -> Option<String> {
+    let max = max_duration.filter(|&max| lasted > max)?;
+    Some(format!(
+        "the reflector ends a session after {}: later packets were not lost on the way but ignored. \
+         Start it with a larger --max-duration, or make shorter runs",
+        write_duration(max)
+    ))
 }
 
 /// By which interface packets leave. Asked before the run: of one that is gone nobody knows the name.
@@ -253,6 +270,10 @@ impl Sink for Seen<'_> {
             self.disordered += u64::from(r_rx < t_tx || r_rx > t_rx);
         }
         self.sink.record(record)
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.sink.pause()
     }
 }
 

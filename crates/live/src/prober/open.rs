@@ -102,9 +102,14 @@ pub fn connect(
         .map_err(|source| cannot_reach(settings, source))
 }
 
+/// Does the packet not fit the MTU?
+pub fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(error::MESSAGE_TOO_LONG)
+}
+
 /// The kernel says that the target cannot be reached.
 pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
-    if source.raw_os_error() == Some(error::MESSAGE_TOO_LONG) {
+    if is_too_long(&source) {
         return OpenError::Setting {
             field: "payload",
             reason:

@@ -32,6 +32,8 @@ pub struct Session {
     pub facts: RecordFacts,
     /// The reflector's `REALTIME − MONOTONIC`.
     pub realtime_offset: Nanos,
+    /// The reflector ends it after so long.
+    pub max_duration: Option<Nanos>,
 }
 
 impl Session {
@@ -44,6 +46,7 @@ impl Session {
             mode: Mode::Plain,
             facts: RecordFacts::default(),
             realtime_offset: 0,
+            max_duration: None,
         }
     }
 
@@ -153,6 +156,7 @@ impl SetUp {
             mode: accept.mode,
             facts,
             realtime_offset: accept.realtime_offset,
+            max_duration: Some(Nanos::from(accept.max_duration_s) * SECOND),
         }
     }
 }

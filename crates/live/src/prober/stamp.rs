@@ -228,7 +228,12 @@ impl Stamp {
             let answer = exchange(socket, &packet, &mut buffer, TRY_FOR, |packet| {
                 self.answer_to(attempt, packet)
             });
-            match answer.map_err(|source| open::no_exchange(settings, source))? {
+            let answer = match answer {
+                // The path's MTU has just been learnt: now the kernel fragments.
+                Err(error) if open::is_too_long(&error) && attempt + 1 < TRIES => continue,
+                answer => answer.map_err(|source| open::no_exchange(settings, source))?,
+            };
+            match answer {
                 Some((packet, reply)) => {
                     self.counted = reply.seq.wrapping_add(1);
                     self.facts = self.facts_of(&packet, &reply);

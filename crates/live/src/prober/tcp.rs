@@ -293,7 +293,12 @@ impl TcpChannel {
                 follow_up,
                 corrupt,
             } => {
-                let mut reply = reply(seq, reflector, &self.beside, corrupt);
+                // The kernel's stamp is of the last byte read: frames before it have none.
+                let mut beside = self.beside;
+                if !self.decoder.is_empty() {
+                    (beside.software, beside.hardware) = (None, None);
+                }
+                let mut reply = reply(seq, reflector, &beside, corrupt);
                 reply.retransmits = self.retransmitted();
                 Decoded::Reply(reply, follow_up)
             }
@@ -385,10 +390,6 @@ impl Channel for TcpChannel {
         })
     }
 
-    fn restart_stamps(&mut self, _next: u64) -> io::Result<()> {
-        Ok(())
-    }
-
     fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -399,6 +400,10 @@ impl Channel for TcpChannel {
         } else {
             RecordFacts::default()
         }
+    }
+
+    fn max_duration(&self) -> Option<Nanos> {
+        self.replies.session.max_duration
     }
 
     fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {

@@ -200,6 +200,10 @@ impl Format for Echo {
         self.session.facts
     }
 
+    fn max_duration(&self) -> Option<Nanos> {
+        self.session.max_duration
+    }
+
     #[inline]
     fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
         self.session.shift(realtime_offset)

@@ -45,7 +45,7 @@ pub struct Expected {
 /// What to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A packet is due: send it, then call [`Prober::sent`] or [`Prober::send_failed`].
+    /// A packet is due: send it, then call [`super::Prober::sent`] or [`super::Prober::send_failed`].
     Send {
         /// Its number.
         seq: u64,

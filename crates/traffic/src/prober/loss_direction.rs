@@ -6,9 +6,9 @@ use delaylab_model::trial::LossDirection;
 /// What the reflector's counts have said so far.
 #[derive(Debug, Default)]
 pub struct ReflectorCount {
-    /// Of the reply with the highest count: our number and the count of packets up to it.
+    /// Of the reply with the highest count: packets sent up to it, and counted there up to it.
     highest: Option<(u64, u64)>,
-    /// Replies read, copies included.
+    /// Replies read that the reflector counted each.
     replies: u64,
     /// Did every count equal our own number? Then it may be a stateless copy of it (RFC 8762 §4.1).
     always_equal: bool,
@@ -16,8 +16,9 @@ pub struct ReflectorCount {
 }
 
 impl ReflectorCount {
-    /// A reply was read, with the reflector's count, from 0, if it tells one.
-    pub fn replied(&mut self, seq: u64, count: Option<u32>) {
+    /// A reply to packet `seq`, before which `sent_before` packets were sent, was read; the
+    /// reflector's count, from 0, if it tells one. Copies made on the way back do not count.
+    pub fn replied(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
         self.replies += 1;
         let Some(count) = count else { return };
         let (_, highest) = self.highest.unwrap_or((0, 0));
@@ -25,7 +26,7 @@ impl ReflectorCount {
         self.always_equal = (self.always_equal || !self.any) && counted == seq + 1;
         self.any = true;
         if counted > highest {
-            self.highest = Some((seq, counted));
+            self.highest = Some((sent_before + 1, counted));
         }
     }
 
@@ -39,14 +40,14 @@ impl ReflectorCount {
                 unknown: 0,
             });
         }
-        let (seq, counted) = self.highest?;
+        let (sent_up_to, counted) = self.highest?;
         if self.always_equal && self.replies < sent {
             return None;
         }
         Some(LossDirection {
-            forward: (seq + 1).saturating_sub(counted),
+            forward: sent_up_to.saturating_sub(counted),
             back: counted.saturating_sub(self.replies),
-            unknown: sent - (seq + 1).min(sent),
+            unknown: sent.saturating_sub(sent_up_to),
         })
     }
 }
@@ -58,7 +59,7 @@ mod tests {
     fn direction(replies: &[(u64, u32)], sent: u64, total: Option<u64>) -> Option<LossDirection> {
         let mut count = ReflectorCount::default();
         for &(seq, reflector) in replies {
-            count.replied(seq, Some(reflector));
+            count.replied(seq, seq, Some(reflector));
         }
         count.direction(sent, total)
     }
@@ -96,9 +97,18 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_never_left_are_not_lost_on_the_way() {
+        // Packets 1 and 2 failed here: our packet 3 is the second that left.
+        let mut count = ReflectorCount::default();
+        count.replied(0, 0, Some(0));
+        count.replied(3, 1, Some(1));
+        assert_eq!(count.direction(2, None), Some(LossDirection::default()));
+    }
+
+    #[test]
     fn no_count_no_direction() {
         let mut count = ReflectorCount::default();
-        count.replied(0, None);
+        count.replied(0, 0, None);
         assert_eq!(count.direction(2, None), None);
     }
 }

@@ -11,6 +11,7 @@
 //! | [`clock_watch`] | how real time maps to monotonic time, and what happened to the clocks |
 //! | [`loss_direction`] | in which direction packets were lost |
 //! | [`reordering`] | RFC 4737 extents |
+//! | [`stamp_ids`] | which packet a departure stamp is of |
 //! | [`sequence`] | full sequence numbers from the few bits on the wire |
 
 pub mod clock_watch;
@@ -19,6 +20,7 @@ pub mod loss_direction;
 mod release;
 pub mod reordering;
 pub mod sequence;
+pub mod stamp_ids;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +50,8 @@ enum State {
 struct Slot {
     record: Record,
     state: State,
+    /// Packets that really left before this one: as the reflector counts them.
+    sent_before: u64,
 }
 
 /// An answered record that is kept open for copies and stamps.
@@ -56,6 +60,26 @@ struct Settling {
     seq: u64,
     until: Nanos,
     replies_before: u64,
+}
+
+/// Which separate stamps have come at all: not every driver delivers every stamp.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    sched: bool,
+    tx: bool,
+    follow_up: bool,
+}
+
+impl Seen {
+    #[inline]
+    fn note(&mut self, point: StampPoint) {
+        match point {
+            StampPoint::TSched => self.sched = true,
+            StampPoint::TTx => self.tx = true,
+            StampPoint::RTx => self.follow_up = true,
+            _ => {}
+        }
+    }
 }
 
 /// The state machine.
@@ -80,6 +104,7 @@ pub struct Prober {
     /// Slots due before this were given up.
     skip_until: Option<Nanos>,
     skipped: u64,
+    seen: Seen,
     reordering: Reordering,
     reflector: ReflectorCount,
     /// Send calls that failed.
@@ -108,6 +133,7 @@ impl Prober {
             stopped: false,
             skip_until: None,
             skipped: 0,
+            seen: Seen::default(),
             reordering: Reordering::default(),
             reflector: ReflectorCount::default(),
             unsent: 0,
@@ -127,13 +153,14 @@ impl Prober {
     pub fn next(&mut self, now: Nanos) -> Step {
         self.expire(now);
         if self.sending_is_over() {
-            let skipping = self.skip_until.is_some();
-            return if self.awaiting == 0 && !skipping {
+            // Slots still to be given up are housekeeping, to be done at once.
+            let skipping = self.skip_until.map(|_| now);
+            return if self.awaiting == 0 && skipping.is_none() {
                 Step::Done
             } else {
                 Step::Wait {
                     due: None,
-                    deadline: self.deadline(),
+                    deadline: skipping.or_else(|| self.deadline()),
                 }
             };
         }
@@ -153,14 +180,19 @@ impl Prober {
         }
     }
 
+    fn is_within_duration(&self, due: Nanos) -> bool {
+        let duration = self.config.duration;
+        duration.is_none_or(|duration| due - self.config.start < duration)
+    }
+
     fn sending_is_over(&self) -> bool {
         let counted_out = self
             .config
             .count
             .is_some_and(|count| self.next_seq >= count);
-        let timed_out = match (self.config.duration, self.pacer.due()) {
-            (Some(duration), Due::At(due)) => due - self.config.start >= duration,
-            _ => false,
+        let timed_out = match self.pacer.due() {
+            Due::At(due) => !self.is_within_duration(due),
+            Due::AfterReply => false,
         };
         self.stopped || counted_out || timed_out
     }
@@ -199,9 +231,11 @@ impl Prober {
         let mut record = self.open_record(t_intended);
         record.t_send = Some(t_send);
         record.cpu = cpu;
+        let sent_before = self.next_seq - self.unsent;
         self.slots.push_back(Slot {
             record,
             state: State::Sent,
+            sent_before,
         });
         self.awaiting += 1;
         self.next_seq += 1;
@@ -211,13 +245,15 @@ impl Prober {
     /// The send call for the packet that was due failed.
     pub fn send_failed(&mut self, t_intended: Nanos, now: Nanos, errno: Option<i32>) {
         let mut record = self.open_record(t_intended);
-        self.unsent += 1;
         record.outcome = Outcome::LocalError;
         record.errno = errno;
+        let sent_before = self.next_seq - self.unsent;
         self.slots.push_back(Slot {
             record,
             state: State::Released,
+            sent_before,
         });
+        self.unsent += 1;
         self.next_seq += 1;
         self.pacer.advance();
         self.pacer.settled(now + self.config.timeout);
@@ -250,6 +286,7 @@ impl Prober {
             _ => return,
         };
         column.get_or_insert(at);
+        self.seen.note(point);
     }
 
     /// When the packet was handed to the kernel, if its record is still open.
@@ -263,6 +300,7 @@ impl Prober {
     pub fn follow_up(&mut self, seq: u64, r_tx: Nanos) {
         if let Some(slot) = self.slot(seq) {
             slot.record.r_tx.get_or_insert(r_tx);
+            self.seen.note(StampPoint::RTx);
         }
     }
 
@@ -270,13 +308,12 @@ impl Prober {
     #[inline]
     pub fn reply(&mut self, reply: &Reply) {
         self.expire(reply.t_recv);
-        self.reflector.replied(reply.seq, reply.reflector_seq);
         let Some(state) = self.slot(reply.seq).map(|slot| slot.state) else {
             return self.count_stray(reply.seq);
         };
         match state {
             State::Sent | State::TimedOut => self.answer(reply, state == State::TimedOut),
-            State::Answered => self.count_copy(reply.seq),
+            State::Answered => self.count_copy(reply),
             State::Released => self.count_stray(reply.seq),
         }
     }
@@ -288,9 +325,17 @@ impl Prober {
         }
     }
 
-    fn count_copy(&mut self, seq: u64) {
-        if let Some(slot) = self.slot(seq) {
-            slot.record.copies = slot.record.copies.saturating_add(1);
+    fn count_copy(&mut self, reply: &Reply) {
+        let Some(slot) = self.slot(reply.seq) else {
+            return;
+        };
+        slot.record.copies = slot.record.copies.saturating_add(1);
+        // Copied on the way there, it was counted there twice; on the way back, once.
+        let counted_twice = slot.record.reflector_seq != reply.reflector_seq;
+        let (seq, sent_before) = (reply.seq, slot.sent_before);
+        if counted_twice {
+            self.reflector
+                .replied(seq, sent_before, reply.reflector_seq);
         }
     }
 
@@ -318,6 +363,9 @@ impl Prober {
         record.reply_ttl = reply.reply_ttl;
         record.reflector_seq = reply.reflector_seq;
         record.retransmits = reply.retransmits;
+        let sent_before = slot.sent_before;
+        self.reflector
+            .replied(reply.seq, sent_before, reply.reflector_seq);
         self.awaiting -= 1;
         self.settling.push_back(Settling {
             seq: reply.seq,

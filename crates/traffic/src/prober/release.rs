@@ -7,6 +7,8 @@ use delaylab_model::record::{Outcome, Record};
 
 /// A stamp or follow-up that has not come by so many later replies will not come.
 const GIVE_UP_AFTER_REPLIES: u64 = 64;
+/// A stamp that none of so many replies had is not delivered here.
+const BELIEVE_FOR_REPLIES: u64 = 16;
 /// Slots given up in one call when told to stop far behind schedule.
 const SKIP_BATCH: usize = 1024;
 
@@ -39,7 +41,11 @@ impl Prober {
         let Some(until) = self.skip_until else { return };
         for _ in 0..SKIP_BATCH {
             let due = match self.pacer.due() {
-                Due::At(due) if due < until && !self.counted_out() => due,
+                Due::At(due)
+                    if due < until && self.is_within_duration(due) && !self.counted_out() =>
+                {
+                    due
+                }
                 _ => {
                     self.skip_until = None;
                     return;
@@ -82,7 +88,7 @@ impl Prober {
     fn release_settled(&mut self, now: Nanos, take: &mut impl FnMut(&Record)) {
         while let Some(&front) = self.settling.front() {
             let hopeless = self.replies - front.replies_before > GIVE_UP_AFTER_REPLIES;
-            let expected = self.config.expected;
+            let expected = self.expected();
             let Some(slot) = self.slot(front.seq) else {
                 break;
             };
@@ -122,6 +128,7 @@ impl Prober {
     pub fn close(&mut self, mut take: impl FnMut(&Record)) {
         while self.skip_until.is_some() {
             self.skip_slots();
+            self.ended.drain(..).for_each(|record| take(&record));
         }
         self.abandon();
         for record in self.ended.drain(..) {
@@ -137,8 +144,32 @@ impl Prober {
     }
 }
 
-fn is_whole(record: &Record, expected: Expected) -> bool {
-    let departed = !expected.departures || (record.t_tx.is_some() && record.t_sched.is_some());
-    let followed = !expected.follow_ups || record.r_tx.is_some() || record.r_rx.is_none();
-    departed && followed
+/// The separate stamps that a record waits for.
+#[derive(Debug, Clone, Copy)]
+struct Awaited {
+    sched: bool,
+    tx: bool,
+    follow_up: bool,
+}
+
+impl Prober {
+    /// What was asked for; after a few replies, only what has come at all.
+    fn expected(&self) -> Awaited {
+        let early = self.replies < BELIEVE_FOR_REPLIES;
+        let Expected {
+            departures,
+            follow_ups,
+        } = self.config.expected;
+        Awaited {
+            sched: departures && (early || self.seen.sched),
+            tx: departures && (early || self.seen.tx),
+            follow_up: follow_ups && (early || self.seen.follow_up),
+        }
+    }
+}
+
+fn is_whole(record: &Record, awaited: Awaited) -> bool {
+    (!awaited.sched || record.t_sched.is_some())
+        && (!awaited.tx || record.t_tx.is_some())
+        && (!awaited.follow_up || record.r_tx.is_some() || record.r_rx.is_none())
 }
