@@ -2,6 +2,7 @@
 //!
 //! | module | shows |
 //! |---|---|
+//! | [`adversity`] | full queues, sessions that end, readers that wait |
 //! | [`capture`] | departures and packets are what tcpdump sees |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`errors`] | errors name the thing and the remedy |
@@ -11,6 +12,7 @@
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 #![allow(clippy::unwrap_used)]
 
+mod adversity;
 mod capture;
 mod condition;
 mod errors;

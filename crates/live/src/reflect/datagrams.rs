@@ -99,20 +99,22 @@ impl Server<'_> {
 
     #[inline]
     fn send(&mut self, to: SocketAddr, received: &Received, reply: Reply, r_user: Nanos) {
+        let stamp = reply.stamp.filter(|_| self.departures.may_ask(r_user));
         let options = SendOptions {
             local: received.beside.local,
             // The socket's own class is 0: saying so again costs time.
             traffic_class: reply.traffic_class.filter(|&class| class != 0),
-            stamp: reply.stamp.is_some(),
+            stamp: stamp.is_some(),
         };
         let sent = self.socket.send_to(&self.reply[..reply.len], to, options);
-        let Some(stamp) = reply.stamp else {
+        let Some(stamp) = stamp else {
             return;
         };
         if sent.is_err() {
             // Whether the failed call used up an id depends on where it failed.
+            self.report_departures();
             let _ = stamping::restart_ids(&self.socket, Flags::reflector());
-            self.departures.forget();
+            self.departures.restart(r_user);
             self.next_id = 0;
             return;
         }

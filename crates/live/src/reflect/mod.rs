@@ -7,27 +7,36 @@
 //! | `datagrams` | udp echo and STAMP: a thread a socket |
 //! | `departures` | when replies left |
 //! | `streams` | tcp: a thread a connection |
+//! | `places` | how many connections there may be |
 
 pub mod bind;
 mod datagrams;
 mod departures;
+mod places;
 mod streams;
 
 use bind::Bound;
+use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::{clock, random};
 use delaylab_model::probe::WaitMode;
-use delaylab_traffic::reflector::{Now, Policy, Reflector, Status};
+use delaylab_traffic::reflector::{Now, Policy, Port, Reflector, Status};
+use places::Places;
 use std::io;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope};
 
-/// Where udp echo and tcp are served unless told otherwise. (STAMP has its own, 862.)
-pub const DEFAULT_PORT: u16 = 8862;
+pub use delaylab_traffic::reflector::DEFAULT_PORT;
 
 /// What every thread of a reflector shares.
 pub(crate) struct Shared<'a> {
     reflector: Mutex<Reflector>,
+    places: Places,
     wait_mode: WaitMode,
     stop: &'a (dyn Fn() -> bool + Sync),
+    /// A thread that must run could not be started.
+    failed: AtomicBool,
 }
 
 impl Shared<'_> {
@@ -39,7 +48,7 @@ impl Shared<'_> {
     }
 
     fn stopped(&self) -> bool {
-        (self.stop)()
+        self.failed.load(Ordering::Relaxed) || (self.stop)()
     }
 }
 
@@ -52,25 +61,44 @@ pub fn serve(
 ) -> io::Result<Status> {
     policy.clock = bound.clock;
     policy.own_ports.extend(bound.ports());
-    let reflector = Mutex::new(Reflector::new(policy, random::bytes()?));
     let shared = Shared {
-        reflector,
+        reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
+        places: Places::default(),
         wait_mode,
         stop,
+        failed: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        for (port, socket) in bound.datagrams {
-            let shared = &shared;
-            scope.spawn(move || datagrams::serve(socket, port, shared));
-        }
-        for listener in bound.streams {
-            let shared = &shared;
-            scope.spawn(move || streams::serve(&listener, shared, scope));
-        }
-    });
+        let started = start_all(bound.datagrams, bound.streams, &shared, scope);
+        shared.failed.store(started.is_err(), Ordering::Relaxed);
+        started
+    })?;
     let mut reflector = shared.reflector();
     reflector.expire(now());
     Ok(reflector.status())
+}
+
+fn start_all<'scope, 'env>(
+    datagrams: Vec<(Port, DatagramSocket)>,
+    streams: Vec<TcpListener>,
+    shared: &'scope Shared<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+) -> io::Result<()> {
+    for (port, socket) in datagrams {
+        start(scope, move || datagrams::serve(socket, port, shared))?;
+    }
+    for listener in streams {
+        start(scope, move || streams::serve(&listener, shared, scope))?;
+    }
+    Ok(())
+}
+
+/// Starts a thread. [`Scope::spawn`] would panic where the system allows no more of them.
+fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    run: impl FnOnce() + Send + 'scope,
+) -> io::Result<()> {
+    Builder::new().spawn_scoped(scope, run).map(drop)
 }
 
 fn now() -> Now {

@@ -1,8 +1,10 @@
 //! tcp: one thread accepts, one thread a connection answers.
 
 use super::departures::Departures;
-use super::{Shared, bind, now};
+use super::places::Place;
+use super::{Shared, bind, now, start};
 use crate::clocks::Clocks;
+use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
@@ -10,23 +12,22 @@ use delaylab_kernel::wait::{self, Woken};
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::reflector::{Arrival, Opening, SessionRef, Verdict};
+use delaylab_wire::control;
 use delaylab_wire::tcp::{Decoder, Frame};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Scope;
+use std::time::Duration;
 
-/// Connections at once: each is a thread.
-const CONNECTIONS: usize = 256;
 /// A connection that has not said what it wants by then is closed.
 const HELLO_WITHIN: Nanos = 5 * SECOND;
+/// A connection that takes no byte of a reply for so long is closed.
+const TAKES_WITHIN: Duration = Duration::from_secs(1);
 /// The largest request.
 const LARGEST: u32 = delaylab_model::probe::MAX_TCP_PAYLOAD;
 /// One read.
 const READ: usize = 64 * 1024;
-
-static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Accepts connections until told to stop.
 pub fn serve<'scope, 'env>(
@@ -43,32 +44,30 @@ pub fn serve<'scope, 'env>(
         let Ok((stream, from)) = listener.accept() else {
             continue;
         };
-        if !shared.reflector().admits(from.ip()) || !take_place() {
+        if !shared.reflector().admits(from.ip()) {
             continue;
         }
-        scope.spawn(move || {
+        let Some(place) = shared.places.take(from.ip()) else {
+            continue;
+        };
+        // Where no thread can be started, the connection is closed and its place free again.
+        let _ = start(scope, move || {
             // An error is this connection's end and nobody else's business.
-            let _ = Connection::open(stream, from, shared).and_then(Connection::serve);
-            OPEN.fetch_sub(1, Ordering::Relaxed);
+            let _ = Connection::open(stream, from, shared, place).and_then(Connection::serve);
         });
     }
-}
-
-fn take_place() -> bool {
-    let taken = OPEN.fetch_add(1, Ordering::Relaxed) < CONNECTIONS;
-    if !taken {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
-    }
-    taken
 }
 
 struct Connection<'a> {
     socket: StreamSocket,
     from: SocketAddr,
     shared: &'a Shared<'a>,
+    place: Place<'a>,
     session: Option<SessionRef>,
     clocks: Clocks,
     departures: Departures,
+    /// Bytes read that are no whole frame yet.
+    undecoded: usize,
     /// Bytes sent since stamping began: a stamp's id is the offset of a reply's last byte.
     sent: u32,
     reply: Vec<u8>,
@@ -82,8 +81,14 @@ enum Then {
 }
 
 impl<'a> Connection<'a> {
-    fn open(stream: TcpStream, from: SocketAddr, shared: &'a Shared<'a>) -> io::Result<Self> {
+    fn open(
+        stream: TcpStream,
+        from: SocketAddr,
+        shared: &'a Shared<'a>,
+        place: Place<'a>,
+    ) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(TAKES_WITHIN))?;
         let socket = StreamSocket::new(stream)?;
         socket_options::set_receive_timeout(&socket, bind::LOOK_EVERY)?;
         socket_options::receive_marks(&socket, from.is_ipv6())?;
@@ -91,53 +96,98 @@ impl<'a> Connection<'a> {
             socket,
             from,
             shared,
+            place,
             session: None,
             clocks: Clocks::new(),
             departures: Departures::default(),
+            undecoded: 0,
             sent: 0,
             reply: Vec::new(),
         })
     }
 
     fn serve(mut self) -> io::Result<()> {
+        let Some(session) = self.greet()? else {
+            return Ok(());
+        };
+        self.place.accepted();
+        self.answer_session(session)
+    }
+
+    /// Reads the Hello and not a byte more, and answers it.
+    fn greet(&mut self) -> io::Result<Option<SessionRef>> {
+        let mut hello = [0; control::SIZE];
+        let mut length = 0;
+        let deadline = clock::monotonic() + HELLO_WITHIN;
+        while length < hello.len() {
+            if self.shared.stopped() || clock::monotonic() > deadline {
+                return Ok(None);
+            }
+            match self.socket.receive(&mut hello[length..], Blocking::Yes) {
+                Ok((0, _)) => return Ok(None),
+                Ok((more, _)) => length += more,
+                Err(error) if is_time_out(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.answer_hello(&hello)
+    }
+
+    fn answer_session(&mut self, session: SessionRef) -> io::Result<()> {
         let mut buffer = vec![0; READ];
         let mut decoder = Decoder::new(LARGEST);
-        let opened = clock::monotonic();
+        let mut next_look = clock::monotonic() + bind::LOOK_EVERY;
         while !self.shared.stopped() {
-            let (length, beside) = match self.socket.receive(&mut buffer, Blocking::Yes) {
+            let received = self.socket.receive(&mut buffer, Blocking::Yes);
+            let r_user = clock::monotonic();
+            // Also while bytes come: they need not ever become a request.
+            if r_user >= next_look {
+                next_look = r_user + bind::LOOK_EVERY;
+                if !self.shared.reflector().is_stream_alive(now(), session) {
+                    return Ok(());
+                }
+            }
+            let (length, beside) = match received {
                 Ok((0, _)) => return Ok(()),
                 Ok(received) => received,
-                Err(error) if is_time_out(&error) => {
-                    if self.session.is_none() && clock::monotonic() > opened + HELLO_WITHIN {
-                        return Ok(());
-                    }
-                    continue;
-                }
+                Err(error) if is_time_out(&error) => continue,
                 Err(error) => return Err(error),
             };
-            let r_user = clock::monotonic();
-            self.clocks.bracket_from(r_user);
-            let arrival = Arrival {
-                r_rx: beside
-                    .software
-                    .map(|real| self.clocks.to_monotonic(real, 0, r_user)),
-                r_user,
-                traffic_class: beside.traffic_class,
-                ttl: beside.ttl,
-            };
+            let arrival = self.arrival(&beside, r_user);
             decoder.push(&buffer[..length]);
-            if self.answer_all(&arrival, &mut decoder)? == Then::Close {
+            self.undecoded += length;
+            if self.answer_all(session, &arrival, &mut decoder)? == Then::Close {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn answer_all(&mut self, arrival: &Arrival, decoder: &mut Decoder) -> io::Result<Then> {
+    fn arrival(&mut self, beside: &Ancillary, r_user: Nanos) -> Arrival {
+        self.clocks.bracket_from(r_user);
+        Arrival {
+            r_rx: beside
+                .software
+                .map(|real| self.clocks.to_monotonic(real, 0, r_user)),
+            r_user,
+            traffic_class: beside.traffic_class,
+            ttl: beside.ttl,
+        }
+    }
+
+    fn answer_all(
+        &mut self,
+        session: SessionRef,
+        read: &Arrival,
+        decoder: &mut Decoder,
+    ) -> io::Result<Then> {
         loop {
             match decoder.next_frame() {
                 Ok(Some(frame)) => {
-                    if self.answer(arrival, frame)? == Then::Close {
+                    let (Frame::Control(bytes) | Frame::Data(bytes)) = frame;
+                    self.undecoded -= bytes.len();
+                    let arrival = arrival_of_frame(read, self.undecoded);
+                    if self.answer_frame(session, &arrival, frame)? == Then::Close {
                         return Ok(Then::Close);
                     }
                 }
@@ -147,19 +197,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    fn answer(&mut self, arrival: &Arrival, frame: Frame<'_>) -> io::Result<Then> {
-        let (Frame::Control(bytes) | Frame::Data(bytes)) = frame;
-        if self.reply.len() < bytes.len() {
-            self.reply.resize(bytes.len(), 0);
-        }
-        match (self.session, frame) {
-            (Some(session), frame) => self.answer_frame(session, arrival, frame),
-            (None, Frame::Control(hello)) => self.answer_hello(hello),
-            (None, Frame::Data(_)) => Ok(Then::Close),
-        }
-    }
-
-    fn answer_hello(&mut self, hello: &[u8]) -> io::Result<Then> {
+    fn answer_hello(&mut self, hello: &[u8]) -> io::Result<Option<SessionRef>> {
+        self.reply.resize(hello.len(), 0);
         let opening =
             self.shared
                 .reflector()
@@ -171,10 +210,10 @@ impl<'a> Connection<'a> {
                 // Where the kernel does not know the flag, replies go without a departure stamp.
                 let _ = self.socket.set_stamping(Flags::tcp_reflector());
                 self.sent = 0;
-                Ok(Then::GoOn)
+                Ok(Some(session))
             }
-            Opening::Refused(length) => self.send_all(length).map(|()| Then::Close),
-            Opening::Drop(_) => Ok(Then::Close),
+            Opening::Refused(length) => self.send_all(length).map(|()| None),
+            Opening::Drop(_) => Ok(None),
         }
     }
 
@@ -184,6 +223,10 @@ impl<'a> Connection<'a> {
         arrival: &Arrival,
         frame: Frame<'_>,
     ) -> io::Result<Then> {
+        let (Frame::Control(bytes) | Frame::Data(bytes)) = frame;
+        if self.reply.len() < bytes.len() {
+            self.reply.resize(bytes.len(), 0);
+        }
         if matches!(frame, Frame::Control(_)) && self.departures.any_awaited() {
             self.report_departures();
         }
@@ -209,8 +252,15 @@ impl<'a> Connection<'a> {
     fn send_all(&mut self, length: usize) -> io::Result<()> {
         let mut bytes = &self.reply[..length];
         while !bytes.is_empty() {
-            let sent = self.socket.send(bytes)?;
-            bytes = &bytes[sent..];
+            match self.socket.send(bytes) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            // A peer that takes byte after byte must not hold up the end.
+            if self.shared.stopped() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
         }
         self.sent = self.sent.wrapping_add(length as u32);
         Ok(())
@@ -233,9 +283,22 @@ impl Drop for Connection<'_> {
     }
 }
 
+/// The kernel's stamp is of the last byte that a read brought. So it is the arrival of the frame
+/// that ends there; when those before it came, nobody knows: what they waited on this host would
+/// pass for the network's delay.
+fn arrival_of_frame(read: &Arrival, bytes_behind: usize) -> Arrival {
+    Arrival {
+        r_rx: read.r_rx.filter(|_| bytes_behind == 0),
+        ..*read
+    }
+}
+
 fn is_time_out(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@ pub enum DropReason {
     Replayed,
     /// Of a session that is not, or not from this source, or over.
     UnknownSession,
+    /// It would begin a session, and all are taken.
+    TooManySessions,
     /// Too short for its session, or for an answer that is no longer than it.
     TooShort,
     /// Larger than the reflector takes.
@@ -29,12 +31,13 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 11] = [
         DropReason::NotAllowed,
         DropReason::SourcePort,
         DropReason::WrongKey,
         DropReason::Replayed,
         DropReason::UnknownSession,
+        DropReason::TooManySessions,
         DropReason::TooShort,
         DropReason::TooLong,
         DropReason::Malformed,
@@ -50,6 +53,7 @@ impl DropReason {
             DropReason::WrongKey => "wrong_key",
             DropReason::Replayed => "replayed",
             DropReason::UnknownSession => "unknown_session",
+            DropReason::TooManySessions => "too_many_sessions",
             DropReason::TooShort => "too_short",
             DropReason::TooLong => "too_long",
             DropReason::Malformed => "malformed",

@@ -10,7 +10,8 @@
 //! | `session`, `setup` | udp and tcp sessions: their packets; how they begin and end |
 //! | `stamp`, `stamp_session`, `stamp_tlvs` | STAMP and TWAMP-Light |
 //! | `limiter` | token buckets for each prefix and for all |
-//! | `replay`, `follow_ups`, `slots`, `hash` | the anti-replay window; stamps not reported yet; sessions by token; a hash |
+//! | `replay`, `tags` | which packets have come before |
+//! | `follow_ups`, `slots`, `hash` | stamps not reported yet; sessions by token; a hash |
 //! | [`counters`] | what became of the packets |
 //!
 //! It guarantees, whatever comes:
@@ -34,11 +35,12 @@ mod slots;
 mod stamp;
 mod stamp_session;
 mod stamp_tlvs;
+mod tags;
 #[cfg(test)]
 mod tests;
 
 pub use counters::{DropReason, Status};
-pub use policy::{Access, Limits, Policy, Rate};
+pub use policy::{Access, DEFAULT_PORT, Limits, Policy, Rate};
 pub use prefix::{Prefix, PrefixError};
 
 use counters::Counters;
@@ -54,6 +56,7 @@ use setup::Source;
 use slots::Slots;
 use stamp_session::StampSessions;
 use std::net::{IpAddr, SocketAddr};
+use tags::TagCache;
 
 /// Both clocks, read together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +144,8 @@ pub struct Reflector {
     limiter: Limiter,
     sessions: Slots<Session>,
     stamp: StampSessions,
+    /// Of STAMP packets that came and of the replies to them; `None` in open mode, which has no tags.
+    tags: Option<TagCache>,
     counters: Counters,
 }
 
@@ -173,6 +178,7 @@ impl Reflector {
             limiter: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
             stamp: StampSessions::new(&policy, Seed(random.next())),
+            tags: policy.key().map(|_| TagCache::default()),
             counters: Counters::default(),
             random,
             policy,
@@ -263,6 +269,12 @@ impl Reflector {
     ) -> Verdict {
         let verdict = self.answer_frame(now, session, arrival, frame, reply);
         self.counted(verdict)
+    }
+
+    /// Is this tcp session still to be answered: neither idle for too long nor over?
+    pub fn is_stream_alive(&mut self, now: Now, session: SessionRef) -> bool {
+        let session = self.sessions.get_mut(session.0);
+        session.is_some_and(|session| session.is_alive(now, &self.policy))
     }
 
     /// A tcp connection is closed.

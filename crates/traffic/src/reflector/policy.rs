@@ -7,6 +7,9 @@ use delaylab_wire::auth::Key;
 use delaylab_wire::control::ClockFacts;
 use std::net::{IpAddr, SocketAddr};
 
+/// Where udp echo and tcp are served unless told otherwise. (STAMP has its own, 862.)
+pub const DEFAULT_PORT: u16 = 8862;
+
 /// Who is answered.
 #[derive(Debug, Clone)]
 pub enum Access {
@@ -83,7 +86,7 @@ pub struct Policy {
     /// What the reflector says of its clocks. Unknown.
     pub clock: ClockFacts,
     /// The ports that this and other reflectors listen on. Packets from them get no reply that
-    /// could be answered again. STAMP's 862 is always among them, being below 1024.
+    /// could be answered again. [`DEFAULT_PORT`] and STAMP's 862 are always among them.
     pub own_ports: Vec<u16>,
     /// udp and tcp sessions at once, and as many STAMP sessions. 1024.
     pub max_sessions: usize,
@@ -140,9 +143,15 @@ impl Policy {
 
     /// Would a reply to this port perhaps be answered, and that answer again, without end? Ports
     /// below 1024 hold the small servers that do: 7 echo, 13 daytime, 17 quote, 19 chargen,
-    /// 37 time, 862 STAMP. No client of an echo sends from there.
+    /// 37 time, 862 STAMP. No client of an echo sends from there, nor from our own port.
+    ///
+    /// What remains: two open reflectors on ports that neither knows of the other. Who forges one
+    /// packet between them sets them on each other (RFC 862 has nothing that tells a request from
+    /// a reply). How fast that goes, and what else those two may have answered, is bounded by the
+    /// token buckets; without `plain_echo` on one of them it cannot begin.
     pub(super) fn check_source_port(&self, from: SocketAddr) -> Result<(), DropReason> {
-        if from.port() < 1024 || self.own_ports.contains(&from.port()) {
+        let port = from.port();
+        if port < 1024 || port == DEFAULT_PORT || self.own_ports.contains(&port) {
             return Err(DropReason::SourcePort);
         }
         Ok(())

@@ -5,7 +5,7 @@ use super::stamp_session::StampSession;
 use super::stamp_tlvs::Answers;
 use super::{Arrival, DropReason, Now, Port, Reflector, Reply, ReplyRef, Verdict, mirrored};
 use delaylab_model::Nanos;
-use delaylab_wire::auth::Key;
+use delaylab_wire::auth::{Key, TAG};
 use delaylab_wire::ntp::ErrorEstimate;
 use delaylab_wire::stamp::{self, Echoed, Form, Sender, TWAMP_REPLY};
 use std::net::SocketAddr;
@@ -35,10 +35,21 @@ impl Reflector {
         // reflectors could be set on each other with one packet that was listened to.
         self.policy.check_source_port(from)?;
         let (form, sender) = read_sender(self.policy.key(), packet)?;
+        let keyed = self.policy.key().is_some();
+        if let Some(tags) = &mut self.tags
+            && !tag_of(packet).is_some_and(|tag| tags.admit(*tag))
+        {
+            return Err(DropReason::Replayed);
+        }
         let mut session = self.stamp.enter(now, from, sender.ssid, &self.policy);
-        if let Some((_, session)) = &mut session {
-            let duplicate = session.take(now, &sender, self.policy.key().is_some())?;
-            self.counters.duplicates += u64::from(duplicate);
+        match &mut session {
+            Some((_, session)) => {
+                let duplicate = session.take(now, &sender, keyed)?;
+                self.counters.duplicates += u64::from(duplicate);
+            }
+            // Without a session nobody could tell whether it has come before.
+            None if keyed => return Err(DropReason::TooManySessions),
+            None => {}
         }
         self.limiter.charge(now.mono, from.ip(), packet.len())?;
         self.counters.stateless += u64::from(session.is_none());
@@ -49,7 +60,12 @@ impl Reflector {
             form,
             sender,
         };
-        Ok(Verdict::Reply(test.answer(&self.policy, session, reply)))
+        let answer = test.answer(&self.policy, session, reply);
+        // A reply would pass for a request: it is alike and of the same key. It must not come back.
+        if let (Some(tags), Some(tag)) = (&mut self.tags, tag_of(reply)) {
+            tags.admit(*tag);
+        }
+        Ok(Verdict::Reply(answer))
     }
 }
 
@@ -114,6 +130,11 @@ impl Test<'_> {
             },
         }
     }
+}
+
+/// The tag of an authenticated base packet.
+fn tag_of(packet: &[u8]) -> Option<&[u8; TAG]> {
+    packet.get(..Form::Authenticated.size())?.last_chunk()
 }
 
 /// With a key, only what that key has signed; without one, also TWAMP-Light's shorter packets, as

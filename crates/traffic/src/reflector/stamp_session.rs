@@ -28,7 +28,10 @@ pub(super) struct StampSession {
     pub sent: u32,
     pub follow_ups: FollowUps,
     window: ReplayWindow,
+    /// The latest timestamp that the sender has written.
     newest: Nanos,
+    /// The latest of those before it started again.
+    before: Nanos,
     last: Nanos,
 }
 
@@ -41,17 +44,25 @@ impl StampSession {
             follow_ups: FollowUps::default(),
             window: ReplayWindow::default(),
             newest: Nanos::MIN,
+            before: Nanos::MIN,
             last: now.mono,
         }
     }
 
     /// Counts a packet. True if it is a duplicate; with a key, duplicates are refused. A number
     /// that has come before, with a later timestamp than any so far, is of a sender that has
-    /// started again: nobody can forge that, nor play it back, without the key.
+    /// started again: nobody can forge that, nor play it back, without the key. What it sent
+    /// before that may have numbers that are new to this run, but not its timestamps.
     pub fn take(&mut self, now: Now, sender: &Sender, keyed: bool) -> Result<bool, DropReason> {
+        if keyed && sender.sent() <= self.before {
+            return Err(DropReason::Replayed);
+        }
         let mut is_new = self.window.admit(sender.seq);
         if !is_new && sender.sent() > self.newest {
-            *self = Self::new(now, self.id);
+            *self = Self {
+                before: self.newest,
+                ..Self::new(now, self.id)
+            };
             is_new = self.window.admit(sender.seq);
         }
         if !is_new && keyed {

@@ -397,3 +397,82 @@ fn a_stamp_of_a_session_that_is_gone_is_forgotten() {
     let value = stamp_tlv::understood(&reply, 44, kind::FOLLOW_UP_TELEMETRY);
     assert_eq!(value, Some([0; 16].as_slice()));
 }
+
+/// What was captured before a sender started again, numbers included that are new to its new run.
+#[test]
+fn what_was_sent_before_a_restart_is_not_answered_after_it() {
+    let mut bench = Bench::new(keyed());
+    let key = secret();
+    let old: Vec<_> = (0..5)
+        .map(|seq| packet(Some(&key), sender(seq), |_| {}))
+        .collect();
+    for packet in &old {
+        assert!(bench.stamp(packet).is_ok());
+    }
+    // Tags are forgotten in the end; the session is to know for itself.
+    bench.reflector.tags = Some(TagCache::default());
+    let again = |seq: u32| Sender {
+        seq,
+        ..sender(50 + seq)
+    };
+    assert!(bench.stamp(&packet(Some(&key), again(0), |_| {})).is_ok());
+    for packet in &old {
+        assert_eq!(bench.stamp(packet), dropped(DropReason::Replayed));
+    }
+    assert!(bench.stamp(&packet(Some(&key), again(2), |_| {})).is_ok());
+    assert!(bench.stamp(&packet(Some(&key), again(1), |_| {})).is_ok());
+}
+
+#[test]
+fn a_captured_packet_from_elsewhere_is_not_answered() {
+    let mut bench = Bench::new(keyed());
+    let captured = packet(Some(&secret()), sender(0), |writer| {
+        writer.pad(8).unwrap();
+    });
+    assert!(bench.stamp(&captured).is_ok());
+    bench.from = address("192.0.2.9:40000");
+    assert_eq!(bench.stamp(&captured), dropped(DropReason::Replayed));
+    // The tag is of the base packet alone: other TLVs make no other packet of it.
+    let base = &captured[..Form::Authenticated.size()];
+    assert_eq!(bench.stamp(base), dropped(DropReason::Replayed));
+    assert_eq!(bench.reflector.status().stamp_sessions, 1);
+    let mut free = Bench::new(open());
+    assert!(free.stamp(&plain(0)).is_ok());
+    free.from = address("127.0.0.1:40001");
+    assert!(free.stamp(&plain(0)).is_ok());
+}
+
+#[test]
+fn with_a_key_and_all_sessions_taken_nothing_is_answered() {
+    let mut bench = Bench::new(Policy {
+        max_sessions: 1,
+        ..keyed()
+    });
+    let key = secret();
+    let send = |bench: &mut Bench, seq| {
+        bench
+            .stamp(&packet(Some(&key), sender(seq), |_| {}))
+            .map(drop)
+    };
+    assert!(send(&mut bench, 0).is_ok());
+    bench.from = address("127.0.0.1:40001");
+    assert_eq!(send(&mut bench, 1), dropped(DropReason::TooManySessions));
+    assert_eq!(bench.reflector.status().stateless, 0);
+    bench.from = client();
+    assert!(send(&mut bench, 2).is_ok());
+}
+
+#[test]
+fn a_reply_sent_back_is_no_request() {
+    let mut bench = Bench::new(keyed());
+    let key = secret();
+    let request = |seq| packet(Some(&key), sender(seq), |_| {});
+    let reply = bench.stamp(&request(0)).unwrap();
+    assert_eq!(bench.stamp(&reply), dropped(DropReason::Replayed));
+    bench.from = address("192.0.2.9:40000");
+    assert_eq!(bench.stamp(&reply), dropped(DropReason::Replayed));
+    bench.from = client();
+    let next = bench.stamp(&request(1)).unwrap();
+    let said = stamp::Reflector::parse(Form::Authenticated, &next);
+    assert_eq!(said.unwrap().seq, 1);
+}

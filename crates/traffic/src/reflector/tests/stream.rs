@@ -230,3 +230,25 @@ fn a_tcp_session_takes_no_datagrams() {
         dropped(DropReason::UnknownSession)
     );
 }
+
+#[test]
+fn a_session_is_alive_until_it_is_idle_over_or_closed() {
+    let mut stream = connect(Policy {
+        max_idle: 10 * SECOND,
+        max_duration: 15 * SECOND,
+        ..open()
+    });
+    let alive = |stream: &mut Stream, time| {
+        let session = stream.session;
+        stream.bench.reflector.is_stream_alive(at(time), session)
+    };
+    assert!(alive(&mut stream, 11 * SECOND));
+    assert!(!alive(&mut stream, 11 * SECOND + 1));
+    stream.bench.now = at(9 * SECOND);
+    let request = stream.request(0, 100, 100);
+    stream.send(&request).unwrap();
+    assert!(alive(&mut stream, 16 * SECOND));
+    assert!(!alive(&mut stream, 16 * SECOND + 1));
+    stream.bench.reflector.stream_closed(stream.session);
+    assert!(!alive(&mut stream, 9 * SECOND));
+}

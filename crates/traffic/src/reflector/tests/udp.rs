@@ -362,7 +362,7 @@ fn nothing_is_echoed_to_ports_that_would_answer() {
         own_ports: vec![8620],
         ..open()
     });
-    for port in [0, 7, 13, 17, 19, 37, 862, 1023, 8620] {
+    for port in [0, 7, 13, 17, 19, 37, 862, 1023, 8620, 8862] {
         bench.from = SocketAddr::new(client().ip(), port);
         assert_eq!(bench.echo(b"hello"), dropped(DropReason::SourcePort));
         assert_eq!(

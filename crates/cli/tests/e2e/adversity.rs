@@ -1,0 +1,92 @@
+//! A full queue, a session that ends, a burst that must come out at once: nothing hangs, and no stamp
+//! goes to another packet.
+
+use crate::harness::beside_others;
+use crate::harness::netns::{B4, Pair};
+use crate::harness::process::{Ran, Reflector, delaylab, measure, ping};
+use crate::or_skip;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// The queue drops every few packets, so that send calls fail (ENOBUFS) while stamps of packets still
+/// queued are under way.
+#[test]
+fn stamps_keep_to_their_packets_when_the_queue_overflows() {
+    let _machine = beside_others();
+    let pair = or_skip!(Pair::new(1500));
+    let _reflector = Reflector::inside(&pair.b);
+    or_skip!(pair.a.qdisc("tbf rate 1mbit burst 2000 limit 20000"));
+    for method in ["udp", "stamp", "icmp"] {
+        let words = format!("{B4} --method {method} -s 500B -i 3ms -c 400 --allow-load");
+        let run = measure(Some(&pair.a), &words);
+        assert!(
+            run.count("local_error") > 20,
+            "{method}: the queue did not overflow"
+        );
+        let answered = run
+            .records
+            .iter()
+            .filter(|record| record.t_recv_ns.is_some());
+        for record in answered {
+            let (Some(sched), Some(tx), Some(rx)) =
+                (record.t_sched_ns, record.t_tx_ns, record.t_rx_ns)
+            else {
+                panic!("{method}: a stamp is missing: {record:?}");
+            };
+            assert!(record.t_send_ns.unwrap() <= sched, "{method}: {record:?}");
+            assert!(sched <= tx && tx <= rx, "{method}: {record:?}");
+            // The rate is shaped before t_tx: behind it there is nothing to wait for. A stamp of an
+            // earlier packet would book its wait as the path's.
+            let path = record.r_rx_ns.unwrap_or(rx) - tx;
+            assert!(
+                path < 4_000_000,
+                "{method}: {path} ns on the path: {record:?}"
+            );
+        }
+        assert_eq!(run.count("lost"), 0, "{method}");
+        if method != "icmp" {
+            assert_eq!(run.loss_direction(), [0, 0, 0], "{method}");
+        }
+    }
+}
+
+#[test]
+fn a_session_that_ends_is_said_so_and_nothing_hangs() {
+    let _machine = beside_others();
+    let mut command = delaylab(None);
+    command.args("reflect --bind 127.0.0.1 --no-stamp --port 0 --max-duration 1s".split(' '));
+    let reflector = Reflector::start(&mut command);
+    let port = reflector.port_of("udp");
+    let words = format!("127.0.0.1 --method udp --port {port} -i 100ms -W 200ms -c 20 -q");
+    let ran = Ran::of(&mut ping(None, &words));
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("the reflector ends a session after 1s"),
+        "{}",
+        ran.stdout
+    );
+}
+
+/// Whoever reads the lines gets each when its record is whole, also in a closed loop.
+#[test]
+fn lines_come_while_it_runs() {
+    let _machine = beside_others();
+    let reflector = Reflector::local();
+    let port = reflector.port_of("udp");
+    for pacing in ["--wait 100ms", "--poisson 100ms", "-i 100ms"] {
+        let words = format!("127.0.0.1 --method udp --port {port} {pacing} -w 60s --json-stream");
+        let mut child = ping(None, &words).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // Were they kept back, the harness would end this test.
+        let seen: Vec<_> = lines.take(4).map(Result::unwrap).collect();
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "{pacing}: it had ended"
+        );
+        assert_eq!(seen.len(), 4, "{pacing}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
