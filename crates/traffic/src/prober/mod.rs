@@ -35,8 +35,10 @@ use reordering::Reordering;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// How long a record stays open after its reply, for copies of it.
-const SETTLE: Nanos = 50 * MILLISECOND;
+/// How long a record stays open after its reply, for copies of it: some round trips, within bounds.
+const SETTLE_ROUND_TRIPS: Nanos = 16;
+const LEAST_SETTLE: Nanos = MILLISECOND;
+const MOST_SETTLE: Nanos = 50 * MILLISECOND;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -364,12 +366,15 @@ impl Prober {
         record.reflector_seq = reply.reflector_seq;
         record.retransmits = reply.retransmits;
         let sent_before = slot.sent_before;
+        let round_trip = slot.record.round_trip().unwrap_or(0);
         self.reflector
             .replied(reply.seq, sent_before, reply.reflector_seq);
         self.awaiting -= 1;
+        let settle =
+            (round_trip.saturating_mul(SETTLE_ROUND_TRIPS)).clamp(LEAST_SETTLE, MOST_SETTLE);
         self.settling.push_back(Settling {
             seq: reply.seq,
-            until: reply.t_recv + SETTLE,
+            until: reply.t_recv + settle,
             replies_before: self.replies,
         });
         self.replies += 1;

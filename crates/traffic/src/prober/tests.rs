@@ -149,19 +149,19 @@ fn a_record_waits_for_its_stamps_but_not_for_ever() {
         ..Reply::default()
     });
     let mut whole = Vec::new();
-    prober.take_whole(SETTLE * 2, |record| whole.push(record.seq));
+    prober.take_whole(MOST_SETTLE * 2, |record| whole.push(record.seq));
     assert!(whole.is_empty(), "neither stamps nor follow-up");
     prober.stamped(0, StampPoint::TSched, 1);
     prober.stamped(0, StampPoint::TTx, 2);
     prober.stamped(0, StampPoint::TTx, 99);
     prober.follow_up(0, 3);
-    prober.take_whole(SETTLE * 2, |record| {
+    prober.take_whole(MOST_SETTLE * 2, |record| {
         assert_eq!((record.t_tx, record.r_tx), (Some(2), Some(3)));
         whole.push(record.seq);
     });
     assert_eq!(whole, [0]);
     for seq in 1..200 {
-        let now = SETTLE * 2 + i64::try_from(seq).unwrap() * MILLISECOND;
+        let now = MOST_SETTLE * 2 + i64::try_from(seq).unwrap() * MILLISECOND;
         send(&mut prober, now);
         prober.reply(&Reply {
             seq,
