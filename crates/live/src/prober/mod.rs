@@ -10,7 +10,7 @@
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
-//! To add a method: one file that implements [`channel::Channel`], one line in [`Live::run_method`].
+//! To add a method: one file that implements [`channel::Channel`], one line in `Live::run_method`.
 
 pub mod any_bytes;
 pub mod channel;
