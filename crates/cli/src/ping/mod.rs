@@ -71,14 +71,18 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     }
 }
 
-/// A run that broke off: what was recorded until then is shown before the error.
+/// A run that broke off: what was recorded until then is shown before the error. Where it broke off
+/// because the results could not be written, why is the writer's to say.
 fn with_what_was_measured(
     failed: Failed,
     written: io::Result<output::Written<'_>>,
     shown: Shown<'_>,
 ) -> Failed {
-    if let Ok(written) = written
-        && written.any()
+    let written = match written {
+        Ok(written) => written,
+        Err(error) => return cannot_write(error),
+    };
+    if written.any()
         && let Err(error) = written.finish(&TrialFacts::default(), shown)
     {
         eprintln!("delaylab: {}", cannot_write(error).message);
