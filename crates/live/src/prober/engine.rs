@@ -365,9 +365,6 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// Reads all stamps and refusals that have come.
     fn drain_queue(&mut self) -> Result<(), RunError> {
         self.pending_stamps = 0;
-        if !self.manner.stamped {
-            return self.drain_refusals();
-        }
         let now = clock::monotonic();
         let last = self.prober.next_seq().saturating_sub(1);
         let (prober, clocks) = (&mut *self.prober, &*self.clocks);
@@ -394,28 +391,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         Ok(())
     }
 
-    fn drain_refusals(&mut self) -> Result<(), RunError> {
-        let last = self.prober.next_seq().saturating_sub(1);
-        let prober = &mut *self.prober;
-        let mut take = |event: QueueEvent| {
-            if let QueueEvent::Refused { seq, by, errno } = event {
-                prober.refused(seq, by, errno);
-            }
-        };
-        while self
-            .channel
-            .read_queue(last, &mut take)
-            .map_err(RunError::Receive)?
-        {}
-        Ok(())
-    }
-
     fn hand_on(&mut self) {
-        if self.sink_error.is_none()
-            && let Err(error) = self.sink.pause()
-        {
-            self.sink_error = Some(error);
-        }
+        keep_first(&mut self.sink_error, || self.sink.pause());
     }
 
     /// What can wait until there is time: stamps, suspends, whole records.
@@ -429,13 +406,8 @@ impl<'a, C: Channel> Engine<'a, C> {
             self.prober.clock_event(event);
         }
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);
-        self.prober.take_whole(now, |record| {
-            if error.is_none()
-                && let Err(failed) = sink.record(record)
-            {
-                *error = Some(failed);
-            }
-        });
+        self.prober
+            .take_whole(now, |record| keep_first(error, || sink.record(record)));
         Ok(())
     }
 
@@ -451,13 +423,15 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
         self.prober.set_final_count(received);
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);
-        self.prober.close(|record| {
-            if error.is_none()
-                && let Err(failed) = sink.record(record)
-            {
-                *error = Some(failed);
-            }
-        });
+        self.prober
+            .close(|record| keep_first(error, || sink.record(record)));
+    }
+}
+
+/// Writes only as long as nothing has failed, and keeps what failed first.
+fn keep_first(failed: &mut Option<io::Error>, write: impl FnOnce() -> io::Result<()>) {
+    if failed.is_none() {
+        *failed = write().err();
     }
 }
 

@@ -1,14 +1,14 @@
 //! udp echo and STAMP: one thread a socket, one packet at a time.
 
-use super::Shared;
 use super::departures::Departures;
+use super::{Shared, arrival};
 use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
-use delaylab_traffic::reflector::{Arrival, Now, Port, Reply, Verdict};
+use delaylab_traffic::reflector::{Now, Port, Reply, Verdict};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
@@ -75,15 +75,7 @@ impl Server<'_> {
         if self.departures.any_awaited() {
             self.report_departures();
         }
-        let beside = &received.beside;
-        let arrival = Arrival {
-            r_rx: beside
-                .software
-                .map(|real| self.clocks.to_monotonic(real, 0, r_user)),
-            r_user,
-            traffic_class: beside.traffic_class,
-            ttl: beside.ttl,
-        };
+        let arrival = arrival(&self.clocks, &received.beside, r_user);
         let verdict = self.shared.reflector().datagram(
             now,
             from,

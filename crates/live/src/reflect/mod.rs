@@ -15,11 +15,14 @@ mod departures;
 mod places;
 mod streams;
 
+use crate::clocks::Clocks;
 use bind::Bound;
+use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::{clock, random};
+use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
-use delaylab_traffic::reflector::{Now, Policy, Port, Reflector, Status};
+use delaylab_traffic::reflector::{Arrival, Now, Policy, Port, Reflector, Status};
 use places::Places;
 use std::io;
 use std::net::TcpListener;
@@ -105,5 +108,18 @@ fn now() -> Now {
     Now {
         mono: clock::monotonic(),
         real: clock::realtime(),
+    }
+}
+
+/// What the kernel told of a packet that was read at `r_user`, on the record's clock.
+#[inline]
+fn arrival(clocks: &Clocks, beside: &Ancillary, r_user: Nanos) -> Arrival {
+    Arrival {
+        r_rx: beside
+            .software
+            .map(|real| clocks.to_monotonic(real, 0, r_user)),
+        r_user,
+        traffic_class: beside.traffic_class,
+        ttl: beside.ttl,
     }
 }

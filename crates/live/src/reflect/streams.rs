@@ -2,7 +2,7 @@
 
 use super::departures::Departures;
 use super::places::Place;
-use super::{Shared, bind, now, start};
+use super::{Shared, arrival, bind, now, start};
 use crate::clocks::Clocks;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
@@ -165,14 +165,7 @@ impl<'a> Connection<'a> {
 
     fn arrival(&mut self, beside: &Ancillary, r_user: Nanos) -> Arrival {
         self.clocks.bracket_from(r_user);
-        Arrival {
-            r_rx: beside
-                .software
-                .map(|real| self.clocks.to_monotonic(real, 0, r_user)),
-            r_user,
-            traffic_class: beside.traffic_class,
-            ttl: beside.ttl,
-        }
+        arrival(&self.clocks, beside, r_user)
     }
 
     fn answer_all(

@@ -188,15 +188,11 @@ impl Prober {
     }
 
     fn sending_is_over(&self) -> bool {
-        let counted_out = self
-            .config
-            .count
-            .is_some_and(|count| self.next_seq >= count);
         let timed_out = match self.pacer.due() {
             Due::At(due) => !self.is_within_duration(due),
             Due::AfterReply => false,
         };
-        self.stopped || counted_out || timed_out
+        self.stopped || self.counted_out() || timed_out
     }
 
     /// When the oldest packet under way times out, or else the oldest timed-out one ends its grace.

@@ -60,7 +60,7 @@ impl Prober {
         }
     }
 
-    fn counted_out(&self) -> bool {
+    pub(super) fn counted_out(&self) -> bool {
         self.config
             .count
             .is_some_and(|count| self.next_seq + self.skipped >= count)
