@@ -2,6 +2,7 @@
 
 use crate::ancillary::{self, Ancillary, ControlBuffer};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Entries read by one system call of a sender: two stamps a packet make this 32 packets.
@@ -36,31 +37,38 @@ impl<const BATCH: usize> ErrorQueue<BATCH> {
         }
     }
 
-    /// Reads up to `BATCH` entries without sleeping and hands each to `take`, with the start of the
-    /// packet that an ICMP error quotes. `Ok(true)`: there may be more.
+    /// Reads what there is, up to `BATCH` entries, without sleeping, and hands each to `take`, with
+    /// the start of the packet that an ICMP error quotes. Room is made for `expected` entries and one
+    /// more. `Ok(true)`: there may be others.
     pub fn read(
         &mut self,
         socket: BorrowedFd<'_>,
+        expected: usize,
         mut take: impl FnMut(&Ancillary, &[u8]),
     ) -> io::Result<bool> {
-        // SAFETY: all zeros is a valid mmsghdr and a valid iovec.
-        let mut headers: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
-        let mut parts: [libc::iovec; BATCH] = unsafe { std::mem::zeroed() };
-        for index in 0..BATCH {
-            parts[index].iov_base = self.quotes[index].as_mut_ptr().cast();
-            parts[index].iov_len = QUOTE_BYTES;
-            let header = &mut headers[index].msg_hdr;
-            header.msg_iov = &mut parts[index];
+        let room = (expected + 1).min(BATCH);
+        let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
+        let mut parts = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
+        for index in 0..room {
+            let part = parts[index].write(libc::iovec {
+                iov_base: self.quotes[index].as_mut_ptr().cast(),
+                iov_len: QUOTE_BYTES,
+            });
+            // SAFETY: all zeros is a valid mmsghdr.
+            let header = headers[index].write(unsafe { std::mem::zeroed() });
+            let header = &mut header.msg_hdr;
+            header.msg_iov = part;
             header.msg_iovlen = 1;
             header.msg_control = (&raw mut self.controls[index]).cast();
             header.msg_controllen = size_of::<ControlBuffer>() as _;
         }
-        // SAFETY: every pointer in `headers` describes memory that outlives the call.
+        // SAFETY: the first `room` headers are initialised, and every pointer in them describes memory
+        // that outlives the call.
         let code = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
-                headers.as_mut_ptr(),
-                BATCH as libc::c_uint,
+                headers.as_mut_ptr().cast(),
+                room as libc::c_uint,
                 libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )
@@ -71,13 +79,15 @@ impl<const BATCH: usize> ErrorQueue<BATCH> {
             Err(error) => return Err(error),
         };
         for (header, quote) in headers[..count].iter().zip(self.quotes.iter()) {
-            // SAFETY: recvmmsg has filled the first `count` headers.
+            // SAFETY: `count` is at most `room`, and recvmmsg has filled the first `count` headers.
+            let header = unsafe { header.assume_init_ref() };
+            // SAFETY: as above.
             let beside = unsafe { ancillary::parse(&header.msg_hdr) };
             take(
                 &beside,
                 &quote[..(header.msg_len as usize).min(QUOTE_BYTES)],
             );
         }
-        Ok(count == BATCH)
+        Ok(count == room)
     }
 }

@@ -12,6 +12,16 @@ pub fn set_name(name: &CStr) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) }).map(drop)
 }
 
+/// Gives the calling thread a table of descriptors of its own, a copy of what is open now.
+///
+/// A system call on a table that threads share counts a reference to the file, up and down: about
+/// 0.1 µs a call on a socket that is polled from one CPU. What is opened or closed from here on is
+/// so for this thread alone.
+pub fn own_descriptors() -> io::Result<()> {
+    // SAFETY: takes a flag and touches no memory.
+    check(unsafe { libc::unshare(libc::CLONE_FILES) }).map(drop)
+}
+
 /// Kills this process when the *thread* that started it ends.
 ///
 /// The caller compares [`parent`] with the parent that it expects afterwards: one that died before

@@ -26,8 +26,13 @@ pub trait Channel {
     /// What the last receive call brought: call until `None`. `last` is the last packet sent.
     fn decode(&mut self, last: u64) -> Option<Decoded>;
 
-    /// Reads one batch of the error queue. `Ok(true)`: there may be more.
-    fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool>;
+    /// Reads one batch of the error queue, of about `expected` entries. `Ok(true)`: there may be more.
+    fn read_queue(
+        &mut self,
+        last: u64,
+        expected: usize,
+        take: &mut dyn FnMut(QueueEvent),
+    ) -> io::Result<bool>;
 
     /// To wait on.
     fn socket(&self) -> BorrowedFd<'_>;

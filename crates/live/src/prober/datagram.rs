@@ -166,25 +166,31 @@ impl<F: Format> Channel for DatagramChannel<F> {
         })
     }
 
-    fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
+    fn read_queue(
+        &mut self,
+        last: u64,
+        expected: usize,
+        take: &mut dyn FnMut(QueueEvent),
+    ) -> io::Result<bool> {
         let (format, ids) = (&self.format, &self.ids);
-        self.queue.read(self.socket.as_fd(), |beside, quote| {
-            let event = match beside.error {
-                Some(QueuedError::Stamp { point, id }) => {
-                    let Some(seq) = ids.seq(id) else { return };
-                    return for_each_stamp(beside, point, |point, at| {
-                        take(QueueEvent::Stamp { seq, point, at });
-                    });
+        self.queue
+            .read(self.socket.as_fd(), expected, |beside, quote| {
+                let event = match beside.error {
+                    Some(QueuedError::Stamp { point, id }) => {
+                        let Some(seq) = ids.seq(id) else { return };
+                        return for_each_stamp(beside, point, |point, at| {
+                            take(QueueEvent::Stamp { seq, point, at });
+                        });
+                    }
+                    Some(QueuedError::Refused { errno, by }) => format
+                        .quoted(quote, last)
+                        .map(|seq| QueueEvent::Refused { seq, by, errno }),
+                    _ => None,
+                };
+                if let Some(event) = event {
+                    take(event);
                 }
-                Some(QueuedError::Refused { errno, by }) => format
-                    .quoted(quote, last)
-                    .map(|seq| QueueEvent::Refused { seq, by, errno }),
-                _ => None,
-            };
-            if let Some(event) = event {
-                take(event);
-            }
-        })
+            })
     }
 
     fn socket(&self) -> BorrowedFd<'_> {

@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 const LATE: Nanos = 20 * MICROSECOND;
 /// With less time than this, housekeeping waits.
 const ROOM_FOR_HOUSEKEEPING: Nanos = 150 * MICROSECOND;
-/// Stamps under way that are read at once (each packet has two).
+/// Stamps under way that are read at once by one that sleeps (each packet has two).
 const STAMPS_BATCH: u32 = 48;
 /// With more, the records kept back are handed on, which wakes whoever writes them.
 const ROOM_TO_HAND_ON: Nanos = MILLISECOND / 2;
@@ -252,7 +252,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             if slack > ROOM_TO_HAND_ON {
                 self.hand_on();
             }
-        } else if self.pending_stamps >= STAMPS_BATCH {
+        } else if self.pending_stamps >= self.stamps_batch() {
             self.drain_queue()?;
         }
         if self.manner.wait_mode == WaitMode::Spin {
@@ -265,6 +265,15 @@ impl<'a, C: Channel> Engine<'a, C> {
         match due {
             Some(due) if due - clock::monotonic() <= lead => self.spin_until(end),
             _ => self.sleep_until(due.map(|due| due - lead), deadline),
+        }
+    }
+
+    /// So many stamps under way are read at once. A spinner has nothing else to do while a packet is
+    /// under way; one that sleeps would be late to do so.
+    fn stamps_batch(&self) -> u32 {
+        match (self.manner.stamped, self.manner.wait_mode) {
+            (true, WaitMode::Spin) => 1,
+            _ => STAMPS_BATCH,
         }
     }
 
@@ -364,7 +373,7 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     /// Reads all stamps and refusals that have come.
     fn drain_queue(&mut self) -> Result<(), RunError> {
-        self.pending_stamps = 0;
+        let expected = std::mem::take(&mut self.pending_stamps) as usize;
         let now = clock::monotonic();
         let last = self.prober.next_seq().saturating_sub(1);
         let (prober, clocks) = (&mut *self.prober, &*self.clocks);
@@ -385,7 +394,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         };
         while self
             .channel
-            .read_queue(last, &mut take)
+            .read_queue(last, expected, &mut take)
             .map_err(RunError::Receive)?
         {}
         Ok(())

@@ -39,6 +39,8 @@ const CONNECT_FOR: Duration = Duration::from_secs(3);
 const SEND_FOR: Duration = Duration::from_secs(5);
 /// One read.
 const READ: usize = 64 * 1024;
+/// Stamps of one request, of whole segments or of several.
+const STAMPS_OF_A_REQUEST: usize = 8;
 
 /// A connection and what was agreed on it.
 #[derive(Debug)]
@@ -377,10 +379,15 @@ impl Channel for TcpChannel {
         Some(self.take(parsed))
     }
 
-    fn read_queue(&mut self, last: u64, take: &mut dyn FnMut(QueueEvent)) -> io::Result<bool> {
+    fn read_queue(
+        &mut self,
+        last: u64,
+        expected: usize,
+        take: &mut dyn FnMut(QueueEvent),
+    ) -> io::Result<bool> {
         let size = self.request.len() as u64;
         let last_byte = (last + 1) * size - 1;
-        self.queue.read(self.socket.as_fd(), |beside, _| {
+        self.queue.read(self.socket.as_fd(), expected, |beside, _| {
             if let Some(QueuedError::Stamp { point, id }) = beside.error {
                 let seq = widen_near(last_byte, id) / size;
                 for_each_stamp(beside, point, |point, at| {
@@ -427,7 +434,7 @@ impl Channel for TcpChannel {
                 wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             // Stamps of the request just sent make the socket readable too.
-            let _ = self.read_queue(last, &mut |_| {});
+            let _ = self.read_queue(last, STAMPS_OF_A_REQUEST, &mut |_| {});
             match self.receive(Blocking::No) {
                 Ok(()) => while self.decode(last).is_some() {},
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -77,7 +77,7 @@ impl Departures {
         let awaited = &mut self.awaited;
         loop {
             let now = clock::monotonic();
-            let more = self.queue.read(socket, |beside, _| {
+            let more = self.queue.read(socket, 1, |beside, _| {
                 let (
                     Some(QueuedError::Stamp {
                         point: StampPoint::TTx,
