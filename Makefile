@@ -15,7 +15,7 @@ FUZZ_SECONDS ?= 60
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build, ping an own reflector by every method, show the anatomy of a response
+demo: ## build, ping by every method, run two experiments, show their tables and reports
 	@scripts/install.sh demo
 	@$(MAKE) --no-print-directory build
 	@scripts/demo.sh

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# delaylab shown in half a minute: an own reflector on loopback, pinged by each method, and at the end
-# the anatomy of a udp response. Needs no privilege; what this user may not do is skipped, with the remedy.
+# delaylab shown in two minutes: an own reflector on loopback, pinged by each method; the anatomy of a udp
+# response; and two experiments in their quick form, with their tables and reports. Needs no privilege; what
+# this user may not do is skipped, with the remedy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
 
 delaylab=target/release/delaylab
-pace=(-c 300 -i 10ms)
+pace=(-c 200 -i 5ms)
 reflectors=()
 scratch=$(mktemp -d)
 
@@ -112,12 +113,20 @@ ping_quietly() { # method address
     esac
 }
 
+# The experiment's tables, and the path of its report on the last line.
+run_quickly() { # experiment
+    say
+    say "${dim}\$ delaylab run $1 --quick${plain}"
+    say
+    "$delaylab" run "$1" --quick
+}
+
 main() {
     local addresses=(127.0.0.1) method address
     ! has_ipv6 || addresses+=(::1)
     start_reflectors "${addresses[@]}"
 
-    say "A reflector of our own answers on ${addresses[*]}, port $port. Three seconds of each method:"
+    say "A reflector of our own answers on ${addresses[*]}, port $port. A second of each method:"
     heading
     for method in icmp tcp stamp udp; do
         for address in "${addresses[@]}"; do
@@ -130,6 +139,11 @@ main() {
     say "${dim}\$ delaylab ping 127.0.0.1 --method udp --port $port ${pace[*]}${plain}"
     say
     "$delaylab" ping 127.0.0.1 --method udp --port "$port" "${pace[@]}" -q
+
+    say
+    say "Two experiments of the catalogue, each less than 40 s in this form:"
+    run_quickly packet-size-latency
+    run_quickly wait-time-jitter
 
     say
     say "Next: ${bold}$delaylab doctor${plain} says what this host can measure, ${bold}ping --help${plain} how to ask;"

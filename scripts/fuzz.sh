@@ -29,6 +29,10 @@ flags=(
 
 rm -rf fuzz/corpus
 cargo run --quiet --package delaylab-wire --example seeds -- fuzz/corpus
+mkdir -p fuzz/corpus/experiment
+cp crates/lab/tests/small.toml fuzz/corpus/experiment/
+mkdir -p fuzz/corpus/finding_check
+sed -n 's/^check = "\([^"].*\)"$/\1/p' experiments/*.toml | split -l 1 - fuzz/corpus/finding_check/
 
 # --target keeps the flags off build scripts, which have no libFuzzer to call.
 RUSTFLAGS="${flags[*]}" cargo build --quiet --release --manifest-path fuzz/Cargo.toml \

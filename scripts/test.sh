@@ -38,6 +38,12 @@ cargo clippy --workspace --all-targets --quiet -- -D warnings
 begin "a STAMP implementation that is not ours, to interwork with"
 scripts/peers.sh
 
+begin "Python libraries that read runs"
+scripts/python.sh
+
+begin "the figures' script is what its sources give"
+scripts/web.sh
+
 begin "tests"
 cargo test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$log" | without_successes
 

@@ -3,7 +3,8 @@
 //! | module | does |
 //! |---|---|
 //! | [`args`] | the command line |
-//! | [`ping`], [`reflect`], [`doctor`] | the commands |
+//! | [`ping`], [`reflect`], [`doctor`] | commands for one question |
+//! | [`experiment`] | commands for experiments: list, check, run, resume, report |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`exit`] | exit codes |
 //! | [`terminal`] | what the terminal can show |
@@ -13,6 +14,7 @@ mod args;
 mod doctor;
 mod documents;
 mod exit;
+mod experiment;
 mod key;
 mod ping;
 mod reflect;
@@ -33,6 +35,11 @@ fn main() -> ExitCode {
         Command::Ping(args) => ping::run(&args),
         Command::Reflect(args) => reflect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::List(args) => experiment::list::run(&args),
+        Command::Check(args) => experiment::check::run(&args),
+        Command::Run(args) => experiment::run::run(&args),
+        Command::Resume(args) => experiment::resume::run(&args),
+        Command::Report(args) => experiment::report::run(&args),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { command } => documents::man(command.as_deref()),
         Command::Schema { document } => documents::schema(document),

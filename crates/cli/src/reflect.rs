@@ -4,7 +4,7 @@ use crate::args::reflect::ReflectArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use delaylab_kernel::privilege::{self, lock_down};
-use delaylab_kernel::signals;
+use delaylab_kernel::{process, signals};
 use delaylab_live::reflect::bind::{BindError, Bound};
 use delaylab_live::reflect::{DEFAULT_PORT, serve};
 use delaylab_model::units::write_duration;
@@ -14,6 +14,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Runs the command.
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
+    if args.with_parent {
+        process::die_with_parent().map_err(|error| {
+            Failed::environment(format!("cannot ask to end with the parent: {error}"))
+        })?;
+    }
     let access = access(args)?;
     let keyed = matches!(access, Access::Keyed(_));
     let addresses = addresses(args, &access)?;

@@ -10,14 +10,12 @@
 //! [`leftovers`] finds those whose process is gone.
 
 use crate::cpu_list::{self, Cpus};
-use crate::process;
+use crate::{owned_name, process};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-const PREFIX: &str = "delaylab-";
 
 /// Why a cpuset could not be made or removed.
 #[derive(Debug, Error)]
@@ -81,11 +79,9 @@ impl Hierarchy {
 
     /// The set that this process would make. Nothing is made yet.
     pub fn plan(&self) -> Cpuset {
-        let pid = std::process::id();
-        let start = process::start_time(pid).unwrap_or(0);
         Cpuset {
             version: self.version,
-            dir: self.parent.join(format!("{PREFIX}{pid}-{start}")),
+            dir: self.parent.join(owned_name::of_this_process()),
             home: self.home.clone(),
         }
     }
@@ -232,14 +228,9 @@ fn members_file(version: Version) -> &'static str {
 }
 
 fn is_leftover(dir: &Path) -> bool {
-    let owner = dir.file_name().and_then(|name| owner_of(name.to_str()?));
-    owner.is_some_and(|(pid, start)| process::start_time(pid) != Some(start))
-}
-
-/// The process that a set's name tells: its id, and its start, because ids are used again.
-fn owner_of(name: &str) -> Option<(u32, u64)> {
-    let (pid, start) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    Some((pid.parse().ok()?, start.parse().ok()?))
+    dir.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(owned_name::is_left_over)
 }
 
 fn v1(mounts: &str, places: &str) -> Option<Hierarchy> {

@@ -18,10 +18,13 @@
 //! | [`terminal`] | how wide it is |
 //! | [`scheduling`] | policy, CPUs, timer slack, nice value, locked memory |
 //! | [`cpu_list`], [`cpuset`], [`dma_latency`] | CPUs of our own, kept awake |
+//! | [`owned_name`] | whose is what outlived its process |
+//! | [`proc_counters`] | what the kernel counts for everybody |
 //! | [`process`] | names, parents, and which process a number means |
 //! | [`privilege`] | capabilities, and giving all of them up |
 //! | [`host_info`] | what this host is and offers |
 //! | [`random`] | random bytes |
+//! | [`tracefs`] | who ran instead: the scheduler's and the interrupts' own events |
 
 pub mod ancillary;
 pub mod clock;
@@ -33,7 +36,9 @@ pub mod error_queue;
 pub mod host_info;
 pub mod interfaces;
 pub mod nic_stamping;
+pub mod owned_name;
 pub mod privilege;
+pub mod proc_counters;
 pub mod process;
 pub mod random;
 pub mod scheduling;
@@ -42,4 +47,5 @@ pub mod socket_options;
 pub mod stamping;
 pub mod stream;
 pub mod terminal;
+pub mod tracefs;
 pub mod wait;

@@ -22,6 +22,12 @@ impl Scheduling {
         priority: 0,
     };
 
+    /// `SCHED_BATCH`: fair time sharing, but waking up takes the CPU from nobody.
+    pub const BATCH: Self = Self {
+        policy: libc::SCHED_BATCH,
+        priority: 0,
+    };
+
     /// `SCHED_FIFO` at a priority of 1 to 99: runs until it sleeps. A loop that never sleeps is
     /// throttled (`sched_rt_runtime_us`, by default 50 ms in each second).
     pub const fn fifo(priority: i32) -> Self {

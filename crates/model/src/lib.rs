@@ -4,7 +4,13 @@
 //! |---|---|
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
 //! | [`dscp`] | traffic classes by their RFC names |
+//! | [`experiment`] | the sections of an experiment file |
+//! | [`load`] | traffic beside the probes |
+//! | [`noise`] | what disturbed the measuring host |
+//! | [`path`] | what is between the ends |
+//! | [`plan`] | which trials a run consists of, and the trait that says which come next |
 //! | [`probe`] | what to send: method, sizes, pacing, marks |
+//! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
@@ -13,7 +19,13 @@
 #![forbid(unsafe_code)]
 
 pub mod dscp;
+pub mod experiment;
+pub mod load;
+pub mod noise;
+pub mod path;
+pub mod plan;
 pub mod probe;
+pub mod quantity;
 pub mod record;
 pub mod trial;
 pub mod units;

@@ -127,6 +127,8 @@ pub struct Probe {
     pub fill: Fill,
     /// When packets are due.
     pub pacing: Pacing,
+    /// Packets at the start that summaries and findings leave out. Their records are kept.
+    pub warmup: u64,
     /// Stop after this many packets.
     pub count: Option<u64>,
     /// Stop once this long after the start no more are due.
@@ -139,6 +141,10 @@ pub struct Probe {
     pub stamps: StampRequest,
     /// Leave by this interface.
     pub interface: Option<String>,
+    /// Sending node, in worlds that build their path.
+    pub from: Option<String>,
+    /// Receiving node, in worlds that build their path.
+    pub to: Option<String>,
 }
 
 impl Probe {
@@ -157,13 +163,31 @@ impl Probe {
             pacing: Pacing::Every {
                 interval_ns: SECOND,
             },
+            warmup: 0,
             count: None,
             duration: None,
             timeout: SECOND,
             wait_mode: WaitMode::default(),
             stamps: StampRequest::default(),
             interface: None,
+            from: None,
+            to: None,
         }
+    }
+
+    /// How long it takes if no reply is waited for; `None` until told to stop.
+    ///
+    /// In a closed loop this is the least: replies take time too.
+    pub fn expected_duration(&self) -> Option<Nanos> {
+        let gap = match self.pacing {
+            Pacing::Every { interval_ns } => interval_ns,
+            Pacing::Poisson { mean_ns } => mean_ns,
+            Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst.max(1)),
+            Pacing::Wait { wait_ns } => wait_ns,
+        };
+        let count = |count: u64| i64::try_from(count).unwrap_or(Nanos::MAX);
+        let by_count = self.count.map(|n| count(n).saturating_mul(gap));
+        [by_count, self.duration].into_iter().flatten().min()
     }
 }
 
@@ -178,4 +202,22 @@ pub enum HostCondition {
     Quiet,
     /// A built-in, bounded load for the length of the trial.
     Stressed,
+}
+
+impl HostCondition {
+    /// Every condition.
+    pub const ALL: [HostCondition; 3] = [
+        HostCondition::Normal,
+        HostCondition::Quiet,
+        HostCondition::Stressed,
+    ];
+
+    /// The name in flags and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HostCondition::Normal => "normal",
+            HostCondition::Quiet => "quiet",
+            HostCondition::Stressed => "stressed",
+        }
+    }
 }

@@ -64,6 +64,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Ok,
+        Outcome::Lost,
+        Outcome::Late,
+        Outcome::Corrupt,
+        Outcome::Refused,
+        Outcome::LocalError,
+        Outcome::Skipped,
+    ];
+
     /// The name in files and records.
     pub const fn name(self) -> &'static str {
         match self {
@@ -94,6 +105,14 @@ pub enum ClockEvent {
 }
 
 impl ClockEvent {
+    /// Every event.
+    pub const ALL: [ClockEvent; 4] = [
+        ClockEvent::None,
+        ClockEvent::Step,
+        ClockEvent::Suspend,
+        ClockEvent::SlowClockRead,
+    ];
+
     /// The name in files and records.
     pub const fn name(self) -> &'static str {
         match self {

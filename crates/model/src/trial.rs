@@ -1,7 +1,10 @@
-//! One run of one probe, and the facts a reader needs to interpret its records.
+//! One run of some probes, and the facts a reader needs to interpret its records.
 
 use crate::Nanos;
+use crate::load::Load;
+use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
+use crate::record::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -11,7 +14,70 @@ use std::net::SocketAddr;
 pub struct Trial {
     /// Its number in the run.
     pub id: u32,
-    /// Where the probe goes. The port is ignored by icmp.
+    /// Where live probes go. `None` in worlds that build their path.
+    pub target: Option<Target>,
+    /// What is sent, all at once.
+    pub probes: Vec<Probe>,
+    /// What competes with them.
+    pub loads: Vec<Load>,
+    /// What is between the ends, in worlds that build it.
+    pub path: Path,
+    /// The state to put the measuring host in.
+    pub host: HostCondition,
+    /// Seeds the pacing and the fill.
+    pub seed: u64,
+}
+
+/// A host and the ports of its reflector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// For udp and tcp; icmp ignores the port.
+    pub echo: SocketAddr,
+    /// For stamp.
+    pub stamp: SocketAddr,
+}
+
+impl Target {
+    /// Where packets of this method go.
+    pub const fn of(&self, method: Method) -> SocketAddr {
+        match method {
+            Method::Stamp => self.stamp,
+            Method::Icmp | Method::Udp | Method::Tcp => self.echo,
+        }
+    }
+}
+
+impl Trial {
+    /// How long it takes if no reply is waited for; `None` until told to stop.
+    pub fn expected_duration(&self) -> Option<Nanos> {
+        let of_probes = self.probes.iter().map(Probe::expected_duration);
+        of_probes.collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// Its probes, each with where it goes.
+    pub fn probe_runs(&self, target: Target) -> impl Iterator<Item = ProbeRun> + '_ {
+        self.probes
+            .iter()
+            .zip(0..)
+            .map(move |(probe, index)| ProbeRun {
+                trial: self.id,
+                index,
+                target: target.of(probe.method),
+                probe: probe.clone(),
+                host: self.host,
+                seed: self.seed.wrapping_add(u64::from(index)),
+            })
+    }
+}
+
+/// One probe and where it goes: what a prober carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeRun {
+    /// Number of the trial in its run.
+    pub trial: u32,
+    /// Which probe of the trial.
+    pub index: u16,
+    /// Where it goes. The port is ignored by icmp.
     pub target: SocketAddr,
     /// What is sent.
     pub probe: Probe,
@@ -112,7 +178,7 @@ pub enum Residence {
     ToDriver,
 }
 
-/// What a reader needs to know to read a trial's records.
+/// What a reader needs to know to read a probe's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RecordFacts {
     /// Whose clock `r_*` are.
@@ -132,9 +198,9 @@ pub struct LossDirection {
     pub unknown: u64,
 }
 
-/// What came of a trial, beside its records.
+/// What came of one probe of a trial, beside its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TrialFacts {
+pub struct ProbeFacts {
     /// How to read the records.
     pub records: RecordFacts,
     /// Each stamp as delivered.
@@ -147,6 +213,8 @@ pub struct TrialFacts {
     pub strays: u64,
     /// Packets that arrived and were not replies to this probe (malformed, wrong key, wrong token).
     pub rejected: u64,
+    /// Which sources of noise were watched meanwhile. None: nobody can say what disturbed it.
+    pub noise_sources: Vec<String>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
 }

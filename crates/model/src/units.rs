@@ -52,6 +52,14 @@ pub enum UnitError {
         /// What would do.
         limit: &'static str,
     },
+    /// Not of the form that is asked for.
+    #[error("`{text}` is not {expected}")]
+    Unlike {
+        /// What was written.
+        text: String,
+        /// The form, with an example.
+        expected: &'static str,
+    },
 }
 
 struct Quantity {

@@ -1,14 +1,23 @@
 //! The trait that carries a trial out.
 
+use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
-use crate::trial::{RecordFacts, Trial, TrialFacts};
+use crate::trial::{ProbeFacts, RecordFacts, Trial};
 
 /// Takes a trial's records as they become whole.
 pub trait Sink {
-    /// Called once, before the first record.
-    fn begin(&mut self, facts: &RecordFacts) -> std::io::Result<()>;
+    /// Called once for each probe of the trial, before its first record.
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> std::io::Result<()>;
     /// One packet. An error ends the trial; what was handed over before stays.
     fn record(&mut self, record: &Record) -> std::io::Result<()>;
+    /// Something that disturbed the host. They come in any order, some after the last record.
+    fn noise(&mut self, _event: &NoiseEvent) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// A bin of what clock reads cost; after the last record.
+    fn clock_reads(&mut self, _bin: &ClockReads) -> std::io::Result<()> {
+        Ok(())
+    }
     /// Nothing is due for a while: a good time to hand on what was kept back.
     fn pause(&mut self) -> std::io::Result<()> {
         Ok(())
@@ -32,8 +41,9 @@ pub trait World {
     /// Every field of the trial that this world cannot honour. Empty: it can run.
     fn refusals(&self, trial: &Trial) -> Vec<Refusal>;
 
-    /// Carries one trial out and hands its records over.
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, Self::Error>;
+    /// Carries one trial out and hands its records over. Returns the facts of each probe, in their
+    /// order.
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Self::Error>;
 
     /// How many trials may run at once.
     fn parallelism(&self) -> usize {

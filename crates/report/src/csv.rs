@@ -46,7 +46,7 @@ impl<W: Write> CsvWriter<W> {
 }
 
 impl<W: Write> Sink for CsvWriter<W> {
-    fn begin(&mut self, facts: &RecordFacts) -> io::Result<()> {
+    fn begin(&mut self, _probe: u16, facts: &RecordFacts) -> io::Result<()> {
         self.facts = *facts;
         Ok(self
             .out
@@ -73,7 +73,7 @@ mod tests {
         let sample = full();
         let mut text = Vec::new();
         let mut writer = CsvWriter::new(&mut text);
-        writer.begin(&sample.facts.records).unwrap();
+        writer.begin(0, &sample.facts.records).unwrap();
         for record in &sample.records {
             writer.record(record).unwrap();
         }

@@ -1,4 +1,5 @@
-//! What a person reads on a terminal and what a program reads in a file: the faces of a trial.
+//! What a person reads on a terminal or a page and what a program reads in a file: the faces of a
+//! trial and of a run.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,22 +12,36 @@
 //! | [`csv`] | one CSV row a packet |
 //! | [`mod@format`] | the format that a file's name asks for |
 //! | [`doctor`] | what `delaylab doctor` prints |
+//! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
+//! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
+//! | [`html`] | a run as one page that needs nothing else |
+//! | [`svg`] | its figures as SVG, drawn without a browser |
+//! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
 //! Nothing here opens a socket or a file, reads a clock or asks whether it writes to a terminal:
 //! records and facts go in, text comes out.
 #![forbid(unsafe_code)]
 
+// The samples of runs are written as a user of this crate would: its own tests share them.
+#[cfg(test)]
+extern crate self as delaylab_report;
+
 pub mod columns;
 pub mod csv;
 pub mod doctor;
+pub mod figure;
 pub mod format;
+pub mod html;
 pub mod json;
 pub mod line;
 mod missing;
 pub mod ping;
+pub mod run;
+pub mod run_terminal;
 pub mod stream;
 pub mod style;
+pub mod svg;
 pub mod table;
 pub mod terminal;
 

@@ -1,19 +1,19 @@
 //! Why a figure is missing, in words: the same on the terminal and in JSON.
 
-use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint, TrialFacts};
+use delaylab_model::trial::{Delivery, ProbeFacts, ReflectorClock, Residence, StampPoint};
 
 /// Why there is no `network`, and so no `host`, though packets were answered.
-pub(crate) fn network(facts: &TrialFacts) -> String {
+pub(crate) fn network(facts: &ProbeFacts) -> String {
     undelivered(facts, &[StampPoint::TTx, StampPoint::TRx])
 }
 
 /// Why there is no one-way delay out.
-pub(crate) fn forward(facts: &TrialFacts) -> String {
+pub(crate) fn forward(facts: &ProbeFacts) -> String {
     one_way(facts, StampPoint::TTx, StampPoint::RRx)
 }
 
 /// Why there is no one-way delay back, which begins where the residence ends.
-pub(crate) fn back(facts: &TrialFacts) -> String {
+pub(crate) fn back(facts: &ProbeFacts) -> String {
     let end = match facts.records.residence {
         Residence::ToUser => StampPoint::RUser,
         _ => StampPoint::RTx,
@@ -21,7 +21,7 @@ pub(crate) fn back(facts: &TrialFacts) -> String {
     one_way(facts, StampPoint::TRx, end)
 }
 
-fn one_way(facts: &TrialFacts, here: StampPoint, there: StampPoint) -> String {
+fn one_way(facts: &ProbeFacts, here: StampPoint, there: StampPoint) -> String {
     match facts.records.reflector_clock {
         ReflectorClock::None => "the reflector sends no stamps".to_owned(),
         ReflectorClock::Unrelated => "the two clocks are not synchronised".to_owned(),
@@ -30,7 +30,7 @@ fn one_way(facts: &TrialFacts, here: StampPoint, there: StampPoint) -> String {
 }
 
 /// Which of the stamps that it takes did not come.
-fn undelivered(facts: &TrialFacts, needed: &[StampPoint]) -> String {
+fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
     let came = |point: &StampPoint| facts.stamps.contains(&(*point, Delivery::Delivered));
     let missing = needed.iter().filter(|point| !came(point));
     let names: Vec<_> = missing.map(|point| point.name()).collect();
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_stamps_that_it_takes_are_named() {
-        let mut facts = TrialFacts {
+        let mut facts = ProbeFacts {
             stamps: vec![
                 (StampPoint::TTx, Delivery::Delivered),
                 (StampPoint::TRx, Delivery::Missing),
@@ -56,7 +56,7 @@ mod tests {
                 reflector_clock: ReflectorClock::Same,
                 residence: Residence::ToUser,
             },
-            ..TrialFacts::default()
+            ..ProbeFacts::default()
         };
         assert_eq!(network(&facts), "not delivered: t_rx");
         assert_eq!(forward(&facts), "not delivered: r_rx");

@@ -1,7 +1,7 @@
 //! What every face of `delaylab ping` is made from.
 
 use delaylab_model::Nanos;
-use delaylab_model::trial::{Trial, TrialFacts};
+use delaylab_model::trial::{ProbeFacts, ProbeRun};
 use delaylab_stats::summary::Summary;
 use delaylab_stats::verdict;
 
@@ -11,9 +11,9 @@ pub struct Ping<'a> {
     /// The target as the user named it.
     pub target: &'a str,
     /// What was asked for.
-    pub trial: &'a Trial,
+    pub run: &'a ProbeRun,
     /// What came of it, beside its records.
-    pub facts: &'a TrialFacts,
+    pub facts: &'a ProbeFacts,
     /// Its statistics.
     pub summary: &'a Summary,
     /// When the first packet was due: offsets are counted from here. `CLOCK_MONOTONIC`.

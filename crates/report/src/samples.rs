@@ -6,7 +6,8 @@ use crate::ping::Ping;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::{
-    Delivery, LossDirection, RecordFacts, ReflectorClock, Residence, StampPoint, Trial, TrialFacts,
+    Delivery, LossDirection, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock, Residence,
+    StampPoint,
 };
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -16,8 +17,8 @@ const INTERVAL: Nanos = 10 * MILLISECOND;
 
 /// A trial with all that is needed to show it.
 pub struct Sample {
-    pub trial: Trial,
-    pub facts: TrialFacts,
+    pub run: ProbeRun,
+    pub facts: ProbeFacts,
     pub records: Vec<Record>,
     pub summary: Summary,
 }
@@ -26,22 +27,23 @@ impl Sample {
     pub fn ping(&self) -> Ping<'_> {
         Ping {
             target: "10.0.0.2",
-            trial: &self.trial,
+            run: &self.run,
             facts: &self.facts,
             summary: &self.summary,
             start: START,
         }
     }
 
-    fn new(method: Method, facts: TrialFacts, records: Vec<Record>) -> Self {
+    fn new(method: Method, facts: ProbeFacts, records: Vec<Record>) -> Self {
         let mut probe = Probe::new("ping", method);
         probe.pacing = Pacing::Every {
             interval_ns: INTERVAL,
         };
         probe.count = Some(records.len() as u64);
         let target = "10.0.0.2:8620".parse().unwrap();
-        let trial = Trial {
-            id: 0,
+        let run = ProbeRun {
+            trial: 0,
+            index: 0,
             target,
             probe,
             host: HostCondition::Normal,
@@ -51,7 +53,7 @@ impl Sample {
         records.iter().for_each(|record| summary.push(record));
         let summary = summary.finish();
         Self {
-            trial,
+            run,
             facts,
             records,
             summary,
@@ -230,19 +232,19 @@ pub fn lose(record: &mut Record) {
     record.t_tx = sent.t_tx;
 }
 
-fn facts(records: RecordFacts, absent: &[StampPoint], how: Delivery) -> TrialFacts {
+fn facts(records: RecordFacts, absent: &[StampPoint], how: Delivery) -> ProbeFacts {
     let delivery = |point: StampPoint| match point {
         _ if absent.contains(&point) => how,
         StampPoint::TTxHw | StampPoint::TRxHw => Delivery::Off,
         _ => Delivery::Delivered,
     };
-    TrialFacts {
+    ProbeFacts {
         records,
         stamps: StampPoint::ALL
             .into_iter()
             .map(|point| (point, delivery(point)))
             .collect(),
         realtime_offset: 1_712_344_678 * SECOND,
-        ..TrialFacts::default()
+        ..ProbeFacts::default()
     }
 }

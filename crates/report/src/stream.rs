@@ -74,7 +74,7 @@ impl<'a, W: Write> StreamWriter<'a, W> {
 }
 
 impl<W: Write> Sink for StreamWriter<'_, W> {
-    fn begin(&mut self, facts: &RecordFacts) -> io::Result<()> {
+    fn begin(&mut self, _probe: u16, facts: &RecordFacts) -> io::Result<()> {
         self.facts = *facts;
         let head = &self.head;
         let start = Start {
@@ -113,9 +113,9 @@ mod tests {
 
     fn lines(sample: &crate::samples::Sample) -> Vec<Value> {
         let info = system_info();
-        let head = Head::new("10.0.0.2", &sample.trial, &info, &[]);
+        let head = Head::new("10.0.0.2", &sample.run, &info, &[]);
         let mut writer = StreamWriter::new(Vec::new(), head);
-        writer.begin(&sample.facts.records).unwrap();
+        writer.begin(0, &sample.facts.records).unwrap();
         for record in &sample.records {
             writer.record(record).unwrap();
         }

@@ -27,8 +27,10 @@ pub enum Paint {
     Host,
     /// The network's part.
     Network,
-    /// What to check before trusting the result.
+    /// What to check before trusting the result, or does not hold.
     Warning,
+    /// What holds.
+    Good,
 }
 
 impl Paint {
@@ -40,6 +42,7 @@ impl Paint {
             Paint::Host => "33",
             Paint::Network => "36",
             Paint::Warning => "31",
+            Paint::Good => "32",
         }
     }
 }
@@ -86,7 +89,10 @@ fn ascii(c: char) -> char {
         '¹' => '*',
         '²' => '+',
         '±' => '~',
-        '×' => 'x',
+        '×' | '✘' => 'x',
+        '✔' => '+',
+        '≈' => '~',
+        '·' | '…' => '.',
         '’' | '‘' => '\'',
         '“' | '”' => '"',
         _ => '?',

@@ -86,6 +86,11 @@ impl Table {
         lines.collect()
     }
 
+    /// Columns that it takes on a terminal at least.
+    pub fn width(&self) -> usize {
+        self.total(&self.widths(), 1)
+    }
+
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width_of = |column: usize| {

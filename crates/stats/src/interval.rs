@@ -15,17 +15,18 @@ mod batches;
 mod blocks;
 
 pub use batches::BatchMeans;
+pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
 
 use crate::summary::Interval;
 
-const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.
-const MIN_EFFECTIVE: f64 = 24.0;
+pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.
-const MIN_BEYOND: f64 = 5.0;
+pub(crate) const MIN_BEYOND: f64 = 5.0;
 
-fn refuse_few(count: u64) -> Interval {
+pub(crate) fn refuse_few(count: u64) -> Interval {
     let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
     Interval::Refused {
         reason: format!(
@@ -35,7 +36,7 @@ fn refuse_few(count: u64) -> Interval {
     }
 }
 
-fn refuse_correlated(count: u64, about: &str, effective: f64) -> Interval {
+pub(crate) fn refuse_correlated(count: u64, about: &str, effective: f64) -> Interval {
     let more = round_up(count as f64 * (MIN_EFFECTIVE / effective - 1.0).max(1.0));
     Interval::Refused {
         reason: format!(
@@ -45,7 +46,7 @@ fn refuse_correlated(count: u64, about: &str, effective: f64) -> Interval {
     }
 }
 
-fn refuse_unsettled(count: u64) -> Interval {
+pub(crate) fn refuse_unsettled(count: u64) -> Interval {
     Interval::Refused {
         reason: format!(
             "the {count} packets are fewer than the delay's slow changes need: even averages over \
@@ -63,7 +64,7 @@ fn refuse_open(count: u64) -> Interval {
     }
 }
 
-fn refuse_tail(count: u64, effective: f64, beyond: f64) -> Interval {
+pub(crate) fn refuse_tail(count: u64, effective: f64, beyond: f64) -> Interval {
     let more = round_up(count as f64 * (MIN_BEYOND / beyond - 1.0));
     Interval::Refused {
         reason: format!(
@@ -74,7 +75,7 @@ fn refuse_tail(count: u64, effective: f64, beyond: f64) -> Interval {
 }
 
 /// To two digits: it is an estimate.
-fn round_up(packets: f64) -> f64 {
+pub(crate) fn round_up(packets: f64) -> f64 {
     let unit = 10_f64.powf(packets.max(1.0).log10().floor() - 1.0).max(1.0);
     (packets / unit).ceil() * unit
 }

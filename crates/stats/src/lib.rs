@@ -11,19 +11,31 @@
 //! | [`histogram`] | bins of equal width with underflow and overflow (seed 002) |
 //! | [`variation`] | every definition of delay variation side by side |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
-//! | [`student`] | quantiles of Student's t |
+//! | [`functional`] | mean, quantile, share beyond a bound: a distribution in one number |
+//! | [`comparison`] | intervals of what is computed from such numbers, for correlated series |
+//! | [`least_squares`] | linear fits by QR, with standard errors |
+//! | [`random`] | random numbers for resampling |
+//! | [`noise_join`] | which records overlap what disturbed the host |
+//! | [`student`] | quantiles and tails of Student's t |
 //!
 //! Everything here is sans-IO: nothing reads a clock, and the same records give the same figures.
 #![forbid(unsafe_code)]
 
 pub mod anatomy;
 mod band;
+pub mod comparison;
+mod dependence;
+mod features;
+pub mod functional;
 pub mod histogram;
 pub mod interval;
+pub mod least_squares;
 pub mod loglinear;
 pub mod moments;
+pub mod noise_join;
 mod passage;
 pub mod quantile;
+pub mod random;
 mod sample;
 mod stage;
 pub mod student;

@@ -44,6 +44,15 @@ pub fn two_sided(confidence: f64, df: u32) -> f64 {
     f64::from(df).sqrt() * low.tan()
 }
 
+/// Probability that |T| is larger than `t`: the two-sided p value. 1 without a degree of freedom.
+pub fn beyond(t: f64, df: u32) -> f64 {
+    if df == 0 || t.is_nan() {
+        return 1.0;
+    }
+    let theta = (t.abs() / f64::from(df).sqrt()).atan();
+    (1.0 - central_probability(theta, df)).clamp(0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +76,15 @@ mod tests {
             assert!((found - t).abs() < 2e-6 * t, "{confidence} {df}: {found}");
         }
         assert_eq!(two_sided(0.95, 0), f64::INFINITY);
+    }
+
+    #[test]
+    fn beyond_is_the_inverse() {
+        for df in [1, 2, 7, 30, 500] {
+            let t = two_sided(0.95, df);
+            assert!((beyond(t, df) - 0.05).abs() < 1e-12, "{df}");
+            assert!((beyond(-t, df) - 0.05).abs() < 1e-12, "{df}");
+        }
+        assert_eq!(beyond(3.0, 0), 1.0);
     }
 }

@@ -5,11 +5,13 @@
 //! stays flat. Counts, moments, intervals of means and the worst few are exact in both.
 
 mod builder;
+mod figures;
 mod rows;
 
 pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
 pub use builder::SummaryBuilder;
+pub use figures::Figure;
 
 use crate::anatomy::Part;
 use delaylab_model::Nanos;

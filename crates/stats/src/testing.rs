@@ -26,3 +26,16 @@ impl Gaussian {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 }
+
+/// An AR(1) of mean 0 and standard deviation 1.
+pub(crate) fn ar1(phi: f64, count: usize, seed: u64) -> Vec<f64> {
+    let mut noise = Gaussian::new(seed);
+    let mut x = noise.next();
+    let innovation = (1.0 - phi * phi).sqrt();
+    (0..count)
+        .map(|_| {
+            x = phi * x + innovation * noise.next();
+            x
+        })
+        .collect()
+}

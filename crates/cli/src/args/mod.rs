@@ -3,6 +3,7 @@
 //! `--help`, the man page and the completions all come from these types.
 
 pub mod doctor;
+pub mod experiment;
 pub mod ping;
 pub mod reflect;
 pub mod values;
@@ -35,6 +36,16 @@ pub enum Command {
     Reflect(Box<reflect::ReflectArgs>),
     /// Say what this host can measure, what it lacks and how to get it
     Doctor(doctor::DoctorArgs),
+    /// List the experiments that come with delaylab, and the runs that there are
+    List(experiment::ListArgs),
+    /// Say what an experiment would do: its trials, their order, the time they take
+    Check(experiment::CheckArgs),
+    /// Carry an experiment out, record it, judge its findings
+    Run(Box<experiment::RunArgs>),
+    /// Go on with a run that was interrupted
+    Resume(experiment::ResumeArgs),
+    /// Show a run: tables, an HTML page, figures
+    Report(experiment::ReportArgs),
     /// Print a completion script for a shell
     Completions {
         /// For which shell.

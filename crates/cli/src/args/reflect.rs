@@ -95,6 +95,10 @@ pub struct ReflectArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// End with the process that started this one
+    #[arg(long, hide = true)]
+    pub with_parent: bool,
 }
 
 /// As many ports as anybody needs to spread flows over paths.

@@ -3,40 +3,38 @@
 //! | module | does |
 //! |---|---|
 //! | [`target`] | resolves the name, and tells whether it is this host |
-//! | [`plan`] | turns what was typed into a trial |
-//! | [`pipeline`] | takes records off the measuring thread |
+//! | [`plan`] | turns what was typed into a probe and where it goes |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
 
 mod output;
-mod pipeline;
-mod plan;
-mod target;
+pub mod plan;
+pub mod target;
 
 use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_kernel::signals;
+use delaylab_lab::pipeline;
 use delaylab_live::condition::{Applied, Options, State};
-use delaylab_live::prober::Live;
+use delaylab_live::prober::Probing;
 use delaylab_model::probe::WaitMode;
-use delaylab_model::trial::{Trial, TrialFacts};
-use delaylab_model::world::World;
+use delaylab_model::trial::{ProbeFacts, ProbeRun};
 use delaylab_report::json::SystemInfo;
-use output::{Output, Shown};
+use output::{Output, Shown, Written};
 use std::io;
 
 /// Runs the command.
 pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
-    let trial = plan::trial(args, key.is_some())?;
-    plan::refuse_load(args, &trial)?;
-    let key = key.filter(|_| plan::uses_key(&trial, args));
-    let mut live = Live {
+    let asked = plan::probe_run(args, key.is_some())?;
+    plan::refuse_load_of(&asked, args.allow_load)?;
+    let key = key.filter(|_| plan::uses_key(&asked, args));
+    let probing = Probing {
         key,
         stops_asked: signals::stops_asked,
     };
-    if let Some(refusal) = live.refusals(&trial).into_iter().next() {
+    if let Some(refusal) = probing.refusals(&asked).into_iter().next() {
         return Err(Failed::usage(format!(
             "{}: {}",
             refusal.field, refusal.reason
@@ -45,21 +43,23 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let output = Output::new(args)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
-    let mut applied = apply_condition(&trial)?;
+    let mut applied = apply_condition(&asked)?;
     let system_info = system_info();
     let supplied: Vec<String> = std::env::args().collect();
     let shown = Shown {
         args,
-        trial: &trial,
+        run: &asked,
         system_info: &system_info,
         supplied: &supplied,
     };
-    let (ran, written) = pipeline::run(shown, output, |sink| live.run(&trial, sink));
+    let written = Written::new(output, shown);
+    let (ran, written, consumed) = pipeline::run(written, |sink| probing.run(&asked, sink));
+    let written = consumed.map(|()| written);
     let mut facts = match ran {
         Ok(facts) => facts,
         Err(error) => return Err(with_what_was_measured(error.into(), written, shown)),
     };
-    warn_if_condition_ended(&mut facts, &mut applied, &trial);
+    warn_if_condition_ended(&mut facts, &mut applied, &asked);
     drop(applied);
     let answered = written
         .and_then(|written| written.finish(&facts, shown))
@@ -83,7 +83,7 @@ fn with_what_was_measured(
         Err(error) => return cannot_write(error),
     };
     if written.any()
-        && let Err(error) = written.finish(&TrialFacts::default(), shown)
+        && let Err(error) = written.finish(&ProbeFacts::default(), shown)
     {
         eprintln!("delaylab: {}", cannot_write(error).message);
     }
@@ -97,13 +97,13 @@ fn cannot_write(error: io::Error) -> Failed {
     Failed::environment(format!("cannot write the results: {error}"))
 }
 
-fn apply_condition(trial: &Trial) -> Result<Applied, Failed> {
+fn apply_condition(run: &ProbeRun) -> Result<Applied, Failed> {
     let options = Options {
-        spins: trial.probe.wait_mode == WaitMode::Spin,
+        spins: run.probe.wait_mode == WaitMode::Spin,
         ..Options::default()
     };
-    let applied = Applied::new(trial.host, &options)
-        .map_err(|error| Failed::environment(format!("--condition {:?}: {error}", trial.host)))?;
+    let applied = Applied::new(run.host, &options)
+        .map_err(|error| Failed::environment(format!("--condition {:?}: {error}", run.host)))?;
     for measure in applied.describe() {
         let (mark, detail) = match &measure.state {
             State::Held(detail) => ("holds", detail),
@@ -115,9 +115,9 @@ fn apply_condition(trial: &Trial) -> Result<Applied, Failed> {
     Ok(applied)
 }
 
-fn warn_if_condition_ended(facts: &mut TrialFacts, applied: &mut Applied, trial: &Trial) {
+fn warn_if_condition_ended(facts: &mut ProbeFacts, applied: &mut Applied, run: &ProbeRun) {
     if !applied.still_holds() {
-        let condition = format!("{:?}", trial.host).to_lowercase();
+        let condition = run.host.name();
         facts.warnings.push(format!(
             "the condition `{condition}` did not hold to the end: the run outlasted its bound, or somebody ended a part of it"
         ));

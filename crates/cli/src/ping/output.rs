@@ -3,8 +3,9 @@
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::terminal;
+use delaylab_lab::pipeline::Consumer;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::trial::{RecordFacts, Trial, TrialFacts};
+use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_report::csv::CsvWriter;
@@ -36,7 +37,7 @@ pub struct Shown<'a> {
     /// What was typed.
     pub args: &'a PingArgs,
     /// What it means.
-    pub trial: &'a Trial,
+    pub run: &'a ProbeRun,
     /// This host.
     pub system_info: &'a SystemInfo,
     /// The command line, word by word.
@@ -121,13 +122,44 @@ pub struct Written<'a> {
     any: bool,
 }
 
+impl Consumer for Written<'_> {
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        self.facts = *facts;
+        self.summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
+        self.lines = self.wants_lines().then(|| self.line_writer());
+        match &mut self.writer {
+            Writer::Lines | Writer::Json(..) => Ok(()),
+            Writer::Stream(stream) => stream.begin(probe, facts),
+            Writer::Csv(csv) => csv.begin(probe, facts),
+        }
+    }
+
+    fn records(&mut self, records: &[Record]) -> io::Result<()> {
+        for record in records {
+            self.record(record)?;
+        }
+        if let Some(live) = &mut self.live {
+            live.draw()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Lines | Writer::Json(..) => Ok(()),
+            Writer::Stream(stream) => stream.flush(),
+            Writer::Csv(csv) => csv.flush(),
+        }
+    }
+}
+
 impl<'a> Written<'a> {
     /// Nothing yet.
     pub fn new(output: Output, shown: Shown<'a>) -> Self {
         let head = || {
             Head::new(
                 &shown.args.target,
-                shown.trial,
+                shown.run,
                 shown.system_info,
                 shown.supplied,
             )
@@ -155,21 +187,9 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The run begins.
-    pub fn begin(&mut self, facts: &RecordFacts) -> io::Result<()> {
-        self.facts = *facts;
-        self.summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
-        self.lines = self.wants_lines().then(|| self.line_writer());
-        match &mut self.writer {
-            Writer::Lines | Writer::Json(..) => Ok(()),
-            Writer::Stream(stream) => stream.begin(facts),
-            Writer::Csv(csv) => csv.begin(facts),
-        }
-    }
-
     fn wants_lines(&self) -> bool {
         use delaylab_model::probe::Pacing;
-        let slow = match self.shown.trial.probe.pacing {
+        let slow = match self.shown.run.probe.pacing {
             Pacing::Every { interval_ns } => interval_ns >= LINES_FROM,
             Pacing::Poisson { mean_ns } => mean_ns >= LINES_FROM,
             Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst) >= LINES_FROM,
@@ -184,20 +204,9 @@ impl<'a> Written<'a> {
         LineWriter {
             style: terminal::style(&io::stdout(), self.shown.args.verbose),
             facts: self.facts,
-            timeout: self.shown.trial.probe.timeout,
+            timeout: self.shown.run.probe.timeout,
             realtime_offset: self.shown.args.timestamps.then_some(offset),
         }
-    }
-
-    /// Some packets have ended.
-    pub fn records(&mut self, records: &[Record]) -> io::Result<()> {
-        for record in records {
-            self.record(record)?;
-        }
-        if let Some(live) = &mut self.live {
-            live.draw()?;
-        }
-        Ok(())
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
@@ -229,29 +238,20 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Nothing more is there for now.
-    pub fn flush(&mut self) -> io::Result<()> {
-        match &mut self.writer {
-            Writer::Lines | Writer::Json(..) => Ok(()),
-            Writer::Stream(stream) => stream.flush(),
-            Writer::Csv(csv) => csv.flush(),
-        }
-    }
-
     /// Was there any record?
     pub const fn any(&self) -> bool {
         self.any
     }
 
     /// The run is over: writes the rest and the summary. Tells whether anything was answered.
-    pub fn finish(mut self, facts: &TrialFacts, shown: Shown<'_>) -> io::Result<bool> {
+    pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<bool> {
         if let Some(live) = &mut self.live {
             live.wipe()?;
         }
         let summary = self.summary.finish();
         let ping = Ping {
             target: &shown.args.target,
-            trial: shown.trial,
+            run: shown.run,
             facts,
             summary: &summary,
             start: self.first_due.unwrap_or(0),
@@ -261,7 +261,7 @@ impl<'a> Written<'a> {
             Writer::Json(mut out, records) => {
                 let head = Head::new(
                     &shown.args.target,
-                    shown.trial,
+                    shown.run,
                     shown.system_info,
                     shown.supplied,
                 );

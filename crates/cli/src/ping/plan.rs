@@ -1,4 +1,4 @@
-//! From what was typed to a trial.
+//! From what was typed to a probe and where it goes.
 
 use super::target;
 use crate::args::ping::PingArgs;
@@ -8,7 +8,7 @@ use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::probe::{Fill, Pacing, Probe};
 use delaylab_model::record::Method;
-use delaylab_model::trial::Trial;
+use delaylab_model::trial::ProbeRun;
 use delaylab_model::{MILLISECOND, SECOND};
 use std::hash::{BuildHasher, RandomState};
 
@@ -24,8 +24,8 @@ const MOST_PACKETS_A_SECOND: u64 = 1000;
 /// 1 % of a gigabit.
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
 
-/// The trial that was asked for.
-pub fn trial(args: &PingArgs, with_key: bool) -> Result<Trial, Failed> {
+/// The probe that was asked for.
+pub fn probe_run(args: &PingArgs, with_key: bool) -> Result<ProbeRun, Failed> {
     let port = args.port.unwrap_or(if args.method == Method::Stamp {
         STAMP_PORT
     } else {
@@ -52,8 +52,9 @@ pub fn trial(args: &PingArgs, with_key: bool) -> Result<Trial, Failed> {
     let seed = args
         .seed
         .unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
-    Ok(Trial {
-        id: 0,
+    Ok(ProbeRun {
+        trial: 0,
+        index: 0,
         target,
         probe,
         host: args.condition,
@@ -62,8 +63,8 @@ pub fn trial(args: &PingArgs, with_key: bool) -> Result<Trial, Failed> {
 }
 
 /// A key in the environment is for methods that know keys; one on the command line is meant.
-pub fn uses_key(trial: &Trial, args: &PingArgs) -> bool {
-    trial.probe.method != Method::Icmp || args.key_file.is_some()
+pub fn uses_key(run: &ProbeRun, args: &PingArgs) -> bool {
+    run.probe.method != Method::Icmp || args.key_file.is_some()
 }
 
 fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
@@ -105,17 +106,13 @@ fn pacing(args: &PingArgs) -> Pacing {
 }
 
 /// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
-pub fn refuse_load(args: &PingArgs, trial: &Trial) -> Result<(), Failed> {
-    if args.allow_load || target::is_this_host(trial.target.ip()) {
+pub fn refuse_load_of(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
+    if allowed || target::is_this_host(run.target.ip()) {
         return Ok(());
     }
-    let rate = packets_a_second(trial.probe.pacing);
-    let size = ip_size(
-        trial.probe.method,
-        trial.target.is_ipv6(),
-        trial.probe.payload,
-    );
-    let bits = rate.saturating_mul(u64::from(size.unwrap_or(trial.probe.payload)) * 8);
+    let rate = packets_a_second(run.probe.pacing);
+    let size = ip_size(run.probe.method, run.target.is_ipv6(), run.probe.payload);
+    let bits = rate.saturating_mul(u64::from(size.unwrap_or(run.probe.payload)) * 8);
     if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
         return Ok(());
     }
@@ -171,16 +168,16 @@ mod tests {
         }
     }
 
-    fn planned(words: &str) -> Trial {
-        trial(&args(words), false).unwrap()
+    fn planned(words: &str) -> ProbeRun {
+        probe_run(&args(words), false).unwrap()
     }
 
     #[test]
     fn what_is_typed_is_what_is_sent() {
-        let trial = planned(
+        let run = planned(
             "127.0.0.1 --method udp -s 1KiB -Q 0xb9 -i 0.2s -c 5 -t 3 -W 2s -p ff --seed 7",
         );
-        let probe = &trial.probe;
+        let probe = &run.probe;
         assert_eq!(
             (probe.payload, probe.dscp.to_string().as_str(), probe.ecn),
             (1024, "ef", 1)
@@ -195,7 +192,7 @@ mod tests {
             (probe.count, probe.ttl, probe.timeout),
             (Some(5), Some(3), 2 * SECOND)
         );
-        assert_eq!((trial.target.port(), trial.seed), (DEFAULT_PORT, 7));
+        assert_eq!((run.target.port(), run.seed), (DEFAULT_PORT, 7));
         assert_eq!(planned("127.0.0.1 --method stamp").target.port(), 862);
     }
 
@@ -203,15 +200,15 @@ mod tests {
     fn sizes_of_ip_packets() {
         assert_eq!(planned("127.0.0.1 --ip-size 40B").probe.payload, 12);
         assert_eq!(planned("::1 --ip-size 9188B").probe.payload, 9140);
-        assert!(trial(&args("127.0.0.1 --ip-size 20B"), false).is_err());
-        assert!(trial(&args("127.0.0.1 --method tcp --ip-size 90B"), false).is_err());
+        assert!(probe_run(&args("127.0.0.1 --ip-size 20B"), false).is_err());
+        assert!(probe_run(&args("127.0.0.1 --method tcp --ip-size 90B"), false).is_err());
     }
 
     #[test]
     fn load_on_others_needs_a_word() {
         let refused = |words: &str| {
             let args = args(words);
-            refuse_load(&args, &trial(&args, false).unwrap()).is_err()
+            refuse_load_of(&probe_run(&args, false).unwrap(), args.allow_load).is_err()
         };
         assert!(refused("192.0.2.1 -i 0.5ms"));
         assert!(refused("192.0.2.1 --wait 0s"));

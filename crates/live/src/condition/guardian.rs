@@ -1,8 +1,9 @@
 //! A process that undoes what does not vanish with this one.
 //!
 //! It reads a pipe whose other end is ours alone. Each change is written there *before* it is made.
-//! When we finish, or die by any means, the pipe ends, and the guardian undoes all that it read,
-//! the last first. So an orderly end and a crash take the same way.
+//! When we say so, or when the pipe ends because we died by any means, the guardian undoes all that it
+//! read, the last first. A thread with a descriptor table of its own may hold the pipe open for longer
+//! than we need it, so an orderly end is said.
 
 use super::helper;
 use super::undo::{Undo, UndoError};
@@ -10,6 +11,9 @@ use delaylab_kernel::{clock, process};
 use delaylab_model::{MILLISECOND, Nanos};
 use std::io::{self, BufRead, Write};
 use std::process::Child;
+
+/// The last line of an orderly end.
+const END: &str = "end";
 
 /// A guardian that runs. Dropping it undoes what it was told and waits for that.
 #[derive(Debug)]
@@ -49,7 +53,10 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
+        if let Some(mut pipe) = self.child.stdin.take() {
+            // If it cannot be told, it has ended, and this shows just below.
+            let _ = writeln!(pipe, "{END}");
+        }
         let done = self.child.wait().is_ok_and(|status| status.success());
         if !done {
             // Somebody ended the guardian: its work is ours.
@@ -69,11 +76,12 @@ pub(super) fn guard() -> bool {
     undo_all(&listen(io::stdin().lock()))
 }
 
-/// Everything said until the pipe ends. A line that was cut off belongs to no change: those are
+/// Everything said until the end, or until the pipe ends. A line that was cut off belongs to no change: those are
 /// made after their line is written.
 fn listen(pipe: impl BufRead) -> Vec<Undo> {
     let lines = pipe.lines().map_while(Result::ok);
     lines
+        .take_while(|line| line != END)
         .filter_map(|line| serde_json::from_str(&line).ok())
         .collect()
 }
@@ -115,5 +123,9 @@ mod tests {
             1
         );
         assert_eq!(listen(&b""[..]).len(), 0);
+        assert_eq!(
+            listen(format!("{whole}\nend\n{whole}\n").as_bytes()).len(),
+            1
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use delaylab_kernel::cpuset::{Cpuset, CpusetError};
 use delaylab_kernel::nic_stamping::{self, Saved};
+use delaylab_kernel::tracefs;
 use serde::{Deserialize, Serialize};
 use std::io;
 use thiserror::Error;
@@ -15,6 +16,8 @@ pub enum Undo {
     RemoveCpuset(Cpuset),
     /// NIC stamping of an interface: set it as it was.
     RestoreNicStamping(Saved),
+    /// An instance of the kernel's tracer, by its name: remove it.
+    RemoveTraceInstance(String),
 }
 
 /// Why a change is still there.
@@ -26,6 +29,9 @@ pub enum UndoError {
     /// The NIC still stamps, or stamps no more, unlike before.
     #[error("NIC stamping is not as it was: {0}")]
     NicStamping(io::Error),
+    /// The instance could not be removed.
+    #[error("a trace instance is left behind: {0}")]
+    TraceInstance(io::Error),
 }
 
 impl Undo {
@@ -35,6 +41,9 @@ impl Undo {
             Undo::RemoveCpuset(cpuset) => Ok(cpuset.remove()?),
             Undo::RestoreNicStamping(saved) => {
                 nic_stamping::restore(saved).map_err(UndoError::NicStamping)
+            }
+            Undo::RemoveTraceInstance(name) => {
+                tracefs::remove(name).map_err(UndoError::TraceInstance)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a read of `CLOCK_MONOTONIC` costs: two reads are in each probe, whatever else is.
 
 use super::{Spread, in_own_thread};
-use delaylab_kernel::clock;
+use crate::noise::gaps;
 use delaylab_model::Nanos;
 use serde::Serialize;
 use std::io;
@@ -29,11 +29,6 @@ pub(super) fn measure(reads: usize) -> io::Result<ClockCheck> {
 fn steps(reads: usize) -> Vec<Nanos> {
     // Written to before, so that no page fault falls between two reads.
     let mut steps = vec![-1; reads];
-    let mut last = clock::monotonic();
-    for step in &mut steps {
-        let now = clock::monotonic();
-        *step = now - last;
-        last = now;
-    }
+    gaps::read(&mut steps);
     steps
 }

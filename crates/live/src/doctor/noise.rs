@@ -2,7 +2,8 @@
 //! the clock.
 
 use super::{Spread, in_own_thread};
-use delaylab_kernel::{clock, scheduling};
+use crate::noise::gaps;
+use delaylab_kernel::scheduling;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use serde::Serialize;
 use std::io;
@@ -62,36 +63,19 @@ pub(super) fn measure(options: NoiseOptions) -> io::Result<Vec<NoiseFloor>> {
 
 fn watch(cpu: usize, options: NoiseOptions) -> io::Result<NoiseFloor> {
     scheduling::pin(cpu)?;
-    let (gaps, looks, length) = look(options);
-    let total: Nanos = gaps.iter().sum();
-    let cost = (length - total) / looks.max(1);
-    let gaps = Spread::of(gaps);
+    // Room for a gap each 10 µs of a second: no allocation while watching.
+    let mut lengths = Vec::with_capacity(100_000);
+    let mut end = None;
+    let go_on = |now| now < *end.get_or_insert(now + options.length);
+    let looked = gaps::look(options.threshold, go_on, |_, gap| lengths.push(gap));
     Ok(NoiseFloor {
         cpu,
-        length,
+        length: looked.length,
         threshold: options.threshold,
-        gaps,
-        total,
-        cost,
+        gaps: Spread::of(lengths),
+        total: looked.missing,
+        cost: looked.cost(),
     })
-}
-
-/// Gaps, looks and the time that they took.
-fn look(options: NoiseOptions) -> (Vec<Nanos>, Nanos, Nanos) {
-    // Room for a gap each 10 µs of a second: no allocation while watching.
-    let mut gaps = Vec::with_capacity(100_000);
-    let mut looks = 0;
-    let start = clock::monotonic();
-    let mut last = start;
-    while last - start < options.length {
-        let now = clock::monotonic();
-        if now - last > options.threshold {
-            gaps.push(now - last);
-        }
-        looks += 1;
-        last = now;
-    }
-    (gaps, looks, last - start)
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     let format = Echo {
         v6,
         raw: kind == Kind::IcmpRaw,
-        id: (settings.trial.seed ^ u64::from(std::process::id())) as u16,
-        token: settings.trial.seed as u32,
+        id: (settings.run.seed ^ u64::from(std::process::id())) as u16,
+        token: settings.run.seed as u32,
     };
     let packet = settings.filled(HEADER + settings.probe().payload as usize);
     DatagramChannel::new(

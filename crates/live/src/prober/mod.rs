@@ -10,7 +10,7 @@
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
-//! To add a method: one file that implements [`channel::Channel`], one line in `Live::run_method`.
+//! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run`.
 
 pub mod any_bytes;
 pub mod channel;
@@ -35,9 +35,9 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::{Method, Record};
-use delaylab_model::trial::{Delivery, RecordFacts, Residence, StampPoint, Trial, TrialFacts};
+use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
-use delaylab_model::world::{Refusal, Sink, World};
+use delaylab_model::world::{Refusal, Sink};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
@@ -49,19 +49,18 @@ use std::io;
 /// From having everything ready to the first packet.
 const HEAD_START: Nanos = MILLISECOND;
 
-/// The live world: this host and whatever the target is.
+/// How probes are carried out, whatever they ask.
 #[derive(Debug, Clone)]
-pub struct Live {
+pub struct Probing {
     /// The secret shared with the reflector.
     pub key: Option<Key>,
     /// How often the user has asked to stop so far.
     pub stops_asked: fn() -> u32,
 }
 
-impl World for Live {
-    type Error = RunError;
-
-    fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
+impl Probing {
+    /// Every field of the probe that its method cannot honour.
+    pub fn refusals(&self, run: &ProbeRun) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         let mut refuse = |field: &str, reason: String| {
             refusals.push(Refusal {
@@ -69,8 +68,8 @@ impl World for Live {
                 reason,
             });
         };
-        let probe = &trial.probe;
-        let largest = largest_payload(probe.method, trial.target.is_ipv6());
+        let probe = &run.probe;
+        let largest = largest_payload(probe.method, run.target.is_ipv6());
         if probe.payload > largest {
             refuse(
                 "payload",
@@ -93,33 +92,24 @@ impl World for Live {
         refusals
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, RunError> {
+    /// Carries one probe out on this thread and hands its records over.
+    pub fn run(&self, run: &ProbeRun, sink: &mut dyn Sink) -> Result<ProbeFacts, RunError> {
         // 1 ns of slack: the default of 50 µs would be our own noise.
         let _ = scheduling::set_timer_slack(1);
         // Packets are due on an absolute grid, also after this process was stopped for a while.
         let _ = wait::keep_deadlines_over_stops();
-        let _nic = switch_nic_stamping_on(&trial.probe)?;
+        let _nic = switch_nic_stamping_on(&run.probe)?;
         let settings = Settings {
-            trial,
-            target: trial.target,
+            run,
+            target: run.target,
             key: self.key.as_ref(),
             stops_asked: self.stops_asked,
         };
-        self.run_method(&settings, sink)
-    }
-}
-
-impl Live {
-    fn run_method(
-        &self,
-        settings: &Settings<'_>,
-        sink: &mut dyn Sink,
-    ) -> Result<TrialFacts, RunError> {
-        match settings.probe().method {
-            Method::Icmp => run(icmp::open(settings)?, settings, sink),
-            Method::Udp => run(udp::open(settings)?, settings, sink),
-            Method::Tcp => run(tcp::open(settings)?, settings, sink),
-            Method::Stamp => run(stamp::open(settings)?, settings, sink),
+        match run.probe.method {
+            Method::Icmp => carry_out(icmp::open(&settings)?, &settings, sink),
+            Method::Udp => carry_out(udp::open(&settings)?, &settings, sink),
+            Method::Tcp => carry_out(tcp::open(&settings)?, &settings, sink),
+            Method::Stamp => carry_out(stamp::open(&settings)?, &settings, sink),
         }
     }
 }
@@ -166,25 +156,25 @@ pub fn ip_size(method: Method, v6: bool, payload: u32) -> Option<u32> {
     (method != Method::Tcp).then_some(ip_header + 8 + payload)
 }
 
-fn run(
+fn carry_out(
     mut channel: impl Channel,
     settings: &Settings<'_>,
     sink: &mut dyn Sink,
-) -> Result<TrialFacts, RunError> {
-    let (trial, probe) = (settings.trial, settings.probe());
+) -> Result<ProbeFacts, RunError> {
+    let (run, probe) = (settings.run, settings.probe());
     let facts = channel.facts();
-    sink.begin(&facts).map_err(RunError::Sink)?;
+    sink.begin(run.index, &facts).map_err(RunError::Sink)?;
     let stamped = probe.stamps != StampRequest::None;
     let mut clocks = Clocks::new();
     let realtime_offset = clocks.offset();
     let mut prober = Prober::new(Config {
-        trial: trial.id,
-        probe: 0,
+        trial: run.trial,
+        probe: run.index,
         method: probe.method,
         dscp: probe.dscp.code_point(),
         ip_size: ip_size(probe.method, settings.target.is_ipv6(), probe.payload),
         pacing: probe.pacing,
-        seed: trial.seed,
+        seed: run.seed,
         start: clock::monotonic() + HEAD_START,
         count: probe.count,
         duration: probe.duration,
@@ -217,13 +207,14 @@ fn run(
         channel.max_duration(),
         clock::monotonic() - began,
     ));
-    Ok(TrialFacts {
+    Ok(ProbeFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
         realtime_offset,
         loss: prober.loss_direction(),
         strays: prober.strays(),
         rejected,
+        noise_sources: Vec::new(),
         warnings,
     })
 }
@@ -257,8 +248,8 @@ struct Seen<'a> {
 }
 
 impl Sink for Seen<'_> {
-    fn begin(&mut self, facts: &RecordFacts) -> io::Result<()> {
-        self.sink.begin(facts)
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        self.sink.begin(probe, facts)
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {

@@ -5,7 +5,7 @@ use super::payload;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::socket_options as options;
 use delaylab_model::probe::Probe;
-use delaylab_model::trial::Trial;
+use delaylab_model::trial::ProbeRun;
 use delaylab_wire::auth::Key;
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ const RECEIVE_BUFFER: i32 = 4 << 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     /// What to do.
-    pub trial: &'a Trial,
+    pub run: &'a ProbeRun,
     /// Where to.
     pub target: SocketAddr,
     /// The secret shared with the reflector.
@@ -29,12 +29,12 @@ pub struct Settings<'a> {
 impl Settings<'_> {
     /// The probe.
     pub fn probe(&self) -> &Probe {
-        &self.trial.probe
+        &self.run.probe
     }
 
     /// A packet of this length, filled as the probe wants it.
     pub fn filled(&self, length: usize) -> Vec<u8> {
-        payload::filled(&self.probe().fill, length, self.trial.seed)
+        payload::filled(&self.probe().fill, length, self.run.seed)
     }
 
     /// A step of setting the socket up failed.

@@ -1,15 +1,15 @@
 //! Which stamps this host delivers, found by probing itself: a flag that the kernel accepts is not a
 //! stamp that it delivers.
 
-use super::Live;
+use super::Probing;
 use super::error::RunError;
 use crate::doctor::MethodStamps;
 use crate::reflect::bind::Bound;
 use crate::reflect::serve;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::{Method, Record};
-use delaylab_model::trial::{Delivery, RecordFacts, StampPoint, Trial};
-use delaylab_model::world::{Sink, World};
+use delaylab_model::trial::{Delivery, ProbeRun, RecordFacts, StampPoint};
+use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_traffic::reflector::{Access, Policy};
 use std::io;
@@ -95,25 +95,26 @@ fn probe(method: Method, target: SocketAddr) -> Result<Vec<(StampPoint, Delivery
     };
     probe.count = Some(PACKETS);
     probe.timeout = SECOND / 2;
-    let trial = Trial {
-        id: 0,
+    let run = ProbeRun {
+        trial: 0,
+        index: 0,
         target,
         probe,
         host: HostCondition::Normal,
         seed: 1,
     };
-    let mut live = Live {
+    let probing = Probing {
         key: None,
         stops_asked: || 0,
     };
-    Ok(live.run(&trial, &mut Nowhere)?.stamps)
+    Ok(probing.run(&run, &mut Nowhere)?.stamps)
 }
 
 /// The records are of no interest, only which stamps they have.
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn begin(&mut self, _: &RecordFacts) -> io::Result<()> {
+    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
         Ok(())
     }
 

@@ -87,7 +87,7 @@ pub struct SetUp {
 impl SetUp {
     /// For a session of `mode` whose packets have `payload` bytes.
     pub fn new(transport: Transport, settings: &Settings<'_>, mode: Mode, payload: u32) -> Self {
-        let nonce = settings.trial.seed ^ (clock::realtime() as u64).rotate_left(32);
+        let nonce = settings.run.seed ^ (clock::realtime() as u64).rotate_left(32);
         let secret = settings.key.cloned();
         Self {
             transport,

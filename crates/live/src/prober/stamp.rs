@@ -42,7 +42,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let key = settings.key.cloned();
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
-    let mut format = Stamp::new(layout, key, settings.trial.seed as u16);
+    let mut format = Stamp::new(layout, key, settings.run.seed as u16);
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
     DatagramChannel::new(

@@ -82,7 +82,7 @@ fn agree(
             Some(Next::PlainEcho) if settings.key.is_some() => {
                 return Err(OpenError::PlainEchoWithKey { target });
             }
-            Some(Next::PlainEcho) => return Ok(Session::plain(settings.trial.seed as u32 | 1)),
+            Some(Next::PlainEcho) => return Ok(Session::plain(settings.run.seed as u32 | 1)),
             Some(Next::Refused(text)) => return Err(OpenError::Refused { target, text }),
         }
     }

@@ -3,7 +3,7 @@
 use delaylab_model::Nanos;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, Pacing, StampRequest, WaitMode};
 use delaylab_model::record::Method;
-use delaylab_model::trial::Trial;
+use delaylab_model::trial::ProbeRun;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -69,12 +69,12 @@ pub struct Config<'a> {
 
 impl<'a> Config<'a> {
     /// Of this trial of `target`, as the user named it.
-    pub fn new(target: &'a str, trial: &'a Trial) -> Self {
-        let probe = &trial.probe;
+    pub fn new(target: &'a str, run: &'a ProbeRun) -> Self {
+        let probe = &run.probe;
         Self {
             target,
-            address: trial.target.ip().to_string(),
-            port: (probe.method != Method::Icmp).then_some(trial.target.port()),
+            address: run.target.ip().to_string(),
+            port: (probe.method != Method::Icmp).then_some(run.target.port()),
             method: probe.method,
             payload: probe.payload,
             reply_payload: probe.reply_payload,
@@ -91,8 +91,8 @@ impl<'a> Config<'a> {
             wait_mode: probe.wait_mode,
             stamps: probe.stamps,
             interface: probe.interface.as_deref(),
-            host: trial.host,
-            seed: trial.seed,
+            host: run.host,
+            seed: run.seed,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::columns::Row;
 use crate::ping::Ping;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use delaylab_model::trial::{Delivery, RecordFacts, Trial, TrialFacts};
+use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
@@ -42,14 +42,14 @@ impl<'a> Head<'a> {
     /// For a trial of `target`, as the user named it and typed it.
     pub fn new(
         target: &'a str,
-        trial: &'a Trial,
+        run: &'a ProbeRun,
         system_info: &'a SystemInfo,
         supplied: &'a [String],
     ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             system_info,
-            config: Config::new(target, trial),
+            config: Config::new(target, run),
             supplied,
         }
     }
@@ -98,7 +98,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    fn new(facts: &TrialFacts) -> Self {
+    fn new(facts: &ProbeFacts) -> Self {
         Self {
             records: facts.records,
             realtime_offset_ns: facts.realtime_offset,
@@ -198,7 +198,7 @@ mod tests {
 
     fn document(sample: &Sample) -> Value {
         let (info, supplied) = (system_info(), ["ping".to_owned(), "10.0.0.2".to_owned()]);
-        let head = Head::new("10.0.0.2", &sample.trial, &info, &supplied);
+        let head = Head::new("10.0.0.2", &sample.run, &info, &supplied);
         let mut text = Vec::new();
         let ping = sample.ping();
         Document::new(head, &ping, &sample.records)
@@ -219,8 +219,8 @@ mod tests {
             assert!(errors.is_empty(), "{name}: {errors:#?}");
         }
         let mut odd = one();
-        odd.trial.probe.fill = Fill::Pattern(vec![1, 2]);
-        odd.trial.probe.pacing = Pacing::Wait { wait_ns: 0 };
+        odd.run.probe.fill = Fill::Pattern(vec![1, 2]);
+        odd.run.probe.pacing = Pacing::Wait { wait_ns: 0 };
         assert!(validator.is_valid(&document(&odd)));
     }
 

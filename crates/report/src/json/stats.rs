@@ -3,7 +3,7 @@
 use crate::missing;
 use crate::ping::Ping;
 use delaylab_model::Nanos;
-use delaylab_model::trial::{LossDirection, TrialFacts};
+use delaylab_model::trial::{LossDirection, ProbeFacts};
 use delaylab_stats::anatomy::Part;
 use delaylab_stats::summary;
 use schemars::JsonSchema;
@@ -89,7 +89,7 @@ impl Stats {
 }
 
 /// Why whole fields are missing.
-fn reasons(summary: &summary::Summary, facts: &TrialFacts) -> Reasons {
+fn reasons(summary: &summary::Summary, facts: &ProbeFacts) -> Reasons {
     let mut reasons = Reasons::new();
     let mut explain = |name, missing: bool, why: String| {
         if missing {

@@ -81,7 +81,7 @@ fn network_note(ping: &Ping<'_>) -> String {
     let reflector = match ping.facts.records.residence {
         Residence::ToDriver => "",
         Residence::ToUser => "the reflector's send stack, ",
-        Residence::Unknown if ping.trial.probe.method == Method::Icmp => "the target's own time, ",
+        Residence::Unknown if ping.run.probe.method == Method::Icmp => "the target's own time, ",
         Residence::Unknown => "the reflector, ",
     };
     format!("¹ includes {reflector}driver and interrupt delay (software stamps)")

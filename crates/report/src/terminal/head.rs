@@ -5,7 +5,7 @@ use crate::ping::Ping;
 use crate::style::{Paint, Style, percent};
 use crate::table::FIRM_SPACE;
 use delaylab_model::record::Method;
-use delaylab_model::trial::{LossDirection, Trial};
+use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
@@ -15,8 +15,8 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
 
 /// `udp, 56 B payload, 84 B IP, be`.
 fn asked(ping: &Ping<'_>) -> Vec<String> {
-    let probe = &ping.trial.probe;
-    let address = ping.trial.target.ip().to_string();
+    let probe = &ping.run.probe;
+    let address = ping.run.target.ip().to_string();
     let mut asked = Vec::new();
     if address != ping.target {
         asked.push(address);
@@ -24,7 +24,7 @@ fn asked(ping: &Ping<'_>) -> Vec<String> {
     asked.push(probe.method.to_string());
     asked.push(format!("{} B payload", probe.payload));
     asked.extend(probe.reply_payload.map(|size| format!("{size} B reply")));
-    asked.extend(ip_size(ping.trial).map(|size| format!("{size} B IP")));
+    asked.extend(ip_size(ping.run).map(|size| format!("{size} B IP")));
     asked.push(probe.dscp.to_string());
     if probe.ecn != 0 {
         asked.push(format!("ECN {}", probe.ecn));
@@ -33,9 +33,9 @@ fn asked(ping: &Ping<'_>) -> Vec<String> {
 }
 
 /// Bytes of the IP packet: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
-fn ip_size(trial: &Trial) -> Option<u32> {
-    let ip_header = if trial.target.is_ipv4() { 20 } else { 40 };
-    (trial.probe.method != Method::Tcp).then(|| trial.probe.payload + 8 + ip_header)
+fn ip_size(run: &ProbeRun) -> Option<u32> {
+    let ip_header = if run.target.is_ipv4() { 20 } else { 40 };
+    (run.probe.method != Method::Tcp).then(|| run.probe.payload + 8 + ip_header)
 }
 
 /// `1000 sent in 60.0 s, 998 received, 0.20 % lost (1 on the way out, 1 on the way back)`.

@@ -46,7 +46,7 @@ fn verdict(ping: &Ping<'_>, style: &Style) -> String {
 }
 
 /// The name of what an interval covers: of many merged stages, the first and the last.
-fn short_name(stages: StageSet) -> String {
+pub(crate) fn short_name(stages: StageSet) -> String {
     const LONG: usize = 30;
     let name = stages.name();
     match (stages.iter().next(), stages.iter().last()) {
@@ -58,7 +58,7 @@ fn short_name(stages: StageSet) -> String {
 }
 
 /// `text` broken to the width, every line in this emphasis.
-fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
+pub(crate) fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
     let lines = wrap(text, style.columns()).into_iter();
     lines.map(|line| style.paint(paint, &line) + "\n").collect()
 }

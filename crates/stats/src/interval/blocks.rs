@@ -4,6 +4,7 @@ use super::{
     CONFIDENCE, MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_open, refuse_tail,
 };
 use crate::quantile::Ranked;
+use crate::random::SplitMix;
 use crate::student;
 use crate::summary::Interval;
 use delaylab_model::Nanos;
@@ -50,7 +51,7 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
 /// Length of moving blocks that makes the error of their variance least for an AR(1) with this
 /// autocorrelation time: (2φ / (1 − φ²))^⅔ · (3n/2)^⅓, with φ = (τ − 1) / (τ + 1) (Carlstein 1986;
 /// Künsch 1989).
-fn block_length(count: f64, time: f64) -> usize {
+pub(crate) fn block_length(count: f64, time: f64) -> usize {
     let phi = (time - 1.0) / (time + 1.0);
     let memory = 2.0 * phi / (1.0 - phi * phi);
     let best = memory.powf(2.0 / 3.0) * (1.5 * count).cbrt();
@@ -127,7 +128,7 @@ impl AtOrBelow {
     /// 1992); Student's factor pays for a variance that comes from few blocks.
     fn bootstrap(&self, length: usize) -> (f64, f64) {
         let blocks = self.count().div_ceil(length);
-        let mut random = SplitMix(0x6465_6c61_796c_6162);
+        let mut random = SplitMix::new(0x6465_6c61_796c_6162);
         let mut sums: Vec<u64> = (0..RESAMPLES)
             .map(|_| {
                 let starts = (0..blocks).map(|_| random.below(self.count()));
@@ -151,23 +152,6 @@ impl AtOrBelow {
             self.through[count] - self.through[start] + self.through[(end - count).min(count)]
         };
         u64::from(sum)
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014): small, fast, the same everywhere.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 }
 

@@ -1,0 +1,160 @@
+//! `delaylab list`, `check`, `run`, `resume` and `report`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Where runs are kept unless the user says otherwise.
+const RUNS: &str = "runs";
+
+/// What there is to run
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// List the runs in this directory, too
+    #[arg(short, long, value_name = "DIR", default_value = RUNS)]
+    pub output: PathBuf,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What all commands know that read an experiment.
+#[derive(Debug, Args)]
+pub struct ChoiceArgs {
+    /// Name of an experiment of the catalogue (`delaylab list`), or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub experiment: String,
+
+    /// Carry it out here instead of where the file says
+    #[arg(long, value_parser = ["live", "testbed", "sim"])]
+    pub world: Option<String>,
+
+    /// Less of everything, as the file's [quick] says
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Probe this host instead of a reflector of the run's own
+    #[arg(short, long, value_name = "HOST")]
+    pub target: Option<String>,
+
+    /// Port of the target's reflector [default: 8862; stamp: 862]
+    #[arg(long, requires = "target")]
+    pub port: Option<u16>,
+
+    /// Set one thing: probe.echo.count=50, sweep.size.to=["64B","1KiB"]; may be given more than once
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting)]
+    pub sets: Vec<(String, String)>,
+
+    /// Random numbers start here [default: drawn, and recorded]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// Say what an experiment would do: trials, their order, the time they take
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  delaylab check wait-time-jitter
+  delaylab check my.toml --set probe.echo.count=50")]
+pub struct CheckArgs {
+    /// Which, and how.
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Carry an experiment out, record it, judge its findings
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash
+leaves what was recorded; `delaylab resume` goes on from there.
+
+Examples:
+  delaylab run wait-time-jitter --quick                    against a reflector of its own
+  delaylab run packet-size-latency --target 192.0.2.1      against `delaylab reflect` there
+  delaylab run my.toml --set host.condition=quiet -o /data/runs")]
+pub struct RunArgs {
+    /// Which, and how.
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
+
+    /// Key shared with the target's reflector [env: DELAYLAB_KEY holds the key itself]
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub key_file: Option<PathBuf>,
+
+    /// Send more than 1000 packets or 10 Mbit in a second to a host that is not this one
+    #[arg(long)]
+    pub allow_load: bool,
+
+    /// How it is shown.
+    #[command(flatten)]
+    pub shown: ShownArgs,
+}
+
+/// Where a run goes and how it is told of.
+#[derive(Debug, Args)]
+pub struct ShownArgs {
+    /// Make the run in this directory
+    #[arg(short, long, value_name = "DIR", default_value = RUNS)]
+    pub output: PathBuf,
+
+    /// Print one line of JSON a trial, and one with the findings at the end
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Go on with a run that was interrupted
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Trials that are complete stay as they are. The one that was interrupted is repeated; what it had
+recorded is kept apart, in interrupted.arrow.")]
+pub struct ResumeArgs {
+    /// The run: its directory (NAME-TIME.partial), its name, or `latest`
+    pub run: String,
+
+    /// Port of the target's reflector [default: 8862; stamp: 862]
+    #[arg(long)]
+    pub port: Option<u16>,
+
+    /// Key shared with the target's reflector [env: DELAYLAB_KEY holds the key itself]
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// How it is shown.
+    #[command(flatten)]
+    pub shown: ShownArgs,
+}
+
+/// Show a run: tables here, an HTML page, figures
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run: its directory, its name, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+
+    /// Write the page here instead of into the run; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Write each figure as SVG into this directory, too
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (path, value) = text.split_once('=').ok_or_else(|| {
+        format!("`{text}` sets nothing: write PATH=VALUE, for example probe.echo.count=50")
+    })?;
+    Ok((path.trim().to_owned(), value.trim().to_owned()))
+}

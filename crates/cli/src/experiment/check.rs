@@ -1,0 +1,143 @@
+//! `delaylab check`.
+
+use super::{choose, live, progress::levels};
+use crate::args::experiment::CheckArgs;
+use crate::exit::Failed;
+use delaylab_lab::experiment::{Estimate, Resolved};
+use delaylab_lab::finding::Check;
+use delaylab_model::units::format_duration;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Combinations that are listed one by one.
+const LISTED: usize = 12;
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Result<(), Failed> {
+    let experiment = choose::experiment(&args.choice.experiment)?;
+    let choices = choose::choices(&args.choice);
+    let resolved = experiment
+        .resolve(&choices, &live::refusals)
+        .map_err(choose::wrong)?;
+    checks(&resolved)?;
+    if args.json {
+        println!("{}", as_json(&resolved));
+    } else {
+        print!("{}", for_people(&resolved));
+    }
+    Ok(())
+}
+
+/// The findings' checks, read.
+///
+/// # Errors
+/// Shows the first that cannot be, where it was written.
+pub fn checks(resolved: &Resolved) -> Result<Vec<Check>, Failed> {
+    let read = resolved.findings.iter().map(|finding| {
+        Check::parse(&finding.check).map_err(|error| {
+            choose::wrong(resolved.wrong_check(
+                finding,
+                error.span.start..error.span.end,
+                &error.message,
+            ))
+        })
+    });
+    read.collect()
+}
+
+fn for_people(resolved: &Resolved) -> String {
+    let mut text = format!("{}: {}\n", resolved.name, resolved.title);
+    let trials = resolved.planned.len();
+    let _ = writeln!(
+        text,
+        "{trials} trials in {}, {}; the order comes from seed {}",
+        resolved.world,
+        duration(resolved.estimate()),
+        resolved.seed
+    );
+    let combinations = resolved.planned.iter().filter(|p| p.repeat == 0);
+    let _ = writeln!(text, "\nCombinations, as first run:");
+    for planned in combinations.clone().take(LISTED) {
+        let _ = writeln!(text, "  {}", levels(&planned.factors));
+    }
+    let others = combinations.count().saturating_sub(LISTED);
+    if others > 0 {
+        let _ = writeln!(text, "  and {others} more (--json lists every trial)");
+    }
+    for skipped in &resolved.skipped {
+        for refusal in &skipped.refusals {
+            let _ = writeln!(
+                text,
+                "skipped: case {}: {}: {}",
+                skipped.case, refusal.field, refusal.reason
+            );
+        }
+    }
+    if !resolved.findings.is_empty() {
+        let _ = writeln!(text, "\nFindings it judges:");
+    }
+    for finding in &resolved.findings {
+        let _ = writeln!(text, "  {:<8} {}", finding.id, finding.says);
+        let _ = writeln!(text, "  {:<8} {}", "", finding.check);
+    }
+    text
+}
+
+/// `about 31 s`, or at least that where round trips come on top.
+fn duration(estimate: Estimate) -> String {
+    let word = if estimate.at_least {
+        "at least"
+    } else {
+        "about"
+    };
+    format!("{word} {}", format_duration(estimate.length))
+}
+
+fn as_json(resolved: &Resolved) -> Value {
+    let trials: Vec<_> = resolved
+        .planned
+        .iter()
+        .map(|planned| {
+            json!({
+                "trial": planned.trial.id,
+                "repeat": planned.repeat,
+                "factors": factors(&planned.factors),
+            })
+        })
+        .collect();
+    let findings: Vec<_> = resolved
+        .findings
+        .iter()
+        .map(|f| json!({"id": f.id, "says": f.says, "check": f.check}))
+        .collect();
+    let skipped: Vec<_> = resolved
+        .skipped
+        .iter()
+        .map(|s| {
+            let why: Vec<_> = s
+                .refusals
+                .iter()
+                .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
+                .collect();
+            json!({"case": s.case, "why": why})
+        })
+        .collect();
+    json!({
+        "schema": "delaylab/check/1",
+        "name": resolved.name,
+        "world": resolved.world.name(),
+        "seed": resolved.seed,
+        "expected_ns": resolved.estimate().length,
+        "trials": trials,
+        "skipped": skipped,
+        "findings": findings,
+    })
+}
+
+/// Factors and the labels of their levels.
+pub fn factors(factors: &[delaylab_model::plan::Factor]) -> Value {
+    let labels = factors
+        .iter()
+        .map(|(name, level)| (name.clone(), Value::from(level.label.clone())));
+    Value::Object(labels.collect())
+}

@@ -1,0 +1,76 @@
+//! Finds the experiment that was named, and lays what was typed over it.
+
+use super::live;
+use crate::args::experiment::ChoiceArgs;
+use crate::exit::Failed;
+use crate::ping::target;
+use delaylab_lab::experiment::catalogue::{Entry, catalogue};
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
+use delaylab_model::experiment::WorldName;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+/// The experiment of this name in the catalogue, or in this file.
+pub fn experiment(named: &str) -> Result<Experiment, Failed> {
+    let source = match Entry::find(named) {
+        Some(entry) => entry.source(),
+        None => file(named)?,
+    };
+    Experiment::read(source).map_err(wrong)
+}
+
+/// Every error of a file, as it is shown.
+pub fn wrong(diagnostics: Diagnostics) -> Failed {
+    Failed::usage(diagnostics.to_string())
+}
+
+fn file(named: &str) -> Result<Source, Failed> {
+    if !Path::new(named).exists() && !named.contains(['/', '.']) {
+        let names: Vec<_> = catalogue().iter().map(|entry| entry.name).collect();
+        return Err(Failed::usage(format!(
+            "there is no experiment `{named}`: the catalogue has {}. A file is named with its path",
+            names.join(", ")
+        )));
+    }
+    let text = std::fs::read_to_string(named)
+        .map_err(|error| Failed::environment(format!("cannot read {named}: {error}")))?;
+    Ok(Source {
+        name: named.to_owned(),
+        text,
+    })
+}
+
+/// What was typed, as the experiment takes it.
+pub fn choices(args: &ChoiceArgs) -> Choices {
+    let world = |name: &str| {
+        WorldName::ALL
+            .into_iter()
+            .find(|world| world.name() == name)
+    };
+    Choices {
+        world: args.world.as_deref().and_then(world),
+        quick: args.quick,
+        sets: args.sets.clone(),
+        seed: args.seed,
+        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        target: args.target.clone(),
+        v6: args.target.as_deref().is_some_and(is_v6),
+    }
+}
+
+/// A run's own experiment: it resolves to what it did before.
+pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
+    let experiment = Experiment::read(source)?;
+    let mut choices = Choices::default();
+    let resolved = experiment.resolve(&choices, &live::refusals)?;
+    if !resolved.target.as_deref().is_some_and(is_v6) {
+        return Ok(resolved);
+    }
+    choices.v6 = true;
+    experiment.resolve(&choices, &live::refusals)
+}
+
+/// Do probes to this target go over IPv6? A name that does not resolve is said later.
+pub fn is_v6(target: &str) -> bool {
+    target::resolve(target, 0, false, false).is_ok_and(|address| address.is_ipv6())
+}

@@ -1,0 +1,102 @@
+//! `delaylab list`.
+
+use crate::args::experiment::ListArgs;
+use crate::exit::Failed;
+use delaylab_lab::experiment::Experiment;
+use delaylab_lab::experiment::catalogue::catalogue;
+use delaylab_store::index::{Entry, Index};
+use serde::Serialize;
+
+/// What there is to run and to look at.
+#[derive(Debug, Serialize)]
+struct Listed {
+    experiments: Vec<ListedExperiment>,
+    runs: Vec<ListedRun>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedExperiment {
+    name: String,
+    title: String,
+    worlds: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedRun {
+    folder: String,
+    name: Option<String>,
+    world: Option<String>,
+    started_utc: Option<String>,
+    state: &'static str,
+    trials: u64,
+    records: u64,
+}
+
+impl From<Entry> for ListedRun {
+    fn from(entry: Entry) -> Self {
+        Self {
+            folder: entry.folder,
+            name: entry.name,
+            world: entry.world,
+            started_utc: entry.started_utc,
+            state: entry.state.name(),
+            trials: entry.trials,
+            records: entry.records,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ListArgs) -> Result<(), Failed> {
+    let experiments = catalogue().iter().map(|entry| {
+        let experiment = Experiment::read(entry.source()).map_err(super::choose::wrong)?;
+        Ok(ListedExperiment {
+            name: entry.name.to_owned(),
+            title: experiment.title().to_owned(),
+            worlds: experiment.worlds().into_iter().map(|w| w.name()).collect(),
+        })
+    });
+    let listed = Listed {
+        experiments: experiments.collect::<Result<_, Failed>>()?,
+        runs: runs(args)?,
+    };
+    if args.json {
+        let text = serde_json::to_string(&listed)
+            .map_err(|error| Failed::new(crate::exit::Exit::Internal, error.to_string()))?;
+        println!("{text}");
+    } else {
+        print!("{}", for_people(&listed));
+    }
+    Ok(())
+}
+
+fn runs(args: &ListArgs) -> Result<Vec<ListedRun>, Failed> {
+    if !args.output.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = Index::open(&args.output).and_then(|index| index.list());
+    let entries = entries.map_err(|error| Failed::environment(error.to_string()))?;
+    Ok(entries.into_iter().map(ListedRun::from).collect())
+}
+
+fn for_people(listed: &Listed) -> String {
+    let mut text = String::from("Experiments (delaylab run NAME; --quick for a first look)\n");
+    for experiment in &listed.experiments {
+        text += &format!(
+            "  {:<22} {}  [{}]\n",
+            experiment.name,
+            experiment.title,
+            experiment.worlds.join(", ")
+        );
+    }
+    if !listed.runs.is_empty() {
+        text += "\nRuns (delaylab report RUN)\n";
+    }
+    for run in &listed.runs {
+        text += &format!(
+            "  {:<44} {:<9} {} trials, {} records\n",
+            run.folder, run.state, run.trials, run.records
+        );
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! The live world of a run: who answers, and what may be sent to them.
+
+use super::own_reflector::OwnReflector;
+use crate::exit::Failed;
+use crate::ping::{plan, target};
+use delaylab_kernel::signals;
+use delaylab_lab::experiment::Resolved;
+use delaylab_live::prober::Probing;
+use delaylab_live::reflect::DEFAULT_PORT;
+use delaylab_live::world::Live;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
+use delaylab_model::trial::{Target, Trial};
+use delaylab_model::world::{Refusal, World};
+use delaylab_wire::auth::Key;
+use delaylab_wire::stamp;
+
+/// The world, and what must live as long as the run.
+pub struct LiveRun {
+    /// Carries trials out.
+    pub world: Live,
+    /// Where they go, for people.
+    pub target_name: String,
+    target: Target,
+    _own: Option<OwnReflector>,
+}
+
+/// The world of probes that know this key.
+pub fn world(key: Option<Key>) -> Live {
+    Live::new(Probing {
+        key,
+        stops_asked: signals::stops_asked,
+    })
+}
+
+/// What the live world cannot honour of a trial, wherever it goes.
+pub fn refusals(trial: &Trial) -> Vec<Refusal> {
+    world(None).refusals(trial)
+}
+
+/// Only the live world is there yet.
+pub fn refuse_other_worlds(resolved: &Resolved) -> Result<(), Failed> {
+    match resolved.world {
+        WorldName::Live => Ok(()),
+        world => Err(Failed::usage(format!(
+            "the world `{world}` does not exist in this version: run it with --world live"
+        ))),
+    }
+}
+
+impl LiveRun {
+    /// Resolves the target, or starts a reflector of the run's own.
+    pub fn new(resolved: &Resolved, port: Option<u16>, key: Option<Key>) -> Result<Self, Failed> {
+        let Some(name) = &resolved.target else {
+            let own = OwnReflector::start()?;
+            let mut world = world(None);
+            world.reflector = Some(own.id());
+            return Ok(Self {
+                world,
+                target_name: "a reflector of its own on 127.0.0.1".to_owned(),
+                target: own.target,
+                _own: Some(own),
+            });
+        };
+        let at = |default| target::resolve(name, port.unwrap_or(default), false, false);
+        Ok(Self {
+            world: world(key),
+            target_name: name.clone(),
+            target: Target {
+                echo: at(DEFAULT_PORT)?,
+                stamp: at(stamp::PORT)?,
+            },
+            _own: None,
+        })
+    }
+
+    /// The trials with where they go.
+    ///
+    /// # Errors
+    /// Where one would send to another host what that host may take for an attack.
+    pub fn aimed(&self, resolved: &Resolved, allow_load: bool) -> Result<Vec<Planned>, Failed> {
+        let mut planned = resolved.planned.clone();
+        for planned in &mut planned {
+            let trial = &mut planned.trial;
+            trial.target = Some(self.target);
+            for run in trial.probe_runs(self.target) {
+                plan::refuse_load_of(&run, allow_load)?;
+            }
+        }
+        Ok(planned)
+    }
+}

@@ -1,0 +1,26 @@
+//! Experiments: `delaylab list`, `check`, `run`, `resume` and `report`.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`choose`] | finds the experiment and lays what was typed over it |
+//! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
+//! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
+//! | [`live`] | the live world: targets, own reflector |
+//! | [`own_reflector`] | a reflector for runs without a target |
+//! | [`environment`] | what is written down of this host |
+//! | [`progress`] | what is said while a run goes on |
+//! | [`run_data`], [`shown`] | a run on disk, and its findings, as the report needs them |
+
+pub mod check;
+mod choose;
+mod conclude;
+mod environment;
+pub mod list;
+mod live;
+mod own_reflector;
+mod progress;
+pub mod report;
+pub mod resume;
+pub mod run;
+mod run_data;
+mod shown;

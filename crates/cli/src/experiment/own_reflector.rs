@@ -1,0 +1,108 @@
+//! A reflector of the run's own, for runs without a target: another process on loopback, as a remote
+//! one would be, that ends with this one.
+
+use crate::exit::Failed;
+use delaylab_model::trial::Target;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Ports are tried so often.
+const TRIES: u32 = 5;
+/// It answers by then, or something is wrong.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// One question waits so long for its answer.
+const ANSWER: Duration = Duration::from_millis(100);
+/// The probe sets the pace; nobody else can reach it.
+const NO_LIMIT: &str = "100000000";
+
+/// Runs until this is dropped.
+#[derive(Debug)]
+pub struct OwnReflector {
+    process: Child,
+    /// Where it listens.
+    pub target: Target,
+}
+
+impl OwnReflector {
+    /// Starts one and waits until it answers.
+    pub fn start() -> Result<Self, Failed> {
+        let mut last = io::Error::from(io::ErrorKind::TimedOut);
+        for _ in 0..TRIES {
+            match Self::try_start() {
+                Ok(reflector) => return Ok(reflector),
+                Err(error) => last = error,
+            }
+        }
+        Err(Failed::environment(format!(
+            "cannot start a reflector on loopback: {last}. Start `delaylab reflect` by hand and name it \
+             with --target 127.0.0.1"
+        )))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    fn try_start() -> io::Result<Self> {
+        let target = free_ports()?;
+        let process = Command::new(std::env::current_exe()?)
+            .args(["reflect", "--quiet", "--with-parent", "--bind", "127.0.0.1"])
+            .args(["--port", &target.echo.port().to_string()])
+            .args(["--stamp-port", &target.stamp.port().to_string()])
+            .args(["--max-rate", NO_LIMIT, "--max-total-rate", NO_LIMIT])
+            .args(["--max-bandwidth", "1000Gbit/s"])
+            .env_remove(crate::key::VARIABLE)
+            // Ctrl-C is for the run: what is under way still gets its answers.
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let mut reflector = Self { process, target };
+        reflector.wait_until_it_answers()?;
+        Ok(reflector)
+    }
+
+    fn wait_until_it_answers(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = self.process.try_wait()? {
+                return Err(io::Error::other(format!("it ended with {status}")));
+            }
+            if answers(self.target.echo).is_ok() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+}
+
+impl Drop for OwnReflector {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A port for udp and tcp and another for stamp, both free just now.
+fn free_ports() -> io::Result<Target> {
+    let any = (Ipv4Addr::LOCALHOST, 0);
+    let echo = TcpListener::bind(any)?.local_addr()?;
+    let (_udp, stamp) = (UdpSocket::bind(echo)?, UdpSocket::bind(any)?);
+    Ok(Target {
+        echo,
+        stamp: stamp.local_addr()?,
+    })
+}
+
+fn answers(echo: SocketAddr) -> io::Result<()> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.connect(echo)?;
+    socket.set_read_timeout(Some(ANSWER))?;
+    socket.send(b"are you there?")?;
+    socket.recv(&mut [0; 64]).map(drop)
+}

@@ -1,0 +1,152 @@
+//! What a run says while it goes on: to people on standard error, a bar on a terminal and else a line
+//! now and then; to programs a line of JSON a trial on standard output.
+
+use super::check::factors;
+use crate::args::experiment::ShownArgs;
+
+use delaylab_lab::run::{Ended, Progress};
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Factor, Planned, Remaining};
+use delaylab_model::units::format_duration;
+use delaylab_store::trial_row::TrialRow;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Without a terminal, one line in so long.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Tells whoever wants to know.
+pub struct Told {
+    people: People,
+    json: bool,
+    /// Each warning is told once.
+    warned: BTreeSet<String>,
+}
+
+impl Told {
+    /// As was asked for.
+    pub fn new(shown: &ShownArgs) -> Self {
+        Self {
+            people: People::new(shown.quiet),
+            json: shown.json,
+            warned: BTreeSet::new(),
+        }
+    }
+}
+
+/// How people are told.
+enum People {
+    /// Nothing.
+    Quiet,
+    /// A bar that is drawn over itself.
+    Bar(ProgressBar),
+    /// Lines.
+    Lines {
+        /// When the last one was written.
+        last: Instant,
+    },
+}
+
+impl People {
+    /// As fits standard error.
+    fn new(quiet: bool) -> Self {
+        if quiet {
+            return People::Quiet;
+        }
+        if !std::io::stderr().is_terminal() {
+            return People::Lines {
+                last: Instant::now(),
+            };
+        }
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_secs(1));
+        People::Bar(bar)
+    }
+
+    fn warn(&self, warning: &str) {
+        match self {
+            People::Bar(bar) => bar.println(warning),
+            People::Quiet | People::Lines { .. } => eprintln!("{warning}"),
+        }
+    }
+}
+
+impl Progress for Told {
+    fn begins(&mut self, planned: &Planned, done: usize, remaining: Option<(Remaining, Nanos)>) {
+        if let People::Bar(bar) = &self.people {
+            if let Some((remaining, _)) = remaining {
+                bar.set_length((done + remaining.trials) as u64);
+            }
+            bar.set_position(done as u64);
+            bar.set_message(format!("{}{}", levels(&planned.factors), left(remaining)));
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Option<(Remaining, Nanos)>) {
+        for warning in ended.warnings() {
+            if self.warned.insert(warning.to_owned()) {
+                self.people.warn(&format!("warning: {warning}"));
+            }
+        }
+        match &mut self.people {
+            People::Quiet => {}
+            People::Bar(bar) => bar.set_position(done as u64),
+            People::Lines { last } if last.elapsed() >= LINE_EVERY => {
+                *last = Instant::now();
+                let trials = remaining.map_or(0, |(remaining, _)| remaining.trials);
+                eprintln!("{done} of {} trials{}", done + trials, left(remaining));
+            }
+            People::Lines { .. } => {}
+        }
+        if self.json {
+            for row in ended.rows {
+                // Whoever stops reading has seen enough; the run goes on.
+                let _ = writeln!(std::io::stdout(), "{}", line(row));
+            }
+        }
+    }
+
+    fn over(&mut self) {
+        if let People::Bar(bar) = &self.people {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A trial's line of JSON. Figures that are not there are null.
+fn line(row: &TrialRow) -> Value {
+    let figures = row.figures.iter();
+    let stats: serde_json::Map<_, _> = figures
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    json!({
+        "schema": "delaylab/run/1",
+        "kind": "trial",
+        "trial": row.trial,
+        "probe": row.probe_name,
+        "repeat": row.repeat,
+        "factors": factors(&row.factors),
+        "stats": stats,
+        "warnings": row.facts.warnings,
+    })
+}
+
+/// `size=64B condition=quiet`.
+pub fn levels(factors: &[Factor]) -> String {
+    let words: Vec<_> = factors
+        .iter()
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect();
+    words.join(" ")
+}
+
+fn left(remaining: Option<(Remaining, Nanos)>) -> String {
+    remaining.map_or(String::new(), |(_, left)| {
+        format!("  about {} left", format_duration(left))
+    })
+}

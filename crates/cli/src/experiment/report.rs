@@ -1,0 +1,52 @@
+//! `delaylab report`.
+
+use super::{conclude, run_data};
+use crate::args::experiment::ReportArgs;
+use crate::exit::{Exit, Failed};
+use crate::terminal;
+use delaylab_report::figure::drawings;
+use delaylab_report::run::RunData;
+use delaylab_report::svg::Artist;
+use delaylab_report::{html, run_terminal};
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::run::Run;
+use std::io;
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> Result<(), Failed> {
+    let folder =
+        resolve_run(&args.run, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
+    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    let data = run_data::of(&run);
+    if let Some(directory) = &args.svg {
+        write_figures(&data, directory)?;
+    }
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return conclude::print(&html::page(&data));
+    }
+    let page = args
+        .output
+        .clone()
+        .unwrap_or_else(|| folder.join("report.html"));
+    let page = conclude::write_page(&data, &page)?;
+    let style = terminal::style(&io::stdout(), false);
+    let page = page.display().to_string();
+    conclude::print(&run_terminal::summary(&data, Some(&page), &style))
+}
+
+fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {
+    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
+        Failed::environment(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
+    let internal =
+        |error: delaylab_report::svg::SvgError| Failed::new(Exit::Internal, error.to_string());
+    let artist = Artist::new().map_err(internal)?;
+    for drawing in drawings(data) {
+        let path = directory.join(format!("{}.svg", drawing.name));
+        let svg = artist.draw(&drawing.spec).map_err(internal)?;
+        std::fs::write(&path, svg).map_err(|error| cannot(&path, &error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! `delaylab resume`.
+
+use super::live::{self, LiveRun};
+use super::run::{Started, catch_stop};
+use super::{check, choose};
+use crate::args::experiment::ResumeArgs;
+use crate::exit::Failed;
+use crate::key;
+use delaylab_lab::experiment::Source;
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::writer::RunWriter;
+
+/// Runs the command.
+pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
+    let folder = resolve_run(&args.run, &args.shown.output)
+        .map_err(|error| Failed::usage(error.to_string()))?;
+    let (writer, resumed) =
+        RunWriter::resume(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    for part in &resumed.damaged {
+        eprintln!(
+            "warning: {} cannot be read and was moved aside: its trial is repeated",
+            part.display()
+        );
+    }
+    let source = Source {
+        name: folder.join("experiment.toml").display().to_string(),
+        text: resumed.experiment,
+    };
+    let resolved = choose::again(source).map_err(choose::wrong)?;
+    live::refuse_other_worlds(&resolved)?;
+    check::checks(&resolved)?;
+    let key = key::read(args.key_file.as_deref())?.filter(|_| resolved.target.is_some());
+    catch_stop()?;
+    let live = LiveRun::new(&resolved, args.port, key)?;
+    // Whoever started it said that the load was wanted.
+    let planned = live.aimed(&resolved, true)?;
+    let started = Started {
+        resolved,
+        live,
+        planned,
+        writer,
+        done: resumed.done,
+    };
+    started.carry_out(&args.shown)
+}

@@ -1,0 +1,212 @@
+//! A run on disk as the report needs it, in one pass over its records.
+
+use delaylab_lab::experiment::{Resolved, Source};
+use delaylab_lab::finding::Judged;
+use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_report::run::{Disturbance, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
+use delaylab_store::run::{Run, State};
+use delaylab_store::trial_row::TrialRow;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Everything that a report shows of it. What cannot be read is among the problems.
+pub fn of(run: &Run) -> RunData {
+    let rows = in_order_of_running(run);
+    let streams = rows.iter().map(stream).collect();
+    let warmups: BTreeMap<_, _> = rows
+        .iter()
+        .map(|row| ((row.trial, row.probe), row.warmup))
+        .collect();
+    let mut builder = RunDataBuilder::new(streams, EXACT_LIMIT);
+    let mut packets = BTreeMap::<String, u64>::new();
+    let mut open = None;
+    run.for_each_noised(None, |noised| {
+        let record = noised.record;
+        if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
+            builder.end_trial(over);
+        }
+        let warm_up = warmups.get(&(record.trial, record.probe));
+        if warm_up.is_some_and(|&packets| record.seq < packets) {
+            return;
+        }
+        if let Some(who) = noised.noise_who {
+            *packets.entry(who.to_owned()).or_default() += 1;
+        }
+        let disturbance = Disturbance {
+            ns: noised.noise_ns,
+            who: noised.noise_who,
+        };
+        builder.push(record, disturbance);
+    });
+    let noise = noise_totals(&run.noise(None), &packets);
+    let resolved = resolved(run);
+    builder.finish(RunData {
+        head: head(run, resolved.as_ref()),
+        environment: environment(run.environment()),
+        skipped: resolved.as_ref().map(skipped).unwrap_or_default(),
+        findings: findings(run),
+        noise,
+        clock_reads: run.clock_reads(None),
+        problems: problems(run, &rows),
+        ..RunData::default()
+    })
+}
+
+/// Was any packet answered?
+pub fn any_answered(data: &RunData) -> bool {
+    let received = |trial: &delaylab_report::run::TrialData| trial.summary.counts.received;
+    data.trials.iter().any(|trial| received(trial) > 0)
+}
+
+fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
+    let mut rows = run.trials().to_vec();
+    rows.sort_by_key(|row| (row.position, row.probe));
+    rows
+}
+
+fn stream(row: &TrialRow) -> Stream {
+    Stream {
+        trial: row.trial,
+        probe: row.probe,
+        name: row.probe_name.clone(),
+        factors: row.factors.clone(),
+        repeat: row.repeat,
+        facts: row.facts.records,
+    }
+}
+
+fn resolved(run: &Run) -> Option<Resolved> {
+    let source = Source {
+        name: "experiment.toml".to_owned(),
+        text: run.experiment()?.to_owned(),
+    };
+    super::choose::again(source).ok()
+}
+
+/// Cases that the world could not honour, and why.
+fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
+    let cases = resolved.skipped.iter().map(|skipped| {
+        let why: Vec<_> = skipped
+            .refusals
+            .iter()
+            .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
+            .collect();
+        (format!("case {}", skipped.case), why.join("; "))
+    });
+    cases.collect()
+}
+
+fn head(run: &Run, resolved: Option<&Resolved>) -> Head {
+    let folder = shortest(run.folder());
+    let text = |of: fn(&Resolved) -> &String| resolved.map(of).cloned().unwrap_or_default();
+    Head {
+        name: run.name().unwrap_or("run").to_owned(),
+        title: text(|resolved| &resolved.title),
+        about: text(|resolved| &resolved.about),
+        world: run.world().unwrap_or("unknown world").to_owned(),
+        seed: resolved.map_or(0, |resolved| resolved.seed),
+        started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
+        repeat: format!("delaylab run {folder}/experiment.toml"),
+        folder,
+    }
+}
+
+/// Without this directory's own path in front.
+fn shortest(folder: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
+    below.as_deref().unwrap_or(folder).display().to_string()
+}
+
+fn problems(run: &Run, rows: &[TrialRow]) -> Vec<String> {
+    let mut problems = run.problems();
+    if run.state() == State::Partial {
+        let folder = run.folder().display();
+        problems.push(format!(
+            "the run is not complete: `delaylab resume {folder}` goes on with it"
+        ));
+    }
+    for warning in rows.iter().flat_map(|row| &row.facts.warnings) {
+        if !problems.contains(warning) {
+            problems.push(warning.clone());
+        }
+    }
+    problems
+}
+
+fn findings(run: &Run) -> Vec<delaylab_report::run::FindingShown> {
+    let judged = run.findings().cloned().unwrap_or_default();
+    let judged: Vec<Judged> = serde_json::from_value(judged).unwrap_or_default();
+    judged.iter().map(super::shown::finding).collect()
+}
+
+fn noise_totals(events: &[NoiseEvent], packets: &BTreeMap<String, u64>) -> Vec<NoiseTotal> {
+    let mut totals = BTreeMap::<(&str, NoiseKind), NoiseTotal>::new();
+    for event in events {
+        let who = event.who.as_deref().unwrap_or(event.kind.name());
+        let total = totals.entry((who, event.kind)).or_insert(NoiseTotal {
+            who: who.to_owned(),
+            kind: event.kind,
+            events: 0,
+            total: 0,
+            longest: 0,
+            packets: packets.get(who).copied().unwrap_or(0),
+        });
+        total.events += 1;
+        total.total += event.length;
+        total.longest = total.longest.max(event.length);
+    }
+    let mut totals: Vec<_> = totals.into_values().collect();
+    totals.sort_by_key(|total| std::cmp::Reverse(total.total));
+    totals
+}
+
+/// The tree of facts as names and values: `host.kernel`.
+fn environment(tree: &Value) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    flatten("", tree, &mut pairs);
+    pairs
+}
+
+fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
+    let below = |key: &str| {
+        if prefix.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{prefix}.{key}")
+        }
+    };
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                flatten(&below(key), value, pairs);
+            }
+        }
+        Value::Array(items) if items.iter().all(|item| !item.is_object()) => {
+            let words: Vec<_> = items.iter().map(word).collect();
+            pairs.push((prefix.to_owned(), words.join(" ")));
+        }
+        Value::Array(items) => {
+            for item in items {
+                // A measure of a condition: its name is in it.
+                let name = item["name"].as_str().unwrap_or("");
+                pairs.push((below(name), word(&item["state"])));
+            }
+        }
+        Value::Null => {}
+        scalar => pairs.push((prefix.to_owned(), word(scalar))),
+    }
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(entries) => {
+            let words: Vec<_> = entries.values().map(word).collect();
+            words.join(": ")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Judged findings as the report shows them.
+
+use delaylab_lab::finding::verdict::{Compared, Evaluated, Part};
+use delaylab_lab::finding::{Judged, Verdict};
+use delaylab_report::run::{Evidence, FindingShown, Verdict as Shown};
+
+/// A finding with all of its numbers.
+pub fn finding(judged: &Judged) -> FindingShown {
+    FindingShown {
+        id: judged.id.clone(),
+        says: judged.says.clone(),
+        check: judged.check.clone(),
+        verdict: verdict(judged.verdict),
+        reason: judged.reason.clone(),
+        evidence: judged.parts.iter().flat_map(evidence).collect(),
+    }
+}
+
+fn verdict(verdict: Verdict) -> Shown {
+    match verdict {
+        Verdict::True => Shown::True,
+        Verdict::False => Shown::False,
+        Verdict::CannotTell => Shown::CannotTell,
+    }
+}
+
+fn evidence(part: &Part) -> Vec<Evidence> {
+    let levels: Vec<_> = part
+        .levels
+        .iter()
+        .map(|fixed| format!("{}={}", fixed.factor, fixed.level))
+        .collect();
+    let level = levels.join(" ");
+    let statistics = part
+        .statistics
+        .iter()
+        .map(|number| statistic(&level, number));
+    let comparisons = part
+        .comparisons
+        .iter()
+        .map(|number| comparison(&level, number));
+    statistics.chain(comparisons).collect()
+}
+
+fn statistic(level: &str, number: &Evaluated) -> Evidence {
+    let notes = [number.no_interval.as_deref(), number.note.as_deref()];
+    let notes: Vec<_> = notes.into_iter().flatten().collect();
+    Evidence {
+        what: number.statistic.clone(),
+        level: level.to_owned(),
+        value: number.value,
+        low: number.low,
+        high: number.high,
+        unit: number.unit.clone(),
+        count: number.count,
+        verdict: None,
+        note: notes.join("; "),
+    }
+}
+
+fn comparison(level: &str, number: &Compared) -> Evidence {
+    Evidence {
+        what: number.comparison.clone(),
+        level: level.to_owned(),
+        value: number.value,
+        low: number.low,
+        high: number.high,
+        unit: number.value_unit.clone(),
+        count: 0,
+        verdict: Some(verdict(number.verdict)),
+        note: number.reason.clone(),
+    }
+}

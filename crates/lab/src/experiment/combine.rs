@@ -1,0 +1,259 @@
+//! Combinations of levels as trials, and what stands against them.
+
+use super::address;
+use super::diagnostic::{Origin, Problem};
+use super::factor::{CASE, Factor, FactorLevel};
+use super::probe::{Wrong, probe};
+use super::resolve::SkippedCase;
+use super::rivals::rivals;
+use super::sections::Setup;
+use super::tree::{Key, Node};
+use delaylab_model::plan::Factor as Level;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+
+/// One mistake makes a problem of each combination: no need to see all.
+const MOST_PROBLEMS: usize = 200;
+
+/// A trial before it has a number, and the levels that made it.
+pub(super) type Combination = (Trial, Vec<Level>);
+
+#[derive(Default)]
+pub(super) struct Trials {
+    pub kept: Vec<Combination>,
+    pub skipped: Vec<SkippedCase>,
+}
+
+/// Each combination of levels as a trial, without its seed; cases that the world cannot honour are
+/// left out.
+pub(super) fn combinations(
+    root: &Node,
+    factors: &[Factor],
+    v6: bool,
+    refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
+) -> Result<Trials, Vec<Problem>> {
+    let mut maker = Maker {
+        root,
+        v6,
+        refusals,
+        problems: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let mut kept = Vec::new();
+    for levels in product(factors) {
+        if maker.problems.len() >= MOST_PROBLEMS {
+            break;
+        }
+        if let Some(trial) = maker.make(factors, &levels) {
+            let named = factors.iter().zip(&levels);
+            let levels = named.map(|(factor, level)| (factor.name.clone(), level.level.clone()));
+            kept.push((trial, levels.collect::<Vec<_>>()));
+        }
+    }
+    // A case that is refused beside one level is left out beside all.
+    kept.retain(|(_, levels)| !maker.is_skipped(levels));
+    let Maker {
+        mut problems,
+        skipped,
+        ..
+    } = maker;
+    if kept.is_empty() && problems.is_empty() {
+        problems.push(nothing_left(root, &skipped));
+    }
+    if problems.is_empty() {
+        Ok(Trials { kept, skipped })
+    } else {
+        Err(problems)
+    }
+}
+
+fn nothing_left(root: &Node, skipped: &[SkippedCase]) -> Problem {
+    let problem = Problem::new(&root.at, "the world can honour none of the cases");
+    let refusal = skipped.iter().flat_map(|case| &case.refusals).next();
+    let help = refusal.map(|refusal| format!("{}: {}", refusal.field, refusal.reason));
+    help.into_iter().fold(problem, Problem::help)
+}
+
+/// Every combination, the last factor fastest.
+fn product(factors: &[Factor]) -> impl Iterator<Item = Vec<&FactorLevel>> {
+    let total: usize = factors.iter().map(|factor| factor.levels.len()).product();
+    (0..total).map(move |mut number| {
+        let mut levels: Vec<_> = factors
+            .iter()
+            .rev()
+            .map(|factor| {
+                let level = &factor.levels[number % factor.levels.len()];
+                number /= factor.levels.len();
+                level
+            })
+            .collect();
+        levels.reverse();
+        levels
+    })
+}
+
+/// Makes trials of combinations and collects what stands against them.
+struct Maker<'a> {
+    root: &'a Node,
+    v6: bool,
+    refusals: &'a dyn Fn(&Trial) -> Vec<Refusal>,
+    problems: Vec<Problem>,
+    skipped: Vec<SkippedCase>,
+}
+
+/// A combination that was tried: its tree, its trial if it can be made, what the world refuses.
+struct Tried {
+    root: Node,
+    trial: Option<Trial>,
+    refusals: Vec<Refusal>,
+    problems: Vec<Problem>,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, factors: &[Factor], levels: &[&FactorLevel]) -> Option<Trial> {
+        let tried = self.attempt(levels);
+        if !tried.problems.is_empty() {
+            self.problems.extend(tried.problems);
+            return None;
+        }
+        if tried.refusals.is_empty() {
+            return tried.trial;
+        }
+        match factors.first() {
+            Some(factor) if factor.name == CASE => self.blame(levels, tried),
+            _ => self.refuse(&tried.root, &tried.refusals),
+        }
+        None
+    }
+
+    /// What is refused without the case too is not the case's fault.
+    fn blame(&mut self, levels: &[&FactorLevel], tried: Tried) {
+        let Some((case, others)) = levels.split_first() else {
+            return;
+        };
+        let without = self.attempt(others).refusals;
+        let (common, own): (Vec<_>, Vec<_>) = tried
+            .refusals
+            .into_iter()
+            .partition(|refusal| without.iter().any(|other| other.field == refusal.field));
+        self.refuse(&tried.root, &common);
+        if !own.is_empty() {
+            self.skip(&case.level.label, own);
+        }
+    }
+
+    fn skip(&mut self, case: &str, refusals: Vec<Refusal>) {
+        let index = match self.skipped.iter().position(|skipped| skipped.case == case) {
+            Some(index) => index,
+            None => {
+                self.skipped.push(SkippedCase {
+                    case: case.to_owned(),
+                    refusals: Vec::new(),
+                });
+                self.skipped.len() - 1
+            }
+        };
+        let listed = &mut self.skipped[index].refusals;
+        for refusal in refusals {
+            if !listed.contains(&refusal) {
+                listed.push(refusal);
+            }
+        }
+    }
+
+    fn is_skipped(&self, levels: &[Level]) -> bool {
+        let case = levels.first().filter(|(name, _)| name == CASE);
+        case.is_some_and(|(_, level)| self.skipped.iter().any(|s| s.case == level.label))
+    }
+
+    fn refuse(&mut self, root: &Node, refusals: &[Refusal]) {
+        for refusal in refusals {
+            let problem = Problem::new(
+                &place_of(root, &refusal.field),
+                format!("`{}` cannot be honoured here", refusal.field),
+            );
+            self.problems.push(problem.help(&refusal.reason));
+        }
+    }
+
+    fn attempt(&self, levels: &[&FactorLevel]) -> Tried {
+        let mut tried = Tried {
+            root: self.root.clone(),
+            trial: None,
+            refusals: Vec::new(),
+            problems: Vec::new(),
+        };
+        for level in levels {
+            if let Err(problem) = level.apply(&mut tried.root) {
+                tried.problems.push(problem);
+                return tried;
+            }
+        }
+        let setup = Setup::read(&tried.root, &mut tried.problems);
+        if let (Some(setup), true) = (setup, tried.problems.is_empty()) {
+            self.build(setup, &mut tried);
+        }
+        tried
+    }
+
+    fn build(&self, setup: Setup, tried: &mut Tried) {
+        let mut probes = Vec::new();
+        if setup.probes.is_empty() {
+            let problem = Problem::new(&tried.root.at, "an experiment without a probe");
+            tried.problems.push(problem.help("write [[probe]]"));
+        }
+        for (index, section) in setup.probes.iter().enumerate() {
+            let Some(method) = section.method.of_packets() else {
+                tried.refusals.push(Refusal {
+                    field: format!("probe.{}.method", section.name),
+                    reason: "no world of this version sends frames".to_owned(),
+                });
+                continue;
+            };
+            match probe(section, method, self.v6) {
+                Ok(probe) => probes.push(probe),
+                Err(wrong) => tried.problems.push(in_probe(&tried.root, index, wrong)),
+            }
+        }
+        if !tried.problems.is_empty() || !tried.refusals.is_empty() {
+            return;
+        }
+        let trial = Trial {
+            id: 0,
+            target: None,
+            probes,
+            loads: setup.loads,
+            path: setup.path,
+            host: setup.host.condition,
+            seed: 0,
+        };
+        tried.refusals = (self.refusals)(&trial);
+        tried.trial = Some(trial);
+    }
+}
+
+fn in_probe(root: &Node, index: usize, wrong: Wrong) -> Problem {
+    let mut place = vec![Key::Name("probe".to_owned()), Key::Index(index)];
+    place.extend(
+        wrong
+            .field
+            .split('.')
+            .map(|name| Key::Name(name.to_owned())),
+    );
+    Problem::new(&root.nearest(&place).at, wrong.message).help(wrong.help)
+}
+
+/// Where a field that a world names was written, or else what is nearest to it.
+fn place_of(root: &Node, field: &str) -> Origin {
+    let places = address::expand(root, field, &root.at).unwrap_or_default();
+    let Some(place) = places.first() else {
+        return root.at.clone();
+    };
+    let Some((Key::Name(last), above)) = place.split_last() else {
+        return root.nearest(place).at.clone();
+    };
+    let here = root.nearest(above);
+    let field = |key: &str| here.get(&Key::Name(key.to_owned()));
+    let written = field(last).or_else(|| rivals(above, last).find_map(field));
+    written.unwrap_or(here).at.clone()
+}

@@ -1,0 +1,208 @@
+//! What is wrong with an experiment file, where, and what to write instead.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A text that experiments are read from: the file, or the argument of a `--set`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// What to call it: a path or the name of a catalogue entry.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// Where a value was written: bytes of one of the sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub source: usize,
+    pub span: Range<usize>,
+}
+
+/// Something wrong at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub at: Origin,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(at: &Origin, message: impl Into<String>) -> Self {
+        Self {
+            at: at.clone(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// In the order of the sources.
+    fn key(&self) -> (usize, usize, &str) {
+        (self.at.source, self.at.span.start, &self.message)
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// One thing that is wrong, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file, the catalogue entry or the flag.
+    pub source: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, in the words of the file.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The line's text.
+    pub excerpt: String,
+    /// How many characters of it are meant.
+    pub width: usize,
+}
+
+/// More would not be read.
+const MOST_SHOWN: usize = 20;
+
+/// Everything that is wrong, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// What is shown.
+    pub list: Vec<Diagnostic>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl Diagnostics {
+    /// Each problem once, in the order of the sources.
+    pub(crate) fn new(mut problems: Vec<Problem>, sources: &[Source]) -> Self {
+        problems.sort_by(|one, other| one.key().cmp(&other.key()));
+        problems.dedup();
+        Self {
+            more: problems.len().saturating_sub(MOST_SHOWN),
+            list: problems
+                .into_iter()
+                .take(MOST_SHOWN)
+                .map(|problem| Diagnostic::new(problem, sources))
+                .collect(),
+        }
+    }
+}
+
+impl Diagnostic {
+    fn new(problem: Problem, sources: &[Source]) -> Self {
+        let (name, text) = sources
+            .get(problem.at.source)
+            .map_or(("", ""), |source| (&source.name, &source.text));
+        let place = Place::of(text, &problem.at.span);
+        Self {
+            source: name.to_owned(),
+            line: place.line,
+            column: place.column,
+            message: problem.message,
+            help: problem.help,
+            excerpt: place.excerpt.to_owned(),
+            width: place.width,
+        }
+    }
+}
+
+struct Place<'a> {
+    line: usize,
+    column: usize,
+    excerpt: &'a str,
+    width: usize,
+}
+
+impl<'a> Place<'a> {
+    /// Spans come from parsers and may end within a character or beyond the text.
+    fn of(text: &'a str, span: &Range<usize>) -> Self {
+        let start = floor(text, span.start);
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let rest = &text[line_start..];
+        let excerpt = rest.split(['\n', '\r']).next().unwrap_or(rest);
+        let end = floor(text, span.end).clamp(start, (line_start + excerpt.len()).max(start));
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            excerpt,
+            width: text[start..end].chars().count().max(1),
+        }
+    }
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        // The tabs of the line stay under themselves.
+        let indent: String = self
+            .excerpt
+            .chars()
+            .take(self.column - 1)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        let (source, line, column) = (&self.source, self.line, self.column);
+        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "{margin}--> {source}:{line}:{column}")?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{number} | {}", self.excerpt)?;
+        write!(f, "{margin} | {indent}{}", "^".repeat(self.width))?;
+        match &self.help {
+            Some(help) => write!(f, "\n{margin} = help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.list.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{gap}{diagnostic}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n\nand {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_are_characters() {
+        let place = Place::of("a\n\té = \"ü\"\nb", &(8..12));
+        assert_eq!((place.line, place.column), (2, 6));
+        assert_eq!(place.excerpt, "\té = \"ü\"");
+        assert_eq!(place.width, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_panics(text in "\\PC*(\n\\PC*)*", start in 0_usize..64, end in 0_usize..64) {
+            let at = Origin { source: 0, span: start..end };
+            let sources = [Source { name: "x".to_owned(), text }];
+            Diagnostics::new(vec![Problem::new(&at, "m")], &sources).to_string();
+        }
+    }
+}

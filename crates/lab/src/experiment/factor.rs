@@ -1,0 +1,230 @@
+//! What varies: `[sweep]` and `[[case]]`, as factors with levels that set places of the tree.
+
+use super::address::{expand, written};
+use super::diagnostic::{Origin, Problem};
+use super::level;
+use super::sections::{keep, known_keys, same_names};
+use super::suggest::choices;
+use super::tree::{Entry, Key, Node, Table, Value};
+use delaylab_model::plan::Level;
+use std::collections::BTreeMap;
+
+/// The factor whose levels are the cases.
+pub(crate) const CASE: &str = "case";
+
+/// Words that selectors of findings have a meaning for.
+const RESERVED: &[&str] = &[
+    CASE, "probe", "trial", "repeat", "for", "each", "in", "and", "or", "not",
+];
+
+/// A factor of the design.
+#[derive(Debug, Clone)]
+pub(crate) struct Factor {
+    pub name: String,
+    pub levels: Vec<FactorLevel>,
+}
+
+/// A level, and what it sets.
+#[derive(Debug, Clone)]
+pub(crate) struct FactorLevel {
+    pub level: Level,
+    pub sets: Vec<Setting>,
+}
+
+/// A place of the tree and the value that it gets.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub place: Vec<Key>,
+    /// Where the place was written.
+    pub at: Origin,
+    pub node: Node,
+}
+
+impl FactorLevel {
+    /// Sets all its places.
+    pub(crate) fn apply(&self, root: &mut Node) -> Result<(), Problem> {
+        self.sets
+            .iter()
+            .try_for_each(|set| root.set(&set.place, &set.at, set.node.clone()))
+    }
+}
+
+/// The cases first, then the sweep as it is written.
+pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
+    let Some(table) = root.table() else {
+        return Vec::new();
+    };
+    let mut factors: Vec<_> = cases(root, table, problems).into_iter().collect();
+    match table.get("sweep").map(|node| (node, &node.value)) {
+        None => {}
+        Some((_, Value::Table(sweep))) => {
+            let read = sweep.0.iter().map(|entry| sweep_of(root, entry));
+            factors.extend(read.filter_map(|factor| keep(factor, problems)));
+        }
+        Some((node, other)) => {
+            let what = format!("`sweep` is {}, not a table", other.kind());
+            problems.push(Problem::new(&node.at, what));
+        }
+    }
+    factors.retain(|factor| !factor.levels.is_empty());
+    problems.extend(twice_set(root, &factors));
+    factors
+}
+
+fn cases(root: &Node, table: &Table, problems: &mut Vec<Problem>) -> Option<Factor> {
+    let node = table.get(CASE)?;
+    let Some(nodes) = node.array() else {
+        let problem = Problem::new(&node.at, format!("`case` is {}", node.value.kind()));
+        problems.push(problem.help("write [[case]], once for each"));
+        return None;
+    };
+    problems.extend(same_names(CASE, nodes));
+    let levels = nodes
+        .iter()
+        .filter_map(|node| keep(case_of(root, node), problems))
+        .collect();
+    Some(Factor {
+        name: CASE.to_owned(),
+        levels,
+    })
+}
+
+fn case_of(root: &Node, node: &Node) -> Result<FactorLevel, Problem> {
+    let table = node
+        .table()
+        .ok_or_else(|| Problem::new(&node.at, "a case is a table"))?;
+    known_keys(table, &["name", "set"])?;
+    let name = table
+        .text("name")
+        .ok_or_else(|| Problem::new(&node.at, "a case owes a `name` that is text"))?;
+    let mut sets = Vec::new();
+    match table.get("set").map(|node| (node, &node.value)) {
+        None => {}
+        Some((_, Value::Table(pairs))) => {
+            for entry in &pairs.0 {
+                sets.extend(settings(root, &entry.key, &entry.key_at, &entry.node)?);
+            }
+        }
+        Some((set, _)) => {
+            let problem = Problem::new(&set.at, "`set` of a case is a table of paths");
+            return Err(problem.help("set = { \"path.rate\" = \"10Mbit/s\" }"));
+        }
+    }
+    Ok(FactorLevel {
+        level: Level::named(name),
+        sets,
+    })
+}
+
+fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
+    factor_name(entry)?;
+    let wrong = |what: &str| {
+        Problem::new(&entry.node.at, what)
+            .help("a factor is { set = \"probe.echo.ip_size\", to = [\"64B\", \"512B\"] }")
+    };
+    let table = entry
+        .node
+        .table()
+        .ok_or_else(|| wrong("a factor is a table"))?;
+    known_keys(table, &["set", "to"])?;
+    let set = table.get("set").ok_or_else(|| wrong("`set` is missing"))?;
+    let path = table
+        .text("set")
+        .ok_or_else(|| wrong("`set` is a path: text with dots"))?;
+    let to = table.get("to").ok_or_else(|| wrong("`to` is missing"))?;
+    let mut levels: Vec<FactorLevel> = Vec::new();
+    for node in level::expand(to)? {
+        let level = level::level(&node);
+        if levels.iter().any(|other| other.level.label == level.label) {
+            return Err(Problem::new(
+                &node.at,
+                format!("level `{level}` is there twice"),
+            ));
+        }
+        let sets = settings(root, path, &set.at, &node)?;
+        levels.push(FactorLevel { level, sets });
+    }
+    Ok(Factor {
+        name: entry.key.clone(),
+        levels,
+    })
+}
+
+/// Selectors of findings name factors.
+fn factor_name(entry: &Entry) -> Result<(), Problem> {
+    let name = &entry.key;
+    if RESERVED.contains(&name.as_str()) {
+        let what =
+            format!("a factor cannot be called `{name}`: findings mean something else by it");
+        return Err(Problem::new(&entry.key_at, what));
+    }
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(letter) {
+        let problem = Problem::new(&entry.key_at, format!("`{name}` cannot be a factor's name"));
+        return Err(problem.help("use a letter, then letters, digits, `-` and `_`"));
+    }
+    Ok(())
+}
+
+/// The places that a path means, each with the value.
+fn settings(root: &Node, path: &str, at: &Origin, node: &Node) -> Result<Vec<Setting>, Problem> {
+    let places = expand(root, path, at)?;
+    places
+        .into_iter()
+        .map(|place| {
+            may_vary(&place, path, at)?;
+            Ok(Setting {
+                place,
+                at: at.clone(),
+                node: node.clone(),
+            })
+        })
+        .collect()
+}
+
+/// What differs between trials: not the design, and not the names that paths are made of.
+fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
+    const VARYING: [&str; 4] = ["probe", "load", "path", "host"];
+    let first = match place.first() {
+        Some(Key::Name(name)) => name.as_str(),
+        _ => "",
+    };
+    if !VARYING.contains(&first) {
+        let problem = Problem::new(at, format!("`{path}` does not vary between trials"));
+        let help = choices(first, VARYING);
+        return Err(help.into_iter().fold(problem, Problem::help));
+    }
+    if matches!(place, [.., Key::Index(_)]) || place.len() < 2 {
+        return Err(Problem::new(
+            at,
+            format!("`{path}` is no field but a whole section"),
+        ));
+    }
+    if place.last() == Some(&Key::Name("name".to_owned())) {
+        return Err(Problem::new(
+            at,
+            "a name cannot vary: paths and findings are made of it",
+        ));
+    }
+    Ok(())
+}
+
+/// Every place that two factors set: one of them would not be seen.
+fn twice_set(root: &Node, factors: &[Factor]) -> Vec<Problem> {
+    let mut set_by: BTreeMap<&[Key], &str> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for factor in factors {
+        for set in factor.levels.iter().flat_map(|level| &level.sets) {
+            let other = *set_by.entry(&set.place).or_insert(&factor.name);
+            if other != factor.name {
+                let what = format!(
+                    "`{}` is set by two factors: `{other}` and `{}`",
+                    written(root, &set.place),
+                    factor.name
+                );
+                problems.push(Problem::new(&set.at, what));
+            }
+        }
+    }
+    problems
+}

@@ -1,0 +1,56 @@
+//! The experiment file: read, checked, and resolved to the trials of a run.
+//!
+//! A file becomes a tree of values that know where they were written. What a world has instead, the
+//! short form, `--set` and then each combination of levels are laid over the tree; only then is it
+//! read as types. So whatever is wrong, wherever it came from, is shown where it was written.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`catalogue`](mod@catalogue) | the experiments that come with delaylab |
+//! | `tree` | values and where they were written; laying one tree over another |
+//! | `rivals` | fields of which there can be only one |
+//! | `address` | dotted paths |
+//! | `reader` | types from the tree |
+//! | `sections` | the sections as types |
+//! | `level`, `factor` | what varies |
+//! | `probe` | a section as the probe that a world carries out |
+//! | `read` | reading a file and checking all of it |
+//! | `resolve`, `set` | the choices of a run, laid over the file |
+//! | `combine` | combinations of levels as trials |
+//! | `estimate` | how long trials take |
+//! | `order` | their order, from the seed |
+//! | `claims` | findings as they are written |
+//! | [`plan`] | the factorial design as a plan |
+//! | `write` | the resolved experiment as text |
+//! | `diagnostic`, `suggest` | what is wrong, where, and what was meant |
+//! | [`schema`](fn@schema) | the file's JSON Schema |
+
+mod address;
+pub mod catalogue;
+mod claims;
+mod combine;
+mod diagnostic;
+mod estimate;
+mod factor;
+mod level;
+mod order;
+pub mod plan;
+mod probe;
+mod read;
+mod reader;
+mod resolve;
+mod rivals;
+mod schema;
+mod sections;
+mod set;
+pub(crate) mod suggest;
+mod tree;
+mod write;
+
+pub use claims::FindingText;
+pub use diagnostic::{Diagnostic, Diagnostics, Source};
+pub use estimate::{Estimate, estimate};
+pub use plan::FactorialPlan;
+pub use read::Experiment;
+pub use resolve::{Choices, Resolved, SkippedCase};
+pub use schema::schema;

@@ -1,0 +1,239 @@
+//! A `[[probe]]` section as the probe that a world carries out.
+
+use delaylab_model::Nanos;
+use delaylab_model::SECOND;
+use delaylab_model::experiment::{FillName, PacingSection, ProbeSection, Warmup};
+use delaylab_model::probe::{Fill, MAX_TCP_PAYLOAD, Pacing, Probe};
+use delaylab_model::quantity::Size;
+use delaylab_model::record::Method;
+
+/// `ping`'s default: a base packet with every extension that tells more of the delay.
+const STAMP_PAYLOAD: u32 = 84;
+
+/// What is wrong with a field of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// Below the probe, with dots.
+    pub field: &'static str,
+    pub message: String,
+    pub help: String,
+}
+
+fn wrong<T>(field: &'static str, message: impl Into<String>, help: &str) -> Result<T, Wrong> {
+    Err(Wrong {
+        field,
+        message: message.into(),
+        help: help.to_owned(),
+    })
+}
+
+/// The probe, when it is sent by this method over IPv6 or IPv4.
+pub(crate) fn probe(section: &ProbeSection, method: Method, v6: bool) -> Result<Probe, Wrong> {
+    let pacing = pacing(&section.pacing)?;
+    if section.count.is_none() && section.duration.is_none() {
+        let what = format!("probe `{}` never ends", section.name);
+        return wrong("name", what, "give it a `count`, a `duration` or both");
+    }
+    if section.count == Some(0) {
+        return wrong(
+            "count",
+            "a probe of no packets measures nothing",
+            "leave the probe out",
+        );
+    }
+    let mut probe = Probe::new(&section.name, method);
+    if method == Method::Stamp {
+        probe.payload = STAMP_PAYLOAD;
+    }
+    if let Some(payload) = payload(section, method, v6)? {
+        probe.payload = payload;
+    }
+    probe.reply_payload = reply_payload(section, method, probe.payload)?;
+    probe.dscp = section.class.0;
+    probe.ecn = ecn(section)?;
+    probe.ttl = section.ttl;
+    probe.dont_fragment = section.dont_fragment;
+    probe.fill = match section.fill {
+        Some(FillName::Zeros) => Fill::Zeros,
+        Some(FillName::Random) | None => Fill::Random,
+    };
+    probe.pacing = pacing;
+    probe.warmup = warmup(section, pacing)?;
+    probe.count = section.count;
+    probe.duration = section.duration.map(|duration| duration.0);
+    probe.timeout = timeout(section)?;
+    probe.wait_mode = section.wait_mode;
+    probe.stamps = section.stamps;
+    probe.interface.clone_from(&section.interface);
+    probe.from.clone_from(&section.from);
+    probe.to.clone_from(&section.to);
+    Ok(probe)
+}
+
+/// Where the size is the IP packet's, less its headers. A section has one size (see `rivals`).
+fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
+    if section.frame_size.is_some() {
+        let what = format!("{method} sends packets: their size is not a frame's");
+        return wrong("frame_size", what, "write `ip_size` or `payload`");
+    }
+    match (section.ip_size, section.payload) {
+        (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
+        (None, Some(Size(bytes))) => fits("payload", bytes, largest_payload(method, v6)).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+fn largest_payload(method: Method, v6: bool) -> u64 {
+    match method {
+        Method::Tcp => u64::from(MAX_TCP_PAYLOAD),
+        _ if v6 => 65_535 - 8,
+        _ => 65_535 - 20 - 8,
+    }
+}
+
+/// Of a packet with this many bytes: behind the IP header and those of ICMP or UDP, 8 bytes both.
+fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Wrong> {
+    if method == Method::Tcp {
+        let help = "write `payload`";
+        return wrong(
+            "ip_size",
+            "the kernel cuts tcp into packets as it likes",
+            help,
+        );
+    }
+    let headers = if v6 { 40 + 8 } else { 20 + 8 };
+    match bytes.checked_sub(headers) {
+        Some(payload) => fits("ip_size", payload, largest_payload(method, v6)),
+        None => {
+            let what = format!("an IP packet of {bytes} B has no room for {headers} B of headers");
+            wrong("ip_size", what, &format!("write `{headers}B` or more"))
+        }
+    }
+}
+
+fn fits(field: &'static str, payload: u64, largest: u64) -> Result<u32, Wrong> {
+    match u32::try_from(payload) {
+        Ok(fitting) if payload <= largest => Ok(fitting),
+        _ => {
+            let what = format!("a payload of {payload} B is too large");
+            wrong(field, what, &format!("at most {largest} B fit"))
+        }
+    }
+}
+
+fn reply_payload(
+    section: &ProbeSection,
+    method: Method,
+    payload: u32,
+) -> Result<Option<u32>, Wrong> {
+    let Some(Size(bytes)) = section.reply_payload else {
+        return Ok(None);
+    };
+    if method != Method::Tcp {
+        let what = format!("{method} replies are as long as requests");
+        return wrong("reply_payload", what, "only tcp's can be set");
+    }
+    let help = "a reply is never longer than its request: raise `payload`";
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes <= payload => Ok(Some(bytes)),
+        _ => {
+            let what = format!("a reply of {bytes} B to a request of {payload} B");
+            wrong("reply_payload", what, help)
+        }
+    }
+}
+
+fn ecn(section: &ProbeSection) -> Result<u8, Wrong> {
+    match section.ecn.unwrap_or(0) {
+        ecn @ 0..=3 => Ok(ecn),
+        ecn => wrong(
+            "ecn",
+            format!("`{ecn}` is not two bits"),
+            "ECN is 0, 1, 2 or 3 (RFC 3168)",
+        ),
+    }
+}
+
+fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
+    match section.timeout.map_or(SECOND, |timeout| timeout.0) {
+        0 => wrong(
+            "timeout",
+            "a time-out of nothing",
+            "no answer could be in time",
+        ),
+        timeout => Ok(timeout),
+    }
+}
+
+/// A section has one of `every`, `poisson`, `wait` and `load` (see `rivals`).
+fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
+    if section.load.is_some() {
+        let help = "write `every`, `poisson` or `wait`";
+        return wrong(
+            "pacing.load",
+            "a share of the line rate is for method frame",
+            help,
+        );
+    }
+    let positive = |field, ns: Nanos| match ns {
+        0 => wrong(
+            field,
+            "a gap of nothing",
+            "back to back is { wait = \"0ms\" }",
+        ),
+        ns => Ok(ns),
+    };
+    let interval = || {
+        positive(
+            "pacing.every",
+            section.every.map_or(SECOND, |every| every.0),
+        )
+    };
+    match (section.burst, section.poisson, section.wait) {
+        (None, None, None) => Ok(Pacing::Every {
+            interval_ns: interval()?,
+        }),
+        (None, Some(mean), _) => Ok(Pacing::Poisson {
+            mean_ns: positive("pacing.poisson", mean.0)?,
+        }),
+        (None, None, Some(wait)) => Ok(Pacing::Wait { wait_ns: wait.0 }),
+        (Some(0), ..) => wrong("pacing.burst", "a burst of no packets", "1 or more"),
+        (Some(burst), None, None) => Ok(Pacing::Burst {
+            burst,
+            interval_ns: interval()?,
+        }),
+        (Some(_), ..) => wrong("pacing.burst", "a burst goes with `every`", "write `every`"),
+    }
+}
+
+/// A duration is packets: those due in it.
+fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wrong> {
+    let packets = match (section.warmup, pacing) {
+        (None, _) => 0,
+        (Some(Warmup::Packets(packets)), _) => packets,
+        (Some(Warmup::Time(_)), Pacing::Wait { .. }) => {
+            let what = "in closed loop nobody knows how many packets are due in a time";
+            return wrong("warmup", what, "write a count of packets");
+        }
+        (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
+    };
+    match section.count {
+        Some(count) if packets >= count => {
+            let what = format!("{packets} of {count} packets are left out");
+            wrong("warmup", what, "nothing would be left")
+        }
+        _ => Ok(packets),
+    }
+}
+
+/// How many packets are due in a time, on average.
+fn due_in(time: Nanos, pacing: Pacing) -> u64 {
+    let (gap, burst) = match pacing {
+        Pacing::Every { interval_ns } => (interval_ns, 1),
+        Pacing::Poisson { mean_ns } => (mean_ns, 1),
+        Pacing::Burst { burst, interval_ns } => (interval_ns, burst),
+        Pacing::Wait { wait_ns } => (wait_ns, 1),
+    };
+    let gaps = time.unsigned_abs().div_ceil(gap.unsigned_abs().max(1));
+    gaps.saturating_mul(u64::from(burst))
+}

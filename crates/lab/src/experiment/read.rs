@@ -1,0 +1,159 @@
+//! Reading a file and checking all of it, before anything is chosen.
+
+use super::claims::{texts, wrong_checks};
+use super::diagnostic::{Diagnostics, Problem, Source};
+use super::factor::factors;
+use super::rivals::written_together;
+use super::sections::{Common, Header, IN_QUICK, IN_WORLD, Setup, TOP, keep, known_keys};
+use super::tree::{Node, Table, Value, overlay, parse};
+use delaylab_model::experiment::WorldName;
+
+/// An experiment file that was read and checked.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub(super) source: Source,
+    pub(super) root: Node,
+    pub(super) header: Header,
+}
+
+impl Experiment {
+    /// Reads a file and checks all of it: in each world that it speaks of, also in its short form.
+    pub fn read(source: Source) -> Result<Self, Diagnostics> {
+        let shown = |problems| Diagnostics::new(problems, std::slice::from_ref(&source));
+        let root = parse(&source.text, 0).map_err(shown)?;
+        let mut problems = Vec::new();
+        let header = Header::read(&root, &mut problems);
+        problems.extend(overlay_keys(&root));
+        problems.extend(written_together(&root));
+        let (Some(header), true) = (header, problems.is_empty()) else {
+            return Err(shown(problems));
+        };
+        let experiment = Self {
+            source: source.clone(),
+            root,
+            header,
+        };
+        for world in experiment.worlds() {
+            for quick in [false, true] {
+                if !quick || experiment.has_quick() {
+                    let base = experiment.base(world, quick);
+                    problems.extend(check(&base, std::slice::from_ref(&source)));
+                }
+            }
+        }
+        if problems.is_empty() {
+            Ok(experiment)
+        } else {
+            Err(shown(problems))
+        }
+    }
+
+    /// By which a run's folder is called.
+    pub fn name(&self) -> &str {
+        &self.header.name
+    }
+
+    /// One line.
+    pub fn title(&self) -> &str {
+        &self.header.title
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> &str {
+        &self.header.about
+    }
+
+    /// Where it runs unless told otherwise.
+    pub fn world(&self) -> WorldName {
+        self.header.world
+    }
+
+    /// The worlds that it speaks of, its own first.
+    pub fn worlds(&self) -> Vec<WorldName> {
+        let others = WorldName::ALL
+            .into_iter()
+            .filter(|world| *world != self.header.world && self.in_world(*world).is_some());
+        std::iter::once(self.header.world).chain(others).collect()
+    }
+
+    /// Whether it has a short form.
+    pub fn has_quick(&self) -> bool {
+        self.root.table_at("quick").is_some()
+            || self.worlds().into_iter().any(|world| {
+                self.in_world(world)
+                    .is_some_and(|t| t.get("quick").is_some())
+            })
+    }
+
+    fn in_world(&self, world: WorldName) -> Option<&Table> {
+        let worlds = self.root.table()?.get("in")?.table()?;
+        worlds.get(world.name())?.table()
+    }
+
+    /// The file with what this world has instead, and the short form.
+    pub(super) fn base(&self, world: WorldName, quick: bool) -> Node {
+        let mut root = self.root.clone();
+        let Value::Table(table) = &mut root.value else {
+            return root;
+        };
+        table.remove("in");
+        if let Some(instead) = self.in_world(world) {
+            overlay(table, instead, &mut Vec::new());
+        }
+        let short = table.remove("quick");
+        if let (true, Some(short)) = (quick, short.as_ref().and_then(Node::table)) {
+            overlay(table, short, &mut Vec::new());
+        }
+        root
+    }
+}
+
+/// Keys at the top, in `[in.W]` and in `[quick]`: the sections that may be there.
+pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let Some(table) = root.table() else {
+        return problems;
+    };
+    keep(known_keys(table, TOP), &mut problems);
+    let mut section = |node: &Node, what: &str, known: &[&str]| match &node.value {
+        Value::Table(table) => drop(keep(known_keys(table, known), &mut problems)),
+        other => problems.push(Problem::new(
+            &node.at,
+            format!("`{what}` is {}, not a table", other.kind()),
+        )),
+    };
+    if let Some(quick) = table.get("quick") {
+        section(quick, "quick", IN_QUICK);
+    }
+    if let Some(worlds) = table.get("in") {
+        section(worlds, "in", &WorldName::ALL.map(WorldName::name));
+        for entry in worlds.table().into_iter().flat_map(|table| &table.0) {
+            section(&entry.node, &format!("in.{}", entry.key), IN_WORLD);
+            if let Some(quick) = entry.node.table().and_then(|world| world.get("quick")) {
+                section(quick, "quick", IN_QUICK);
+            }
+        }
+    }
+    problems
+}
+
+/// Everything that can be read of a tree, and each level alone.
+pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    Setup::read(root, &mut problems);
+    let common = Common::read(root, &mut problems);
+    let factors = factors(root, &mut problems);
+    if !problems.is_empty() {
+        return problems;
+    }
+    let findings = common.map_or_else(Vec::new, |common| texts(root, common.findings));
+    problems.extend(wrong_checks(&findings, sources));
+    for level in factors.iter().flat_map(|factor| &factor.levels) {
+        let mut varied = root.clone();
+        match level.apply(&mut varied) {
+            Ok(()) => drop(Setup::read(&varied, &mut problems)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
+}

@@ -1,0 +1,272 @@
+//! The choices of a run, laid over the file; and the trials that come of it.
+
+use super::claims::{FindingText, texts, wrong_checks};
+use super::combine::{Combination, combinations};
+use super::diagnostic::{Diagnostics, Origin, Problem, Source};
+use super::estimate::{Estimate, estimate};
+use super::factor::{Factor, factors};
+use super::order::{seed_of_repeat, shuffle};
+use super::read::Experiment;
+use super::sections::{Common, Header};
+use super::set::{apply_sets, hidden_sets};
+use super::tree::{Key, Node, Value};
+use super::write;
+use delaylab_model::experiment::{Design, Order, WorldName};
+use delaylab_model::plan::Planned;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+use delaylab_stats::random::SplitMix;
+use std::ops::Range;
+
+/// More trials than any run finishes; a slip of the pen makes more.
+const MOST_TRIALS: u64 = 100_000;
+
+/// What the user chose for this run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choices {
+    /// Instead of the file's.
+    pub world: Option<WorldName>,
+    /// The short form.
+    pub quick: bool,
+    /// Dotted paths and values, in the order of the command line.
+    pub sets: Vec<(String, String)>,
+    /// Instead of the file's.
+    pub seed: Option<u64>,
+    /// A number nobody chose, for when neither the user nor the file has a seed (1 in `sim`).
+    pub drawn_seed: u64,
+    /// Instead of `path.target`.
+    pub target: Option<String>,
+    /// Probes go over IPv6: the same IP packet holds less.
+    pub v6: bool,
+}
+
+/// A case that the world cannot honour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedCase {
+    /// Its name.
+    pub case: String,
+    /// What the world refused of it.
+    pub refusals: Vec<Refusal>,
+}
+
+/// An experiment as one run carries it out.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The run's folder is called by it.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What it is about.
+    pub about: String,
+    /// Where it runs.
+    pub world: WorldName,
+    /// Where its random numbers come from.
+    pub seed: u64,
+    /// It is the short form.
+    pub quick: bool,
+    /// The experiment as TOML that resolves to this again, without any choices.
+    pub toml: String,
+    /// The factors, in the order of the design.
+    pub factors: Vec<String>,
+    /// The trials, in the order in which they run.
+    pub planned: Vec<Planned>,
+    /// Cases that the world cannot honour.
+    pub skipped: Vec<SkippedCase>,
+    /// The claims.
+    pub findings: Vec<FindingText>,
+    /// `path.target`, or what the user chose instead.
+    pub target: Option<String>,
+    sources: Vec<Source>,
+}
+
+impl Resolved {
+    /// How long all trials take, as far as the schedule knows.
+    pub fn estimate(&self) -> Estimate {
+        self.planned
+            .iter()
+            .fold(Estimate::default(), |sum, planned| {
+                sum.then(estimate(&planned.trial))
+            })
+    }
+
+    /// Something wrong with a finding's check, shown where it was written. The span is bytes of the
+    /// check.
+    pub fn wrong_check(
+        &self,
+        finding: &FindingText,
+        span: Range<usize>,
+        message: &str,
+    ) -> Diagnostics {
+        let at = finding.within(span, &self.sources);
+        Diagnostics::new(vec![Problem::new(&at, message)], &self.sources)
+    }
+}
+
+impl Experiment {
+    /// The trials of a run. `refusals` says what its world cannot honour.
+    pub fn resolve(
+        &self,
+        choices: &Choices,
+        refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
+    ) -> Result<Resolved, Diagnostics> {
+        let mut sources = vec![self.source.clone()];
+        self.resolve_with(choices, refusals, &mut sources)
+            .map_err(|problems| Diagnostics::new(problems, &sources))
+    }
+
+    fn resolve_with(
+        &self,
+        choices: &Choices,
+        refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
+        sources: &mut Vec<Source>,
+    ) -> Result<Resolved, Vec<Problem>> {
+        let world = choices.world.unwrap_or(self.header.world);
+        if choices.quick && !self.has_quick() {
+            let problem = Problem::new(&name_at(&self.root), "this experiment has no short form");
+            return Err(vec![
+                problem.help("leave --quick out, or add a section [quick]"),
+            ]);
+        }
+        let mut root = self.base(world, choices.quick);
+        let set = apply_sets(&mut root, choices, sources)?;
+
+        let mut problems = Vec::new();
+        let header = Header::read(&root, &mut problems);
+        let common = Common::read(&root, &mut problems);
+        let factors = factors(&root, &mut problems);
+        problems.extend(hidden_sets(&root, &set, &factors));
+        let (Some(header), Some(Common { design, findings })) = (header, common) else {
+            return Err(problems);
+        };
+        problems.extend(unknown_designs(&root, &design));
+        problems.extend(too_many(&root, &factors, &design));
+        let findings = texts(&root, findings);
+        problems.extend(wrong_checks(&findings, sources));
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
+        settle(&mut root, world, seed, choices).map_err(|problem| vec![problem])?;
+        let trials = combinations(&root, &factors, choices.v6, refusals)?;
+        Ok(Resolved {
+            name: header.name,
+            title: header.title,
+            about: header.about,
+            world,
+            seed: seed.unsigned_abs(),
+            quick: choices.quick || header.resolved.quick,
+            toml: root.table().map(write::document).unwrap_or_default(),
+            factors: factors.into_iter().map(|factor| factor.name).collect(),
+            planned: in_order(&trials.kept, &design, seed.unsigned_abs()),
+            skipped: trials.skipped,
+            findings,
+            target: target(&root),
+            sources: sources.clone(),
+        })
+    }
+}
+
+fn name_at(root: &Node) -> Origin {
+    root.nearest(&[Key::Name("name".to_owned())]).at.clone()
+}
+
+/// The user's, else the file's, else the world's. TOML holds no larger one.
+fn seed(root: &Node, header: &Header, world: WorldName, choices: &Choices) -> Result<i64, Problem> {
+    let otherwise = match world {
+        WorldName::Sim => 1,
+        WorldName::Live | WorldName::Testbed => choices.drawn_seed >> 1,
+    };
+    let seed = choices.seed.or(header.seed).unwrap_or(otherwise);
+    i64::try_from(seed).map_err(|_| {
+        let problem = Problem::new(&name_at(root), format!("the seed {seed} is too large"));
+        problem.help("a seed is at most 2⁶³ − 1")
+    })
+}
+
+/// Writes what was chosen into the tree, so that it says all of itself.
+fn settle(root: &mut Node, world: WorldName, seed: i64, choices: &Choices) -> Result<(), Problem> {
+    let at = name_at(root);
+    let mut put = |path: &[&str], value| {
+        let place: Vec<_> = path
+            .iter()
+            .map(|&name| Key::Name(name.to_owned()))
+            .collect();
+        let at = at.clone();
+        root.set(&place, &at.clone(), Node { value, at })
+    };
+    put(&["world"], Value::Text(world.name().to_owned()))?;
+    put(&["seed"], Value::Integer(seed))?;
+    if choices.quick {
+        put(&["resolved", "quick"], Value::Boolean(true))?;
+    }
+    if let Some(target) = &choices.target {
+        put(&["path", "target"], Value::Text(target.clone()))?;
+    }
+    Ok(())
+}
+
+fn target(root: &Node) -> Option<String> {
+    let path = root.table_at("path")?;
+    path.text("target").map(str::to_owned)
+}
+
+/// Designs that this version reads and cannot carry out.
+fn unknown_designs(root: &Node, design: &Design) -> Vec<Problem> {
+    let at = |field: &str| {
+        let place = ["design", field].map(|name| Key::Name(name.to_owned()));
+        root.nearest(&place).at.clone()
+    };
+    let mut problems = Vec::new();
+    if design.stop.is_some() {
+        let problem = Problem::new(&at("stop"), "this version has no plan with a stop rule");
+        problems.push(problem.help("give the number of `repeats`"));
+    }
+    if design.procedure.is_some() {
+        let what = "this version carries out no procedure of the device benchmark";
+        problems.push(Problem::new(&at("procedure"), what));
+    }
+    if design.repeats == 0 {
+        let problem = Problem::new(&at("repeats"), "no repeats are no trials");
+        problems.push(problem.help("1 is once"));
+    }
+    problems
+}
+
+fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem> {
+    let trials = factors
+        .iter()
+        .map(|factor| factor.levels.len() as u64)
+        .fold(u64::from(design.repeats), u64::saturating_mul);
+    (trials > MOST_TRIALS).then(|| {
+        let place = ["design", "repeats"].map(|name| Key::Name(name.to_owned()));
+        let problem = Problem::new(
+            &root.nearest(&place).at,
+            format!("{trials} trials: at most {MOST_TRIALS} make a run"),
+        );
+        problem.help("fewer levels, fewer factors or fewer `repeats`")
+    })
+}
+
+/// The trials of all repeats with their numbers, in the order in which they run.
+fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Planned> {
+    let mut random = SplitMix::new(seed);
+    let mut planned = Vec::new();
+    for repeat in 0..design.repeats {
+        let mut order: Vec<_> = (0..combinations.len()).collect();
+        if design.order == Order::Interleaved {
+            shuffle(&mut random, &mut order);
+        }
+        for index in order {
+            let (trial, levels) = &combinations[index];
+            let mut trial = trial.clone();
+            trial.id = planned.len() as u32;
+            trial.seed = seed_of_repeat(seed, repeat);
+            planned.push(Planned {
+                trial,
+                factors: levels.clone(),
+                repeat,
+            });
+        }
+    }
+    planned
+}

@@ -1,0 +1,199 @@
+//! The sections of a tree as types. All that is wrong is collected, one problem a section.
+
+use super::diagnostic::{Origin, Problem};
+use super::reader::read;
+use super::suggest::choices;
+use super::tree::{Node, Table, Value, name_of};
+use delaylab_model::experiment::{
+    Design, Finding, HostSection, ProbeSection, ResolvedSection, WorldName,
+};
+use delaylab_model::load::Load;
+use delaylab_model::path::Path;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+
+/// What may stand at the top of a file.
+pub(crate) const TOP: &[&str] = &[
+    "name", "title", "about", "world", "seed", "probe", "load", "path", "host", "sweep", "case",
+    "design", "in", "finding", "quick", "resolved",
+];
+
+/// What a world may have instead or besides.
+pub(crate) const IN_WORLD: &[&str] = &[
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "quick",
+];
+
+/// What the short form may have instead or besides.
+pub(crate) const IN_QUICK: &[&str] = &[
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding",
+];
+
+/// The first key that is not among these is a problem.
+pub(crate) fn known_keys(table: &Table, known: &[&str]) -> Result<(), Problem> {
+    match table
+        .0
+        .iter()
+        .find(|entry| !known.contains(&entry.key.as_str()))
+    {
+        None => Ok(()),
+        Some(entry) => {
+            let problem = Problem::new(&entry.key_at, format!("unknown key `{}`", entry.key));
+            Err(match choices(&entry.key, known.iter().copied()) {
+                Some(help) => problem.help(help),
+                None => problem,
+            })
+        }
+    }
+}
+
+/// Keeps what was read, or the problem.
+pub(crate) fn keep<T>(read: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
+    read.map_err(|problem| problems.push(problem)).ok()
+}
+
+/// A list of tables: each element that can be read. Two of one name are a problem.
+fn list<T: DeserializeOwned>(root: &Table, key: &str, problems: &mut Vec<Problem>) -> Vec<T> {
+    let Some(node) = root.get(key) else {
+        return Vec::new();
+    };
+    let Some(nodes) = node.array() else {
+        let problem = Problem::new(&node.at, format!("`{key}` is {}", node.value.kind()));
+        problems.push(problem.help(format!("write [[{key}]], once for each")));
+        return Vec::new();
+    };
+    problems.extend(same_names(key, nodes));
+    nodes
+        .iter()
+        .filter_map(|node| keep(read(node), problems))
+        .collect()
+}
+
+/// Each element whose name an earlier one has.
+pub(crate) fn same_names(what: &str, nodes: &[Node]) -> Vec<Problem> {
+    let mut seen = BTreeSet::new();
+    let named = nodes.iter().filter_map(|node| Some((name_of(node)?, node)));
+    named
+        .filter(|(name, _)| !seen.insert(*name))
+        .map(|(name, node)| {
+            let message = format!("two of [[{what}]] are called `{name}`");
+            Problem::new(name_at(node), message)
+        })
+        .collect()
+}
+
+fn name_at(node: &Node) -> &Origin {
+    let name = node
+        .table()
+        .and_then(|table| table.get("name").or_else(|| table.get("id")));
+    &name.unwrap_or(node).at
+}
+
+fn section<T: DeserializeOwned + Default>(
+    root: &Table,
+    key: &str,
+    problems: &mut Vec<Problem>,
+) -> T {
+    root.get(key)
+        .and_then(|node| keep(read(node), problems))
+        .unwrap_or_default()
+}
+
+/// What is said of the whole experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Header {
+    pub name: String,
+    pub title: String,
+    pub about: String,
+    pub world: WorldName,
+    pub seed: Option<u64>,
+    pub resolved: ResolvedSection,
+}
+
+impl Header {
+    pub(crate) fn read(root: &Node, problems: &mut Vec<Problem>) -> Option<Self> {
+        let table = root.table()?;
+        let name = match table.get("name") {
+            Some(node) => keep(name(node), problems),
+            None => {
+                let problem = Problem::new(&start(root), "`name` is missing");
+                problems.push(problem.help("the run's folder is called by it"));
+                None
+            }
+        };
+        let header = Self {
+            name: name.unwrap_or_default(),
+            title: section(table, "title", problems),
+            about: section(table, "about", problems),
+            world: section(table, "world", problems),
+            seed: table
+                .get("seed")
+                .and_then(|node| keep(read(node), problems)),
+            resolved: section(table, "resolved", problems),
+        };
+        Some(header)
+    }
+}
+
+/// The first byte of the text that a node is of.
+fn start(node: &Node) -> Origin {
+    Origin {
+        source: node.at.source,
+        span: 0..0,
+    }
+}
+
+/// The run's folder is called by it: nothing in it that a path could trip over.
+fn name(node: &Node) -> Result<String, Problem> {
+    let name: String = read(node)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let problem = Problem::new(&node.at, format!("`{name}` cannot be a folder's name"));
+        return Err(problem.help("use up to 64 letters, digits, `-` and `_`"));
+    }
+    Ok(name)
+}
+
+/// What a trial is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setup {
+    pub probes: Vec<ProbeSection>,
+    pub loads: Vec<Load>,
+    pub path: Path,
+    pub host: HostSection,
+}
+
+impl Setup {
+    pub(crate) fn read(root: &Node, problems: &mut Vec<Problem>) -> Option<Self> {
+        let table = root.table()?;
+        let path = section(table, "path", problems);
+        if let Some(Value::Table(path)) = table.get("path").map(|node| &node.value) {
+            for key in ["node", "link"] {
+                let nodes = path.get(key).and_then(Node::array).unwrap_or_default();
+                problems.extend(same_names(&format!("path.{key}"), nodes));
+            }
+        }
+        Some(Self {
+            probes: list(table, "probe", problems),
+            loads: list(table, "load", problems),
+            path,
+            host: section(table, "host", problems),
+        })
+    }
+}
+
+/// What is the same for all trials.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Common {
+    pub design: Design,
+    pub findings: Vec<Finding>,
+}
+
+impl Common {
+    pub(crate) fn read(root: &Node, problems: &mut Vec<Problem>) -> Option<Self> {
+        let table = root.table()?;
+        Some(Self {
+            design: section(table, "design", problems),
+            findings: list(table, "finding", problems),
+        })
+    }
+}

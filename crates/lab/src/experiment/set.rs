@@ -1,0 +1,107 @@
+//! `--set path=value`: each is a source of its own, laid over the file.
+
+use super::address;
+use super::diagnostic::{Origin, Problem, Source};
+use super::factor::{CASE, Factor};
+use super::read::{check, overlay_keys};
+use super::resolve::Choices;
+use super::rivals::rivals;
+use super::sections::TOP;
+use super::suggest::choices;
+use super::tree::{Key, Node, parse_value};
+
+/// The places that were set, and where.
+pub(super) type Set = Vec<(Vec<Key>, Origin)>;
+
+/// Each `--set` is a source of its own.
+pub(super) fn apply_sets(
+    root: &mut Node,
+    choices: &Choices,
+    sources: &mut Vec<Source>,
+) -> Result<Set, Vec<Problem>> {
+    let mut set = Vec::new();
+    for (path, value) in &choices.sets {
+        let text = format!("{path}={value}");
+        let at = |span| Origin {
+            source: sources.len(),
+            span,
+        };
+        let (path_at, value_at) = (at(0..path.len()), at(path.len() + 1..text.len()));
+        sources.push(Source {
+            name: "--set".to_owned(),
+            text,
+        });
+        let places = settable(root, path, &path_at).map_err(|problem| vec![problem])?;
+        for place in places {
+            root.set(&place, &path_at, parse_value(value, &value_at))
+                .map_err(|problem| vec![problem])?;
+            set.push((place, path_at.clone()));
+        }
+    }
+    if choices.sets.is_empty() {
+        return Ok(set);
+    }
+    let problems = [overlay_keys(root), check(root, sources)].concat();
+    if problems.is_empty() {
+        Ok(set)
+    } else {
+        Err(problems)
+    }
+}
+
+fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Problem> {
+    let places = address::expand(root, path, at)?;
+    let refused = |first: &str| match first {
+        "world" => Some("choose the world with --world"),
+        "name" | "resolved" => Some("it says which experiment this is"),
+        "in" | "quick" => {
+            Some("set the path itself: it is laid over the world's and the short form's")
+        }
+        _ => None,
+    };
+    for place in &places {
+        let [Key::Name(first), ..] = place.as_slice() else {
+            continue;
+        };
+        if let Some(why) = refused(first) {
+            return Err(Problem::new(at, format!("`{path}` cannot be set")).help(why));
+        }
+        if !TOP.contains(&first.as_str()) {
+            let problem = Problem::new(at, format!("there is no `{first}` in an experiment"));
+            let help = choices(first, TOP.iter().copied());
+            return Err(help.into_iter().fold(problem, Problem::help));
+        }
+    }
+    Ok(places)
+}
+
+/// What the user set and a factor then sets again: it would not be seen.
+pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Problem> {
+    let hides = |factor: &&Factor, place: &Vec<Key>| {
+        let mut sets = factor.levels.iter().flat_map(|level| &level.sets);
+        sets.any(|set| set.place == *place || rival_of(&set.place, place))
+    };
+    let hidden = |(place, at): &(Vec<Key>, Origin)| {
+        let factor = factors.iter().find(|factor| hides(factor, place))?;
+        let name = &factor.name;
+        let problem = Problem::new(
+            at,
+            format!("`{}` is varied by `{name}`", address::written(root, place)),
+        );
+        Some(match name.as_str() {
+            CASE => problem.help("the cases would set it again: change them in a file of your own"),
+            _ => problem.help(format!("set its levels: --set 'sweep.{name}.to=[\"…\"]'")),
+        })
+    };
+    set.iter().filter_map(hidden).collect()
+}
+
+/// Whether one place gives way to the other.
+fn rival_of(one: &[Key], other: &[Key]) -> bool {
+    match (one.split_last(), other.split_last()) {
+        (Some((Key::Name(last), above)), Some((Key::Name(key), beside))) => {
+            above == beside && rivals(above, last).any(|rival| rival == key)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,347 @@
+//! An experiment file as a tree of values that know where they were written.
+
+use super::diagnostic::{Origin, Problem};
+use super::rivals::{replaces_whole, rivals};
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub at: Origin,
+}
+
+/// What TOML has, but dates, which no experiment needs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// A key, where it was written, and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_at: Origin,
+    pub node: Node,
+}
+
+/// Entries in the order of the file, which is the order of factors.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table(pub Vec<Entry>);
+
+/// A step down the tree.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Key {
+    Name(String),
+    Index(usize),
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.key == key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let entry = self.0.iter_mut().find(|entry| entry.key == key);
+        entry.map(|entry| &mut entry.node)
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
+        let index = self.0.iter().position(|entry| entry.key == key)?;
+        Some(self.0.remove(index).node)
+    }
+
+    /// Replaces the value of a key, or adds it at the end.
+    pub(crate) fn put(&mut self, key: &str, key_at: &Origin, node: Node) {
+        match self.get_mut(key) {
+            Some(present) => *present = node,
+            None => self.0.push(Entry {
+                key: key.to_owned(),
+                key_at: key_at.clone(),
+                node,
+            }),
+        }
+    }
+
+    /// The text under a key, if it is one.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        match &self.get(key)?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Value {
+    /// What a message calls it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Value::Boolean(_) => "a truth value",
+            Value::Integer(_) => "an integer",
+            Value::Float(_) => "a number",
+            Value::Text(_) => "text",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+impl Node {
+    pub(crate) fn empty_table(at: &Origin) -> Self {
+        Self {
+            value: Value::Table(Table::default()),
+            at: at.clone(),
+        }
+    }
+
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The table under a key of this table.
+    pub(crate) fn table_at(&self, key: &str) -> Option<&Table> {
+        self.table()?.get(key)?.table()
+    }
+
+    pub(crate) fn array(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::Array(nodes) => Some(nodes),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Node> {
+        match (key, &self.value) {
+            (Key::Name(name), Value::Table(table)) => table.get(name),
+            (Key::Index(index), Value::Array(nodes)) => nodes.get(*index),
+            _ => None,
+        }
+    }
+
+    /// What is at a path, or the deepest thing above it.
+    pub(crate) fn nearest(&self, path: &[Key]) -> &Node {
+        let mut node = self;
+        for key in path {
+            match node.get(key) {
+                Some(below) => node = below,
+                None => break,
+            }
+        }
+        node
+    }
+
+    /// Puts a value at a path. Tables on the way are made; rivals of a key give way to it.
+    pub(crate) fn set(&mut self, path: &[Key], at: &Origin, node: Node) -> Result<(), Problem> {
+        let Some((last, above)) = path.split_last() else {
+            return Err(Problem::new(at, "a path names a field, not the whole file"));
+        };
+        let mut here = self;
+        for key in above {
+            let kind = here.value.kind();
+            let below = match (key, &mut here.value) {
+                (Key::Name(name), Value::Table(table)) => {
+                    if table.get(name).is_none() {
+                        table.put(name, at, Node::empty_table(at));
+                    }
+                    table.get_mut(name)
+                }
+                (Key::Index(index), Value::Array(nodes)) => nodes.get_mut(*index),
+                _ => None,
+            };
+            here = below.ok_or_else(|| no_way_through(at, key, kind))?;
+        }
+        match (last, &mut here.value) {
+            (Key::Name(name), Value::Table(table)) => {
+                rivals(above, name).for_each(|rival| drop(table.remove(rival)));
+                table.put(name, at, node);
+                Ok(())
+            }
+            (key, value) => Err(no_way_through(at, key, value.kind())),
+        }
+    }
+}
+
+fn no_way_through(at: &Origin, key: &Key, kind: &str) -> Problem {
+    let name = match key {
+        Key::Name(name) => name.clone(),
+        Key::Index(index) => index.to_string(),
+    };
+    Problem::new(at, format!("there is no `{name}` in {kind}"))
+}
+
+/// Lays one table over another. Tables merge; elements of lists that have names merge by name;
+/// everything else replaces what was there.
+pub(crate) fn overlay(base: &mut Table, over: &Table, here: &mut Vec<Key>) {
+    for entry in &over.0 {
+        rivals(here, &entry.key).for_each(|rival| drop(base.remove(rival)));
+        let whole = replaces_whole(here, &entry.key);
+        here.push(Key::Name(entry.key.clone()));
+        match base.get_mut(&entry.key) {
+            Some(present) if !whole => overlay_node(present, &entry.node, here),
+            _ => base.put(&entry.key, &entry.key_at, entry.node.clone()),
+        }
+        here.pop();
+    }
+}
+
+fn overlay_node(base: &mut Node, over: &Node, here: &mut Vec<Key>) {
+    match (&mut base.value, &over.value) {
+        (Value::Table(table), Value::Table(over)) => overlay(table, over, here),
+        (Value::Array(nodes), Value::Array(over))
+            if !over.is_empty() && over.iter().all(has_name) =>
+        {
+            over.iter()
+                .for_each(|node| overlay_named(nodes, node, here));
+        }
+        _ => *base = over.clone(),
+    }
+}
+
+fn overlay_named(nodes: &mut Vec<Node>, over: &Node, here: &mut Vec<Key>) {
+    match nodes.iter().position(|node| name_of(node) == name_of(over)) {
+        Some(index) => {
+            here.push(Key::Index(index));
+            overlay_node(&mut nodes[index], over, here);
+            here.pop();
+        }
+        None => nodes.push(over.clone()),
+    }
+}
+
+fn has_name(node: &Node) -> bool {
+    name_of(node).is_some()
+}
+
+/// A path to be matched against: `[]` is any element of a list.
+pub(crate) fn names(path: &[Key]) -> Vec<&str> {
+    path.iter()
+        .map(|key| match key {
+            Key::Name(name) => name.as_str(),
+            Key::Index(_) => "[]",
+        })
+        .collect()
+}
+
+/// By what an element of a list is addressed.
+pub(crate) fn name_of(node: &Node) -> Option<&str> {
+    let table = node.table()?;
+    table.text("name").or_else(|| table.text("id"))
+}
+
+/// Reads TOML. The first error of its grammar is a problem, and every value that cannot be held.
+pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Vec<Problem>> {
+    let at = |span| Origin { source, span };
+    let (table, errors) = DeTable::parse_recoverable(text);
+    // After the first error the parser guesses: what it says then is seldom the writer's mistake.
+    let mut problems: Vec<_> = errors
+        .first()
+        .into_iter()
+        .map(|error| Problem::new(&at(error.span().unwrap_or(0..0)), error.message()))
+        .collect();
+    let span = table.span();
+    let table = read_table(table.into_inner(), source, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Node {
+        value: Value::Table(table),
+        at: at(span),
+    })
+}
+
+/// Reads the value of a `--set`: TOML, or else plain text.
+pub(crate) fn parse_value(text: &str, at: &Origin) -> Node {
+    let mut problems = Vec::new();
+    let parsed = DeValue::parse(text).ok();
+    let node = parsed.map(|value| read_value(value, at.source, &mut problems));
+    match node {
+        Some(node) if problems.is_empty() => moved(node, at),
+        _ => Node {
+            value: Value::Text(text.to_owned()),
+            at: at.clone(),
+        },
+    }
+}
+
+/// All of it was written at one place.
+fn moved(mut node: Node, at: &Origin) -> Node {
+    node.at = at.clone();
+    match &mut node.value {
+        Value::Array(nodes) => {
+            for below in nodes {
+                *below = moved(below.clone(), at);
+            }
+        }
+        Value::Table(table) => {
+            for entry in &mut table.0 {
+                entry.key_at = at.clone();
+                entry.node = moved(entry.node.clone(), at);
+            }
+        }
+        _ => {}
+    }
+    node
+}
+
+fn read_table(table: DeTable<'_>, source: usize, problems: &mut Vec<Problem>) -> Table {
+    let mut entries: Vec<_> = table
+        .into_iter()
+        .map(|(key, value)| Entry {
+            key_at: Origin {
+                source,
+                span: key.span(),
+            },
+            key: key.into_inner().into_owned(),
+            node: read_value(value, source, problems),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_at.span.start);
+    Table(entries)
+}
+
+fn read_array(array: DeArray<'_>, source: usize, problems: &mut Vec<Problem>) -> Vec<Node> {
+    array
+        .into_iter()
+        .map(|value| read_value(value, source, problems))
+        .collect()
+}
+
+fn read_value(value: Spanned<DeValue<'_>>, source: usize, problems: &mut Vec<Problem>) -> Node {
+    let at = Origin {
+        source,
+        span: value.span(),
+    };
+    let mut wrong = |what: String| {
+        problems.push(Problem::new(&at, what));
+        Value::Boolean(false)
+    };
+    let value = match value.into_inner() {
+        DeValue::Boolean(truth) => Value::Boolean(truth),
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(integer) => Value::Integer(integer),
+            Err(_) => wrong(format!("`{integer}` does not fit 64 bits")),
+        },
+        DeValue::Float(float) => match float.as_str().parse::<f64>() {
+            Ok(number) if number.is_finite() => Value::Float(number),
+            _ => wrong(format!("`{float}` is not a finite number")),
+        },
+        DeValue::Datetime(date) => wrong(format!("`{date}` is a date: no field takes one")),
+        DeValue::Array(array) => Value::Array(read_array(array, source, problems)),
+        DeValue::Table(table) => Value::Table(read_table(table, source, problems)),
+    };
+    Node { value, at }
+}

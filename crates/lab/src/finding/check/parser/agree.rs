@@ -1,0 +1,55 @@
+//! A duration is not held against a size.
+
+use super::{Parsed, Parser};
+use crate::finding::check::{Fit, Function, Kind, Operator, Span, Statistic, Value};
+use crate::finding::dimension::Dimension;
+
+impl Parser<'_> {
+    /// A duration is not compared with a size, nor with a bare number but zero.
+    pub(super) fn agree(&self, left: &Value, right: &Value, span: Span) -> Parsed<()> {
+        let (Some(a), Some(b)) = (dimension(left), dimension(right)) else {
+            return Ok(());
+        };
+        if a == b || is_zero(left) || is_zero(right) {
+            return Ok(());
+        }
+        let kind = |dimension: Dimension| match dimension {
+            Dimension::NUMBER => "a plain number".to_owned(),
+            _ => format!("a number of {dimension}"),
+        };
+        let message = format!("{} is compared with {}: write the unit", kind(a), kind(b));
+        self.error(span, message)
+    }
+}
+
+/// What a value counts, where that does not depend on the data.
+pub(super) fn dimension(value: &Value) -> Option<Dimension> {
+    match value {
+        Value::Number(number) => Some(number.dimension),
+        Value::Negative(inner) => dimension(inner),
+        Value::Binary(Operator::Times, a, b) => Some(dimension(a)?.times(dimension(b)?)),
+        Value::Binary(Operator::Over, a, b) => Some(dimension(a)?.per(dimension(b)?)),
+        Value::Binary(_, a, b) => match is_zero(a) {
+            true => dimension(b),
+            false => dimension(a),
+        },
+        Value::Statistic(statistic) => statistic_dimension(statistic),
+    }
+}
+
+fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
+    match &statistic.kind {
+        Kind::Of(Function::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),
+        Kind::Of(_, measure) => measure.dimension(),
+        Kind::On(Fit::R2, ..) => Some(Dimension::NUMBER),
+        Kind::On(..) => None,
+    }
+}
+
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.value == 0.0,
+        Value::Negative(inner) => is_zero(inner),
+        _ => false,
+    }
+}

@@ -1,0 +1,282 @@
+//! Statistics, their measures and selectors.
+
+use super::agree::{dimension, is_zero};
+use super::{Parsed, Parser};
+use crate::experiment::suggest::closest;
+use crate::finding::check::lexer::Token;
+use crate::finding::check::{
+    Beyond, Fit, Function, Kind, LevelText, Number, Selector, Statistic, Value, Which,
+};
+use crate::finding::measure::Measure;
+
+/// The names of statistics that are not quantiles.
+const FUNCTIONS: [(&str, Function); 6] = [
+    ("count", Function::Count),
+    ("min", Function::Min),
+    ("max", Function::Max),
+    ("mean", Function::Mean),
+    ("sd", Function::Sd),
+    ("iqr", Function::Iqr),
+];
+
+const FITS: [(&str, Fit); 3] = [
+    ("slope", Fit::Slope),
+    ("r2", Fit::R2),
+    ("steps", Fit::Steps),
+];
+
+/// What a name asks for.
+enum Form {
+    Of(Function),
+    Share,
+    On(Fit),
+}
+
+impl Form {
+    fn named(name: &str) -> Option<Form> {
+        let fit = FITS.iter().find(|row| row.0 == name);
+        match (Function::named(name), fit) {
+            (Some(function), _) => Some(Form::Of(function)),
+            (None, Some((_, fit))) => Some(Form::On(*fit)),
+            (None, None) => (name == "share").then_some(Form::Share),
+        }
+    }
+}
+
+impl Function {
+    /// The name in checks: `min`, `p50`, `p999`.
+    pub fn name(self) -> String {
+        match FUNCTIONS.iter().find(|row| row.1 == self) {
+            Some((name, _)) => (*name).to_owned(),
+            None => {
+                let Function::Quantile(parts) = self else {
+                    return String::new();
+                };
+                let digits = format!("{parts:06}");
+                let kept = digits.trim_end_matches('0').len().max(2);
+                format!("p{}", digits[..kept].trim_start_matches('0'))
+            }
+        }
+    }
+
+    fn named(name: &str) -> Option<Function> {
+        let plain = FUNCTIONS.iter().find(|row| row.0 == name);
+        plain.map(|row| row.1).or_else(|| quantile(name))
+    }
+}
+
+impl Fit {
+    /// The name in checks.
+    pub fn name(self) -> &'static str {
+        FITS.iter()
+            .find(|row| row.1 == self)
+            .map_or("", |row| row.0)
+    }
+}
+
+/// `p1` to `p99` in percent; from three digits on, all nines but perhaps the last: `p999`, `p995`.
+fn quantile(name: &str) -> Option<Function> {
+    let digits = name.strip_prefix('p')?;
+    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let leads = digits.len() <= 2 || digits.starts_with("99");
+    let whole = all_digits && leads && (1..=6).contains(&digits.len());
+    if !whole || digits.starts_with('0') || (digits.len() > 2 && digits.ends_with('0')) {
+        return None;
+    }
+    let number: u32 = digits.parse().ok()?;
+    let scale = match digits.len() {
+        1 | 2 => 10_000,
+        length => 10_u32.pow(6 - length as u32),
+    };
+    Some(Function::Quantile(number * scale))
+}
+
+impl Parser<'_> {
+    pub(super) fn statistic(&mut self) -> Parsed<Statistic> {
+        let start = self.span();
+        let Token::Name(name) = self.take() else {
+            return self.error(start, "expected a statistic");
+        };
+        let Some(form) = Form::named(&name) else {
+            return self.error(start, unknown_statistic(&name));
+        };
+        self.expect_sign("(", &format!("`(` after `{name}`"))?;
+        let kind = self.arguments(form)?;
+        let selectors = match self.takes_sign("|") {
+            true => self.selectors()?,
+            false => Vec::new(),
+        };
+        let what = format!("`)` to end `{name}(`, or `|` and selectors such as `wait=1ms`");
+        self.expect_sign(")", &what)?;
+        Ok(Statistic {
+            kind,
+            selectors,
+            span: self.since(start),
+        })
+    }
+
+    fn arguments(&mut self, form: Form) -> Parsed<Kind> {
+        match form {
+            Form::Of(function) => Ok(Kind::Of(function, self.measure()?)),
+            Form::Share => {
+                let measure = self.measure()?;
+                let (beyond, bound) = self.bound(measure)?;
+                Ok(Kind::Share(measure, beyond, Box::new(bound)))
+            }
+            Form::On(fit) => {
+                let of = self.deeper(Self::inner_statistic)?;
+                Ok(Kind::On(fit, Box::new(of), self.on()?))
+            }
+        }
+    }
+
+    fn inner_statistic(&mut self) -> Parsed<Statistic> {
+        let start = self.span();
+        if !matches!(self.peek(), Token::Name(_)) {
+            return self.expected("a statistic such as `min(delay)`");
+        }
+        let inner = self.statistic()?;
+        match inner.kind {
+            Kind::Of(..) | Kind::Share(..) => Ok(inner),
+            _ => self.error(
+                self.since(start),
+                "a fit is of a statistic of a measure, like `slope(min(delay) on size)`",
+            ),
+        }
+    }
+
+    fn on(&mut self) -> Parsed<String> {
+        if !self.takes_word("on") {
+            return self.expected("`on` and a factor, like `on size`");
+        }
+        self.factor()
+    }
+
+    fn measure(&mut self) -> Parsed<Measure> {
+        let span = self.span();
+        let Token::Name(name) = self.peek().clone() else {
+            return self.expected("a measure such as `response`");
+        };
+        self.take();
+        let known: Vec<&str> = Measure::all().map(Measure::name).collect();
+        match Measure::named(&name) {
+            Some(measure) => Ok(measure),
+            None => {
+                let suggestion = did_you_mean(&name, &known);
+                let list = known.join(", ");
+                let message =
+                    format!("there is no measure `{name}`{suggestion} (measures: {list})");
+                self.error(span, message)
+            }
+        }
+    }
+
+    fn bound(&mut self, measure: Measure) -> Parsed<(Beyond, Value)> {
+        let Some(beyond) = self.beyond() else {
+            return self.expected("<, <=, > or >= and a bound, like `> 1ms`");
+        };
+        self.take();
+        let start = self.span();
+        let bound = self.sum()?;
+        let bound = self.value(bound)?;
+        let of_measure = measure.dimension();
+        match of_measure.zip(dimension(&bound)) {
+            Some((a, b)) if a != b && !is_zero(&bound) => {
+                let message = format!("{measure} counts {a}, this bound {b}");
+                return self.error(self.since(start), message);
+            }
+            _ => {}
+        }
+        Ok((beyond, bound))
+    }
+
+    fn selectors(&mut self) -> Parsed<Vec<Selector>> {
+        let mut selectors = vec![self.selector()?];
+        while self.takes_sign(",") {
+            selectors.push(self.selector()?);
+        }
+        Ok(selectors)
+    }
+
+    fn selector(&mut self) -> Parsed<Selector> {
+        let span = self.span();
+        let factor = self.factor()?;
+        let which = if self.takes_word("in") {
+            Which::In(self.levels()?)
+        } else if self.takes_sign("=") || self.takes_sign("==") {
+            Which::In(vec![self.level()?])
+        } else if self.takes_sign("!=") {
+            Which::Not(self.level()?)
+        } else if let Some(beyond) = self.beyond() {
+            self.take();
+            Which::Is(beyond, self.level_number()?)
+        } else {
+            return self.expected("`=`, `!=`, `<`, `<=`, `>`, `>=` or `in` and a level");
+        };
+        Ok(Selector {
+            factor,
+            which,
+            span,
+        })
+    }
+
+    pub(super) fn factor(&mut self) -> Parsed<String> {
+        match self.peek().clone() {
+            Token::Name(name) | Token::Quoted(name) => {
+                self.take();
+                Ok(name)
+            }
+            _ => self.expected("the name of a factor"),
+        }
+    }
+
+    pub(super) fn levels(&mut self) -> Parsed<Vec<LevelText>> {
+        self.expect_sign("[", "`[` and levels, like `[1ms, 100ms]`")?;
+        let mut levels = vec![self.level()?];
+        while self.takes_sign(",") {
+            levels.push(self.level()?);
+        }
+        self.expect_sign("]", "`,` or `]`")?;
+        Ok(levels)
+    }
+
+    fn level(&mut self) -> Parsed<LevelText> {
+        let (text, number) = match self.peek().clone() {
+            Token::Name(text) | Token::Quoted(text) => (text, None),
+            Token::Keyword(word) => (word.to_owned(), None),
+            Token::Number(number) => (number.text.clone(), Some(number)),
+            _ => return self.expected("a level, such as `1ms`, `quiet` or `'with spaces'`"),
+        };
+        self.take();
+        Ok(LevelText { text, number })
+    }
+
+    fn level_number(&mut self) -> Parsed<Number> {
+        match self.peek().clone() {
+            Token::Number(number) => {
+                self.take();
+                Ok(number)
+            }
+            _ => self.expected("a quantity, like `1ms`"),
+        }
+    }
+}
+
+fn unknown_statistic(name: &str) -> String {
+    let functions = FUNCTIONS.iter().map(|row| row.0);
+    let fits = FITS.iter().map(|row| row.0);
+    let others = ["share", "p50", "p90", "p99", "p999"];
+    let known: Vec<&str> = functions.chain(fits).chain(others).collect();
+    let hint = match Measure::named(name) {
+        Some(_) => format!(": it is a measure; write a statistic of it, like `p50({name})`"),
+        None => did_you_mean(name, &known),
+    };
+    let list = known.join(", ");
+    format!("there is no statistic `{name}`{hint} (statistics: {list}, and other p1 to p99)")
+}
+
+/// `: did you mean …?`, or nothing where nothing is near.
+fn did_you_mean(name: &str, known: &[&str]) -> String {
+    closest(name, known.iter().copied())
+        .map_or(String::new(), |near| format!(": did you mean `{near}`?"))
+}

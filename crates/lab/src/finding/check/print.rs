@@ -1,0 +1,163 @@
+//! A check as it would be written again.
+
+use super::lexer::KEYWORDS;
+use super::{
+    Beyond, Check, Claim, Comparison, Kind, LevelText, Operator, Relation, Selector, Statistic,
+    Value, Which,
+};
+use std::fmt::{self, Display, Formatter};
+
+pub(super) fn check(check: &Check, f: &mut Formatter<'_>) -> fmt::Result {
+    for (index, each) in check.each.iter().enumerate() {
+        f.write_str(if index == 0 { "for each " } else { ", " })?;
+        f.write_str(&name(&each.factor))?;
+        if !each.levels.is_empty() {
+            write!(f, " in {}", levels(&each.levels))?;
+        }
+    }
+    if !check.each.is_empty() {
+        f.write_str(": ")?;
+    }
+    claim(&check.claim, 0, f)
+}
+
+/// `binding`: how tightly what is around it binds; 0 is nothing, 1 `or`, 2 `and`, 3 `not`.
+fn claim(this: &Claim, binding: u8, f: &mut Formatter<'_>) -> fmt::Result {
+    match this {
+        Claim::Any(claims) => in_parentheses(binding >= 1, f, |f| joined(claims, " or ", 1, f)),
+        Claim::All(claims) => in_parentheses(binding >= 2, f, |f| joined(claims, " and ", 2, f)),
+        Claim::Not(inner) => {
+            f.write_str("not ")?;
+            claim(inner, 3, f)
+        }
+        Claim::Compare(inner) => comparison(inner, f),
+    }
+}
+
+fn joined(claims: &[Claim], word: &str, binding: u8, f: &mut Formatter<'_>) -> fmt::Result {
+    for (index, each) in claims.iter().enumerate() {
+        if index > 0 {
+            f.write_str(word)?;
+        }
+        claim(each, binding, f)?;
+    }
+    Ok(())
+}
+
+fn in_parentheses(
+    needed: bool,
+    f: &mut Formatter<'_>,
+    inside: impl FnOnce(&mut Formatter<'_>) -> fmt::Result,
+) -> fmt::Result {
+    f.write_str(if needed { "(" } else { "" })?;
+    inside(f)?;
+    f.write_str(if needed { ")" } else { "" })
+}
+
+fn comparison(comparison: &Comparison, f: &mut Formatter<'_>) -> fmt::Result {
+    value(&comparison.first, 0, f)?;
+    for (relation, right) in &comparison.rest {
+        match relation {
+            Relation::Is(beyond) => {
+                write!(f, " {} ", sign(*beyond))?;
+                value(right, 0, f)?;
+            }
+            Relation::About { within, .. } => {
+                f.write_str(" ≈ ")?;
+                value(right, 0, f)?;
+                write!(f, " within {}", within.text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sign of a side.
+pub(crate) const fn sign(beyond: Beyond) -> &'static str {
+    match beyond {
+        Beyond::Less => "<",
+        Beyond::AtMost => "<=",
+        Beyond::More => ">",
+        Beyond::AtLeast => ">=",
+    }
+}
+
+/// `binding`: 0 nothing, 1 a sum on the left, 2 on the right, 3 a product's left, 4 its right or a
+/// sign.
+pub(super) fn value(this: &Value, binding: u8, f: &mut Formatter<'_>) -> fmt::Result {
+    match this {
+        Value::Number(number) => f.write_str(&number.text),
+        Value::Statistic(inner) => statistic(inner, f),
+        Value::Negative(inner) => {
+            f.write_str("-")?;
+            value(inner, 4, f)
+        }
+        Value::Binary(operator, a, b) => {
+            let (sign, own) = match operator {
+                Operator::Plus => (" + ", 1),
+                Operator::Minus => (" - ", 1),
+                Operator::Times => (" * ", 3),
+                Operator::Over => (" / ", 3),
+            };
+            in_parentheses(binding > own, f, |f| {
+                value(a, own, f)?;
+                f.write_str(sign)?;
+                value(b, own + 1, f)
+            })
+        }
+    }
+}
+
+pub(super) fn statistic(this: &Statistic, f: &mut Formatter<'_>) -> fmt::Result {
+    match &this.kind {
+        Kind::Of(function, measure) => write!(f, "{}({measure}", function.name())?,
+        Kind::Share(measure, beyond, bound) => {
+            write!(f, "share({measure} {} {bound}", sign(*beyond))?;
+        }
+        Kind::On(fit, of, factor) => write!(f, "{}({of} on {}", fit.name(), name(factor))?,
+    }
+    for (index, each) in this.selectors.iter().enumerate() {
+        write!(f, "{}{each}", if index == 0 { " | " } else { ", " })?;
+    }
+    f.write_str(")")
+}
+
+impl Display for Selector {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&name(&self.factor))?;
+        match &self.which {
+            Which::In(only) if only.len() == 1 => write!(f, "={}", only[0]),
+            Which::In(several) => write!(f, " in {}", levels(several)),
+            Which::Not(level) => write!(f, "!={level}"),
+            Which::Is(beyond, number) => write!(f, " {} {}", sign(*beyond), number.text),
+        }
+    }
+}
+
+impl Display for LevelText {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.number {
+            Some(number) => f.write_str(&number.text),
+            None => f.write_str(&name(&self.text)),
+        }
+    }
+}
+
+fn levels(levels: &[LevelText]) -> String {
+    let each: Vec<String> = levels.iter().map(LevelText::to_string).collect();
+    format!("[{}]", each.join(", "))
+}
+
+/// In quotes where it would not be read as one name without.
+fn name(text: &str) -> String {
+    let starts = text
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_');
+    let continues = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if starts && continues && !KEYWORDS.contains(&text) {
+        return text.to_owned();
+    }
+    let quote = if text.contains('\'') { '"' } else { '\'' };
+    format!("{quote}{text}{quote}")
+}

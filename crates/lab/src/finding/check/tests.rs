@@ -1,0 +1,426 @@
+//! What is read, what is refused and how, and that what is printed is read as the same.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use delaylab_stats::anatomy::Stage;
+use proptest::prelude::*;
+
+fn reads(text: &str, again: &str) {
+    let check = Check::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
+    assert_eq!(check.to_string(), again);
+    assert_eq!(Check::parse(again).unwrap(), check);
+}
+
+/// A check that prints as it is written.
+fn same(text: &str) {
+    reads(text, text);
+}
+
+#[test]
+fn the_checks_of_the_specification() {
+    same("for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)");
+    reads(
+        "for each streams in [2, 3]: p50(response | case='per-VC, ASX200') < p50(response | case=EFCI) < p50(response | case=FIFO)",
+        "for each streams in [2, 3]: p50(response | case='per-VC, ASX200') < p50(response | case=EFCI) < p50(response | case=FIFO)",
+    );
+    same("for each case: sd(ipdv | probe=be) > sd(ipdv | probe=ef)");
+    same("for each threshold: r2(min(delay) on size) >= 0.99");
+}
+
+#[test]
+fn every_form_is_read() {
+    reads("p50(response)<5ms", "p50(response) < 5ms");
+    reads("p50(response) <= 5 ms", "p50(response) <= 5ms");
+    reads(
+        "p50(rtt) ~= 5ms within 5 %",
+        "p50(round_trip) ≈ 5ms within 5%",
+    );
+    reads("max(acr) ≥ 10 Mbit/s * 2", "max(acr) >= 10Mbit/s * 2");
+    same("max(backlog) < 500cells");
+    same("iqr(pdv) ≈ 2 * iqr(ipdv) within 100us");
+    same("share(pdv > 1ms | wait in [1ms, 100ms], condition!=quiet) < 5%");
+    same("share(response <= mean(response) + 500us | size >= 4096B) > 0.95");
+    same("not (count(response) < 10 or count(response) > 20) and max(copies) <= 0");
+    same("slope(p50(response | a=b) on size | c=d) > 8ns / 1B");
+    same("steps(min(response) on size) ≈ 48B within 2%");
+    same("-(p99(response) - p50(response)) / 2 < 1us - -3us * (2 + 1)");
+    reads(
+        "p50(return) > p999(forward)",
+        "p50(return_path) > p999(forward_path)",
+    );
+    same("mean(response | discipline=fq_codel, 'a b'='on', c='it is 3') > 0");
+    reads(
+        "max(response | discipline=fq-codel) > 0",
+        "max(response | discipline='fq-codel') > 0",
+    );
+    same("for each probe, condition in [quiet, normal], size: max(response) < 1s");
+    reads("(((max(lost)))) <= ((1))", "max(lost) <= 1");
+    reads(
+        "share(pdv > 500us) > 1 % \
+         and share(pdv > 1ms) < 5 %",
+        "share(pdv > 500us) > 1% and share(pdv > 1ms) < 5%",
+    );
+}
+
+#[test]
+fn quantiles_by_name() {
+    for (name, parts) in [
+        ("p1", 10_000),
+        ("p50", 500_000),
+        ("p99", 990_000),
+        ("p995", 995_000),
+        ("p999", 999_000),
+        ("p9999", 999_900),
+    ] {
+        let text = format!("{name}(response) > 0");
+        let check = Check::parse(&text).unwrap();
+        let Claim::Compare(comparison) = &check.claim else {
+            panic!("no comparison");
+        };
+        let Value::Statistic(statistic) = &comparison.first else {
+            panic!("no statistic");
+        };
+        let quantile = Kind::Of(Function::Quantile(parts), Measure::Response);
+        assert_eq!(statistic.kind, quantile);
+        assert_eq!(check.to_string(), text);
+    }
+    for wrong in ["p0", "p100", "p05", "p990", "p123", "p", "p99999999"] {
+        refuses(
+            &format!("{wrong}(response) > 0"),
+            1,
+            "there is no statistic",
+        );
+    }
+}
+
+/// Refuses the text at this column with words that contain these.
+fn refuses(text: &str, column: usize, message: &str) {
+    let error = Check::parse(text).unwrap_err();
+    assert!(
+        error.column == column && error.message.contains(message),
+        "{}\n(column {})",
+        error.pretty(text),
+        error.column
+    );
+}
+
+#[test]
+fn errors_say_what_would_do() {
+    refuses("", 1, "expected a statistic");
+    refuses("p50(respnse) > 1ms", 5, "did you mean `response`?");
+    refuses(
+        "p50(latency) > 1ms",
+        5,
+        "there is no measure `latency` (measures: response,",
+    );
+    refuses("mena(response) > 1ms", 1, "did you mean `mean`?");
+    refuses(
+        "response > 1ms",
+        1,
+        "it is a measure; write a statistic of it, like `p50(response)`",
+    );
+    refuses(
+        "p50(response) > 5",
+        1,
+        "a number of ns is compared with a plain number: write the unit",
+    );
+    refuses(
+        "p50(response) > 5B",
+        1,
+        "a number of ns is compared with a number of B",
+    );
+    refuses(
+        "p50(response) + 5B > 0",
+        1,
+        "is compared with a number of B",
+    );
+    refuses(
+        "share(response > 5B) > 0",
+        18,
+        "response counts ns, this bound B",
+    );
+    refuses(
+        "p50(response)",
+        1,
+        "this is a number and nothing true or false",
+    );
+    refuses(
+        "(p50(response) > 0) + 1 > 0",
+        1,
+        "true or false and no number",
+    );
+    refuses("p50(response) == 1ms", 15, "never exactly equal");
+    refuses("p50(response) ≈ 1ms", 20, "expected `within`");
+    refuses(
+        "p50(response) ≈ 1ms within 5",
+        28,
+        "expected a share of the right side",
+    );
+    refuses(
+        "p50(response > 1ms",
+        14,
+        "`)` to end `p50(`, or `|` and selectors",
+    );
+    refuses("p50(response | wait 1ms) > 0", 21, "expected `=`");
+    refuses("p50(response | wait=) > 0", 21, "expected a level");
+    refuses("p50(response | wait=1ms) >", 27, "the check ends here");
+    refuses("p50(response) > 1xs", 17, "`1xs` is not a quantity");
+    refuses("p50(response) > 1ms 2", 21, "expected a comparison");
+    refuses("for condition: p50(response) > 0", 5, "`each` after `for`");
+    refuses("for each condition p50(response) > 0", 20, "expected `:`");
+    refuses(
+        "for each size in []: p50(response) > 0",
+        19,
+        "expected a level",
+    );
+    refuses(
+        "p50(response | case='FIFO) > 0",
+        21,
+        "this quote has no end",
+    );
+    refuses("p50(response) > 1ms § 2", 21, "`§` means nothing here");
+    refuses("slope(p50(response)) > 0", 20, "`on` and a factor");
+    refuses(
+        "slope(r2(min(delay) on a) on b) > 0",
+        7,
+        "a fit is of a statistic of a measure",
+    );
+    refuses("share(response) > 0", 15, "and a bound");
+    refuses("µs(response) > 0", 1, "there is no statistic");
+    refuses(
+        &format!("{}1 > 0", "(".repeat(500)),
+        66,
+        "too many parentheses",
+    );
+    refuses(
+        &format!("{}p1(lost) > 0", "not ".repeat(500)),
+        261,
+        "inside each other",
+    );
+}
+
+#[test]
+fn an_error_points_at_its_text() {
+    let text = "p50(response) > 0 and\nmax(delai) < 1ms";
+    let error = Check::parse(text).unwrap_err();
+    let pretty = error.pretty(text);
+    let mut lines = pretty.lines();
+    assert_eq!(lines.next(), Some("p50(response) > 0 and max(delai) < 1ms"));
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .starts_with(&format!("{}^^^^^ there is", " ".repeat(26)))
+    );
+    assert!(
+        error
+            .to_string()
+            .starts_with("column 27: there is no measure `delai`")
+    );
+}
+
+#[test]
+fn names_are_what_a_check_needs() {
+    let text = "for each condition in [quiet]: slope(p50(response | wait=1ms) on size) > 0 \
+                and steps(min(pdv) on size) > 0B";
+    let names = Check::parse(text).unwrap().names();
+    let kinds: Vec<_> = names.iter().map(|name| &name.kind).collect();
+    let factor = |name: &str, levels: &[&str]| {
+        let names = kinds.iter().any(|kind| match kind {
+            NameKind::Factor {
+                name: found,
+                levels: of,
+            } => {
+                let of: Vec<_> = of.iter().map(|level| level.text.as_str()).collect();
+                found == name && of == levels
+            }
+            _ => false,
+        });
+        assert!(names, "{name}: {kinds:?}");
+    };
+    factor("condition", &["quiet"]);
+    factor("wait", &["1ms"]);
+    factor("size", &[]);
+    assert!(kinds.contains(&&NameKind::Measure(Measure::Response)));
+    assert!(kinds.contains(&&NameKind::Measure(Measure::Pdv)));
+    assert!(kinds.contains(&&NameKind::Detector("steps")));
+    let wait = names
+        .iter()
+        .find(|name| matches!(&name.kind, NameKind::Factor { name, .. } if name == "wait"));
+    let span = wait.unwrap().span;
+    assert_eq!(&text[span.start..span.end], "wait");
+}
+
+fn any_name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z_][a-z0-9_]{0,6}",
+        Just("per-VC, ASX200".to_owned()),
+        Just("it's".to_owned()),
+        Just("on".to_owned()),
+    ]
+}
+
+fn any_number() -> impl Strategy<Value = Number> {
+    let durations = (0_u32..5000).prop_map(|n| units::number(&n.to_string(), "us").unwrap());
+    let shares = (0_u32..100).prop_map(|n| units::number(&n.to_string(), "%").unwrap());
+    prop_oneof![durations, shares]
+}
+
+/// Numbers of time, so that everything may be compared with everything.
+fn any_time() -> impl Strategy<Value = Number> {
+    (0_u32..5000).prop_map(|n| units::number(&n.to_string(), "us").unwrap())
+}
+
+fn any_level() -> impl Strategy<Value = LevelText> {
+    let named = any_name().prop_map(|text| LevelText { text, number: None });
+    let number = any_number().prop_map(|number| LevelText {
+        text: number.text.clone(),
+        number: Some(number),
+    });
+    prop_oneof![named, number]
+}
+
+fn any_beyond() -> impl Strategy<Value = Beyond> {
+    proptest::sample::select(vec![
+        Beyond::Less,
+        Beyond::AtMost,
+        Beyond::More,
+        Beyond::AtLeast,
+    ])
+}
+
+fn any_selectors() -> impl Strategy<Value = Vec<Selector>> {
+    let which = prop_oneof![
+        proptest::collection::vec(any_level(), 1..3).prop_map(Which::In),
+        any_level().prop_map(Which::Not),
+        (any_beyond(), any_number()).prop_map(|(beyond, number)| Which::Is(beyond, number)),
+    ];
+    let selector = (any_name(), which).prop_map(|(factor, which)| Selector {
+        factor,
+        which,
+        span: Span::default(),
+    });
+    proptest::collection::vec(selector, 0..3)
+}
+
+fn any_statistic() -> impl Strategy<Value = Statistic> {
+    let functions = vec![
+        Function::Min,
+        Function::Max,
+        Function::Sd,
+        Function::Quantile(500_000),
+        Function::Quantile(999_000),
+    ];
+    let measures = vec![
+        Measure::Response,
+        Measure::Stage(Stage::LocalQueue),
+        Measure::Ipdv,
+    ];
+    let of = (
+        proptest::sample::select(functions),
+        proptest::sample::select(measures),
+    )
+        .prop_map(|(function, measure)| Kind::Of(function, measure));
+    (of, any_selectors()).prop_map(|(kind, selectors)| Statistic {
+        kind,
+        selectors,
+        span: Span::default(),
+    })
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let fit = (any_statistic(), any_name()).prop_map(|(of, factor)| Statistic {
+        kind: Kind::On(Fit::Slope, Box::new(of), factor),
+        selectors: Vec::new(),
+        span: Span::default(),
+    });
+    let leaf = prop_oneof![
+        any_time().prop_map(Value::Number),
+        any_statistic().prop_map(Value::Statistic),
+        fit.prop_map(Value::Statistic),
+    ];
+    leaf.prop_recursive(4, 16, 2, |inner| {
+        let sign = proptest::sample::select(vec![Operator::Plus, Operator::Minus]);
+        prop_oneof![
+            inner
+                .clone()
+                .prop_map(|value| Value::Negative(Box::new(value))),
+            (sign, inner.clone(), inner.clone()).prop_map(|(sign, a, b)| Value::Binary(
+                sign,
+                Box::new(a),
+                Box::new(b)
+            )),
+            // What a product counts is no time; twice it is.
+            inner.prop_map(|value| {
+                let two = Value::Number(units::number("2", "").unwrap());
+                Value::Binary(Operator::Times, Box::new(two), Box::new(value))
+            }),
+        ]
+    })
+}
+
+fn any_claim() -> impl Strategy<Value = Claim> {
+    let about = any_time().prop_map(|within| Relation::About {
+        within,
+        relative: false,
+    });
+    let relation = prop_oneof![any_beyond().prop_map(Relation::Is), about];
+    let rest = proptest::collection::vec((relation, any_value()), 1..3);
+    let comparison =
+        (any_value(), rest).prop_map(|(first, rest)| Claim::Compare(Comparison { first, rest }));
+    comparison.prop_recursive(3, 8, 3, |inner| {
+        let several = proptest::collection::vec(inner.clone(), 2..4);
+        prop_oneof![
+            several.clone().prop_map(Claim::All),
+            several.prop_map(Claim::Any),
+            inner.prop_map(|claim| Claim::Not(Box::new(claim))),
+        ]
+    })
+}
+
+fn any_check() -> impl Strategy<Value = Check> {
+    let each =
+        (any_name(), proptest::collection::vec(any_level(), 0..3)).prop_map(|(factor, levels)| {
+            Each {
+                factor,
+                levels,
+                span: Span::default(),
+            }
+        });
+    (proptest::collection::vec(each, 0..3), any_claim())
+        .prop_map(|(each, claim)| Check { each, claim })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_is_read_back(check in any_check()) {
+        let text = check.to_string();
+        match Check::parse(&text) {
+            Ok(again) => prop_assert_eq!(again, check, "{}", text),
+            Err(error) => prop_assert!(false, "{}", error.pretty(&text)),
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC*") {
+        if let Err(error) = Check::parse(&text) {
+            let _ = error.pretty(&text);
+        }
+    }
+
+    /// Words of the language in any order reach deeper than letters do.
+    #[test]
+    fn no_tokens_panic(words in proptest::collection::vec(proptest::sample::select(vec![
+        "for", "each", "in", "and", "or", "not", "on", "within", "p50", "share", "slope", "response",
+        "(", ")", "[", "]", "|", ",", ":", "<", ">=", "≈", "=", "!=", "+", "-", "*", "/", "1ms",
+        "5%", "0", "'x y'", "wait", "µ",
+    ]), 0..40)) {
+        let text = words.join(" ");
+        match Check::parse(&text) {
+            Ok(check) => prop_assert_eq!(Check::parse(&check.to_string()).ok(), Some(check)),
+            Err(error) => {
+                let _ = error.pretty(&text);
+            }
+        }
+    }
+}

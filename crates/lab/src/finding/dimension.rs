@@ -1,0 +1,144 @@
+//! What a number counts, so that a duration is never compared with a size.
+
+use delaylab_model::plan::Unit;
+use delaylab_model::units::format_duration_f64;
+use std::fmt;
+
+/// Powers of the units that numbers here are made of. A plain number has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dimension {
+    powers: [i8; 5],
+}
+
+/// Units in the order of `Dimension::powers`.
+const UNITS: [&str; 5] = ["ns", "B", "bit/s", "cells", "packets"];
+
+impl Dimension {
+    /// A plain number, or a share.
+    pub const NUMBER: Dimension = Dimension { powers: [0; 5] };
+    /// Nanoseconds.
+    pub const TIME: Dimension = Dimension::of(0);
+    /// Bytes.
+    pub const SIZE: Dimension = Dimension::of(1);
+    /// Bits a second.
+    pub const RATE: Dimension = Dimension::of(2);
+    /// ATM cells.
+    pub const CELLS: Dimension = Dimension::of(3);
+    /// Packets.
+    pub const PACKETS: Dimension = Dimension::of(4);
+
+    const fn of(index: usize) -> Self {
+        let mut powers = [0; 5];
+        powers[index] = 1;
+        Self { powers }
+    }
+
+    fn each(self, other: Self, f: impl Fn(i8, i8) -> i8) -> Self {
+        let pairs = self.powers.iter().zip(other.powers);
+        let mut powers = [0; 5];
+        for (power, (&a, b)) in powers.iter_mut().zip(pairs) {
+            *power = f(a, b);
+        }
+        Self { powers }
+    }
+
+    /// Of a product.
+    #[must_use]
+    pub fn times(self, other: Self) -> Self {
+        self.each(other, i8::saturating_add)
+    }
+
+    /// Of a quotient.
+    #[must_use]
+    pub fn per(self, other: Self) -> Self {
+        self.each(other, i8::saturating_sub)
+    }
+
+    /// A value of this dimension for people: `1.25 ms`, `8.1 ns/B`, `42 %` only where it is a share.
+    pub fn format(self, value: f64) -> String {
+        if self == Self::TIME && value.is_finite() {
+            return format_duration_f64(value);
+        }
+        let number = format_number(value);
+        match self {
+            Self::NUMBER => number,
+            _ => format!("{number} {self}"),
+        }
+    }
+}
+
+/// To about four digits.
+pub(crate) fn format_number(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "∞" } else { "−∞" }.to_owned();
+    }
+    let magnitude = value.abs();
+    if magnitude != 0.0 && !(1e-4..1e15).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let digits = if magnitude == 0.0 {
+        0
+    } else {
+        (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize
+    };
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+impl From<Unit> for Dimension {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Nanoseconds => Self::TIME,
+            Unit::Bytes => Self::SIZE,
+            Unit::BitsPerSecond => Self::RATE,
+            Unit::Cells => Self::CELLS,
+            Unit::Packets => Self::PACKETS,
+            Unit::Share | Unit::Number => Self::NUMBER,
+        }
+    }
+}
+
+impl fmt::Display for Dimension {
+    /// `ns`, `ns/B`, `ns²`, or `1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = |sign: i8| {
+            let powers = UNITS.iter().zip(self.powers);
+            let chosen = powers.filter(move |(_, power)| power.signum() == sign);
+            let named = chosen.map(|(unit, power)| match power.unsigned_abs() {
+                1 => (*unit).to_owned(),
+                power => format!("{unit}^{power}"),
+            });
+            named.collect::<Vec<_>>().join("·")
+        };
+        match (units(1), units(-1)) {
+            (over, under) if over.is_empty() && under.is_empty() => f.write_str("1"),
+            (over, under) if under.is_empty() => f.write_str(&over),
+            (over, under) if over.is_empty() => write!(f, "1/{under}"),
+            (over, under) => write!(f, "{over}/{under}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values() {
+        let slope = Dimension::TIME.per(Dimension::SIZE);
+        assert_eq!(slope.to_string(), "ns/B");
+        assert_eq!(slope.format(8.125), "8.125 ns/B");
+        assert_eq!(slope.times(Dimension::SIZE), Dimension::TIME);
+        assert_eq!(Dimension::TIME.format(1_250_000.0), "1.25 ms");
+        assert_eq!(Dimension::NUMBER.format(0.99964), "0.9996");
+        assert_eq!(Dimension::NUMBER.format(1000.0), "1000");
+        assert_eq!(Dimension::NUMBER.format(0.0), "0");
+        assert_eq!(Dimension::NUMBER.format(1e-9), "1.000e-9");
+        assert_eq!(Dimension::TIME.format(f64::INFINITY), "∞ ns");
+        assert_eq!(Dimension::TIME.times(Dimension::TIME).to_string(), "ns^2");
+        assert_eq!(Dimension::NUMBER.per(Dimension::TIME).to_string(), "1/ns");
+    }
+}

@@ -1,0 +1,357 @@
+//! What an interval says about a bound, and what would settle it.
+
+use super::evaluate::{Evaluation, finite};
+use super::measured::Measured;
+use super::plan::{self, Plan, Term};
+use super::select::Selection;
+use crate::finding::check::{Beyond, Function, Kind, Operator, Relation, Value, sign};
+use crate::finding::dimension::Dimension;
+use crate::finding::verdict::{By, Compared, Evaluated, Verdict};
+use delaylab_stats::comparison::{Bounds, Replicates};
+
+/// More than this many times as many packets are no advice.
+const MAX_FACTOR: f64 = 1000.0;
+
+/// Two values held against each other, and the statistics they are made of.
+pub(super) fn compare(
+    left: &Value,
+    relation: &Relation,
+    right: &Value,
+    within: &Selection,
+    measured: &Measured<'_>,
+    seed: u64,
+) -> (Compared, Vec<Evaluated>) {
+    let mut compared = unknown(left, relation, right);
+    let mut plan = Plan::default();
+    let terms = plan.term(left, within, measured).and_then(|a| {
+        let b = plan.term(right, within, measured)?;
+        let dimension = plan::common(&a, &b)?;
+        Ok((a.0, b.0, dimension))
+    });
+    let (a, b, dimension) = match terms {
+        Ok(terms) => terms,
+        Err(reason) => {
+            compared.reason = reason;
+            return (compared, Vec::new());
+        }
+    };
+    let evaluation = Evaluation::new(&plan, measured, seed);
+    compared.unit = dimension.to_string();
+    let question = Question {
+        relation,
+        scales: is_scale(left) && is_scale(right),
+        dimension,
+    };
+    if let Err(reason) = question.settle(&mut compared, &evaluation, &a, &b) {
+        compared.reason = reason;
+    }
+    (compared, evaluation.evidence())
+}
+
+fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
+    let comparison = match relation {
+        Relation::Is(beyond) => format!("{left} {} {right}", sign(*beyond)),
+        Relation::About { within, .. } => format!("{left} ≈ {right} within {}", within.text),
+    };
+    Compared {
+        comparison,
+        by: By::Difference,
+        left: None,
+        right: None,
+        unit: Dimension::NUMBER.to_string(),
+        value: None,
+        value_unit: Dimension::NUMBER.to_string(),
+        low: None,
+        high: None,
+        above: None,
+        below: None,
+        repeats_differ: false,
+        more_packets: None,
+        verdict: Verdict::CannotTell,
+        reason: String::new(),
+    }
+}
+
+/// A scale has a size and no place: two of them are compared by their ratio.
+fn is_scale(value: &Value) -> bool {
+    match value {
+        Value::Statistic(statistic) => {
+            matches!(statistic.kind, Kind::Of(Function::Sd | Function::Iqr, _))
+        }
+        Value::Binary(Operator::Times, a, b) => {
+            (is_scale(a) && is_number(b)) || (is_number(a) && is_scale(b))
+        }
+        Value::Binary(Operator::Over, a, b) => is_scale(a) && is_number(b),
+        _ => false,
+    }
+}
+
+const fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Number(_))
+}
+
+/// The part of the line that makes a comparison true: what is on it must be above `above` and below
+/// `below`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Range {
+    above: Option<f64>,
+    below: Option<f64>,
+    /// The bounds themselves are in it.
+    closed: bool,
+}
+
+impl Range {
+    /// Of a difference or, about `centre` 1, of a ratio.
+    fn of(relation: &Relation, centre: f64) -> Self {
+        let (above, below, closed) = match relation {
+            Relation::Is(Beyond::Less) => (None, Some(centre), false),
+            Relation::Is(Beyond::AtMost) => (None, Some(centre), true),
+            Relation::Is(Beyond::More) => (Some(centre), None, false),
+            Relation::Is(Beyond::AtLeast) => (Some(centre), None, true),
+            Relation::About { within, .. } => (
+                Some(centre - within.value),
+                Some(centre + within.value),
+                true,
+            ),
+        };
+        Self {
+            above,
+            below,
+            closed,
+        }
+    }
+
+    fn holds(&self, bounds: &Bounds) -> Verdict {
+        let over = |x: f64, bound: f64| x > bound || (self.closed && x == bound);
+        let inside = self.above.is_none_or(|above| over(bounds.low, above))
+            && self.below.is_none_or(|below| over(below, bounds.high));
+        let outside = self.above.is_some_and(|above| !over(bounds.high, above))
+            || self.below.is_some_and(|below| !over(below, bounds.low));
+        match (inside, outside) {
+            (true, _) => Verdict::True,
+            (_, true) => Verdict::False,
+            _ => Verdict::CannotTell,
+        }
+    }
+
+    /// How many times as wide the interval is as it may be, counted from the value to the bound
+    /// that it goes over.
+    fn excess(&self, value: f64, bounds: &Bounds) -> f64 {
+        let ends = self.above.into_iter().chain(self.below);
+        let over = ends.filter(|bound| bounds.low <= *bound && *bound <= bounds.high);
+        over.map(|bound| {
+            let reach = if bound < value {
+                value - bounds.low
+            } else {
+                bounds.high - value
+            };
+            reach / (value - bound).abs()
+        })
+        .fold(1.0, f64::max)
+    }
+}
+
+/// How two terms are held against each other.
+struct Question<'a> {
+    relation: &'a Relation,
+    scales: bool,
+    dimension: Dimension,
+}
+
+impl Question<'_> {
+    fn settle(
+        &self,
+        compared: &mut Compared,
+        evaluation: &Evaluation<'_>,
+        a: &Term,
+        b: &Term,
+    ) -> Result<(), String> {
+        self.check_unit()?;
+        let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
+        (compared.left, compared.right) = (finite(a.value), finite(b.value));
+        compared.by = self.by(&a, &b)?;
+        let (bounds, value, range) = match compared.by {
+            By::Difference => {
+                let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
+                let range = Range::of(self.relation, 0.0);
+                (evaluation.interval(&difference)?, difference.value, range)
+            }
+            By::Ratio => {
+                let logarithm = Replicates::combine(&[&a, &b], |x| (x[0] / x[1]).ln());
+                let bounds = evaluation.interval(&logarithm)?;
+                let exponential = Bounds {
+                    low: bounds.low.exp(),
+                    high: bounds.high.exp(),
+                    ..bounds
+                };
+                (
+                    exponential,
+                    a.value / b.value,
+                    Range::of(self.relation, 1.0),
+                )
+            }
+        };
+        compared.value_unit = self.value_dimension(compared.by).to_string();
+        compared.value = finite(value);
+        (compared.low, compared.high) = (finite(bounds.low), finite(bounds.high));
+        (compared.above, compared.below) = (range.above, range.below);
+        compared.repeats_differ = bounds.repeats_differ;
+        compared.verdict = range.holds(&bounds);
+        let excess = range.excess(value, &bounds).powi(2);
+        let undecided = compared.verdict == Verdict::CannotTell;
+        if undecided && excess < MAX_FACTOR && !bounds.repeats_differ {
+            let more = (excess - 1.0).max(0.1) * evaluation.count() as f64;
+            compared.more_packets = Some(two_digits(more));
+        }
+        compared.reason = self.reason(compared, &bounds, value, excess);
+        Ok(())
+    }
+
+    fn check_unit(&self) -> Result<(), String> {
+        match self.relation {
+            Relation::About {
+                within,
+                relative: false,
+            } if within.dimension != self.dimension => {
+                let (wanted, found) = (self.dimension, within.dimension);
+                Err(format!("{wanted} cannot be within so many {found}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Scales, and what is to be about the same by a share of it, by their ratio: both must be
+    /// positive whatever was drawn.
+    fn by(&self, a: &Replicates, b: &Replicates) -> Result<By, String> {
+        let positive = a.always(|x| x > 0.0) && b.always(|x| x > 0.0);
+        match self.relation {
+            Relation::Is(_) if self.scales && positive => Ok(By::Ratio),
+            Relation::Is(_) => Ok(By::Difference),
+            Relation::About {
+                relative: false, ..
+            } => Ok(By::Difference),
+            Relation::About { .. } if positive => Ok(By::Ratio),
+            Relation::About { .. } => Err(format!(
+                "{} and {} are not both clearly above zero, so that neither is a share of the other",
+                self.dimension.format(a.value),
+                self.dimension.format(b.value)
+            )),
+        }
+    }
+
+    fn value_dimension(&self, by: By) -> Dimension {
+        match by {
+            By::Difference => self.dimension,
+            By::Ratio => Dimension::NUMBER,
+        }
+    }
+
+    /// "12 ms against 11 ms: the difference is 1 ms, at 95 % from 0.4 ms to 1.6 ms".
+    fn reason(&self, compared: &Compared, bounds: &Bounds, value: f64, excess: f64) -> String {
+        let side =
+            |value: Option<f64>| value.map_or("∞".to_owned(), |x| self.dimension.format(x));
+        let (left, right) = (side(compared.left), side(compared.right));
+        let unit = self.value_dimension(compared.by);
+        let name = match compared.by {
+            By::Difference => "difference",
+            By::Ratio => "ratio",
+        };
+        let value = unit.format(value);
+        let (low, high) = (unit.format(bounds.low), unit.format(bounds.high));
+        let repeats = match bounds.repeats_differ {
+            true => {
+                " (from the spread of repeats, which differ by more than their packets allow for)"
+            }
+            false => "",
+        };
+        let settle = match compared.verdict {
+            Verdict::CannotTell => self.what_would_settle(compared, bounds, excess),
+            _ => String::new(),
+        };
+        format!(
+            "{left} against {right}: the {name} is {value}, at 95 % from {low} to {high}{repeats}{settle}"
+        )
+    }
+
+    fn what_would_settle(&self, compared: &Compared, bounds: &Bounds, excess: f64) -> String {
+        if !(bounds.low.is_finite() && bounds.high.is_finite()) {
+            return "; how extreme it may become, only repeats can tell".to_owned();
+        }
+        if let Some(more) = compared.more_packets {
+            return format!("; about {more} more packets would settle it");
+        }
+        if excess >= MAX_FACTOR {
+            return "; that is too close to the bound for any reasonable number of packets"
+                .to_owned();
+        }
+        let digits = usize::from(excess < 10.0);
+        format!(
+            "; about {:.digits$} times as many repeats would settle it",
+            excess.max(1.1)
+        )
+    }
+}
+
+fn two_digits(packets: f64) -> u64 {
+    let unit = 10_f64.powf((packets.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((packets / unit).ceil() * unit) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(low: f64, high: f64) -> Bounds {
+        Bounds {
+            low,
+            high,
+            repeats_differ: false,
+        }
+    }
+
+    #[test]
+    fn an_interval_on_one_side_tells() {
+        use Verdict::*;
+        for (beyond, low, high, verdict) in [
+            (Beyond::Less, -2.0, -1.0, True),
+            (Beyond::Less, -2.0, 1.0, CannotTell),
+            (Beyond::Less, 1.0, 2.0, False),
+            (Beyond::Less, 0.0, 0.0, False),
+            (Beyond::AtMost, 0.0, 0.0, True),
+            (Beyond::AtMost, 0.0, 1.0, CannotTell),
+            (Beyond::More, 0.0, 0.0, False),
+            (Beyond::More, 0.0, 1.0, CannotTell),
+            (Beyond::More, 1.0, f64::INFINITY, True),
+            (Beyond::AtLeast, 0.0, 1.0, True),
+            (Beyond::AtLeast, -1.0, f64::INFINITY, CannotTell),
+        ] {
+            let range = Range::of(&Relation::Is(beyond), 0.0);
+            assert_eq!(
+                range.holds(&bounds(low, high)),
+                verdict,
+                "{beyond:?} {low} {high}"
+            );
+        }
+    }
+
+    #[test]
+    fn about_is_between() {
+        let range = Range {
+            above: Some(0.95),
+            below: Some(1.05),
+            closed: true,
+        };
+        assert_eq!(range.holds(&bounds(0.96, 1.04)), Verdict::True);
+        assert_eq!(range.holds(&bounds(0.9, 1.0)), Verdict::CannotTell);
+        assert_eq!(range.holds(&bounds(1.06, 1.2)), Verdict::False);
+        assert!((range.excess(1.0, &bounds(0.8, 1.2)) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn four_times_the_packets_halve_an_interval() {
+        let range = Range::of(&Relation::Is(Beyond::More), 0.0);
+        assert_eq!(range.excess(1.0, &bounds(-1.0, 3.0)), 2.0);
+        assert_eq!(two_digits(1234.0), 1300);
+        assert_eq!(two_digits(3.2), 4);
+    }
+}

@@ -1,0 +1,276 @@
+//! The values and intervals of a comparison's statistics, drawn together.
+
+use super::measured::Measured;
+use super::plan::{FitPlan, Leaf, Plan, Term};
+use crate::finding::check::Fit;
+use crate::finding::data::Values;
+use crate::finding::dimension::{Dimension, format_number};
+use crate::finding::verdict::Evaluated;
+use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use delaylab_stats::functional::Functional;
+
+/// Points of a fit need no interval each, but this many independent values together.
+const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;
+
+/// A plan with its statistics.
+pub(super) struct Evaluation<'a> {
+    plan: &'a Plan,
+    /// For each leaf; `None` for counted values.
+    statistics: Vec<Option<Statistic<'a>>>,
+    resampling: Resampling,
+    leaves: Vec<Option<Replicates>>,
+    fits: Vec<Option<Replicates>>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub(super) fn new(plan: &'a Plan, measured: &Measured<'_>, seed: u64) -> Self {
+        let statistics: Vec<_> = plan.leaves.iter().map(statistic).collect();
+        let present: Vec<_> = statistics.iter().flatten().cloned().collect();
+        let resampling = Resampling::new(measured.strata(), &present, seed);
+        let leaves = plan.leaves.iter().zip(&statistics).enumerate();
+        let leaves: Vec<_> = leaves
+            .map(|(index, (leaf, statistic))| match statistic {
+                Some(statistic) => resampling.replicates(statistic, index as u64),
+                None => counted(leaf, &resampling, index as u64),
+            })
+            .collect();
+        let fits = plan.fits.iter().map(|fit| of_fit(fit, &leaves)).collect();
+        Self {
+            plan,
+            statistics,
+            resampling,
+            leaves,
+            fits,
+        }
+    }
+
+    /// The term with its resamples; why not, in a clause, where one of its statistics has none.
+    pub(super) fn replicates(&self, term: &Term) -> Result<Replicates, String> {
+        self.doubt(term).map_or(Ok(()), Err)?;
+        Ok(match term {
+            Term::Constant(value) => self.resampling.constant(*value),
+            Term::Leaf(index) => self.leaves[*index].clone().ok_or_else(nothing)?,
+            Term::Fit(index) => self.fits[*index].clone().ok_or_else(nothing)?,
+            Term::Negative(inner) => {
+                let inner = self.replicates(inner)?;
+                Replicates::combine(&[&inner], |x| -x[0])
+            }
+            Term::Binary(operator, a, b) => {
+                let (a, b) = (self.replicates(a)?, self.replicates(b)?);
+                let binary = |x: &[f64]| {
+                    let [a, b] = [Term::Constant(x[0]), Term::Constant(x[1])];
+                    Term::Binary(*operator, Box::new(a), Box::new(b)).value(&[], &[])
+                };
+                Replicates::combine(&[&a, &b], binary)
+            }
+        })
+    }
+
+    pub(super) fn interval(&self, number: &Replicates) -> Result<Bounds, String> {
+        self.resampling.interval(number)
+    }
+
+    fn doubt(&self, term: &Term) -> Option<String> {
+        let reason = match term {
+            Term::Leaf(index) => self.leaf_doubt(*index, false)?,
+            Term::Fit(index) => self.fit_doubt(&self.plan.fits[*index])?,
+            _ => return None,
+        };
+        let text = match term {
+            Term::Leaf(index) => &self.plan.leaves[*index].text,
+            Term::Fit(index) => &self.plan.fits[*index].text,
+            _ => return None,
+        };
+        Some(format!("{text} has no interval: {reason}"))
+    }
+
+    fn leaf_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
+        match (&self.statistics[index], &self.leaves[index]) {
+            (Some(statistic), _) if statistic.count == 0 => {
+                Some("none of these packets was answered".to_owned())
+            }
+            (Some(statistic), _) if in_fit => statistic.point_doubt(),
+            (Some(statistic), _) => statistic.doubt.clone(),
+            (None, None) => Some(
+                "only how often each value came is known, not when, so at least 3 trials are \
+                 needed to tell how much it varies"
+                    .to_owned(),
+            ),
+            (None, Some(_)) => None,
+        }
+    }
+
+    fn fit_doubt(&self, fit: &FitPlan) -> Option<String> {
+        let each = fit.leaves.iter();
+        let doubts = each.filter_map(|&leaf| Some((leaf, self.leaf_doubt(leaf, true)?)));
+        if let Some((leaf, doubt)) = doubts.into_iter().next() {
+            return Some(format!("of {}, {doubt}", self.plan.leaves[leaf].text));
+        }
+        let statistics = fit
+            .leaves
+            .iter()
+            .filter_map(|&leaf| self.statistics[leaf].as_ref());
+        let effective: f64 = statistics.map(|statistic| statistic.effective).sum();
+        (effective < MIN_EFFECTIVE_OF_FIT).then(|| {
+            format!("all its points together say as much as {effective:.0} independent packets")
+        })
+    }
+
+    /// How many values all statistics are made of.
+    pub(super) fn count(&self) -> u64 {
+        let present = self.statistics.iter().flatten();
+        present.map(|statistic| statistic.count).sum()
+    }
+
+    /// Every statistic and fit, for the record.
+    pub(super) fn evidence(&self) -> Vec<Evaluated> {
+        let leaves = (0..self.plan.leaves.len()).map(|index| self.leaf_evidence(index));
+        let fits = (0..self.plan.fits.len()).map(|index| self.fit_evidence(index));
+        leaves.chain(fits).collect()
+    }
+
+    fn leaf_evidence(&self, index: usize) -> Evaluated {
+        let leaf = &self.plan.leaves[index];
+        let statistic = self.statistics[index].as_ref();
+        let interval = match (self.leaf_doubt(index, false), &self.leaves[index]) {
+            (Some(doubt), _) => Err(doubt),
+            (None, Some(number)) => self.interval(number),
+            (None, None) => Err(nothing()),
+        };
+        let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
+        evidence.count = match (statistic, leaf.counted()) {
+            (Some(statistic), _) => statistic.count,
+            (None, bins) => bins.unwrap_or_default().iter().map(|bin| bin.1).sum(),
+        };
+        let resembling = !matches!(
+            leaf.functional,
+            Functional::Count | Functional::Min | Functional::Max
+        );
+        evidence.effective = statistic.filter(|_| resembling).map(|s| s.effective);
+        evidence.trials = trials(&[leaf]);
+        evidence.note = leaf.note.clone();
+        evidence
+    }
+
+    fn fit_evidence(&self, index: usize) -> Evaluated {
+        let fit = &self.plan.fits[index];
+        let value = self.fits[index].as_ref().map(|number| number.value);
+        let interval = match (self.fit_doubt(fit), &self.fits[index]) {
+            (Some(doubt), _) => Err(doubt),
+            (None, Some(number)) => self.interval(number),
+            (None, None) => Err(nothing()),
+        };
+        let mut evidence = evaluated(&fit.text, fit.dimension, value, interval);
+        let leaves: Vec<&Leaf> = fit
+            .leaves
+            .iter()
+            .map(|&leaf| &self.plan.leaves[leaf])
+            .collect();
+        let statistics = fit
+            .leaves
+            .iter()
+            .filter_map(|&leaf| self.statistics[leaf].as_ref());
+        evidence.count = statistics.map(|statistic| statistic.count).sum();
+        evidence.trials = trials(&leaves);
+        let points = fit.x.iter().zip(&leaves);
+        let points: Vec<String> = points
+            .map(|(x, leaf)| {
+                let y = leaf
+                    .point()
+                    .map_or("nothing".to_owned(), |y| leaf.dimension.format(y));
+                format!("{} → {y}", format_number(*x))
+            })
+            .collect();
+        evidence.note = Some(format!("through {}", points.join(", ")));
+        evidence
+    }
+}
+
+fn nothing() -> String {
+    "there are too few values".to_owned()
+}
+
+/// `None` for counted values.
+fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
+    let parts = leaf.values.iter().map(|(trial, values)| match &**values {
+        Values::Packets(values) => Some(Part {
+            trial: *trial,
+            values,
+        }),
+        Values::Counted(_) => None,
+    });
+    let parts: Option<Vec<Part<'_>>> = parts.collect();
+    Some(Statistic::new(leaf.functional, parts?))
+}
+
+/// Of values that are only counted. A count and a largest value are facts; how much the others
+/// vary, whole trials tell.
+fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
+    let value = leaf.point()?;
+    match leaf.functional {
+        Functional::Count => Some(resampling.constant(value)),
+        Functional::Max => Some(resampling.at_least(value)),
+        _ => {
+            let by_trial = leaf
+                .values
+                .iter()
+                .filter_map(|(_, values)| match &**values {
+                    Values::Counted(bins) => leaf.functional.of_counted(bins),
+                    Values::Packets(_) => None,
+                });
+            resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
+        }
+    }
+}
+
+fn of_fit(fit: &FitPlan, leaves: &[Option<Replicates>]) -> Option<Replicates> {
+    let points: Option<Vec<&Replicates>> = fit
+        .leaves
+        .iter()
+        .map(|&leaf| leaves[leaf].as_ref())
+        .collect();
+    let fitted = Replicates::combine(&points?, |y| fit.of(y));
+    // Noise that is drawn anew is added to noise that was measured: R² falls, and is no more.
+    Some(match fit.fit {
+        Fit::R2 => fitted.centred().at_most(1.0),
+        _ => fitted,
+    })
+}
+
+fn trials(leaves: &[&Leaf]) -> usize {
+    let all = leaves
+        .iter()
+        .flat_map(|leaf| leaf.values.iter().map(|(trial, _)| *trial));
+    all.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+fn evaluated(
+    text: &str,
+    dimension: Dimension,
+    value: Option<f64>,
+    interval: Result<Bounds, String>,
+) -> Evaluated {
+    let (low, high, no_interval) = match interval {
+        Ok(bounds) => (finite(bounds.low), finite(bounds.high), None),
+        Err(reason) => (None, None, Some(reason)),
+    };
+    let unbounded = no_interval.is_none() && (low.is_none() || high.is_none());
+    let open = || "a more extreme one may come at any time; repeats would bound it".to_owned();
+    Evaluated {
+        statistic: text.to_owned(),
+        value: value.and_then(finite),
+        unit: dimension.to_string(),
+        low,
+        high,
+        no_interval: no_interval.or_else(|| unbounded.then(open)),
+        count: 0,
+        effective: None,
+        trials: 0,
+        note: None,
+    }
+}
+
+/// JSON knows no other numbers.
+pub(super) fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

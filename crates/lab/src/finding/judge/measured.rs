@@ -1,0 +1,84 @@
+//! The values of measures, each read once.
+
+use crate::finding::data::{Data, NotThere, StreamInfo, Values};
+use crate::finding::measure::Measure;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What a reader of one stream's measure got.
+type Read = Result<Rc<Values>, NotThere>;
+
+/// A run's data and what has been read of it.
+pub(super) struct Measured<'a> {
+    data: &'a dyn Data,
+    /// Index of each stream's trial.
+    trials: Vec<usize>,
+    /// For each trial, a number that those which repeat it share.
+    strata: Vec<usize>,
+    read: RefCell<BTreeMap<(usize, Measure), Read>>,
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn new(data: &'a dyn Data) -> Self {
+        let streams = data.streams();
+        let mut numbers: Vec<u32> = streams.iter().map(|stream| stream.trial).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let index = |stream: &StreamInfo| numbers.binary_search(&stream.trial).unwrap_or(0);
+        let trials: Vec<usize> = streams.iter().map(index).collect();
+        let mut combinations: Vec<&StreamInfo> = Vec::new();
+        let mut strata = vec![0; numbers.len()];
+        for (stream, &trial) in streams.iter().zip(&trials) {
+            let known = combinations
+                .iter()
+                .position(|known| known.factors == stream.factors);
+            strata[trial] = known.unwrap_or(combinations.len());
+            if known.is_none() {
+                combinations.push(stream);
+            }
+        }
+        Self {
+            data,
+            trials,
+            strata,
+            read: RefCell::default(),
+        }
+    }
+
+    pub(super) fn streams(&self) -> &'a [StreamInfo] {
+        self.data.streams()
+    }
+
+    pub(super) fn strata(&self) -> Vec<usize> {
+        self.strata.clone()
+    }
+
+    /// The values of a measure in these streams, or why one of them has none. Those of a measure of
+    /// the whole trial are there once for each trial.
+    pub(super) fn values(
+        &self,
+        streams: &[usize],
+        measure: Measure,
+    ) -> Result<Vec<(usize, Rc<Values>)>, String> {
+        let mut found: Vec<(usize, Rc<Values>)> = Vec::new();
+        for &stream in streams {
+            let trial = self.trials[stream];
+            if measure.is_of_trial() && found.iter().any(|(known, _)| *known == trial) {
+                continue;
+            }
+            found.push((trial, self.of_stream(stream, measure)?));
+        }
+        Ok(found)
+    }
+
+    fn of_stream(&self, stream: usize, measure: Measure) -> Result<Rc<Values>, String> {
+        let mut read = self.read.borrow_mut();
+        let values = read.entry((stream, measure)).or_insert_with(|| {
+            let values = self.data.values(stream, measure);
+            values.map(Rc::new)
+        });
+        let values = values.as_ref().map_err(|NotThere(why)| why.clone());
+        values.map(Rc::clone)
+    }
+}

@@ -1,0 +1,350 @@
+//! A comparison as arithmetic on statistics of chosen streams.
+
+use super::measured::Measured;
+use super::select::{self, Selection};
+use crate::finding::check::{Fit, Function, Kind, Operator, Statistic, Value};
+use crate::finding::data::Values;
+use crate::finding::dimension::Dimension;
+use crate::finding::measure::Measure;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::least_squares;
+use std::rc::Rc;
+
+/// A statistic of a measure in chosen streams.
+pub(super) struct Leaf {
+    pub(super) functional: Functional,
+    pub(super) measure: Measure,
+    /// The index of each stream's trial, and the stream's values.
+    pub(super) values: Vec<(usize, Rc<Values>)>,
+    pub(super) streams: Vec<usize>,
+    pub(super) dimension: Dimension,
+    /// As written, with the selectors that apply.
+    pub(super) text: String,
+    pub(super) note: Option<String>,
+    /// Its value is one point of a fit, and compared with nothing by itself.
+    pub(super) only_in_fit: bool,
+}
+
+/// A fit of several leaves.
+pub(super) struct FitPlan {
+    pub(super) fit: Fit,
+    pub(super) x: Vec<f64>,
+    /// One for each x.
+    pub(super) leaves: Vec<usize>,
+    pub(super) dimension: Dimension,
+    pub(super) text: String,
+}
+
+/// Arithmetic on leaves and fits, by their indices.
+pub(super) enum Term {
+    Constant(f64),
+    Leaf(usize),
+    Fit(usize),
+    Negative(Box<Term>),
+    Binary(Operator, Box<Term>, Box<Term>),
+}
+
+/// The leaves and fits of one comparison.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) fits: Vec<FitPlan>,
+}
+
+/// A term and what it counts. Why not, in a clause, where something is not there.
+type Planned = Result<(Term, Dimension), String>;
+
+impl Plan {
+    pub(super) fn term(
+        &mut self,
+        value: &Value,
+        within: &Selection,
+        measured: &Measured<'_>,
+    ) -> Planned {
+        match value {
+            Value::Number(number) => Ok((Term::Constant(number.value), number.dimension)),
+            Value::Negative(inner) => {
+                let (term, dimension) = self.term(inner, within, measured)?;
+                Ok((Term::Negative(Box::new(term)), dimension))
+            }
+            Value::Binary(operator, a, b) => {
+                let a = self.term(a, within, measured)?;
+                let b = self.term(b, within, measured)?;
+                binary(*operator, a, b)
+            }
+            Value::Statistic(statistic) => self.statistic(statistic, within, measured),
+        }
+    }
+
+    fn statistic(
+        &mut self,
+        statistic: &Statistic,
+        within: &Selection,
+        measured: &Measured<'_>,
+    ) -> Planned {
+        let selection = within.within(&statistic.selectors);
+        match &statistic.kind {
+            Kind::On(Fit::Steps, ..) => Err("there is no detector of steps yet".to_owned()),
+            Kind::On(fit, of, factor) => self.fit(*fit, of, factor, &selection, measured),
+            _ => {
+                let (index, dimension) = self.leaf(statistic, &selection, measured, false)?;
+                Ok((Term::Leaf(index), dimension))
+            }
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        statistic: &Statistic,
+        selection: &Selection,
+        measured: &Measured<'_>,
+        only_in_fit: bool,
+    ) -> Result<(usize, Dimension), String> {
+        let (functional, measure, note) = functional(statistic, selection, measured)?;
+        let streams = selection.streams(measured.streams())?;
+        let same = |leaf: &Leaf| {
+            (leaf.functional, leaf.measure) == (functional, measure) && leaf.streams == streams
+        };
+        if let Some(index) = self.leaves.iter().position(same) {
+            self.leaves[index].only_in_fit &= only_in_fit;
+            return Ok((index, self.leaves[index].dimension));
+        }
+        let dimension = match functional {
+            Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
+            _ => measure.dimension().unwrap_or(Dimension::NUMBER),
+        };
+        self.leaves.push(Leaf {
+            functional,
+            measure,
+            values: measured.values(&streams, measure)?,
+            streams,
+            dimension,
+            text: written(statistic, selection),
+            note,
+            only_in_fit,
+        });
+        Ok((self.leaves.len() - 1, dimension))
+    }
+
+    fn fit(
+        &mut self,
+        fit: Fit,
+        of: &Statistic,
+        factor: &str,
+        selection: &Selection,
+        measured: &Measured<'_>,
+    ) -> Planned {
+        let selection = selection.within(&of.selectors);
+        let chosen = selection.streams(measured.streams())?;
+        let streams = measured.streams();
+        let chosen: Vec<_> = chosen
+            .into_iter()
+            .map(|index| streams[index].clone())
+            .collect();
+        let levels = select::levels(factor, &chosen);
+        if levels.is_empty() {
+            return Err(format!("this run has no factor `{factor}`"));
+        }
+        let mut plan = FitPlan {
+            fit,
+            x: Vec::new(),
+            leaves: Vec::new(),
+            dimension: Dimension::NUMBER,
+            text: written_fit(fit, of, factor, &selection),
+        };
+        for level in &levels {
+            let not_a_number =
+                || format!("`{factor}` has no line through it: {level} is no number");
+            plan.x.push(level.value.ok_or_else(not_a_number)?);
+            let (leaf, y) = self.leaf(of, &selection.and(factor, level), measured, true)?;
+            plan.leaves.push(leaf);
+            if fit == Fit::Slope {
+                plan.dimension = y.per(select::dimension(level));
+            }
+        }
+        if plan.x.len() < 3 {
+            return Err(format!(
+                "a line needs 3 levels of `{factor}`, this run has {}",
+                plan.x.len()
+            ));
+        }
+        let dimension = plan.dimension;
+        self.fits.push(plan);
+        Ok((Term::Fit(self.fits.len() - 1), dimension))
+    }
+}
+
+fn binary(operator: Operator, a: (Term, Dimension), b: (Term, Dimension)) -> Planned {
+    let dimension = match operator {
+        Operator::Times => a.1.times(b.1),
+        Operator::Over => a.1.per(b.1),
+        Operator::Plus | Operator::Minus => common(&a, &b)?,
+    };
+    Ok((
+        Term::Binary(operator, Box::new(a.0), Box::new(b.0)),
+        dimension,
+    ))
+}
+
+/// What two terms that are added or compared both count; zero counts anything.
+pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dimension, String> {
+    let zero = |term: &Term| matches!(term, Term::Constant(0.0));
+    match (a, b) {
+        _ if a.1 == b.1 || zero(&b.0) => Ok(a.1),
+        _ if zero(&a.0) => Ok(b.1),
+        _ => Err(format!("{} cannot be held against {}", a.1, b.1)),
+    }
+}
+
+/// What is computed, of what, and what else a reader needs to know.
+fn functional(
+    statistic: &Statistic,
+    selection: &Selection,
+    measured: &Measured<'_>,
+) -> Result<(Functional, Measure, Option<String>), String> {
+    match &statistic.kind {
+        Kind::Of(function, measure) => Ok((of_function(*function), *measure, None)),
+        Kind::Share(measure, beyond, bound) => {
+            let (bound_value, dimension) = point(bound, selection, measured)?;
+            let counts = measure.dimension().unwrap_or(dimension);
+            if dimension != counts && bound_value != 0.0 {
+                return Err(format!("{measure} counts {counts}, its bound {dimension}"));
+            }
+            let functional = Functional::Share {
+                beyond: *beyond,
+                bound: bound_value,
+            };
+            let computed = !matches!(**bound, Value::Number(_));
+            let note = computed.then(|| format!("the bound is {}", counts.format(bound_value)));
+            Ok((functional, *measure, note))
+        }
+        Kind::On(..) => Err("a fit has no distribution".to_owned()),
+    }
+}
+
+fn of_function(function: Function) -> Functional {
+    match function {
+        Function::Count => Functional::Count,
+        Function::Min => Functional::Min,
+        Function::Max => Functional::Max,
+        Function::Mean => Functional::Mean,
+        Function::Sd => Functional::Sd,
+        Function::Iqr => Functional::Iqr,
+        Function::Quantile(parts) => Functional::Quantile(f64::from(parts) / 1e6),
+    }
+}
+
+/// A value from all the data, without an interval: the bound of a share moves far less than the
+/// share does, and is taken as it is.
+fn point(
+    value: &Value,
+    selection: &Selection,
+    measured: &Measured<'_>,
+) -> Result<(f64, Dimension), String> {
+    let mut plan = Plan::default();
+    let (term, dimension) = plan.term(value, selection, measured)?;
+    let values: Vec<f64> = plan
+        .leaves
+        .iter()
+        .map(|leaf| leaf.point().unwrap_or(f64::NAN))
+        .collect();
+    let fits = plan.fits.iter();
+    let fits: Vec<f64> = fits.map(|fit| fit.of(&fit.pick(&values))).collect();
+    let value = term.value(&values, &fits);
+    let nothing = "there are too few packets for the bound of a share".to_owned();
+    if value.is_nan() {
+        Err(nothing)
+    } else {
+        Ok((value, dimension))
+    }
+}
+
+impl Leaf {
+    /// From all its values.
+    pub(super) fn point(&self) -> Option<f64> {
+        match self.counted() {
+            Some(bins) => self.functional.of_counted(&bins),
+            None => self.functional.of(&mut self.packets()),
+        }
+    }
+
+    /// The values of all packets that have one, pooled.
+    fn packets(&self) -> Vec<f64> {
+        let streams = self
+            .values
+            .iter()
+            .filter_map(|(_, values)| match &**values {
+                Values::Packets(packets) => Some(packets),
+                Values::Counted(_) => None,
+            });
+        streams.flatten().copied().filter(|x| !x.is_nan()).collect()
+    }
+
+    /// The bins of all trials, pooled; `None` where the values are there one by one.
+    pub(super) fn counted(&self) -> Option<Vec<(f64, u64)>> {
+        let mut pooled = Vec::new();
+        for (_, values) in &self.values {
+            match &**values {
+                Values::Counted(bins) => pooled.extend_from_slice(bins),
+                Values::Packets(_) => return None,
+            }
+        }
+        pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        Some(pooled)
+    }
+}
+
+impl FitPlan {
+    /// The values of its own leaves among those of all.
+    pub(super) fn pick(&self, leaves: &[f64]) -> Vec<f64> {
+        self.leaves.iter().map(|&leaf| leaves[leaf]).collect()
+    }
+
+    /// Of these y, one for each x; NaN where there is no line.
+    pub(super) fn of(&self, y: &[f64]) -> f64 {
+        match (least_squares::line(&self.x, y), self.fit) {
+            (Ok(fit), Fit::R2) => fit.r2,
+            (Ok(fit), Fit::Slope) => fit.coefficients[1].value,
+            _ => f64::NAN,
+        }
+    }
+}
+
+impl Term {
+    /// With these values of leaves and fits.
+    pub(super) fn value(&self, leaves: &[f64], fits: &[f64]) -> f64 {
+        match self {
+            Term::Constant(value) => *value,
+            Term::Leaf(index) => leaves[*index],
+            Term::Fit(index) => fits[*index],
+            Term::Negative(inner) => -inner.value(leaves, fits),
+            Term::Binary(operator, a, b) => {
+                let (a, b) = (a.value(leaves, fits), b.value(leaves, fits));
+                match operator {
+                    Operator::Plus => a + b,
+                    Operator::Minus => a - b,
+                    Operator::Times => a * b,
+                    Operator::Over => a / b,
+                }
+            }
+        }
+    }
+}
+
+/// The statistic with all selectors that apply to it.
+fn written(statistic: &Statistic, selection: &Selection) -> String {
+    let mut written = statistic.clone();
+    written.selectors = selection.selectors().to_vec();
+    written.to_string()
+}
+
+fn written_fit(fit: Fit, of: &Statistic, factor: &str, selection: &Selection) -> String {
+    let mut inner = of.clone();
+    inner.selectors.clear();
+    let whole = Statistic {
+        kind: Kind::On(fit, Box::new(inner), factor.to_owned()),
+        selectors: selection.selectors().to_vec(),
+        span: of.span,
+    };
+    whole.to_string()
+}

@@ -1,0 +1,189 @@
+//! Which streams a statistic is of.
+
+use crate::finding::check::{Each, LevelText, Selector, Span, Which};
+use crate::finding::data::StreamInfo;
+use crate::finding::dimension::Dimension;
+use crate::finding::verdict::FixedLevel;
+use delaylab_model::plan::Level;
+
+/// Selectors that all must hold. A factor that an inner one names is not asked for again by an
+/// outer one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Selection {
+    selectors: Vec<Selector>,
+}
+
+impl Selection {
+    /// Exactly these levels.
+    pub(super) fn at(levels: &[FixedLevel]) -> Self {
+        let exactly = |level: &FixedLevel| exactly(&level.factor, &level.level);
+        Self {
+            selectors: levels.iter().map(exactly).collect(),
+        }
+    }
+
+    /// These selectors, and of this selection those whose factors they do not name.
+    pub(super) fn within(&self, inner: &[Selector]) -> Self {
+        let named = |factor: &str| inner.iter().any(|selector| selector.factor == factor);
+        let outer = self.selectors.iter().filter(|outer| !named(&outer.factor));
+        Self {
+            selectors: inner.iter().chain(outer).cloned().collect(),
+        }
+    }
+
+    /// And this level of a factor.
+    pub(super) fn and(&self, factor: &str, level: &Level) -> Self {
+        let mut selectors = self.selectors.clone();
+        selectors.push(exactly(factor, &level.label));
+        Self { selectors }
+    }
+
+    pub(super) fn selectors(&self) -> &[Selector] {
+        &self.selectors
+    }
+
+    /// The streams that it means, by index; why none, where it means none.
+    pub(super) fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
+        for selector in &self.selectors {
+            known_factor(&selector.factor, streams)?;
+            if let Which::In(levels) = &selector.which {
+                let mut levels = levels.iter();
+                levels.try_for_each(|level| known_level(&selector.factor, level, streams))?;
+            }
+        }
+        let chosen: Vec<usize> = (0..streams.len())
+            .filter(|&index| self.selectors.iter().all(|s| holds(s, &streams[index])))
+            .collect();
+        if chosen.is_empty() {
+            return Err(format!("no trial of this run has {}", self.words()));
+        }
+        Ok(chosen)
+    }
+
+    fn words(&self) -> String {
+        let each: Vec<String> = self.selectors.iter().map(Selector::to_string).collect();
+        match each.is_empty() {
+            true => "any packets".to_owned(),
+            false => each.join(" and "),
+        }
+    }
+}
+
+fn exactly(factor: &str, label: &str) -> Selector {
+    Selector {
+        factor: factor.to_owned(),
+        which: Which::In(vec![LevelText {
+            text: label.to_owned(),
+            number: None,
+        }]),
+        span: Span::default(),
+    }
+}
+
+fn holds(selector: &Selector, stream: &StreamInfo) -> bool {
+    let Some(level) = stream.level(&selector.factor) else {
+        return false;
+    };
+    match &selector.which {
+        Which::In(levels) => levels.iter().any(|text| is(text, &level)),
+        Which::Not(text) => !is(text, &level),
+        Which::Is(beyond, number) => {
+            let same = number.value == 0.0 || dimension(&level) == number.dimension;
+            let value = level.value.filter(|_| same);
+            value.is_some_and(|value| beyond.holds(value, number.value))
+        }
+    }
+}
+
+/// Is it this level, as written or as a quantity? `1ms` is `1000us`.
+fn is(text: &LevelText, level: &Level) -> bool {
+    let as_number = text.number.as_ref().zip(level.value);
+    text.text == level.label
+        || as_number.is_some_and(|(number, value)| {
+            let close = (number.value - value).abs() <= 1e-9 * value.abs();
+            close && number.dimension == dimension(level)
+        })
+}
+
+/// What a level counts.
+pub(super) fn dimension(level: &Level) -> Dimension {
+    level.unit.map_or(Dimension::NUMBER, Dimension::from)
+}
+
+fn known_factor(factor: &str, streams: &[StreamInfo]) -> Result<(), String> {
+    match streams.iter().any(|stream| stream.level(factor).is_some()) {
+        true => Ok(()),
+        false => Err(format!("this run has no factor `{factor}`")),
+    }
+}
+
+fn known_level(factor: &str, text: &LevelText, streams: &[StreamInfo]) -> Result<(), String> {
+    let levels = levels(factor, streams);
+    if levels.iter().any(|level| is(text, level)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = levels.iter().map(|level| level.label.as_str()).collect();
+    Err(format!(
+        "no trial of this run has {factor}={text} (it has {})",
+        names.join(", ")
+    ))
+}
+
+/// The levels of a factor: in order of size where they are quantities, else as they come.
+pub(super) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for level in streams.iter().filter_map(|stream| stream.level(factor)) {
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    if levels.iter().all(|level| level.value.is_some()) {
+        levels.sort_by(|a, b| {
+            a.value
+                .partial_cmp(&b.value)
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+    }
+    levels
+}
+
+/// The combinations of levels that a check runs over and that the run has; one of none without
+/// `for each`. Why not, where a factor or a level that is named is not there.
+pub(super) fn fixed_levels(
+    each: &[Each],
+    streams: &[StreamInfo],
+) -> Result<Vec<Vec<FixedLevel>>, String> {
+    let mut all: Vec<Vec<FixedLevel>> = vec![Vec::new()];
+    for factor in each {
+        let levels = chosen_levels(factor, streams)?;
+        all = (all.iter())
+            .flat_map(|before| {
+                let with = |level: &Level| {
+                    let mut fixed = before.clone();
+                    fixed.push(FixedLevel {
+                        factor: factor.factor.clone(),
+                        level: level.label.clone(),
+                    });
+                    fixed
+                };
+                levels.iter().map(with).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all.retain(|fixed| Selection::at(fixed).streams(streams).is_ok());
+    match all.is_empty() {
+        true => Err("no trial of this run has these levels together".to_owned()),
+        false => Ok(all),
+    }
+}
+
+fn chosen_levels(each: &Each, streams: &[StreamInfo]) -> Result<Vec<Level>, String> {
+    known_factor(&each.factor, streams)?;
+    let mut wanted = each.levels.iter();
+    wanted.try_for_each(|text| known_level(&each.factor, text, streams))?;
+    let mut levels = levels(&each.factor, streams);
+    if !each.levels.is_empty() {
+        levels.retain(|level| each.levels.iter().any(|text| is(text, level)));
+    }
+    Ok(levels)
+}

@@ -1,0 +1,660 @@
+//! Every finding of seeds 000 and 002 on data where it is true, where it is false and where it
+//! cannot be told; and how often chance alone gives a verdict.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::finding::data::{Samples, StreamInfo};
+use delaylab_model::noise::ClockReads;
+use delaylab_model::plan::{Level, Unit};
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::random::SplitMix;
+
+const MS: f64 = 1e6;
+const US: f64 = 1e3;
+
+/// How the packets of a trial behave; times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Delays {
+    base: f64,
+    sd: f64,
+    /// Correlation of neighbours.
+    phi: f64,
+    /// Share of packets that are late by 5 ms and more.
+    late: f64,
+    count: u64,
+}
+
+const CALM: Delays = Delays {
+    base: 200.0 * US,
+    sd: 10.0 * US,
+    phi: 0.3,
+    late: 0.0,
+    count: 500,
+};
+
+fn records(trial: u32, delays: Delays, random: &mut SplitMix) -> Vec<Record> {
+    let innovation = (1.0 - delays.phi * delays.phi).sqrt();
+    let mut state = random.normal();
+    (0..delays.count)
+        .map(|seq| {
+            state = delays.phi * state + innovation * random.normal();
+            let late = match random.uniform() < delays.late {
+                true => 5.0 * MS - MS * random.uniform().ln(),
+                false => 0.0,
+            };
+            let delay = delays.base + delays.sd * state + late;
+            let mut record = Record::due(trial, 0, seq, Method::Udp, seq as i64 * 10_000_000);
+            record.t_send = Some(record.t_intended);
+            record.t_recv = Some(record.t_intended + delay.max(1.0) as i64);
+            record.outcome = Outcome::Ok;
+            record
+        })
+        .collect()
+}
+
+fn level(text: &str) -> Level {
+    let quantity = |digits: &str, scale: f64, unit| Level {
+        label: text.to_owned(),
+        value: digits.parse::<f64>().ok().map(|value| value * scale),
+        unit: Some(unit),
+    };
+    match (text.strip_suffix("ms"), text.strip_suffix('B')) {
+        (Some(digits), _) => quantity(digits, MS, Unit::Nanoseconds),
+        (_, Some(digits)) => quantity(digits, 1.0, Unit::Bytes),
+        _ => Level::named(text),
+    }
+}
+
+/// A run of these combinations of levels, each with so many repeats.
+fn run(
+    combinations: &[Vec<(&str, &str)>],
+    repeats: u32,
+    seed: u64,
+    delays: impl Fn(&[(&str, &str)]) -> Delays,
+) -> Samples {
+    let mut samples = Samples::default();
+    let mut random = SplitMix::new(seed);
+    let mut trial = 0;
+    for repeat in 0..repeats {
+        for combination in combinations {
+            let factors = combination.iter();
+            let info = StreamInfo {
+                trial,
+                probe: "echo".to_owned(),
+                repeat,
+                factors: factors
+                    .map(|(name, text)| ((*name).to_owned(), level(text)))
+                    .collect(),
+            };
+            let records = records(trial, delays(combination), &mut random);
+            samples.push(info, records, RecordFacts::default());
+            trial += 1;
+        }
+    }
+    samples
+}
+
+fn crossed<'a>(a: (&'a str, &[&'a str]), b: (&'a str, &[&'a str])) -> Vec<Vec<(&'a str, &'a str)>> {
+    let pairs = a.1.iter().flat_map(|x| b.1.iter().map(move |y| (*x, *y)));
+    pairs.map(|(x, y)| vec![(a.0, x), (b.0, y)]).collect()
+}
+
+fn of<'a>(combination: &[(&'a str, &'a str)], factor: &str) -> &'a str {
+    combination
+        .iter()
+        .find(|(name, _)| *name == factor)
+        .unwrap()
+        .1
+}
+
+fn judged(check: &str, data: &Samples) -> Judged {
+    let finding = Finding {
+        id: "test".to_owned(),
+        says: "It is so".to_owned(),
+        check: check.to_owned(),
+    };
+    judge(&[finding], data, 1).remove(0)
+}
+
+#[track_caller]
+fn expect(check: &str, data: &Samples, verdict: Verdict, reason: &str) {
+    let judged = judged(check, data);
+    assert!(
+        judged.verdict == verdict && judged.reason.contains(reason),
+        "{}: {}",
+        judged.verdict,
+        judged.reason
+    );
+}
+
+/// Seed 002's design: wait × condition, two repeats.
+fn waits(delays: impl Fn(&str, &str) -> Delays) -> Samples {
+    let design = crossed(
+        ("wait", &["0ms", "1ms", "100ms"]),
+        ("condition", &["quiet", "normal", "stressed"]),
+    );
+    run(&design, 2, 2, |levels| {
+        delays(of(levels, "wait"), of(levels, "condition"))
+    })
+}
+
+const WAIT_RAISES_JITTER: &str =
+    "for each condition in [quiet, normal]: sd(response | wait=1ms) > sd(response | wait=0ms)";
+
+fn with_sd(sd_us: f64) -> Delays {
+    Delays {
+        sd: sd_us * US,
+        ..CALM
+    }
+}
+
+#[test]
+fn finding_002_1() {
+    let raised = waits(|wait, _| with_sd(if wait == "0ms" { 10.0 } else { 15.0 }));
+    expect(
+        WAIT_RAISES_JITTER,
+        &raised,
+        Verdict::True,
+        "true for 2 of 2; condition=quiet: ",
+    );
+    let lowered = waits(|wait, _| with_sd(if wait == "0ms" { 15.0 } else { 10.0 }));
+    expect(
+        WAIT_RAISES_JITTER,
+        &lowered,
+        Verdict::False,
+        "the ratio is 0.6",
+    );
+    let alike = waits(|_, _| with_sd(10.0));
+    expect(
+        WAIT_RAISES_JITTER,
+        &alike,
+        Verdict::CannotTell,
+        "cannot tell for ",
+    );
+    // One level false makes all false, whatever the other is.
+    let mixed = waits(|wait, condition| match (wait, condition) {
+        ("0ms", "normal") => with_sd(15.0),
+        _ => with_sd(10.0),
+    });
+    expect(
+        WAIT_RAISES_JITTER,
+        &mixed,
+        Verdict::False,
+        "false for 1 of 2; condition=normal: ",
+    );
+}
+
+const NEARLY_ALL_NEAR: &str = "share(response > mean(response | condition=normal, wait=1ms) + 500us \
+     | condition=normal, wait=1ms) < 5 % and share(response > mean(response) + 20ms \
+     | condition=normal, wait=1ms) < 0.5 %";
+
+#[test]
+fn finding_002_2() {
+    let late = |share: f64, count: u64| {
+        waits(move |_, _| Delays {
+            late: share,
+            count,
+            ..CALM
+        })
+    };
+    expect(NEARLY_ALL_NEAR, &late(0.01, 2000), Verdict::True, "0.0");
+    expect(NEARLY_ALL_NEAR, &late(0.2, 500), Verdict::False, "0.05");
+    expect(
+        NEARLY_ALL_NEAR,
+        &late(0.05, 200),
+        Verdict::CannotTell,
+        "more packets would settle it",
+    );
+    // None later than 20 ms among 200 does not show that fewer than 0.5 % are.
+    let few = judged(NEARLY_ALL_NEAR, &late(0.0, 100));
+    assert_eq!(few.verdict, Verdict::CannotTell, "{}", few.reason);
+    let second = &few.parts[0].comparisons[1];
+    assert!(
+        second.value == Some(-0.005) && second.high > Some(0.0),
+        "{second:?}"
+    );
+}
+
+const LAN_AND_WAN: &str = "mean(response | place=2.5ms) - mean(response | place=0ms) ≈ 5ms within 10 % \
+     and sd(response | place=2.5ms) ≈ sd(response | place=0ms) within 20 %";
+
+#[test]
+fn finding_002_3() {
+    let places = |wan_ms: f64, count: u64| {
+        let design = [vec![("place", "0ms")], vec![("place", "2.5ms")]];
+        run(&design, 2, 3, |levels| Delays {
+            base: if of(levels, "place") == "0ms" {
+                MS
+            } else {
+                MS + wan_ms * MS
+            },
+            count,
+            ..CALM
+        })
+    };
+    expect(
+        LAN_AND_WAN,
+        &places(5.0, 2000),
+        Verdict::True,
+        "against 5.00 ms: the ratio is ",
+    );
+    expect(
+        LAN_AND_WAN,
+        &places(8.0, 2000),
+        Verdict::False,
+        "8.00 ms against 5.00 ms",
+    );
+    expect(
+        LAN_AND_WAN,
+        &places(5.0, 30),
+        Verdict::CannotTell,
+        "would settle it",
+    );
+    let here = waits(|_, _| CALM);
+    expect(
+        LAN_AND_WAN,
+        &here,
+        Verdict::CannotTell,
+        "this run has no factor `place`",
+    );
+}
+
+const ALONE: &str = "sd(response | condition=quiet, wait=1ms) < sd(response | condition=stressed, wait=1ms) \
+     and share(pdv > 1ms | condition=quiet, wait=1ms) < 0.5 * share(pdv > 1ms | condition=stressed, wait=1ms)";
+
+#[test]
+fn finding_002_4() {
+    let late = |quiet: f64, stressed: f64, count: u64| {
+        waits(move |_, condition| Delays {
+            late: if condition == "quiet" {
+                quiet
+            } else {
+                stressed
+            },
+            count,
+            ..CALM
+        })
+    };
+    expect(ALONE, &late(0.001, 0.05, 1000), Verdict::True, "");
+    expect(ALONE, &late(0.05, 0.001, 1000), Verdict::False, "");
+    expect(ALONE, &late(0.02, 0.02, 200), Verdict::CannotTell, "");
+}
+
+#[test]
+fn finding_002_5() {
+    const CHECK: &str = "max(clock_reads) >= 10ms";
+    let reads = |longest_ns: i64| {
+        let mut samples = waits(|_, _| Delays { count: 10, ..CALM });
+        let bin = |trial, from_ns: i64, count| ClockReads {
+            trial,
+            from_ns,
+            to_ns: 2 * from_ns,
+            count,
+        };
+        samples.push_clock_reads((0..18).map(|trial| bin(trial, 32, 1_000_000)));
+        samples.push_clock_reads([bin(7, longest_ns, 1)]);
+        samples
+    };
+    expect(
+        CHECK,
+        &reads(16_000_000),
+        Verdict::True,
+        "16.0 ms against 10.0 ms",
+    );
+    // A slower one may come at any time: never false.
+    expect(
+        CHECK,
+        &reads(100_000),
+        Verdict::CannotTell,
+        "only repeats can tell",
+    );
+    let none = waits(|_, _| CALM);
+    expect(
+        CHECK,
+        &none,
+        Verdict::CannotTell,
+        "no clock reads were counted",
+    );
+    let counted = judged(
+        "count(clock_reads) > 17999999 and p50(clock_reads) <= 32ns",
+        &reads(1),
+    );
+    assert_eq!(counted.verdict, Verdict::True, "{}", counted.reason);
+    assert_eq!(counted.parts[0].statistics[0].count, 18_000_001);
+}
+
+/// Seed 000's design: size × condition.
+fn sizes(repeats: u32, delays: impl Fn(f64, &str) -> Delays) -> Samples {
+    let sizes = ["40B", "88B", "512B", "1000B", "4096B", "6144B", "9188B"];
+    let design = crossed(("size", &sizes), ("condition", &["quiet", "stressed"]));
+    run(&design, repeats, 4, |levels| {
+        let size = of(levels, "size").trim_end_matches('B').parse().unwrap();
+        delays(size, of(levels, "condition"))
+    })
+}
+
+#[test]
+fn findings_000_1_and_4_wait_for_their_detectors() {
+    let data = sizes(1, |_, _| Delays { count: 50, ..CALM });
+    expect(
+        "for each condition: steps(min(response) on size) ≈ 48B within 2 %",
+        &data,
+        Verdict::CannotTell,
+        "there is no detector of steps yet",
+    );
+    expect(
+        "mean(periodic_cause | condition=stressed) > 50 %",
+        &data,
+        Verdict::CannotTell,
+        "there is no detector of periodic causes yet",
+    );
+}
+
+#[test]
+fn finding_000_2() {
+    const CHECK: &str = "share(pdv > 500us | condition=stressed) > 1 % and share(pdv > 500us | \
+         condition=stressed, size <= 1000B) > share(pdv > 500us | condition=stressed, size >= 4000B)";
+    let late = |small: f64, large: f64, count: u64| {
+        sizes(3, move |size, _| Delays {
+            late: if size <= 1000.0 { small } else { large },
+            count,
+            ..CALM
+        })
+    };
+    expect(CHECK, &late(0.1, 0.02, 200), Verdict::True, "");
+    expect(CHECK, &late(0.02, 0.1, 200), Verdict::False, "");
+    expect(CHECK, &late(0.05, 0.05, 50), Verdict::CannotTell, "");
+}
+
+#[test]
+fn finding_000_3() {
+    const CHECK: &str =
+        "share(pdv > 500us | condition=quiet) < 0.5 * share(pdv > 500us | condition=stressed)";
+    let late = |quiet: f64, count: u64| {
+        sizes(3, move |_, condition| Delays {
+            late: if condition == "quiet" { quiet } else { 0.05 },
+            count,
+            ..CALM
+        })
+    };
+    expect(CHECK, &late(0.005, 200), Verdict::True, "");
+    expect(CHECK, &late(0.05, 200), Verdict::False, "");
+    expect(CHECK, &late(0.025, 50), Verdict::CannotTell, "");
+}
+
+#[test]
+fn finding_000_5() {
+    const CHECK: &str = "r2(mean(response) on size | condition=quiet) >= 0.99";
+    let bent = |bend: f64, sd: f64| {
+        sizes(1, move |size, _| Delays {
+            base: MS + 100.0 * size - bend * size * size,
+            sd,
+            phi: 0.0,
+            // As in the seed: each point the mean of ten.
+            count: 10,
+            ..CALM
+        })
+    };
+    expect(CHECK, &bent(0.0, 5.0 * US), Verdict::True, "");
+    expect(CHECK, &bent(0.009, 5.0 * US), Verdict::False, "");
+    expect(CHECK, &bent(0.0, 100.0 * US), Verdict::CannotTell, "");
+    let slope = "slope(mean(response) on size | condition=quiet) ≈ 100ns / 1B within 1 %";
+    expect(
+        slope,
+        &bent(0.0, 5.0 * US),
+        Verdict::True,
+        "against 100 ns/B",
+    );
+    expect(slope, &bent(-0.001, 5.0 * US), Verdict::False, "ns/B");
+}
+
+#[test]
+fn a_minimum_on_a_line() {
+    let lines = sizes(1, |size, _| Delays {
+        base: MS + 100.0 * size,
+        sd: 20.0 * US,
+        count: 200,
+        ..CALM
+    });
+    expect(
+        "r2(min(round_trip) on size | condition=quiet) >= 0.99",
+        &lines,
+        Verdict::True,
+        "",
+    );
+    let judged = judged(
+        "slope(min(round_trip) on size | condition=quiet) > 0",
+        &lines,
+    );
+    let fit = judged.parts[0].statistics.last().unwrap();
+    assert_eq!(
+        (fit.unit.as_str(), fit.trials, fit.count),
+        ("ns/B", 7, 1400)
+    );
+    assert!(fit.note.as_ref().unwrap().starts_with("through 40 → "));
+}
+
+#[test]
+fn what_is_not_there_says_why() {
+    let data = waits(|_, _| Delays { count: 50, ..CALM });
+    for (check, reason) in [
+        (
+            "p50(response | wait=2ms) > 0",
+            "no trial of this run has wait=2ms (it has 0ms, 1ms, 100ms)",
+        ),
+        (
+            "p50(response | speed=fast) > 0",
+            "this run has no factor `speed`",
+        ),
+        (
+            "for each place: p50(response) > 0",
+            "this run has no factor `place`",
+        ),
+        ("for each wait in [3ms]: p50(response) > 0", "has wait=3ms"),
+        (
+            "p50(response | wait > 1s) > 0",
+            "no trial of this run has wait > 1s",
+        ),
+        ("p50(network) > 0", "no packet has network"),
+        ("p50(local_queue) > 0", "was only seen as part of"),
+        ("max(backlog) < 5", "this run kept no backlog"),
+        (
+            "p50(respons) > 0",
+            "the check could not be read: column 5: there is no measure",
+        ),
+        (
+            "slope(p50(response) on condition) > 0",
+            "quiet is no number",
+        ),
+        (
+            "slope(p50(response) on size) > 0",
+            "this run has no factor `size`",
+        ),
+        (
+            "slope(p50(response) on wait) > 8ns/1B",
+            "1 cannot be held against ns/B",
+        ),
+        (
+            "p999(response | wait=1ms, condition=quiet) > 0",
+            "lie beyond this quantile",
+        ),
+        (
+            "p50(response | wait=1ms) / p50(response) ≈ 0 within 5%",
+            "not both clearly above zero",
+        ),
+    ] {
+        expect(check, &data, Verdict::CannotTell, reason);
+    }
+    expect(
+        "p50(response) > 0",
+        &Samples::default(),
+        Verdict::CannotTell,
+        "no trial of this run",
+    );
+}
+
+#[test]
+fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
+    let design = [vec![("side", "a")], vec![("side", "b")]];
+    let mut samples = run(&design, 2, 6, |_| CALM);
+    let mut silent = |side: &str| {
+        let info = StreamInfo {
+            trial: samples.streams().len() as u32,
+            probe: "echo".to_owned(),
+            repeat: 2,
+            factors: vec![("side".to_owned(), level(side))],
+        };
+        let mut lost = records(info.trial, CALM, &mut SplitMix::new(1));
+        lost.iter_mut().for_each(|record| {
+            record.t_recv = None;
+            record.outcome = Outcome::Lost;
+        });
+        samples.push(info, lost, RecordFacts::default());
+    };
+    silent("a");
+    silent("c");
+    expect("mean(response | side=a) < 1ms", &samples, Verdict::True, "");
+    expect(
+        "mean(lost | side=a) > 10 %",
+        &samples,
+        Verdict::CannotTell,
+        "from the spread of repeats",
+    );
+    let nothing = "p50(response | side=c) has no interval: none of these packets was answered";
+    expect(
+        "p50(response | side=c) < 1ms",
+        &samples,
+        Verdict::CannotTell,
+        nothing,
+    );
+}
+
+#[test]
+fn levels_are_what_they_measure() {
+    let data = waits(|wait, _| Delays {
+        base: if wait == "1ms" { MS } else { 200.0 * US },
+        count: 60,
+        ..CALM
+    });
+    for check in [
+        "mean(response | wait=1000us) > 900us",
+        "mean(response | wait in [0ms, 0.1s]) < 300us",
+        "mean(response | wait != 1ms) < 300us",
+        "mean(response | wait > 0ms, wait < 100ms) > 900us",
+        "mean(response | probe=echo, wait=100ms) < 300us",
+        "not mean(response | wait=1ms) < 900us",
+        "mean(response | wait=0ms) > 1s or mean(response | wait=1ms) > 900us",
+        "mean(response | wait=0ms) < 500us < mean(response | wait=1ms) < 2ms",
+        "for each wait: mean(response) <= mean(response | wait=1ms)",
+        "count(response) <= 1080 and count(response) >= 1080",
+        "mean(lost) < 1 %",
+        "mean(response | wait=1ms) - mean(response | wait=0ms) ≈ 800us within 20us",
+        "-mean(response) * 2 < -1ms / 4 + 0",
+    ] {
+        expect(check, &data, Verdict::True, "");
+    }
+}
+
+#[test]
+fn repeats_that_differ_widen_the_interval() {
+    let design = [vec![("side", "a")], vec![("side", "b")]];
+    let data = std::cell::Cell::new(0.0_f64);
+    // Each trial has a level of its own, 50 µs apart; its packets vary by 1 µs.
+    let samples = run(&design, 3, 5, |_| {
+        data.set(data.get() + 1.0);
+        Delays {
+            base: 200.0 * US + 50.0 * US * (data.get() * 2.4).sin(),
+            sd: US,
+            ..CALM
+        }
+    });
+    let judged = judged(
+        "mean(response | side=a) < mean(response | side=b)",
+        &samples,
+    );
+    assert_eq!(judged.verdict, Verdict::CannotTell);
+    assert!(judged.parts[0].comparisons[0].repeats_differ);
+    assert!(
+        judged.reason.contains("times as many repeats"),
+        "{}",
+        judged.reason
+    );
+}
+
+#[test]
+fn a_verdict_can_be_recomputed_from_what_is_printed() {
+    let data = waits(|wait, _| with_sd(if wait == "0ms" { 10.0 } else { 15.0 }));
+    let judged = judged(
+        "p50(response | wait=1ms) < 190us and sd(response | wait=1ms) > 12us",
+        &data,
+    );
+    for (index, statistic) in judged.parts[0].statistics.iter().enumerate() {
+        let comparison = &judged.parts[0].comparisons[index];
+        assert_eq!(statistic.value, comparison.left);
+        assert_eq!((statistic.count, statistic.trials), (3000, 6));
+        let difference = comparison.left.unwrap() - comparison.right.unwrap();
+        assert!((comparison.value.unwrap() - difference).abs() < 1e-6);
+        assert!(comparison.low < comparison.value && comparison.value < comparison.high);
+        assert!(statistic.low < statistic.value && statistic.value < statistic.high);
+        // A number has no error, so the two intervals are the same one, moved.
+        let moved = statistic.low.unwrap() - comparison.right.unwrap();
+        assert!((moved - comparison.low.unwrap()).abs() < 1e-6 * moved.abs());
+    }
+    let expected = [Verdict::False, Verdict::True];
+    for (comparison, expected) in judged.parts[0].comparisons.iter().zip(expected) {
+        assert_eq!(comparison.verdict, expected);
+        let above = comparison
+            .above
+            .is_some_and(|above| comparison.low > Some(above));
+        let below = comparison
+            .below
+            .is_some_and(|below| comparison.high < Some(below));
+        assert_eq!(above || below, expected == Verdict::True);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_findings_and_json_has_no_other_numbers() {
+    let data = waits(|_, _| CALM);
+    let findings: Vec<Finding> = [WAIT_RAISES_JITTER, "max(response) < 1s", "p50(host) > 0"]
+        .iter()
+        .map(|check| Finding {
+            id: (*check).to_owned(),
+            says: String::new(),
+            check: (*check).to_owned(),
+        })
+        .collect();
+    let first = judge(&findings, &data, 1);
+    assert_eq!(first, judge(&findings, &data, 1));
+    assert_ne!(first, judge(&findings, &data, 2));
+    let json = serde_json::to_string(&first).unwrap();
+    let again: Vec<Judged> = serde_json::from_str(&json).unwrap();
+    assert_eq!(again.len(), first.len());
+    assert!(json.contains("\"verdict\":\"cannot_tell\"") && json.contains("\"high\":null"));
+}
+
+/// Two sides that are the same differ by chance only: a verdict about them is a false one.
+#[test]
+fn chance_seldom_gives_a_verdict() {
+    const RUNS: u64 = 150;
+    let design = [vec![("side", "a")], vec![("side", "b")]];
+    for check in [
+        "mean(response | side=a) < mean(response | side=b)",
+        "sd(response | side=a) < sd(response | side=b)",
+        "p50(response | side=a) < p50(response | side=b)",
+        "share(response > 215us | side=a) < share(response > 215us | side=b)",
+    ] {
+        let verdicts = (0..RUNS).filter(|seed| {
+            let data = run(&design, 2, 100 + seed, |_| Delays {
+                phi: 0.7,
+                count: 300,
+                ..CALM
+            });
+            judged(check, &data).verdict != Verdict::CannotTell
+        });
+        let share = verdicts.count() as f64 / RUNS as f64;
+        // 5 % and two standard errors of what 150 runs show of it.
+        assert!(share <= 0.086, "{check}: {share}");
+    }
+}

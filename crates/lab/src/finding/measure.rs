@@ -1,0 +1,429 @@
+//! What packets are measured by.
+//!
+//! A measure is a column of the record, a stage of the anatomy, or what is made of them. The ones
+//! that a run keeps in tables of their own (series over time, the cost of reading the clock) have
+//! names here too, and a source that holds them.
+
+use super::data::{NotThere, Values};
+use super::dimension::Dimension;
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::anatomy::{self, Stage, StageSet};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Something that every packet, or every moment, has a number of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // described by `about`
+pub enum Measure {
+    Response,
+    RoundTrip,
+    Network,
+    Host,
+    Delay,
+    Ipdv,
+    Pdv,
+    Stage(Stage),
+    Lost,
+    Copies,
+    ReorderExtent,
+    Retransmits,
+    IpSize,
+    Dscp,
+    RDscp,
+    ReplyDscp,
+    ReplyEcn,
+    ReplyTtl,
+    Cpu,
+    PeriodicCause,
+    ClockReads,
+    Backlog,
+    Acr,
+    Cwnd,
+    Utilisation,
+    LoadLosses,
+}
+
+use Measure::*;
+
+/// Every measure, its name, and what it is.
+const TABLE: [(Measure, &str, &str); 32] = [
+    (
+        Response,
+        "response",
+        "t_recv − t_intended: what the user waits",
+    ),
+    (RoundTrip, "round_trip", "t_recv − t_send: what ping prints"),
+    (Network, "network", "t_rx − t_tx − residence"),
+    (Host, "host", "response − network, at both ends"),
+    (Delay, "delay", "one-way delay there, r_rx − t_tx"),
+    (
+        Ipdv,
+        "ipdv",
+        "of the round trip: D(i) − D(i−1), undefined across a loss",
+    ),
+    (
+        Pdv,
+        "pdv",
+        "of the round trip: D(i) − the least D of the trial",
+    ),
+    (
+        Stage(Stage::ScheduleSlip),
+        "schedule_slip",
+        "t_send − t_intended",
+    ),
+    (Stage(Stage::SendStack), "send_stack", "t_sched − t_send"),
+    (Stage(Stage::LocalQueue), "local_queue", "t_tx − t_sched"),
+    (Stage(Stage::ForwardPath), "forward_path", "r_rx − t_tx"),
+    (Stage(Stage::Reflector), "reflector", "the residence"),
+    (Stage(Stage::ReturnPath), "return_path", "t_rx − r_tx"),
+    (
+        Stage(Stage::ReceiveWakeup),
+        "receive_wakeup",
+        "t_recv − t_rx",
+    ),
+    (
+        Lost,
+        "lost",
+        "1 for a packet that was sent and never answered, else 0",
+    ),
+    (Copies, "copies", "copies of the reply beyond the first"),
+    (
+        ReorderExtent,
+        "reorder_extent",
+        "how many packets too late a reply came (RFC 4737)",
+    ),
+    (
+        Retransmits,
+        "retransmits",
+        "TCP segments sent again in the interval",
+    ),
+    (IpSize, "ip_size", "bytes of the IP packet"),
+    (Dscp, "dscp", "DSCP as sent"),
+    (RDscp, "r_dscp", "DSCP as the reflector saw it"),
+    (ReplyDscp, "reply_dscp", "DSCP of the reply"),
+    (ReplyEcn, "reply_ecn", "ECN bits of the reply"),
+    (ReplyTtl, "reply_ttl", "TTL or hop limit of the reply"),
+    (Cpu, "cpu", "where the prober ran"),
+    (
+        PeriodicCause,
+        "periodic_cause",
+        "1 for an excursion that a periodic process caused, 0 for any other",
+    ),
+    (ClockReads, "clock_reads", "the cost of a clock read"),
+    (Backlog, "backlog", "what waits in the queue, over time"),
+    (Acr, "acr", "allowed cell rate, over time"),
+    (Cwnd, "cwnd", "congestion window, over time"),
+    (
+        Utilisation,
+        "utilisation",
+        "share of the link in use, over time",
+    ),
+    (
+        LoadLosses,
+        "load_losses",
+        "packets that the load lost, over time",
+    ),
+];
+
+/// Other words for the same.
+const ALIASES: [(&str, Measure); 4] = [
+    ("forward", Stage(Stage::ForwardPath)),
+    ("return", Stage(Stage::ReturnPath)),
+    ("receive_wake_up", Stage(Stage::ReceiveWakeup)),
+    ("rtt", RoundTrip),
+];
+
+impl Measure {
+    /// Every measure.
+    pub fn all() -> impl Iterator<Item = Measure> {
+        TABLE.iter().map(|row| row.0)
+    }
+
+    fn row(self) -> &'static (Measure, &'static str, &'static str) {
+        TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
+    }
+
+    /// The name in checks.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What it is, in a clause.
+    pub fn about(self) -> &'static str {
+        self.row().2
+    }
+
+    /// By name, or another word for it.
+    pub fn named(name: &str) -> Option<Measure> {
+        let alias = ALIASES.iter().find(|alias| alias.0 == name);
+        let row = TABLE.iter().find(|row| row.1 == name);
+        row.map(|row| row.0).or(alias.map(|alias| alias.1))
+    }
+
+    /// What it counts; `None` where the source says.
+    pub const fn dimension(self) -> Option<Dimension> {
+        match self {
+            Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | Stage(_) | ClockReads => {
+                Some(Dimension::TIME)
+            }
+            IpSize => Some(Dimension::SIZE),
+            Acr => Some(Dimension::RATE),
+            Backlog | Cwnd => None,
+            _ => Some(Dimension::NUMBER),
+        }
+    }
+
+    /// Is it of the whole trial rather than of each of its probes?
+    pub const fn is_of_trial(self) -> bool {
+        matches!(
+            self,
+            ClockReads | Backlog | Acr | Cwnd | Utilisation | LoadLosses
+        )
+    }
+
+    /// Its values in a stream of records in order of sequence, one for each packet. Why not, where
+    /// no packet has one.
+    pub fn of_records<'a>(
+        self,
+        records: impl Iterator<Item = &'a Record>,
+        facts: &RecordFacts,
+    ) -> Result<Values, NotThere> {
+        self.of_each(facts, |take| records.for_each(take))
+    }
+
+    /// The same of records that `each` hands over one by one.
+    pub fn of_each(
+        self,
+        facts: &RecordFacts,
+        each: impl FnOnce(&mut dyn FnMut(&Record)),
+    ) -> Result<Values, NotThere> {
+        let mut reader = Reader::new(self, *facts);
+        let mut values = Vec::new();
+        each(&mut |record| values.push(reader.value(record)));
+        reader.finish(values)
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Reads one measure from the records of one stream, in order of sequence.
+struct Reader {
+    measure: Measure,
+    facts: RecordFacts,
+    /// The packet before this one, where it was answered.
+    before: Option<(u64, Nanos)>,
+    least: Nanos,
+    /// Stages that a stage asked for was merged with, and in how many packets.
+    merged: BTreeMap<StageSet, u64>,
+    answered: u64,
+}
+
+impl Reader {
+    fn new(measure: Measure, facts: RecordFacts) -> Self {
+        Self {
+            measure,
+            facts,
+            before: None,
+            least: Nanos::MAX,
+            merged: BTreeMap::new(),
+            answered: 0,
+        }
+    }
+
+    /// NaN where the packet has none.
+    fn value(&mut self, record: &Record) -> f64 {
+        self.answered += u64::from(record.answered());
+        let found = match self.measure {
+            Lost => record.t_send.map(|_| i64::from(record.t_recv.is_none())),
+            IpSize => record.ip_size.map(i64::from),
+            Dscp => Some(i64::from(record.dscp)),
+            Cpu => record.cpu.map(i64::from),
+            _ if !record.answered() => None,
+            _ => self.of_answered(record),
+        };
+        if self.measure == Ipdv {
+            return self.ipdv(record, found);
+        }
+        found.map_or(f64::NAN, |value| value as f64)
+    }
+
+    fn of_answered(&mut self, record: &Record) -> Option<i64> {
+        match self.measure {
+            Response => record.response(),
+            RoundTrip | Ipdv => record.round_trip(),
+            Pdv => {
+                let round_trip = record.round_trip()?;
+                self.least = self.least.min(round_trip);
+                Some(round_trip)
+            }
+            Network => anatomy::network(record, &self.facts),
+            Host => anatomy::host(record, &self.facts),
+            Delay => self.stage(record, Stage::ForwardPath),
+            Stage(stage) => self.stage(record, stage),
+            Copies => Some(i64::from(record.copies)),
+            ReorderExtent => Some(i64::from(record.reorder_extent)),
+            Retransmits => record.retransmits.map(i64::from),
+            RDscp => record.r_dscp.map(i64::from),
+            ReplyDscp => record.reply_dscp.map(i64::from),
+            ReplyEcn => record.reply_ecn.map(i64::from),
+            ReplyTtl => record.reply_ttl.map(i64::from),
+            _ => None,
+        }
+    }
+
+    /// A stage by itself; merged with its neighbours it is another quantity.
+    fn stage(&mut self, record: &Record, stage: Stage) -> Option<Nanos> {
+        let parts = anatomy::parts(record, &self.facts);
+        let (set, ns) = *parts.iter().find(|(set, _)| set.contains(stage))?;
+        if set.len() == 1 {
+            return Some(ns);
+        }
+        *self.merged.entry(set).or_default() += 1;
+        None
+    }
+
+    fn ipdv(&mut self, record: &Record, round_trip: Option<Nanos>) -> f64 {
+        let before = self.before;
+        self.before = round_trip.map(|round_trip| (record.seq, round_trip));
+        match (before, round_trip) {
+            (Some((seq, before)), Some(now)) if seq + 1 == record.seq => (now - before) as f64,
+            _ => f64::NAN,
+        }
+    }
+
+    fn finish(self, mut values: Vec<f64>) -> Result<Values, NotThere> {
+        if self.measure == Pdv {
+            values
+                .iter_mut()
+                .for_each(|value| *value -= self.least as f64);
+        }
+        // A trial whose packets were all lost has nothing to pool, and hinders no other.
+        let all_lost = self.answered == 0 && !self.measure.is_of_trial();
+        if all_lost || values.iter().any(|value| !value.is_nan()) {
+            return Ok(Values::Packets(values));
+        }
+        Err(NotThere(self.why_not()))
+    }
+
+    fn why_not(&self) -> String {
+        let measure = self.measure;
+        if measure.is_of_trial() {
+            return format!("this run kept no {measure}");
+        }
+        if measure == PeriodicCause {
+            return "there is no detector of periodic causes yet".to_owned();
+        }
+        if let Some((set, _)) = self.merged.iter().max_by_key(|(_, count)| **count) {
+            return format!(
+                "{measure} was only seen as part of \"{set}\": a stamp between is missing"
+            );
+        }
+        format!(
+            "no packet has {measure} ({}): a stamp for it is missing",
+            measure.about()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::trial::{ReflectorClock, Residence};
+
+    /// Round trips of 100, 120, lost, 90, 95 ns, sent 1 ns late.
+    fn records() -> Vec<Record> {
+        let delays = [Some(100), Some(120), None, Some(90), Some(95)];
+        let record = |(seq, delay): (u64, &Option<i64>)| {
+            let mut record = Record::due(0, 0, seq, Method::Udp, 1000 * seq as i64);
+            let t_send = record.t_intended + 1;
+            record.t_send = Some(t_send);
+            record.ip_size = Some(64);
+            if let Some(delay) = delay {
+                record.t_tx = Some(t_send + 2);
+                record.t_rx = Some(t_send + delay - 5);
+                record.t_recv = Some(t_send + delay);
+                record.outcome = Outcome::Ok;
+            }
+            record
+        };
+        (0..).zip(&delays).map(record).collect()
+    }
+
+    fn values(measure: Measure) -> Result<Vec<Option<f64>>, String> {
+        let records = records();
+        match measure.of_records(records.iter(), &RecordFacts::default()) {
+            Ok(Values::Packets(values)) => Ok(values
+                .into_iter()
+                .map(|value| Some(value).filter(|value| !value.is_nan()))
+                .collect()),
+            Ok(other) => panic!("{other:?}"),
+            Err(NotThere(why)) => Err(why),
+        }
+    }
+
+    #[test]
+    fn packets_keep_their_places() {
+        let some = |values: [i64; 5]| {
+            Ok(values
+                .map(|value| (value >= 0).then_some(value as f64))
+                .to_vec())
+        };
+        assert_eq!(values(RoundTrip), some([100, 120, -1, 90, 95]));
+        assert_eq!(values(Response), some([101, 121, -1, 91, 96]));
+        assert_eq!(values(Ipdv), some([-1, 20, -1, -1, 5]));
+        assert_eq!(values(Pdv), some([10, 30, -1, 0, 5]));
+        assert_eq!(values(Lost), some([0, 0, 1, 0, 0]));
+        assert_eq!(values(Network), some([93, 113, -1, 83, 88]));
+        assert_eq!(values(Stage(Stage::ReceiveWakeup)), some([5, 5, -1, 5, 5]));
+        assert_eq!(values(IpSize), some([64; 5]));
+    }
+
+    #[test]
+    fn what_is_not_there_says_why() {
+        let merged = values(Stage(Stage::SendStack)).unwrap_err();
+        assert!(
+            merged.contains("part of \"send stack + local queue\""),
+            "{merged}"
+        );
+        let merged = values(Delay).unwrap_err();
+        assert!(merged.contains("network incl. reflector"), "{merged}");
+        let missing = values(ReplyTtl).unwrap_err();
+        assert!(missing.contains("TTL or hop limit"), "{missing}");
+        let unkept = values(ClockReads).unwrap_err();
+        assert_eq!(unkept, "this run kept no clock_reads");
+    }
+
+    #[test]
+    fn one_way_delay_needs_one_clock() {
+        let mut records = records();
+        for record in &mut records {
+            record.r_rx = record.t_tx.map(|t| t + 40);
+            record.r_tx = record.t_tx.map(|t| t + 45);
+        }
+        let facts = RecordFacts {
+            reflector_clock: ReflectorClock::Same,
+            residence: Residence::ToDriver,
+        };
+        let Ok(Values::Packets(delays)) = Delay.of_records(records.iter(), &facts) else {
+            panic!("not there");
+        };
+        assert_eq!(delays[0], 40.0);
+    }
+
+    #[test]
+    fn every_measure_has_one_name() {
+        for measure in Measure::all() {
+            assert_eq!(Measure::named(measure.name()), Some(measure));
+        }
+        assert_eq!(Measure::named("forward"), Some(Stage(Stage::ForwardPath)));
+        assert_eq!(Measure::named("latency"), None);
+    }
+}

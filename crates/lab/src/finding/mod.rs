@@ -1,0 +1,29 @@
+//! The claims of an experiment, judged by intervals.
+//!
+//! A *finding* says something in words and again as a *check*: a comparison of statistics of the
+//! records, such as `for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)`. Truth
+//! comes from the interval of the difference at 95 %, made for correlated data: all of it on one
+//! side of the bound is true or false, astride it is "cannot tell", with how many packets more
+//! would settle it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`check`] | the language: a [`check::Check`] is read, and printed as it would be written again |
+//! | [`measure`] | what packets are measured by, and how a measure is read from records |
+//! | [`dimension`] | what numbers count: time, size, rate, or nothing |
+//! | [`data`] | the trait that hands over what was measured, and an implementation for records |
+//! | [`mod@judge`] | from checks and data to verdicts |
+//! | [`verdict`] | what came out, with everything needed to recompute it by hand |
+
+pub mod check;
+pub mod data;
+pub mod dimension;
+pub mod judge;
+pub mod measure;
+pub mod verdict;
+
+pub use check::{Check, ParseError};
+pub use data::{Data, NotThere, Samples, StreamInfo, Values};
+pub use judge::{Finding, judge};
+pub use measure::Measure;
+pub use verdict::{Judged, Verdict};

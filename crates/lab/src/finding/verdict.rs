@@ -1,0 +1,184 @@
+//! What came of a check, with everything needed to recompute it by hand: what `findings.json` holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Is it so?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The data say yes.
+    True,
+    /// The data say no. A result like any other.
+    False,
+    /// The data do not say, or are not there.
+    CannotTell,
+}
+
+impl Verdict {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::True => "true",
+            Verdict::False => "false",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+
+    /// The opposite; of not knowing, not knowing.
+    #[must_use]
+    pub const fn not(self) -> Self {
+        match self {
+            Verdict::True => Verdict::False,
+            Verdict::False => Verdict::True,
+            Verdict::CannotTell => Verdict::CannotTell,
+        }
+    }
+
+    /// False if any is, else unknown if any is.
+    pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        verdicts
+            .into_iter()
+            .fold(Verdict::True, |all, next| match (all, next) {
+                (Verdict::False, _) | (_, Verdict::False) => Verdict::False,
+                (Verdict::CannotTell, _) | (_, Verdict::CannotTell) => Verdict::CannotTell,
+                _ => Verdict::True,
+            })
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A finding and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// Its number: where it was claimed.
+    pub id: String,
+    /// The claim in words.
+    pub says: String,
+    /// The claim as a comparison of statistics, as written.
+    pub check: String,
+    /// Of all parts together: false if any is, else unknown if any is.
+    pub verdict: Verdict,
+    /// Why, in plain words.
+    pub reason: String,
+    /// One for each combination of levels that `for each` names; one without it.
+    pub parts: Vec<Part>,
+}
+
+/// A finding at some levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// The levels that `for each` fixed. None without it.
+    pub levels: Vec<FixedLevel>,
+    /// Of the whole claim here.
+    pub verdict: Verdict,
+    /// Why, in plain words.
+    pub reason: String,
+    /// Every statistic that was evaluated.
+    pub statistics: Vec<Evaluated>,
+    /// Every two values that were compared.
+    pub comparisons: Vec<Compared>,
+}
+
+/// A factor and its level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FixedLevel {
+    /// The factor.
+    pub factor: String,
+    /// The level, as the experiment file has it.
+    pub level: String,
+}
+
+/// A statistic and its value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evaluated {
+    /// As the check has it, with the levels that `for each` fixed.
+    pub statistic: String,
+    /// Null where there are too few values.
+    pub value: Option<f64>,
+    /// Of the value and its interval: `ns`, `B`, `ns/B`, `1` for a plain number or a share.
+    pub unit: String,
+    /// Lower end of the 95 % interval; null where there is none, or nothing bounds it below.
+    pub low: Option<f64>,
+    /// Upper end; null where there is none, or nothing bounds it above.
+    pub high: Option<f64>,
+    /// Why an end is missing.
+    pub no_interval: Option<String>,
+    /// How many values it is made of.
+    pub count: u64,
+    /// How many independent values would say as much; null where that makes no sense.
+    pub effective: Option<f64>,
+    /// Of how many trials.
+    pub trials: usize,
+    /// What else a reader needs: the bound of a share, the points of a fit.
+    pub note: Option<String>,
+}
+
+/// What two values were compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// Left less right.
+    Difference,
+    /// Left over right.
+    Ratio,
+}
+
+/// Two values and how they compare.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// As the check has it.
+    pub comparison: String,
+    /// By what.
+    pub by: By,
+    /// Left value.
+    pub left: Option<f64>,
+    /// Right value.
+    pub right: Option<f64>,
+    /// Of the two values.
+    pub unit: String,
+    /// Their difference or ratio; null where it could not be had.
+    pub value: Option<f64>,
+    /// Of the difference or ratio.
+    pub value_unit: String,
+    /// Lower end of its 95 % interval; null where there is none, or nothing bounds it below.
+    pub low: Option<f64>,
+    /// Upper end; null where there is none, or nothing bounds it above.
+    pub high: Option<f64>,
+    /// True where all of the interval is above this; null where any is.
+    pub above: Option<f64>,
+    /// True where all of the interval is below this; null where any is.
+    pub below: Option<f64>,
+    /// Repeats of a trial differ by more than their packets allow for, so the interval is made of
+    /// trials and not of packets.
+    pub repeats_differ: bool,
+    /// About how many packets more would settle it, in the same proportions; null where it is
+    /// settled, or packets alone would not.
+    pub more_packets: Option<u64>,
+    /// Is it so?
+    pub verdict: Verdict,
+    /// Why, in plain words.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::*;
+
+    #[test]
+    fn three_valued() {
+        assert_eq!(Verdict::all([True, True]), True);
+        assert_eq!(Verdict::all([True, CannotTell]), CannotTell);
+        assert_eq!(Verdict::all([CannotTell, False, True]), False);
+        assert_eq!(Verdict::all([]), True);
+        assert_eq!(True.not(), False);
+        assert_eq!(CannotTell.not(), CannotTell);
+    }
+}

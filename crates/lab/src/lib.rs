@@ -1,0 +1,16 @@
+//! Carries experiments out: which trials, in which order, and what they showed.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`experiment`] | the experiment file: read, checked, resolved to a plan of trials |
+//! | [`run`] | runs any plan on any world and records it |
+//! | [`stored`] | a run on disk as findings need it |
+//! | [`pipeline`] | takes records off the measuring thread |
+//! | [`finding`] | the claims of an experiment, judged by intervals |
+#![forbid(unsafe_code)]
+
+pub mod experiment;
+pub mod finding;
+pub mod pipeline;
+pub mod run;
+pub mod stored;

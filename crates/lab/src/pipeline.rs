@@ -1,0 +1,157 @@
+//! Takes records off the measuring thread: writing must not delay what is measured.
+//!
+//! Batches go through a bounded channel, so memory stays flat. A reader so slow that the channel
+//! fills up holds the sender back, and the records say so as schedule slip.
+
+use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::world::Sink;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Records handed over at once: waking the writer takes time on a busy CPU.
+const BATCH: usize = 4096;
+/// Batches under way.
+const BATCHES: usize = 16;
+/// A record waits no longer than this for company.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// With nothing to take, the consumer flushes this often: what is recorded is on disk within a second.
+const FLUSH_EVERY: Duration = Duration::from_millis(250);
+
+/// Takes what a trial brings, on a thread of its own.
+pub trait Consumer: Send {
+    /// The first record of a probe is about to come.
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()>;
+    /// Some packets have ended.
+    fn records(&mut self, records: &[Record]) -> io::Result<()>;
+    /// Something disturbed the host.
+    fn noise(&mut self, _event: NoiseEvent) -> io::Result<()> {
+        Ok(())
+    }
+    /// What clock reads cost.
+    fn clock_reads(&mut self, _bin: ClockReads) -> io::Result<()> {
+        Ok(())
+    }
+    /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
+    /// again while there is nothing.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+enum Message {
+    Begin(u16, RecordFacts),
+    Records(Vec<Record>),
+    Noise(NoiseEvent),
+    ClockReads(ClockReads),
+}
+
+/// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
+/// comes back also after an error, with what it had until then.
+pub fn run<C: Consumer, T>(
+    mut consumer: C,
+    measure: impl FnOnce(&mut dyn Sink) -> T,
+) -> (T, C, io::Result<()>) {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(BATCHES);
+        let writer = scope.spawn(move || {
+            let consumed = consume(&receiver, &mut consumer);
+            (consumer, consumed)
+        });
+        let mut sink = Batches {
+            sender,
+            batch: Vec::with_capacity(BATCH),
+            sent: Instant::now(),
+        };
+        let measured = measure(&mut sink);
+        // An error here is the consumer's, which it returns itself.
+        let _ = sink.hand_over();
+        drop(sink);
+        let (consumer, consumed) = writer
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (measured, consumer, consumed)
+    })
+}
+
+fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Result<()> {
+    // The measuring thread then has its table to itself. The consumer goes back to it, with its files
+    // open as they were: it opens and closes none here.
+    let _ = delaylab_kernel::process::own_descriptors();
+    loop {
+        let Some(message) = next(receiver, consumer)? else {
+            return Ok(());
+        };
+        match message {
+            Message::Begin(probe, facts) => consumer.begin(probe, &facts)?,
+            Message::Records(records) => consumer.records(&records)?,
+            Message::Noise(event) => consumer.noise(event)?,
+            Message::ClockReads(bin) => consumer.clock_reads(bin)?,
+        }
+    }
+}
+
+/// The next message, or `None` at the end. While there is none the consumer may flush.
+fn next(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Result<Option<Message>> {
+    let mut patience = Duration::ZERO;
+    loop {
+        match receiver.recv_timeout(patience) {
+            Ok(message) => return Ok(Some(message)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => consumer.flush()?,
+        }
+        patience = FLUSH_EVERY;
+    }
+}
+
+struct Batches {
+    sender: SyncSender<Message>,
+    batch: Vec<Record>,
+    sent: Instant,
+}
+
+impl Batches {
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.sent = Instant::now();
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let next = Vec::with_capacity(self.batch.len());
+        let batch = std::mem::replace(&mut self.batch, next);
+        self.send(Message::Records(batch))
+    }
+
+    fn send(&self, message: Message) -> io::Result<()> {
+        // The receiver is gone only if consuming failed; why is in its result.
+        self.sender
+            .send(message)
+            .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+}
+
+impl Sink for Batches {
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        self.send(Message::Begin(probe, *facts))
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.batch.push(*record);
+        if self.batch.len() >= BATCH || self.sent.elapsed() >= PATIENCE {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    fn noise(&mut self, event: &NoiseEvent) -> io::Result<()> {
+        self.hand_over()?;
+        self.send(Message::Noise(event.clone()))
+    }
+
+    fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {
+        self.send(Message::ClockReads(*bin))
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.hand_over()
+    }
+}

@@ -1,0 +1,506 @@
+//! Experiment files: what is refused and how it is said, and what holds of every plan.
+#![allow(clippy::unwrap_used)]
+
+use delaylab_lab::experiment::catalogue::catalogue;
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, FactorialPlan, Resolved, Source};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Plan;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const GOOD: &str = r#"name = "good"
+
+[[probe]]
+name = "echo"
+method = "udp"
+ip_size = "64B"
+pacing = { wait = "0ms" }
+count = 10
+
+[[probe]]
+name = "bulk"
+method = "tcp"
+payload = "4KiB"
+count = 10
+
+[[load]]
+name = "ttcp"
+kind = "tcp"
+streams = 0
+
+[path.switch]
+discipline = "fifo"
+
+[sweep]
+wait = { set = "probe.echo.pacing.wait", to = ["0ms", "1ms", "100ms"] }
+condition = { set = "host.condition", to = ["normal", "quiet"] }
+
+[[case]]
+name = "idle"
+
+[[case]]
+name = "two streams"
+set = { "load.ttcp.streams" = 2, "probe.*.class" = "ef" }
+
+[design]
+repeats = 2
+
+[in.sim.path.switch]
+latency = "12us"
+
+[[finding]]
+id = "1"
+says = "Waiting raises the jitter"
+check = "sd(response | wait=1ms) > sd(response | wait=0ms)"
+
+[quick]
+design.repeats = 1
+"#;
+
+fn source(text: &str) -> Source {
+    Source {
+        name: "test.toml".to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn honours_all(_: &Trial) -> Vec<Refusal> {
+    Vec::new()
+}
+
+fn resolve(text: &str, choices: &Choices) -> Result<Resolved, Diagnostics> {
+    Experiment::read(source(text))?.resolve(choices, &honours_all)
+}
+
+fn refusal(text: &str, choices: &Choices, why: &str) -> Diagnostics {
+    match resolve(text, choices) {
+        Ok(_) => panic!("taken: {why}"),
+        Err(said) => said,
+    }
+}
+
+fn seeded(seed: u64) -> Choices {
+    Choices {
+        seed: Some(seed),
+        ..Choices::default()
+    }
+}
+
+/// Ways to write it wrong: what is replaced, and by what.
+const MALFORMED: &[(&str, &str)] = &[
+    // TOML itself.
+    ("name = \"good\"", "name = \"good"),
+    ("[sweep]", "[sweep"),
+    ("count = 10", "count = 10\ncount = 11"),
+    ("count = 10", "count = 99999999999999999999"),
+    ("count = 10", "count = 2026-11-21"),
+    // Names.
+    ("name = \"good\"\n", ""),
+    ("name = \"good\"", "name = \"../good\""),
+    ("name = \"bulk\"", "name = \"echo\""),
+    ("name = \"two streams\"", "name = \"idle\""),
+    ("name = \"echo\"\n", ""),
+    // Keys and choices.
+    ("count = 10", "cuont = 10"),
+    ("[design]", "[desing]"),
+    ("method = \"udp\"", "method = \"upd\""),
+    ("discipline = \"fifo\"", "discipline = \"per-cv\""),
+    ("[in.sim.path", "[in.mars.path"),
+    ("[in.sim.path.switch]", "[in.sim.path.swich]"),
+    ("name = \"good\"", "name = \"good\"\nworld = \"moon\""),
+    ("[quick]\n", "[quick]\nname = \"short\"\n"),
+    // Units.
+    ("wait = \"0ms\" }", "wait = 10 }"),
+    ("ip_size = \"64B\"", "ip_size = \"64\""),
+    ("ip_size = \"64B\"", "ip_size = \"64ms\""),
+    ("latency = \"12us\"", "latency = \"12 parsecs\""),
+    ("class\" = \"ef\"", "class\" = \"gold\""),
+    // What does not go together or into range.
+    ("count = 10\n\n[[probe]]", "\n[[probe]]"),
+    ("ip_size = \"64B\"", "ip_size = \"20B\""),
+    ("ip_size = \"64B\"", "ip_size = \"64B\"\npayload = \"36B\""),
+    ("wait = \"0ms\" }", "wait = \"0ms\", every = \"1s\" }"),
+    ("count = 10", "count = 10\nwarmup = \"2s\""),
+    ("count = 10", "count = 10\nreply_payload = \"1B\""),
+    ("method = \"udp\"", "method = \"frame\""),
+    ("repeats = 2", "repeats = 0"),
+    ("repeats = 2", "repeats = 4000000000"),
+    ("repeats = 2", "procedure = \"rfc2544-throughput\""),
+    // Paths.
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"probe.ehco.pacing.wait\"",
+    ),
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"probe.echo.pacing.wiat\"",
+    ),
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"probe.echo..wait\"",
+    ),
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"design.repeats\"",
+    ),
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"probe.echo.count.most\"",
+    ),
+    (
+        "set = \"probe.echo.pacing.wait\"",
+        "set = \"path.node.a.kind\"",
+    ),
+    ("set = \"host.condition\"", "set = \"probe.*.pacing.wait\""),
+    // Levels.
+    ("\"1ms\", \"100ms\"", "\"1ms\", 100"),
+    ("\"1ms\", \"100ms\"", "\"1ms\", \"1ms\""),
+    (
+        "\"1ms\", \"100ms\"",
+        "{ from = \"1ms\", to = \"9ms\", step = \"1B\" }",
+    ),
+    ("[\"normal\", \"quiet\"]", "\"quiet\""),
+    ("condition = {", "case = {"),
+    (
+        "check = \"sd(response | wait=1ms) > sd(response | wait=0ms)\"",
+        "",
+    ),
+    ("sd(response | wait=0ms)", "sd(respones | wait=0ms)"),
+];
+
+#[test]
+fn what_is_malformed_is_shown_where_it_is_written() {
+    assert!(resolve(GOOD, &seeded(1)).is_ok());
+    let mut all = String::new();
+    for (good, bad) in MALFORMED {
+        assert!(GOOD.contains(good), "{good}");
+        let text = GOOD.replacen(good, bad, 1);
+        let said = refusal(&text, &seeded(1), bad);
+        all.push_str(&format!("──── {good:?} → {bad:?}\n{said}\n\n"));
+    }
+    insta::assert_snapshot!("malformed_files", all);
+}
+
+#[test]
+fn what_is_set_wrongly_is_shown_where_it_is_written() {
+    let mut all = String::new();
+    for (path, value) in [
+        ("probe.echo.cuont", "5"),
+        ("probe.ecko.count", "5"),
+        ("probe.echo.ip_size", "64"),
+        ("probe.echo.pacing.wait", "5ms"),
+        ("world", "sim"),
+        ("quick.design.repeats", "7"),
+        ("desing.repeats", "7"),
+        ("design.repeats", "\"many\""),
+        ("", "1"),
+        ("probe", "1"),
+        ("load.ttcp.streams", "3"),
+    ] {
+        let choices = Choices {
+            sets: vec![(path.to_owned(), value.to_owned())],
+            ..seeded(1)
+        };
+        let said = refusal(GOOD, &choices, path);
+        all.push_str(&format!("{said}\n\n"));
+    }
+    insta::assert_snapshot!("malformed_sets", all);
+}
+
+#[test]
+fn every_mistake_of_a_file_is_shown_at_once() {
+    let text = GOOD
+        .replacen("count = 10", "cuont = 10", 1)
+        .replacen("\"fifo\"", "\"lifo\"", 1)
+        .replacen("repeats = 2", "repeats = \"twice\"", 1);
+    let said = Experiment::read(source(&text)).unwrap_err();
+    let lines: Vec<_> = said.list.iter().map(|diagnostic| diagnostic.line).collect();
+    assert_eq!(lines, [8, 22, 36], "{said}");
+}
+
+#[test]
+fn the_plan_is_every_combination_as_often_as_asked() {
+    let resolved = resolve(GOOD, &seeded(1)).unwrap();
+    assert_eq!(resolved.factors, ["case", "wait", "condition"]);
+    assert_eq!(resolved.planned.len(), 2 * 3 * 2 * 2);
+    let combinations: BTreeSet<_> = resolved
+        .planned
+        .iter()
+        .map(|planned| {
+            let labels = planned.factors.iter().map(|(_, level)| level.label.clone());
+            (labels.collect::<Vec<_>>(), planned.repeat)
+        })
+        .collect();
+    assert_eq!(combinations.len(), resolved.planned.len());
+    let ids: Vec<_> = resolved
+        .planned
+        .iter()
+        .map(|planned| planned.trial.id)
+        .collect();
+    assert_eq!(ids, (0..24).collect::<Vec<_>>());
+    // A repeat is over before the next begins.
+    assert!(resolved.planned.is_sorted_by_key(|planned| planned.repeat));
+    for planned in &resolved.planned {
+        let streams = planned.trial.loads[0].streams;
+        let ef = planned
+            .trial
+            .probes
+            .iter()
+            .all(|probe| probe.dscp.to_string() == "ef");
+        match planned.factors[0].1.label.as_str() {
+            "idle" => assert!(streams == 0 && !ef),
+            _ => assert!(streams == 2 && ef),
+        }
+    }
+}
+
+#[test]
+fn what_a_world_has_instead_is_laid_over() {
+    let sim = Choices {
+        world: Some(WorldName::Sim),
+        ..seeded(1)
+    };
+    let live = resolve(GOOD, &seeded(1)).unwrap();
+    let sim = resolve(GOOD, &sim).unwrap();
+    let latency = |resolved: &Resolved| {
+        resolved.planned[0]
+            .trial
+            .path
+            .switch
+            .clone()
+            .unwrap()
+            .latency
+    };
+    assert_eq!(latency(&live), None);
+    assert_eq!(latency(&sim), Some("12us".parse().unwrap()));
+}
+
+#[test]
+fn cases_of_a_world_replace_the_others() {
+    let text = format!("{GOOD}\n[[in.sim.case]]\nname = \"alone\"\n");
+    let sim = Choices {
+        world: Some(WorldName::Sim),
+        ..seeded(1)
+    };
+    assert_eq!(resolve(&text, &seeded(1)).unwrap().planned.len(), 24);
+    assert_eq!(resolve(&text, &sim).unwrap().planned.len(), 12);
+}
+
+#[test]
+fn the_short_form_and_settings_are_laid_over() {
+    let choices = Choices {
+        quick: true,
+        sets: vec![
+            ("probe.echo.payload".to_owned(), "100B".to_owned()),
+            ("sweep.wait.to".to_owned(), r#"["2ms"]"#.to_owned()),
+            ("probe.*.timeout".to_owned(), "3s".to_owned()),
+        ],
+        target: Some("192.0.2.1".to_owned()),
+        ..seeded(1)
+    };
+    let resolved = resolve(GOOD, &choices).unwrap();
+    assert!(resolved.quick);
+    assert_eq!(resolved.planned.len(), 4);
+    assert_eq!(resolved.target.as_deref(), Some("192.0.2.1"));
+    let probes = &resolved.planned[0].trial.probes;
+    // Instead of the IP packet's size.
+    assert_eq!(probes[0].payload, 100);
+    assert!(probes.iter().all(|probe| probe.timeout == 3_000_000_000));
+}
+
+#[test]
+fn an_ip_packet_holds_less_over_ipv6() {
+    let v6 = Choices {
+        v6: true,
+        ..seeded(1)
+    };
+    let payload =
+        |choices: &Choices| resolve(GOOD, choices).unwrap().planned[0].trial.probes[0].payload;
+    assert_eq!(payload(&seeded(1)), 64 - 28);
+    assert_eq!(payload(&v6), 64 - 48);
+}
+
+#[test]
+fn a_warm_up_is_a_count_of_packets() {
+    let with = |pacing: &str, warmup: &str| {
+        let text = GOOD
+            .replacen(
+                "wait = \"0ms\" }",
+                &format!("{pacing} }}\nwarmup = {warmup}"),
+                1,
+            )
+            .replacen(
+                "set = \"probe.echo.pacing.wait\"",
+                "set = \"probe.bulk.pacing.wait\"",
+                1,
+            );
+        let resolved = resolve(&text, &seeded(1));
+        resolved.unwrap_or_else(|said| panic!("{said}")).planned[0]
+            .trial
+            .probes[0]
+            .warmup
+    };
+    assert_eq!(with("every = \"10ms\"", "7"), 7);
+    assert_eq!(with("every = \"10ms\"", "\"45ms\""), 5);
+    assert_eq!(with("every = \"20ms\", burst = 3", "\"40ms\""), 6);
+}
+
+#[test]
+fn what_is_to_be_built_is_told_from_where_to_go() {
+    let text = GOOD.replacen(
+        "[path.switch]",
+        "[path]\ntarget = \"192.0.2.1\"\n[path.switch]",
+        1,
+    );
+    let resolved = resolve(&text, &seeded(1)).unwrap();
+    assert_eq!(resolved.planned[0].trial.path.to_be_built(), ["switch"]);
+}
+
+#[test]
+fn the_schedule_says_how_long_it_takes() {
+    let resolved = resolve(GOOD, &seeded(1)).unwrap();
+    // Beside echo in closed loop, bulk sends ten a second apart.
+    let trials = resolved.planned.len() as i64;
+    assert_eq!(resolved.estimate().length, trials * 10 * 1_000_000_000);
+    assert!(resolved.estimate().at_least);
+}
+
+#[test]
+fn a_case_that_the_world_refuses_is_skipped() {
+    let no_loads = |trial: &Trial| match trial.loads[0].streams {
+        0 => Vec::new(),
+        _ => vec![Refusal {
+            field: "load.ttcp".to_owned(),
+            reason: "nobody sends it".to_owned(),
+        }],
+    };
+    let experiment = Experiment::read(source(GOOD)).unwrap();
+    let resolved = experiment.resolve(&seeded(1), &no_loads).unwrap();
+    assert_eq!(resolved.planned.len(), 12);
+    assert_eq!(resolved.skipped.len(), 1);
+    assert_eq!(resolved.skipped[0].case, "two streams");
+    assert_eq!(resolved.skipped[0].refusals[0].field, "load.ttcp");
+    // The text of the run resolves to the same trials: the case is skipped again.
+    let again = Experiment::read(source(&resolved.toml)).unwrap();
+    let again = again.resolve(&Choices::default(), &no_loads).unwrap();
+    assert_eq!(again.planned, resolved.planned);
+}
+
+#[test]
+fn what_the_world_refuses_of_the_rest_refuses_the_run() {
+    let no_echo = |_: &Trial| {
+        vec![Refusal {
+            field: "probe.echo.payload".to_owned(),
+            reason: "too large for this world".to_owned(),
+        }]
+    };
+    let experiment = Experiment::read(source(GOOD)).unwrap();
+    let said = experiment.resolve(&seeded(1), &no_echo).unwrap_err();
+    assert_eq!(said.list.len(), 1);
+    // Where its size is written, by whichever of its names.
+    assert_eq!(
+        (said.list[0].line, said.list[0].excerpt.as_str()),
+        (6, "ip_size = \"64B\"")
+    );
+}
+
+#[test]
+fn a_plan_hands_out_what_is_not_done_yet() {
+    let planned = resolve(GOOD, &seeded(1)).unwrap().planned;
+    let done: BTreeSet<u32> = [0, 1, 5].into();
+    let mut plan: FactorialPlan<()> = FactorialPlan::new(planned.clone(), &done, 2);
+    let mut seen = Vec::new();
+    assert_eq!(plan.remaining().map(|left| left.trials), Some(21));
+    loop {
+        let next = plan.next_trials();
+        assert!(next.len() <= 2);
+        if next.is_empty() {
+            break;
+        }
+        // No more while they are under way.
+        assert!(next.len() < 2 || plan.next_trials().is_empty());
+        for planned in next {
+            plan.observe(&planned, &());
+            seen.push(planned.trial.id);
+        }
+    }
+    let expected: Vec<_> = (0..24).filter(|id| !done.contains(id)).collect();
+    assert_eq!(seen, expected);
+    assert_eq!(plan.remaining(), Some(Default::default()));
+}
+
+#[test]
+fn each_of_the_catalogue_resolves_in_each_of_its_worlds() {
+    for entry in catalogue() {
+        let experiment = Experiment::read(entry.source()).unwrap_or_else(|said| panic!("{said}"));
+        assert_eq!(experiment.name(), entry.name);
+        assert!(!experiment.title().is_empty() && !experiment.about().is_empty());
+        for world in experiment.worlds() {
+            for quick in [false, true] {
+                let choices = Choices {
+                    world: Some(world),
+                    quick,
+                    ..seeded(1)
+                };
+                let resolved = experiment
+                    .resolve(&choices, &honours_all)
+                    .unwrap_or_else(|said| panic!("{said}"));
+                assert!(!resolved.planned.is_empty());
+                let length = resolved.estimate().length;
+                assert!(
+                    !quick || world != WorldName::Live || length < 30_000_000_000,
+                    "{length}"
+                );
+            }
+        }
+    }
+}
+
+fn any_text() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![GOOD, catalogue()[0].text, catalogue()[1].text])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_seed_means_a_plan(text in any_text(), seed in 0..=i64::MAX as u64) {
+        let one = resolve(text, &seeded(seed)).unwrap();
+        prop_assert_eq!(&one.planned, &resolve(text, &seeded(seed)).unwrap().planned);
+        let other = resolve(text, &seeded(seed ^ 1)).unwrap();
+        let order = |resolved: &Resolved| -> Vec<_> {
+            resolved.planned.iter().map(|planned| planned.factors.clone()).collect()
+        };
+        prop_assert_ne!(order(&one), order(&other));
+    }
+
+    #[test]
+    fn what_is_resolved_resolves_to_the_same(
+        text in any_text(),
+        quick in any::<bool>(),
+        sim in any::<bool>(),
+        drawn_seed in any::<u64>(),
+    ) {
+        let choices = Choices {
+            world: sim.then_some(WorldName::Sim),
+            quick,
+            drawn_seed,
+            sets: vec![("probe.*.timeout".to_owned(), "2.5s".to_owned())],
+            target: Some("a \"host\"\\\n".to_owned()),
+            ..Choices::default()
+        };
+        let once = resolve(text, &choices).unwrap();
+        let again = resolve(&once.toml, &Choices::default()).unwrap();
+        prop_assert_eq!(&once.toml, &again.toml);
+        prop_assert_eq!(&once.planned, &again.planned);
+        prop_assert_eq!(&once.factors, &again.factors);
+        prop_assert_eq!((once.world, once.seed, once.quick), (again.world, again.seed, again.quick));
+        let claims = |resolved: &Resolved| -> Vec<_> {
+            resolved.findings.iter().map(|finding| (finding.id.clone(), finding.check.clone())).collect()
+        };
+        prop_assert_eq!(claims(&once), claims(&again));
+        prop_assert_eq!(once.target, again.target);
+    }
+}

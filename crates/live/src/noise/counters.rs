@@ -1,0 +1,219 @@
+//! What the kernel counted during a trial. It says that something was there, not when.
+
+use delaylab_kernel::cpu_list::Cpus;
+use delaylab_kernel::proc_counters::{self, ByCpu, ThreadTime};
+use delaylab_model::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What was counted during one trial, on the CPUs that were watched. What was not is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// Threads that measure or answer.
+    pub threads: Vec<ThreadRow>,
+    /// Interrupts, by who handles them.
+    pub interrupts: Vec<Count>,
+    /// Softirqs, by the kernel's name.
+    pub softirqs: Vec<Count>,
+    /// CPUs that the hypervisor took away, and for how long.
+    pub stolen: Vec<Stolen>,
+}
+
+/// One thread's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThreadRow {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// On a CPU.
+    #[serde(rename = "ran_ns")]
+    pub ran: Nanos,
+    /// Ready to run, and waiting for a CPU.
+    #[serde(rename = "waited_ns")]
+    pub waited: Nanos,
+}
+
+/// How often something happened on a CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// What.
+    pub name: String,
+    /// Where.
+    pub cpu: u16,
+    /// How often.
+    pub count: u64,
+}
+
+/// Time of a CPU in which it had work and the hypervisor ran something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stolen {
+    /// Which.
+    pub cpu: u16,
+    /// How long. The kernel counts in ticks of 10 ms.
+    #[serde(rename = "length_ns")]
+    pub length: Nanos,
+}
+
+/// The counters as they stood when the trial began.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    cpus: Vec<u16>,
+    interrupts: ByCpu,
+    softirqs: ByCpu,
+    stolen: BTreeMap<u16, Nanos>,
+    threads: BTreeMap<u32, Thread>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    name: String,
+    first: ThreadTime,
+    last: ThreadTime,
+}
+
+impl Before {
+    /// Reads them. What this host does not count stays empty.
+    pub(super) fn read(cpus: &Cpus, processes: &[u32]) -> Self {
+        let mut before = Self {
+            cpus: cpus.iter().filter_map(|&cpu| cpu.try_into().ok()).collect(),
+            interrupts: proc_counters::interrupts().unwrap_or_default(),
+            softirqs: proc_counters::softirqs().unwrap_or_default(),
+            stolen: proc_counters::stolen().unwrap_or_default(),
+            threads: BTreeMap::new(),
+        };
+        before.look_at_threads(processes);
+        for thread in before.threads.values_mut() {
+            thread.first = thread.last;
+        }
+        before
+    }
+
+    /// Threads that end before the trial does are known as of the last look.
+    pub(super) fn look_at_threads(&mut self, processes: &[u32]) {
+        for &process in processes {
+            for id in proc_counters::threads(process) {
+                if let Some(time) = proc_counters::thread_time(process, id) {
+                    self.saw(process, id, time);
+                }
+            }
+        }
+    }
+
+    fn saw(&mut self, process: u32, id: u32, time: ThreadTime) {
+        let known = self.threads.entry(id).or_insert_with(|| Thread {
+            name: proc_counters::thread_name(process, id).unwrap_or_default(),
+            first: ThreadTime::default(),
+            last: time,
+        });
+        known.last = time;
+    }
+
+    /// Reads them again, and says what came to pass since.
+    pub(super) fn until_now(mut self, processes: &[u32]) -> Counters {
+        self.look_at_threads(processes);
+        let interrupts = proc_counters::interrupts().unwrap_or_default();
+        let softirqs = proc_counters::softirqs().unwrap_or_default();
+        Counters {
+            interrupts: self.grown(&self.interrupts, interrupts),
+            softirqs: self.grown(&self.softirqs, softirqs),
+            stolen: self.stolen(&proc_counters::stolen().unwrap_or_default()),
+            threads: self.threads.into_iter().filter_map(thread_row).collect(),
+        }
+    }
+
+    fn grown(&self, before: &ByCpu, now: ByCpu) -> Vec<Count> {
+        let grown = |((name, cpu), count): ((String, u16), u64)| {
+            let key = (name, cpu);
+            let count = count.saturating_sub(before.get(&key).copied().unwrap_or(0));
+            let watched = self.cpus.contains(&cpu) && count > 0;
+            watched.then_some(Count {
+                name: key.0,
+                cpu,
+                count,
+            })
+        };
+        now.into_iter().filter_map(grown).collect()
+    }
+
+    fn stolen(&self, now: &BTreeMap<u16, Nanos>) -> Vec<Stolen> {
+        let grown = |&cpu: &u16| {
+            let length = now.get(&cpu)? - self.stolen.get(&cpu)?;
+            (length > 0).then_some(Stolen { cpu, length })
+        };
+        self.cpus.iter().filter_map(grown).collect()
+    }
+}
+
+/// `None` for a thread that did not run.
+fn thread_row((id, thread): (u32, Thread)) -> Option<ThreadRow> {
+    let ran = thread.last.ran - thread.first.ran;
+    (ran > 0).then_some(ThreadRow {
+        id,
+        name: thread.name,
+        ran,
+        waited: thread.last.waited - thread.first.waited,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_kernel::process;
+
+    fn by_cpu(rows: &[(&str, u16, u64)]) -> ByCpu {
+        let row = |&(name, cpu, count): &(&str, u16, u64)| ((name.to_owned(), cpu), count);
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn only_what_grew_on_a_watched_cpu_is_said() {
+        let before = Before {
+            cpus: vec![1],
+            stolen: BTreeMap::from([(1, 10), (2, 5)]),
+            ..Before::default()
+        };
+        let earlier = by_cpu(&[("eth0", 1, 5), ("disk", 1, 7)]);
+        let now = by_cpu(&[
+            ("eth0", 1, 9),
+            ("eth0", 2, 9),
+            ("disk", 1, 7),
+            ("new", 1, 1),
+        ]);
+        let counts = before.grown(&earlier, now);
+        let named: Vec<_> = counts
+            .iter()
+            .map(|row| (row.name.as_str(), row.count))
+            .collect();
+        assert_eq!(named, [("eth0", 4), ("new", 1)]);
+        let stolen = before.stolen(&BTreeMap::from([(1, 30), (2, 9)]));
+        assert_eq!(stolen, [Stolen { cpu: 1, length: 20 }]);
+    }
+
+    #[test]
+    fn a_thread_that_ran_is_there_with_its_name() {
+        let me = [std::process::id()];
+        let before = Before::read(&Cpus::from([0]), &me);
+        let worker = std::thread::Builder::new().name("worker".into());
+        let worker = worker
+            .spawn(|| {
+                // Time is counted when a thread leaves its CPU.
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                let id = process::thread_id();
+                (id, proc_counters::thread_time(std::process::id(), id))
+            })
+            .unwrap();
+        let (id, time) = worker.join().unwrap();
+        let mut seen = before;
+        if let Some(time) = time {
+            seen.saw(me[0], id, time);
+            let row = seen
+                .until_now(&me)
+                .threads
+                .into_iter()
+                .find(|row| row.id == id);
+            assert_eq!(row.unwrap().ran, time.ran);
+        }
+    }
+}

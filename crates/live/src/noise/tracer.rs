@@ -1,0 +1,209 @@
+//! The kernel's own events of the watched CPUs: which thread ran instead, which handler.
+
+use super::events::Events;
+use super::occupancy::{Occupancy, Spell};
+use crate::condition::guardian::Guardian;
+use crate::condition::undo::Undo;
+use delaylab_kernel::cpu_list::Cpus;
+use delaylab_kernel::tracefs::event::{self, Decoder};
+use delaylab_kernel::tracefs::page::{self, Page};
+use delaylab_kernel::tracefs::{Buffer, Instance, Tracefs};
+use delaylab_kernel::{clock, owned_name, proc_counters, process};
+use delaylab_model::Nanos;
+use delaylab_model::noise::NoiseEvent;
+use std::collections::HashSet;
+use std::io;
+
+/// Buffer of one CPU: two seconds of a CPU that switches 16,000 times in each.
+const BUFFER_KIB: usize = 4 << 10;
+/// All buffers together.
+const BUFFERS_KIB: usize = 64 << 10;
+
+/// An instance of the tracer that is made once and traces trial by trial.
+#[derive(Debug)]
+pub(super) struct Tracer {
+    cpus: Vec<Traced>,
+    decoder: Decoder,
+    page: Box<[u8; page::SIZE]>,
+    instance: Instance,
+    /// Goes last: it removes the instance, which nobody may have open then.
+    _guardian: Guardian,
+}
+
+#[derive(Debug)]
+struct Traced {
+    cpu: u16,
+    buffer: Buffer,
+    occupancy: Occupancy,
+}
+
+impl Tracer {
+    pub(super) fn new(cpus: &Cpus) -> io::Result<Self> {
+        let tracefs = Tracefs::open()?;
+        for name in tracefs.leftovers() {
+            // One that cannot be removed is in nobody's way.
+            let _ = tracefs.remove(&name);
+        }
+        let name = owned_name::of_this_thread();
+        let mut guardian = Guardian::start()?;
+        guardian.tell(Undo::RemoveTraceInstance(name.clone()))?;
+        let instance = tracefs.make(&name)?;
+        instance.watch(cpus, BUFFER_KIB.min(BUFFERS_KIB / cpus.len().max(1)))?;
+        let traced = |&cpu| {
+            Ok(Traced {
+                cpu: u16::try_from(cpu).map_err(io::Error::other)?,
+                buffer: instance.buffer(cpu)?,
+                occupancy: Occupancy::default(),
+            })
+        };
+        Ok(Self {
+            cpus: cpus.iter().map(traced).collect::<io::Result<_>>()?,
+            decoder: instance.enable(&event::ALL)?,
+            page: Box::new([0; page::SIZE]),
+            instance,
+            _guardian: guardian,
+        })
+    }
+
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        self.instance.trace(true)?;
+        let now = clock::monotonic();
+        for traced in &mut self.cpus {
+            traced.occupancy = Occupancy::begin(now);
+        }
+        Ok(())
+    }
+
+    /// Reads what has been written until now. Returns how many entries were lost.
+    pub(super) fn drain(&mut self, mut found: impl FnMut(u16, Spell<'_>)) -> io::Result<u64> {
+        let mut lost = 0;
+        for Traced {
+            cpu,
+            buffer,
+            occupancy,
+        } in &mut self.cpus
+        {
+            while let Some(bytes) = buffer.read(&mut self.page)? {
+                let Some(page) = Page::parse(bytes) else {
+                    continue;
+                };
+                if page.lost > 0 {
+                    lost += page.lost;
+                    occupancy.lose();
+                }
+                for entry in page.entries() {
+                    let event = self.decoder.decode(entry.payload);
+                    if let Some(spell) = event.and_then(|event| occupancy.take(entry.time, event)) {
+                        found(*cpu, spell);
+                    }
+                }
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Ends a trial: what is left to be read, and whoever runs now.
+    pub(super) fn end(&mut self, mut found: impl FnMut(u16, Spell<'_>)) -> io::Result<u64> {
+        let now = clock::monotonic();
+        self.instance.trace(false)?;
+        let lost = self.drain(&mut found)?;
+        for traced in &mut self.cpus {
+            if let Some(spell) = std::mem::take(&mut traced.occupancy).end(now) {
+                found(traced.cpu, spell);
+            }
+        }
+        Ok(lost)
+    }
+}
+
+/// Decides which spells are noise.
+#[derive(Debug)]
+pub(super) struct Judge {
+    trial: u32,
+    least: Nanos,
+    processes: Vec<u32>,
+    /// Threads that measure or answer.
+    ours: HashSet<u32>,
+    /// The watcher's thread: what it takes is noise, although it is of this process.
+    watcher: u32,
+}
+
+impl Judge {
+    /// To be made by the watcher's own thread.
+    pub(super) fn new(trial: u32, least: Nanos, processes: Vec<u32>) -> Self {
+        Self {
+            trial,
+            least,
+            processes,
+            ours: HashSet::new(),
+            watcher: process::thread_id(),
+        }
+    }
+
+    /// Learns the threads that there are now; those that have ended stay known.
+    pub(super) fn look_around(&mut self) {
+        for &process in &self.processes {
+            self.ours.extend(proc_counters::threads(process));
+        }
+        self.ours.remove(&self.watcher);
+    }
+
+    /// Keeps a spell that is noise.
+    pub(super) fn judge(&self, cpu: u16, spell: Spell<'_>, events: &mut Events) {
+        let idle_or_ours = |id| id == 0 || self.ours.contains(&id);
+        if spell.length < self.least || spell.thread.is_some_and(idle_or_ours) {
+            return;
+        }
+        events.push(NoiseEvent {
+            trial: self.trial,
+            start: spell.start,
+            length: spell.length,
+            cpu: Some(cpu),
+            kind: spell.kind,
+            who: Some(spell.who.into_owned()),
+            pid: spell.thread,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::noise::NoiseKind;
+
+    fn judged(length: Nanos, thread: Option<u32>) -> bool {
+        let mut judge = Judge::new(4, 5, vec![std::process::id()]);
+        judge.look_around();
+        let mut events = Events::new(10);
+        let spell = Spell {
+            start: 100,
+            length,
+            kind: NoiseKind::Scheduled,
+            who: "somebody".into(),
+            thread,
+        };
+        judge.judge(3, spell, &mut events);
+        let (events, dropped) = events.sorted();
+        assert_eq!(dropped, 0);
+        events
+            .iter()
+            .all(|event| event.trial == 4 && event.cpu == Some(3))
+            && events.len() == 1
+    }
+
+    #[test]
+    fn others_are_noise_and_so_is_the_watcher() {
+        assert!(judged(5, Some(u32::MAX)));
+        assert!(judged(5, None));
+        assert!(judged(5, Some(process::thread_id())));
+    }
+
+    #[test]
+    fn the_idle_the_short_and_our_own_are_not() {
+        assert!(!judged(5, Some(0)));
+        assert!(!judged(4, Some(u32::MAX)));
+        // The test runs on a thread of its own: the process's first is another.
+        let first = std::process::id();
+        assert!(first == process::thread_id() || !judged(5, Some(first)));
+    }
+}

@@ -1,0 +1,371 @@
+//! The sections of an experiment file, each as a type. How they become trials is `lab`'s.
+
+use crate::load::Load;
+use crate::path::Path;
+use crate::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
+use crate::quantity::{Class, Duration, Share, Size};
+use crate::record::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Where trials are carried out.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum WorldName {
+    /// Real hosts and a real path.
+    #[default]
+    Live,
+    /// Namespaces on this machine.
+    Testbed,
+    /// Discrete-event simulation.
+    Sim,
+}
+
+impl WorldName {
+    /// Every world.
+    pub const ALL: [WorldName; 3] = [WorldName::Live, WorldName::Testbed, WorldName::Sim];
+
+    /// The name in files and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WorldName::Live => "live",
+            WorldName::Testbed => "testbed",
+            WorldName::Sim => "sim",
+        }
+    }
+}
+
+impl fmt::Display for WorldName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a probe asks, in a file: a [`Method`], or frames of the device benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeMethod {
+    /// ICMP echo.
+    #[default]
+    Icmp,
+    /// UDP echo.
+    Udp,
+    /// Request and response on one TCP connection.
+    Tcp,
+    /// STAMP (RFC 8762).
+    Stamp,
+    /// Ethernet frames through a device (RFC 2544).
+    Frame,
+}
+
+impl ProbeMethod {
+    /// As records have it; `None` for frames.
+    pub const fn of_packets(self) -> Option<Method> {
+        match self {
+            ProbeMethod::Icmp => Some(Method::Icmp),
+            ProbeMethod::Udp => Some(Method::Udp),
+            ProbeMethod::Tcp => Some(Method::Tcp),
+            ProbeMethod::Stamp => Some(Method::Stamp),
+            ProbeMethod::Frame => None,
+        }
+    }
+}
+
+/// When packets are due. One of `every`, `poisson`, `wait` and `load`; `burst` goes with `every`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PacingSection {
+    /// Open loop, start to start. One a second by default.
+    pub every: Option<Duration>,
+    /// Open loop with exponential gaps of this mean.
+    pub poisson: Option<Duration>,
+    /// Closed loop: this long after the previous reply.
+    pub wait: Option<Duration>,
+    /// Packets at once, `every` so often.
+    pub burst: Option<u32>,
+    /// frame: share of the line rate.
+    pub load: Option<Share>,
+}
+
+/// What a summary leaves out at the start: packets, or the packets due in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warmup {
+    /// So many packets.
+    Packets(u64),
+    /// Packets due before this.
+    Time(Duration),
+}
+
+/// What fills a payload, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FillName {
+    /// Compressible.
+    Zeros,
+    /// Incompressible, from the run's seed.
+    Random,
+}
+
+/// Which frames leave a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FrameRecords {
+    /// None: only the trial's summary.
+    #[default]
+    Summary,
+    /// Each.
+    All,
+}
+
+/// `[[probe]]`: a stream of packets. All probes run at once. Defaults are `ping`'s.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSection {
+    /// Its name in paths, selectors and the report.
+    pub name: String,
+    /// How it asks. icmp by default.
+    #[serde(default)]
+    pub method: ProbeMethod,
+    /// Bytes of the IP packet.
+    pub ip_size: Option<Size>,
+    /// Bytes of payload, instead. 56 by default.
+    pub payload: Option<Size>,
+    /// frame: bytes with the frame check sequence, instead.
+    pub frame_size: Option<Size>,
+    /// tcp: bytes of the response.
+    pub reply_payload: Option<Size>,
+    /// Traffic class on the way out.
+    #[serde(default)]
+    pub class: Class,
+    /// ECN bits on the way out, 0 to 3.
+    pub ecn: Option<u8>,
+    /// TTL or hop limit on the way out.
+    pub ttl: Option<u8>,
+    /// Whether routers may fragment.
+    #[serde(default)]
+    pub dont_fragment: DontFragment,
+    /// What fills the payload. Random by default.
+    pub fill: Option<FillName>,
+    /// When packets are due.
+    #[serde(default)]
+    pub pacing: PacingSection,
+    /// Stop after so many packets.
+    pub count: Option<u64>,
+    /// Stop after so long. With both, whichever comes first.
+    pub duration: Option<Duration>,
+    /// Leave these out of summaries and findings: a count of packets, or (open loop) a duration.
+    pub warmup: Option<Warmup>,
+    /// A later answer is late. One second by default.
+    pub timeout: Option<Duration>,
+    /// How to wait for what comes next.
+    #[serde(default)]
+    pub wait_mode: WaitMode,
+    /// Which stamps to ask the kernel for.
+    #[serde(default)]
+    pub stamps: StampRequest,
+    /// Leave by this interface.
+    pub interface: Option<String>,
+    /// Sending node or port.
+    pub from: Option<String>,
+    /// Receiving node or port.
+    pub to: Option<String>,
+    /// frame: which leave a record.
+    #[serde(default)]
+    pub records: FrameRecords,
+}
+
+/// `[host]`: the measuring host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostSection {
+    /// The state to put it in.
+    #[serde(default)]
+    pub condition: HostCondition,
+}
+
+/// A value that a path may be set to.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(untagged)]
+#[allow(missing_docs)] // TOML's own kinds
+pub enum Value {
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// Evenly spaced levels, both ends included.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LevelRange {
+    /// First level.
+    pub from: Value,
+    /// No level is above.
+    pub to: Value,
+    /// Distance of levels.
+    pub step: Value,
+}
+
+/// A level of a factor, or several of them.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(untagged)]
+#[allow(missing_docs)] // named after what it holds
+pub enum Levels {
+    One(Value),
+    Range(LevelRange),
+}
+
+/// A factor of `[sweep]`.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// What it varies: a dotted path, as in `probe.echo.pacing.wait`; `*` means each.
+    pub set: String,
+    /// Its levels. None of them takes the factor away.
+    pub to: Vec<Levels>,
+}
+
+/// `[[case]]`: values that belong together. Cases are the levels of one factor, `case`.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The level's name.
+    pub name: String,
+    /// Dotted paths and what to set them to.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+}
+
+/// In which order trials are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Each repeat is all combinations in an order drawn from the seed, so that a drift of the
+    /// machine is not taken for an effect.
+    #[default]
+    Interleaved,
+    /// As the levels are written, the last factor fastest.
+    AsWritten,
+}
+
+/// Repeat until an interval is narrow enough.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopRule {
+    /// A statistic of a measure, as in a finding: `p50(response)`.
+    pub of: String,
+    /// Half-width of its interval at 95 %, relative to it.
+    pub within: Share,
+    /// Give up after so many repeats.
+    pub at_most: u32,
+}
+
+/// `[design]`: how the factors become trials.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Design {
+    /// How often each combination is carried out. Once by default.
+    pub repeats: u32,
+    /// In which order.
+    pub order: Order,
+    /// When to stop repeating.
+    pub stop: Option<StopRule>,
+    /// Device benchmark: the procedure that looks for the next trial.
+    pub procedure: Option<String>,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        Self {
+            repeats: 1,
+            order: Order::default(),
+            stop: None,
+            procedure: None,
+        }
+    }
+}
+
+/// `[[finding]]`: a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Its number: where it was claimed.
+    pub id: String,
+    /// The claim in words.
+    pub says: String,
+    /// The claim as a comparison of statistics.
+    pub check: String,
+}
+
+/// What a file that a run wrote tells those who resume it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResolvedSection {
+    /// It is the short form of its experiment.
+    #[serde(default)]
+    pub quick: bool,
+}
+
+/// The sections that a world or the short form may have instead or besides.
+///
+/// Tables are merged key by key; probes, loads, nodes, links and findings by name; `pacing`, cases
+/// and lists of levels are replaced.
+#[derive(Debug, Clone, PartialEq, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs)] // the sections' types say it
+pub struct Sections {
+    pub probe: Vec<ProbeSection>,
+    pub load: Vec<Load>,
+    pub path: Path,
+    pub host: HostSection,
+    /// Factor's name → what it varies. Fully crossed.
+    pub sweep: BTreeMap<String, Sweep>,
+    pub case: Vec<Case>,
+    pub design: Design,
+    pub finding: Vec<Finding>,
+}
+
+struct WarmupVisitor;
+
+impl Visitor<'_> for WarmupVisitor {
+    type Value = Warmup;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a count of packets, or a duration with its unit, like \"2s\"")
+    }
+
+    fn visit_i64<E: de::Error>(self, packets: i64) -> Result<Warmup, E> {
+        u64::try_from(packets)
+            .map(Warmup::Packets)
+            .map_err(|_| E::invalid_value(de::Unexpected::Signed(packets), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Warmup, E> {
+        text.parse().map(Warmup::Time).map_err(E::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WarmupVisitor)
+    }
+}
+
+impl JsonSchema for Warmup {
+    fn schema_name() -> Cow<'static, str> {
+        "Warmup".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A count of packets, or (open loop) a duration with its unit.",
+            "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }],
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Load beside the probes: what competes with them for the path.
+
+use crate::quantity::{Class, Duration, Rate, Size};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// How a load sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadKind {
+    /// As much as TCP gets through.
+    Tcp,
+    /// Packets at a constant rate.
+    Cbr,
+    /// Packets with exponential gaps.
+    Poisson,
+    /// Constant rate for `on`, nothing for `off`, in turn.
+    OnOff,
+    /// Packets when a file says.
+    Replay,
+}
+
+impl LoadKind {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LoadKind::Tcp => "tcp",
+            LoadKind::Cbr => "cbr",
+            LoadKind::Poisson => "poisson",
+            LoadKind::OnOff => "on-off",
+            LoadKind::Replay => "replay",
+        }
+    }
+}
+
+/// Traffic beside the probes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// Its name in paths and in the report.
+    pub name: String,
+    /// How it sends.
+    pub kind: LoadKind,
+    /// Traffic class. Best effort by default.
+    #[serde(default)]
+    pub class: Class,
+    /// How many at once; 0 is none. One by default.
+    #[serde(default = "one")]
+    pub streams: u32,
+    /// Offered load of a stream. Not for tcp.
+    pub rate: Option<Rate>,
+    /// Bytes of payload of a packet.
+    pub payload: Option<Size>,
+    /// tcp: congestion control, by the name that the world knows.
+    pub congestion_control: Option<String>,
+    /// tcp: largest window.
+    pub window: Option<Size>,
+    /// How long after the probes it starts; stream i starts at i times `stagger` later.
+    pub start: Option<Duration>,
+    /// From the start of a stream to the start of the next.
+    pub stagger: Option<Duration>,
+    /// on-off: mean length of a burst.
+    pub on: Option<Duration>,
+    /// on-off: mean length of a silence.
+    pub off: Option<Duration>,
+    /// replay: the file with times and sizes.
+    pub file: Option<String>,
+    /// Sending node.
+    pub from: Option<String>,
+    /// Receiving node.
+    pub to: Option<String>,
+    /// The way that it takes, whatever its class says.
+    pub route: Option<String>,
+}
+
+const fn one() -> u32 {
+    1
+}

@@ -1,0 +1,77 @@
+//! What disturbed the measuring host: seen beside the probes and joined to their records.
+
+use crate::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where an event was seen.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NoiseKind {
+    /// A thread that only reads the clock found this long without itself.
+    SentinelGap,
+    /// The scheduler let another thread run on the CPU.
+    Scheduled,
+    /// An interrupt handler ran on the CPU.
+    Interrupt,
+    /// A softirq handler ran on the CPU.
+    Softirq,
+    /// Reading the clock itself took this long (seed 002, finding 5).
+    SlowClockRead,
+}
+
+impl NoiseKind {
+    /// Every kind.
+    pub const ALL: [NoiseKind; 5] = [
+        NoiseKind::SentinelGap,
+        NoiseKind::Scheduled,
+        NoiseKind::Interrupt,
+        NoiseKind::Softirq,
+        NoiseKind::SlowClockRead,
+    ];
+
+    /// The name in files and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NoiseKind::SentinelGap => "sentinel_gap",
+            NoiseKind::Scheduled => "scheduled",
+            NoiseKind::Interrupt => "interrupt",
+            NoiseKind::Softirq => "softirq",
+            NoiseKind::SlowClockRead => "slow_clock_read",
+        }
+    }
+}
+
+/// Something other than the prober had a CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoiseEvent {
+    /// During which trial of the run.
+    pub trial: u32,
+    /// When it began, `CLOCK_MONOTONIC`.
+    pub start: Nanos,
+    /// How long it lasted.
+    pub length: Nanos,
+    /// On which CPU; `None` where the source does not say.
+    pub cpu: Option<u16>,
+    /// Where it was seen.
+    pub kind: NoiseKind,
+    /// Which process, interrupt or softirq, by the kernel's name.
+    pub who: Option<String>,
+    /// Its process (thread) number.
+    pub pid: Option<u32>,
+}
+
+/// What a clock read cost: a bin of a distribution, over one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockReads {
+    /// During which trial of the run.
+    pub trial: u32,
+    /// Least cost that falls into the bin. Negative: the clock went backwards.
+    pub from_ns: Nanos,
+    /// Costs below this fall into the bin.
+    pub to_ns: Nanos,
+    /// How many reads did.
+    pub count: u64,
+}

@@ -1,0 +1,456 @@
+//! The path between the ends: where a live probe goes, what a testbed or a simulation builds.
+//!
+//! Every field is optional: what an experiment leaves out, the world that builds the path decides
+//! and says.
+
+use crate::quantity::{Duration, Limit, Rate, Share, Size};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How nodes are connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// Within one host.
+    Loopback,
+    /// One host and a switch that sends everything back: no second host.
+    SwitchLoopback,
+    /// Two hosts and what is between them.
+    TwoHosts,
+    /// One pair of hosts a flow, two switches, one trunk.
+    PairsOnATrunk,
+    /// Several ingress ports, one egress port.
+    ManyToOne,
+    /// Several switches in a row.
+    Chain,
+    /// Two hosts with routers between them.
+    Routed,
+    /// A congested and a control path between the same ends.
+    TwoPaths,
+    /// Every leaf switch connected to every spine switch.
+    LeafSpine,
+    /// A fat tree of switches with equal port counts.
+    FatTree,
+}
+
+/// How packets are put on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Framing {
+    /// ATM cells by AAL5, the IP packet as the SDU.
+    Aal5,
+    /// ATM cells by AAL5, behind an LLC/SNAP header of 8 bytes (RFC 2684).
+    Aal5Llc,
+    /// Ethernet with preamble, frame check sequence and gap.
+    Ethernet,
+    /// Point-to-point with a header of 2 bytes.
+    Ppp,
+}
+
+/// Which packet leaves a queue next, and which are dropped or marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// First in, first out, tail drop.
+    Fifo,
+    /// A queue a flow (a virtual channel in ATM), served in turn.
+    #[serde(alias = "per-vc")]
+    PerFlow,
+    /// Strict priority by class.
+    Priority,
+    /// Weighted round robin.
+    Wrr,
+    /// Weighted fair queueing.
+    Wfq,
+    /// Deficit round robin.
+    Drr,
+    /// FIFO that sets the EFCI bit above a threshold.
+    Efci,
+    /// FIFO that tells sources their rate.
+    ExplicitRate,
+    /// Credit flow control (N23).
+    Credit,
+    /// Random early detection.
+    Red,
+    /// CoDel (RFC 8289).
+    #[serde(rename = "codel")]
+    CoDel,
+    /// FQ-CoDel (RFC 8290).
+    #[serde(rename = "fq-codel")]
+    FqCoDel,
+    /// The kernel's token bucket filter.
+    KernelTbf,
+    /// The kernel's hierarchical token bucket.
+    KernelHtb,
+}
+
+/// Whose buffer it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// Of each output port.
+    Output,
+    /// Of each input port.
+    Input,
+    /// Shared among all output ports.
+    Shared,
+}
+
+/// Random early detection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// Average backlog from which packets are dropped or marked.
+    pub min: Limit,
+    /// Average backlog from which all are.
+    pub max: Limit,
+    /// Probability just below `max`.
+    pub probability: Share,
+}
+
+/// CoDel's two parameters (RFC 8289).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CoDel {
+    /// Acceptable standing sojourn time.
+    pub target: Duration,
+    /// Over which it is observed.
+    pub interval: Duration,
+}
+
+/// Credit flow control (N23), in cells a virtual channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Credit {
+    /// Cells forwarded between two credits.
+    pub n2: u32,
+    /// Cells that cover the round trip.
+    pub n3: u32,
+}
+
+/// A switch, and the queues at its ports.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// Time through the switch, queueing apart.
+    pub latency: Option<Duration>,
+    /// Which packet is next.
+    pub discipline: Option<Discipline>,
+    /// How much a port (or the shared pool) holds.
+    pub buffer: Option<Limit>,
+    /// Whose the buffer is.
+    pub pool: Option<Pool>,
+    /// From where on the discipline acts: EFCI marks, a port's share of the buffer is used up.
+    pub threshold: Option<Limit>,
+    /// Dynamic threshold of a shared pool: T = α(B − Q).
+    pub alpha: Option<Share>,
+    /// wrr, wfq: weight of each class or queue.
+    #[serde(default)]
+    pub weights: BTreeMap<String, u32>,
+    /// drr, fq-codel: bytes a round.
+    pub quantum: Option<Size>,
+    /// kernel-tbf, kernel-htb: bytes that may leave at once.
+    pub burst: Option<Size>,
+    /// red.
+    pub red: Option<Red>,
+    /// codel and fq-codel.
+    pub codel: Option<CoDel>,
+    /// credit.
+    pub credit: Option<Credit>,
+}
+
+/// A process that a simulated host runs at regular intervals.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Daemon {
+    /// Its name in the noise table.
+    pub name: String,
+    /// Start to start.
+    pub every: Duration,
+    /// How long it keeps the CPU.
+    pub busy: Duration,
+}
+
+/// What waking up costs a simulated host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WakeUp {
+    /// Idle for this long or longer.
+    pub after: Duration,
+    /// The first packet then takes this much more.
+    pub cost: Duration,
+}
+
+/// What a simulated host costs each packet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostCosts {
+    /// For each packet, on send and on receive.
+    pub per_packet: Option<Duration>,
+    /// For each byte of it, on send and on receive.
+    pub per_byte: Option<Duration>,
+    /// After idle.
+    pub wake_up: Option<WakeUp>,
+    /// Processes beside the prober.
+    #[serde(default)]
+    pub daemon: Vec<Daemon>,
+}
+
+/// What paces packets before the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shaper {
+    /// A constant bit rate service: one cell (or frame) a slot of this rate, framing included.
+    pub cbr: Rate,
+}
+
+/// Where an ABR switch marks a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbrMark {
+    /// On its arrival.
+    Arrival,
+    /// On its departure.
+    Departure,
+}
+
+/// When an ABR source decreases its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbrDecrease {
+    /// On a backward RM cell.
+    PerRm,
+    /// After each cell sent.
+    PerCell,
+}
+
+/// What an idle ABR source loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AbrIdle {
+    /// Use it or lose it, after TOF·Nrm/ACR.
+    Tof,
+    /// Back to the initial rate after ADTF (TM 4.0).
+    Adtf,
+    /// Nothing.
+    None,
+}
+
+/// A named set of ABR parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum AbrPreset {
+    /// Table 1 of seed 003.
+    #[serde(rename = "eprca-1995")]
+    Eprca1995,
+    /// ATM Forum Traffic Management 4.0.
+    #[serde(rename = "tm-4.0")]
+    Tm40,
+}
+
+/// ABR end systems: a preset, and what differs from it. A preset's name alone will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abr(pub AbrParameters);
+
+/// ABR parameters as seed 003 and TM 4.0 name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // the parameters' names are the standard's
+pub struct AbrParameters {
+    pub preset: AbrPreset,
+    pub pcr: Option<Rate>,
+    pub icr: Option<Rate>,
+    pub mcr: Option<Rate>,
+    pub air: Option<Rate>,
+    /// A divisor.
+    pub rdf: Option<u32>,
+    /// Cells.
+    pub nrm: Option<u32>,
+    /// Cells.
+    pub mrm: Option<u32>,
+    pub trm: Option<Duration>,
+    /// Cells a second.
+    pub tcr: Option<u32>,
+    pub tof: Option<u32>,
+    pub tdff: Option<Share>,
+    /// Forward RM cells outstanding.
+    pub xrm: Option<u32>,
+    pub xdf: Option<Share>,
+    pub adtf: Option<Duration>,
+    pub mark: Option<AbrMark>,
+    pub decrease: Option<AbrDecrease>,
+    pub idle: Option<AbrIdle>,
+}
+
+/// What a node of an explicit topology is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Sends and receives.
+    Host,
+    /// Forwards frames or cells.
+    Switch,
+    /// Forwards packets.
+    Router,
+}
+
+/// A node of an explicit topology.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name in links, probes and loads.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// What differs from `[path.switch]`.
+    pub switch: Option<Switch>,
+    /// What differs from `[path.host]`.
+    pub host: Option<HostCosts>,
+}
+
+/// A link of an explicit topology, the same in both directions.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name in paths and series.
+    pub name: String,
+    /// One end.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// What differs from the path's.
+    pub rate: Option<Rate>,
+    /// What differs from the path's.
+    pub propagation: Option<Duration>,
+    /// What differs from the path's.
+    pub framing: Option<Framing>,
+    /// What differs from the path's.
+    pub mtu: Option<Size>,
+}
+
+/// The path of the probes and loads.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// live: host name or address of the reflector. Without it the run starts a reflector here.
+    pub target: Option<String>,
+    /// testbed, sim: how nodes are connected.
+    pub topology: Option<Topology>,
+    /// Pairs of hosts: pairs-on-a-trunk.
+    pub pairs: Option<u32>,
+    /// Ingress ports: many-to-one.
+    pub senders: Option<u32>,
+    /// Switches or routers in a row: chain, routed.
+    pub hops: Option<u32>,
+    /// Leaf switches: leaf-spine.
+    pub leaves: Option<u32>,
+    /// Spine switches: leaf-spine.
+    pub spines: Option<u32>,
+    /// Hosts at a leaf: leaf-spine.
+    pub hosts: Option<u32>,
+    /// Ports of each switch: fat-tree.
+    pub ports: Option<u32>,
+    /// How packets are put on links.
+    pub framing: Option<Framing>,
+    /// Of every link.
+    pub rate: Option<Rate>,
+    /// Of every link, one way.
+    pub propagation: Option<Duration>,
+    /// Largest IP packet.
+    pub mtu: Option<Size>,
+    /// Before the path.
+    pub shaper: Option<Shaper>,
+    /// ABR end systems.
+    pub abr: Option<Abr>,
+    /// Which way a class takes.
+    #[serde(default)]
+    pub route: BTreeMap<String, String>,
+    /// Into which queue a class is put.
+    #[serde(default)]
+    pub queue: BTreeMap<String, String>,
+    /// Every switch.
+    pub switch: Option<Switch>,
+    /// Every simulated host.
+    pub host: Option<HostCosts>,
+    /// Nodes, where no topology by name will do.
+    #[serde(default)]
+    pub node: Vec<Node>,
+    /// Links between them.
+    #[serde(default)]
+    pub link: Vec<Link>,
+}
+
+impl Path {
+    /// The fields in use that say how to build a path. A world that has its path already honours
+    /// none of them.
+    pub fn to_be_built(&self) -> Vec<&'static str> {
+        let fields = [
+            ("topology", self.topology.is_some()),
+            ("pairs", self.pairs.is_some()),
+            ("senders", self.senders.is_some()),
+            ("hops", self.hops.is_some()),
+            ("leaves", self.leaves.is_some()),
+            ("spines", self.spines.is_some()),
+            ("hosts", self.hosts.is_some()),
+            ("ports", self.ports.is_some()),
+            ("framing", self.framing.is_some()),
+            ("rate", self.rate.is_some()),
+            ("propagation", self.propagation.is_some()),
+            ("mtu", self.mtu.is_some()),
+            ("shaper", self.shaper.is_some()),
+            ("abr", self.abr.is_some()),
+            ("route", !self.route.is_empty()),
+            ("queue", !self.queue.is_empty()),
+            ("switch", self.switch.is_some()),
+            ("host", self.host.is_some()),
+            ("node", !self.node.is_empty()),
+            ("link", !self.link.is_empty()),
+        ];
+        let used = fields.into_iter().filter(|(_, used)| *used);
+        used.map(|(name, _)| name).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for Abr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AbrVisitor)
+    }
+}
+
+struct AbrVisitor;
+
+impl<'de> Visitor<'de> for AbrVisitor {
+    type Value = Abr;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a preset's name, like \"eprca-1995\", or a table with `preset`")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Abr, E> {
+        let map = [("preset", name)].into_iter();
+        AbrParameters::deserialize(de::value::MapDeserializer::new(map)).map(Abr)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Abr, A::Error> {
+        AbrParameters::deserialize(de::value::MapAccessDeserializer::new(map)).map(Abr)
+    }
+}
+
+impl JsonSchema for Abr {
+    fn schema_name() -> Cow<'static, str> {
+        "Abr".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A preset's name, or a preset and what differs from it.",
+            "anyOf": [
+                generator.subschema_for::<AbrPreset>(),
+                generator.subschema_for::<AbrParameters>(),
+            ],
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Which trials a run consists of, and the trait that says which come next.
+
+use crate::Nanos;
+use crate::trial::Trial;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a level of a factor counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Durations.
+    Nanoseconds,
+    /// Sizes.
+    Bytes,
+    /// Rates.
+    BitsPerSecond,
+    /// Buffers and thresholds in cells.
+    Cells,
+    /// Buffers in packets.
+    Packets,
+    /// Shares; the value is between 0 and 1.
+    Share,
+    /// A plain number.
+    Number,
+}
+
+/// One level of a factor: as it was written, and as a number where it is one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// As the experiment file has it.
+    pub label: String,
+    /// In the unit below.
+    pub value: Option<f64>,
+    /// What the value counts.
+    pub unit: Option<Unit>,
+}
+
+impl Level {
+    /// A level that is a name.
+    pub fn named(label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            value: None,
+            unit: None,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.label)
+    }
+}
+
+/// A factor's name and its level in one trial.
+pub type Factor = (String, Level);
+
+/// A trial and its place in the design.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// What to carry out.
+    pub trial: Trial,
+    /// Each factor and its level, in the order of the design.
+    pub factors: Vec<Factor>,
+    /// Which repeat of this combination of levels, from 0.
+    pub repeat: u32,
+}
+
+/// Trials that are still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Remaining {
+    /// How many.
+    pub trials: usize,
+    /// How long they take together if no reply is waited for.
+    pub expected: Nanos,
+}
+
+/// Says which trials come next.
+///
+/// A factorial design does not look back; a search does.
+pub trait Plan {
+    /// What the plan is told of a trial that is over.
+    type Observation: ?Sized;
+
+    /// Trials that may be carried out now, in this order. None while none is under way: it is over.
+    fn next_trials(&mut self) -> Vec<Planned>;
+
+    /// What came of a trial.
+    fn observe(&mut self, planned: &Planned, seen: &Self::Observation);
+
+    /// What is still to come, where the plan knows.
+    fn remaining(&self) -> Option<Remaining>;
+}

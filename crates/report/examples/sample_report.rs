@@ -1,0 +1,28 @@
+//! Writes the sample runs that the tests use: their pages, and their figures as SVG.
+//!
+//! ```text
+//! cargo run -p delaylab-report --example sample_report -- DIRECTORY
+//! ```
+
+use delaylab_report::style::Style;
+use delaylab_report::{html, run_terminal, svg};
+use std::error::Error;
+use std::path::PathBuf;
+
+#[path = "../src/run/samples.rs"]
+mod samples;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let directory = std::env::args_os().nth(1).map(PathBuf::from);
+    let directory = directory.ok_or("say which directory to write to")?;
+    for (name, run) in samples::runs() {
+        let own = directory.join(name);
+        std::fs::create_dir_all(&own)?;
+        std::fs::write(own.join("report.html"), html::page(&run))?;
+        for (file, figure) in svg::files(&run)? {
+            std::fs::write(own.join(file), figure)?;
+        }
+        println!("{}", run_terminal::summary(&run, None, &Style::PLAIN));
+    }
+    Ok(())
+}

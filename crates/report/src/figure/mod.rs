@@ -1,0 +1,175 @@
+//! The figures of a run: each a Vega-Lite specification over a tidy table.
+//!
+//! A figure is a file here, its specification in `specs/`, and a line in [`all`]. The table holds
+//! everything that is drawn and is made in Rust; the specification says how, and knows no data.
+//!
+//! | file | shows |
+//! |---|---|
+//! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
+//! | `size.rs` | round trip against size (seed 000) |
+//! | `anatomy.rs` | where the time goes at each quantile |
+//! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
+//! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
+
+mod anatomy;
+mod clock_reads;
+mod distribution;
+mod size;
+mod table;
+mod time_series;
+
+pub use table::Table;
+
+use crate::run::RunData;
+use serde_json::{Value, json};
+
+/// One figure of a run.
+pub trait Figure {
+    /// The name of its file, without an extension.
+    fn name(&self) -> &'static str;
+    /// Its heading.
+    fn title(&self) -> &'static str;
+    /// What the reader sees, in a sentence or two.
+    fn about(&self, run: &RunData) -> String;
+    /// What it draws. Without rows, it has nothing to show of this run.
+    fn table(&self, run: &RunData) -> Table;
+    /// How it is drawn: a Vega-Lite specification without data or theme.
+    fn spec(&self, run: &RunData) -> Value;
+}
+
+/// Every figure, in reading order.
+pub fn all() -> [&'static dyn Figure; 5] {
+    [
+        &distribution::Distribution,
+        &size::Size,
+        &anatomy::Anatomy,
+        &time_series::TimeSeries,
+        &clock_reads::ClockReads,
+    ]
+}
+
+/// A figure of one run, ready to be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// The name of its file, without an extension.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What the reader sees.
+    pub about: String,
+    /// The whole Vega-Lite specification, with its data.
+    pub spec: Value,
+}
+
+/// The figures that have something to show of this run.
+pub fn drawings(run: &RunData) -> Vec<Drawing> {
+    all()
+        .into_iter()
+        .filter_map(|figure| Drawing::of(figure, run))
+        .collect()
+}
+
+impl Drawing {
+    /// `None` where the figure has nothing to show.
+    pub fn of(figure: &dyn Figure, run: &RunData) -> Option<Self> {
+        let table = figure.table(run);
+        if table.rows.is_empty() {
+            return None;
+        }
+        let about = figure.about(run);
+        let mut spec = figure.spec(run);
+        spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
+        spec["description"] = json!(format!("{}. {about}", figure.title()));
+        spec["config"] = parse(include_str!("specs/theme.json"));
+        spec["data"] = json!({ "values": table.objects() });
+        Some(Self {
+            name: figure.name(),
+            title: figure.title(),
+            about,
+            spec,
+        })
+    }
+
+    /// The specification with its heading in the drawing and on white: for a file of its own.
+    pub fn standalone(&self) -> Value {
+        let mut spec = self.spec.clone();
+        spec["title"] = json!(self.title);
+        spec["background"] = json!("white");
+        spec
+    }
+}
+
+/// A specification of ours; a test reads each.
+fn parse(spec: &str) -> Value {
+    serde_json::from_str(spec).unwrap_or_default()
+}
+
+/// Columns of the page that panels side by side may fill.
+const WIDTH: usize = 660;
+
+/// Sets the panels of a faceted specification beside each other: their order, and their width, where
+/// each needs `margin` for its axis.
+fn side_by_side(spec: &mut Value, run: &RunData, most_columns: usize, margin: usize) {
+    let columns = run.panels.len().clamp(1, most_columns);
+    spec["columns"] = json!(columns);
+    spec["spec"]["width"] = json!(WIDTH / columns - margin);
+    order_panels(&mut spec["facet"], run);
+}
+
+/// Panels in the order of their levels; a single one needs no name.
+fn order_panels(facet: &mut Value, run: &RunData) {
+    let labels: Vec<_> = run.panels.iter().map(|panel| &panel.label).collect();
+    facet["sort"] = json!(labels);
+    if run.panels.len() < 2 {
+        facet["header"] = json!({ "labels": false });
+    }
+}
+
+/// ` Levels of size are shown together.`, where some are.
+fn pooled_note(run: &RunData) -> String {
+    match run.pooled.as_slice() {
+        [] => String::new(),
+        names => format!(" All levels of {} are shown together.", names.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::samples::runs;
+
+    #[test]
+    fn tables_and_specifications_are_as_agreed() {
+        for (name, run) in runs() {
+            for figure in all() {
+                let table = figure.table(&run);
+                let head: Vec<_> = table.rows.iter().take(12).collect();
+                let shown = json!({
+                    "about": figure.about(&run),
+                    "columns": table.columns,
+                    "rows": table.rows.len(),
+                    "first": head,
+                    "spec": figure.spec(&run),
+                });
+                insta::assert_json_snapshot!(format!("{name}_{}", figure.name()), shown);
+            }
+        }
+    }
+
+    #[test]
+    fn every_value_has_its_column_and_every_field_its_value() {
+        for (name, run) in runs() {
+            for drawing in drawings(&run) {
+                let values = drawing.spec["data"]["values"].as_array();
+                assert!(values.is_some_and(|rows| !rows.is_empty()), "{name}");
+                assert!(drawing.spec["config"]["axis"].is_object());
+                assert!(drawing.about.ends_with('.'), "{}", drawing.about);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_without_records_has_no_figures() {
+        assert_eq!(drawings(&RunData::default()), []);
+    }
+}

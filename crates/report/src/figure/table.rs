@@ -1,0 +1,39 @@
+//! A tidy table: a row an observation, a column a variable. What a figure draws, and all of it.
+
+use serde_json::{Map, Value};
+
+/// Columns by name, and rows of their values. Times are integer nanoseconds and end in `_ns`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// The names of the columns.
+    pub columns: Vec<&'static str>,
+    /// A value for each column; null where there is none.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    pub(super) fn new(columns: &[&'static str]) -> Self {
+        Self {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. As many values as there are columns.
+    pub(super) fn row<const N: usize>(&mut self, values: [Value; N]) {
+        debug_assert_eq!(N, self.columns.len());
+        self.rows.push(values.into());
+    }
+
+    /// The rows as Vega-Lite wants them: an object each, nulls left out.
+    pub fn objects(&self) -> Value {
+        let object = |row: &Vec<Value>| -> Map<String, Value> {
+            let cells = self.columns.iter().zip(row);
+            let known = cells.filter(|(_, value)| !value.is_null());
+            known
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect()
+        };
+        self.rows.iter().map(object).collect()
+    }
+}

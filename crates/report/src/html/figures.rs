@@ -1,0 +1,35 @@
+//! The figures. Each is in the page twice: as a still picture for readers and printers without
+//! scripts, and as the specification from which the script draws it again with tooltips.
+
+use super::markup::{json, text};
+use super::section as titled;
+use crate::figure::{Drawing, drawings};
+use crate::run::RunData;
+use crate::svg::Artist;
+
+pub(super) fn section(run: &RunData) -> String {
+    let drawings = drawings(run);
+    let artist = if drawings.is_empty() {
+        None
+    } else {
+        Artist::new().ok()
+    };
+    let figures = drawings
+        .iter()
+        .map(|drawing| figure(drawing, artist.as_ref()));
+    titled("figures", "Figures", &figures.collect::<String>())
+}
+
+fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
+    let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
+    let still = still.unwrap_or_else(|| "<p>This figure needs JavaScript.</p>".to_owned());
+    format!(
+        "<figure data-spec=\"{name}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
+         <figcaption>{about}</figcaption>\n</figure>\n\
+         <script type=\"application/json\" id=\"{name}\">{spec}</script>\n",
+        name = drawing.name,
+        title = text(drawing.title),
+        about = text(&drawing.about),
+        spec = json(&drawing.spec),
+    )
+}

@@ -1,0 +1,131 @@
+//! A run as one page: text, tables, figures and the script that draws them, and nothing from
+//! elsewhere. Its policy lets the browser load nothing and run only the one script in it.
+//!
+//! | file | writes |
+//! |---|---|
+//! | `head.rs` | what was asked, and the answer in a sentence |
+//! | `findings.rs` | each finding with its verdict and numbers |
+//! | `figures.rs` | the figures: still pictures that the script makes interactive |
+//! | `trials.rs` | the trials, by level and one by one |
+//! | `facts.rs` | noise by name, the environment, how to repeat the run |
+//! | `table.rs` | an HTML table |
+//! | `markup.rs` | escaping, and the policy's hashes |
+//!
+//! Without JavaScript everything is there but tooltips and saving figures.
+
+mod facts;
+mod figures;
+mod findings;
+mod head;
+mod markup;
+mod table;
+mod trials;
+
+use crate::run::RunData;
+use crate::svg::SCRIPT;
+use markup::{hash, text};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The whole page.
+pub fn page(run: &RunData) -> String {
+    let sections = [
+        head::section(run),
+        findings::section(run),
+        figures::section(run),
+        trials::section(run),
+        facts::noise(run),
+        facts::environment(run),
+        facts::repeat(run),
+    ];
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    );
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        title = text(title(run)),
+        body = sections.concat(),
+    )
+}
+
+/// The experiment's title, or at least its name.
+fn title(run: &RunData) -> &str {
+    if run.head.title.is_empty() {
+        &run.head.name
+    } else {
+        &run.head.title
+    }
+}
+
+/// A section with its heading; nothing, where there is nothing in it.
+fn section(id: &str, heading: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"{id}\">\n<h2>{}</h2>\n{body}</section>\n",
+        text(heading)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::samples::{runs, waits};
+
+    #[test]
+    fn the_page_says_all_and_asks_for_nothing() {
+        for (name, run) in runs() {
+            let page = page(&run);
+            let outside = page.replace(SCRIPT, "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{name}: {address}");
+            }
+            assert!(outside.contains(&text(&run.head.repeat)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let hostile = "</script><script>alert(1)</script>\"'&";
+        let mut run = waits();
+        run.head.title = hostile.to_owned();
+        run.head.about = hostile.to_owned();
+        run.problems = vec![hostile.to_owned()];
+        run.environment = vec![(hostile.to_owned(), hostile.to_owned())];
+        run.findings[0].says = hostile.to_owned();
+        run.findings[0].evidence[0].what = hostile.to_owned();
+        run.noise[0].who = hostile.to_owned();
+        run.panels[0].label = hostile.to_owned();
+        let page = page(&run);
+        assert!(!page.contains("alert(1)</script>"));
+        assert_eq!(
+            page.matches("</script>").count(),
+            page.matches("<script").count()
+        );
+    }
+
+    #[test]
+    fn text_and_tables_are_as_agreed() {
+        for (name, run) in runs() {
+            let page = page(&run);
+            let body = page.split_once("<main>").map_or("", |(_, body)| body);
+            let body = body.split("<script>").next().unwrap_or_default();
+            let words: String = body
+                .lines()
+                .filter(|line| !line.starts_with("<svg") && !line.starts_with("<script"))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            insta::assert_snapshot!(format!("{name}_page"), words);
+        }
+    }
+}

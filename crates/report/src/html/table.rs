@@ -1,0 +1,75 @@
+//! An HTML table: labels at the left, figures at the right.
+
+use super::markup::text;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Words,
+    Figures,
+    Code,
+}
+
+impl Column {
+    const fn class(self) -> &'static str {
+        match self {
+            Column::Words => "",
+            Column::Figures => " class=\"figures\"",
+            Column::Code => " class=\"code\"",
+        }
+    }
+}
+
+/// Rows of text under their heads.
+pub(super) struct Table {
+    columns: Vec<(String, Column)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Column)>) -> Self {
+        let columns = columns.into_iter().map(|(head, kind)| (head.into(), kind));
+        Self {
+            columns: columns.collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The table, in a box that scrolls where the page is too narrow. Nothing without rows.
+    pub(super) fn render(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let used: Vec<_> = (0..self.columns.len())
+            .filter(|&k| self.is_used(k))
+            .collect();
+        let head = used.iter().map(|&k| {
+            let (head, kind) = &self.columns[k];
+            format!("<th scope=\"col\"{}>{}</th>", kind.class(), text(head))
+        });
+        let head: String = head.collect();
+        let rows: String = self.rows.iter().map(|row| self.draw(row, &used)).collect();
+        format!(
+            "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        )
+    }
+
+    /// Columns that hold nothing in any row are left out.
+    fn is_used(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.any(|cell| !cell.is_empty())
+    }
+
+    fn draw(&self, row: &[String], used: &[usize]) -> String {
+        let cell = |&k: &usize| {
+            let content = row.get(k).map_or("", String::as_str);
+            format!("<td{}>{}</td>", self.columns[k].1.class(), text(content))
+        };
+        let cells: String = used.iter().map(cell).collect();
+        format!("<tr>{cells}</tr>\n")
+    }
+}

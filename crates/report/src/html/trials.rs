@@ -1,0 +1,69 @@
+//! The trials: by the levels that the figures tell apart, and one by one.
+
+use super::section as titled;
+use super::table::{Column, Table};
+use crate::run::words::{FIGURE_HEADS, figures};
+use crate::run::{RunData, TrialData};
+use delaylab_model::plan::Factor;
+use delaylab_stats::summary::Summary;
+
+pub(super) fn section(run: &RunData) -> String {
+    let mut body = panels(run);
+    if run.trials.len() > run.panels.len() {
+        let count = run.trials.len();
+        let each = trials(run);
+        body += &format!(
+            "<details><summary>All {count} trials one by one</summary>\n{each}</details>\n"
+        );
+    }
+    titled("trials", "Trials", &body)
+}
+
+fn panels(run: &RunData) -> String {
+    let factors = run.panels.first().map_or(&[][..], |panel| &panel.factors);
+    let mut table = table(factors, &["trials"]);
+    for panel in &run.panels {
+        let head = levels(&panel.factors).chain([panel.trials.to_string()]);
+        table.row(head.chain(cells(&panel.summary)).collect());
+    }
+    table.render()
+}
+
+fn trials(run: &RunData) -> String {
+    let factors = run
+        .trials
+        .first()
+        .map_or(&[][..], |trial| &trial.stream.factors);
+    let mut table = table(factors, &["trial", "probe", "repeat"]);
+    let row = |trial: &TrialData| {
+        let stream = &trial.stream;
+        let repeat = stream.repeat + 1;
+        let which = [
+            stream.trial.to_string(),
+            stream.name.clone(),
+            repeat.to_string(),
+        ];
+        let head = levels(&stream.factors).chain(which);
+        head.chain(cells(&trial.summary)).collect()
+    };
+    run.trials.iter().for_each(|trial| table.row(row(trial)));
+    table.render()
+}
+
+/// With a column for each factor, then for these counts, then for what came of it.
+fn table(factors: &[Factor], counts: &[&str]) -> Table {
+    let factors = factors
+        .iter()
+        .map(|(name, _)| (name.as_str(), Column::Words));
+    let figures = counts.iter().chain(&FIGURE_HEADS);
+    let figures = figures.map(|head| (*head, Column::Figures));
+    Table::new(factors.chain(figures))
+}
+
+fn levels(factors: &[Factor]) -> impl Iterator<Item = String> {
+    factors.iter().map(|(_, level)| level.label.clone())
+}
+
+fn cells(summary: &Summary) -> impl Iterator<Item = String> {
+    figures(summary).into_iter()
+}

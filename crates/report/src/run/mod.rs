@@ -1,0 +1,203 @@
+//! A finished run, ready to be shown: what its figures, its page and its tables are made from.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
+//! | `panels.rs` | which streams a figure puts together |
+//! | `words.rs` | how its figures read, on the page and on the terminal |
+//! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
+//!
+//! The caller reads the run from wherever it is kept and fills in what is not made from records.
+
+mod builder;
+pub(crate) mod panels;
+#[cfg(test)]
+pub(crate) mod samples;
+mod sketch;
+pub(crate) mod words;
+
+pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use sketch::{Bucket, Delays, Excursion, Sketch};
+
+use delaylab_model::Nanos;
+use delaylab_model::noise::{ClockReads, NoiseKind};
+use delaylab_model::plan::Factor;
+use delaylab_stats::summary::Summary;
+
+/// Everything that is known of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunData {
+    /// What was asked, and where.
+    pub head: Head,
+    /// The host and its state, as names and values.
+    pub environment: Vec<(String, String)>,
+    /// Cases that the world could not honour, and why.
+    pub skipped: Vec<(String, String)>,
+    /// What the experiment claims, judged.
+    pub findings: Vec<FindingShown>,
+    /// Each probe of each trial, in the order in which they ran.
+    pub trials: Vec<TrialData>,
+    /// The same records put together for the figures: repeats, and factors of too many levels.
+    pub panels: Vec<Panel>,
+    /// Factors whose levels share a panel because there are many.
+    pub pooled: Vec<String>,
+    /// What disturbed the host, by name.
+    pub noise: Vec<NoiseTotal>,
+    /// What clock reads cost, over the whole run.
+    pub clock_reads: Vec<ClockReads>,
+    /// Sentences to read before trusting the figures: damage, missing files, warnings of trials.
+    pub problems: Vec<String>,
+}
+
+/// What was asked, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The experiment's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is about, in a paragraph.
+    pub about: String,
+    /// The world that carried it out: `live`, `testbed` or `sim`.
+    pub world: String,
+    /// The seed of the order, the pacing and the fill.
+    pub seed: u64,
+    /// When it began, in UTC, as people read it.
+    pub started: String,
+    /// Where the run is on disk.
+    pub folder: String,
+    /// The command line that repeats it.
+    pub repeat: String,
+}
+
+/// One probe of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialData {
+    /// What it was.
+    pub stream: Stream,
+    /// Which of the run's panels holds it.
+    pub panel: usize,
+    /// What came of it.
+    pub summary: Summary,
+}
+
+/// Streams that the figures show as one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Its levels, for people: `wait 1ms, condition quiet`. Empty where all is one panel.
+    pub label: String,
+    /// The levels that its streams share.
+    pub factors: Vec<Factor>,
+    /// How many trials it holds.
+    pub trials: usize,
+    /// What came of all its packets. Intervals and variation do not hold across trials.
+    pub summary: Summary,
+    /// What is kept of its records.
+    pub sketch: Sketch,
+}
+
+impl Panel {
+    /// A round trip beyond this is an excursion; see [`excursion_bound`].
+    pub fn bound(&self) -> Option<Nanos> {
+        excursion_bound(&self.summary)
+    }
+}
+
+/// The least excess over the median that is worth a word: below it, timers and caches differ.
+const LEAST_EXCESS: Nanos = 10_000;
+
+/// The round trip beyond which a packet is an excursion: the median and four interquartile ranges,
+/// where a normal distribution has three packets in a hundred million; at least 10 µs over the median.
+pub fn excursion_bound(summary: &Summary) -> Option<Nanos> {
+    let delays = summary.round_trip.as_ref()?;
+    let excess = delays.iqr.saturating_mul(4).max(LEAST_EXCESS);
+    Some(delays.p50.saturating_add(excess))
+}
+
+/// How a finding came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The data show it.
+    True,
+    /// The data show that it does not hold.
+    False,
+    /// The data are too few, or something that it needs is not there.
+    CannotTell,
+}
+
+impl Verdict {
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::True => "true",
+            Verdict::False => "false",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+
+    /// One character: `✔`, `✘` or `?`.
+    pub const fn glyph(self) -> char {
+        match self {
+            Verdict::True => '✔',
+            Verdict::False => '✘',
+            Verdict::CannotTell => '?',
+        }
+    }
+}
+
+/// A finding with its verdict and the numbers behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindingShown {
+    /// Its number.
+    pub id: String,
+    /// The claim, in the experiment's words.
+    pub says: String,
+    /// The claim in the check language.
+    pub check: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The numbers, enough to judge again by hand.
+    pub evidence: Vec<Evidence>,
+}
+
+/// One number behind a verdict: a statistic, or a comparison of two.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// What it is, as the check has it: `sd(response | wait=1ms)`.
+    pub what: String,
+    /// The levels of `for each` that it belongs to; empty without.
+    pub level: String,
+    /// Its value; `None` where there is none.
+    pub value: Option<f64>,
+    /// Lower end of its interval at 95 %; `None` where nothing bounds it, or no honest one can be given.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// What value and interval count: `ns`, `B`, `ns/B`, `1` for plain numbers and shares.
+    pub unit: String,
+    /// How many values it is made of; 0 where it is made of other statistics.
+    pub count: u64,
+    /// Whether it holds, where it is a comparison.
+    pub verdict: Option<Verdict>,
+    /// What else to know: why there is no value or interval, what it was compared with.
+    pub note: String,
+}
+
+/// All that one process, interrupt or other source of noise took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoiseTotal {
+    /// Its name as the kernel has it.
+    pub who: String,
+    /// Where it was seen.
+    pub kind: NoiseKind,
+    /// How often.
+    pub events: u64,
+    /// Altogether.
+    pub total: Nanos,
+    /// The longest.
+    pub longest: Nanos,
+    /// How many packets it overlapped longest of all.
+    pub packets: u64,
+}

@@ -1,0 +1,411 @@
+//! Runs made by hand, for the tests of figures, page and tables.
+#![allow(clippy::unwrap_used, dead_code)]
+
+use delaylab_model::noise::{ClockReads, NoiseKind};
+use delaylab_model::plan::{Factor, Level, Unit};
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use delaylab_report::run::{
+    Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Verdict,
+};
+use std::sync::LazyLock;
+
+/// Every run, by name. Made once: every test shows them.
+pub fn runs() -> [(&'static str, RunData); 3] {
+    static RUNS: LazyLock<[RunData; 3]> =
+        LazyLock::new(|| [make_waits(), make_sizes(), make_bare()]);
+    let [waits, sizes, bare] = RUNS.clone();
+    [("waits", waits), ("sizes", sizes), ("bare", bare)]
+}
+
+/// Seed 002's design.
+pub fn waits() -> RunData {
+    let [(_, waits), ..] = runs();
+    waits
+}
+
+/// Seed 000's design.
+pub fn sizes() -> RunData {
+    let [_, (_, sizes), _] = runs();
+    sizes
+}
+
+/// One trial of one probe.
+pub fn bare() -> RunData {
+    let [.., (_, bare)] = runs();
+    bare
+}
+
+/// Three waits under three conditions, each twice.
+fn make_waits() -> RunData {
+    let waits = [
+        ("0ms", 0),
+        ("1ms", MILLISECOND),
+        ("100ms", 100 * MILLISECOND),
+    ];
+    let conditions = ["quiet", "normal", "stressed"];
+    let mut cells = Vec::new();
+    for repeat in 0..2 {
+        for (label, wait) in waits {
+            for condition in conditions {
+                cells.push((duration("wait", label, wait), condition, repeat));
+            }
+        }
+    }
+    let streams = cells.iter().zip(0..);
+    let streams = streams.map(|((wait, condition, repeat), trial)| {
+        let condition = ("condition".to_owned(), Level::named(*condition));
+        stream(trial, *repeat, vec![wait.clone(), condition])
+    });
+    let mut maker = Maker::new(streams.collect());
+    for (trial, (wait, condition, _)) in cells.iter().enumerate() {
+        let wait = wait.1.value.unwrap() as Nanos;
+        let slow = if wait > 0 { 18 * MICROSECOND } else { 0 };
+        maker.trial(
+            trial as u32,
+            400,
+            60 * MICROSECOND + slow,
+            wait.min(MILLISECOND),
+            condition,
+        );
+    }
+    let mut run = maker.builder.finish(RunData {
+        head: head("wait-time-jitter", "Does waiting between packets raise the jitter?"),
+        environment: environment(),
+        skipped: vec![(
+            "place = WAN".to_owned(),
+            "the live world has no remote target: pass --target".to_owned(),
+        )],
+        findings: findings(),
+        noise: noise(),
+        clock_reads: clock_reads(),
+        problems: vec![
+            "Trial 3: the CPU's clock frequency changes while it measures: figures under 10 µs move with it.".to_owned(),
+        ],
+        ..RunData::default()
+    });
+    run.head.about = "Round trips of a 9182-byte packet, sent again 0, 1 or 100 ms after each reply, while the measuring host is quiet, as it is, or under load.".to_owned();
+    run
+}
+
+/// Many sizes under two conditions, each twice.
+fn make_sizes() -> RunData {
+    let mut streams = Vec::new();
+    for repeat in 0..2 {
+        for size in (40..9_200).step_by(610) {
+            for condition in ["quiet", "stressed"] {
+                let level = Level {
+                    label: format!("{size}B"),
+                    value: Some(f64::from(size)),
+                    unit: Some(Unit::Bytes),
+                };
+                let condition = ("condition".to_owned(), Level::named(condition));
+                let factors = vec![("size".to_owned(), level), condition];
+                streams.push(stream(streams.len() as u32, repeat, factors));
+            }
+        }
+    }
+    let mut maker = Maker::new(streams.clone());
+    for stream in &streams {
+        let size = stream.factors[0].1.value.unwrap() as Nanos;
+        let base = 50 * MICROSECOND + size * 4;
+        maker.trial(
+            stream.trial,
+            10,
+            base,
+            MILLISECOND,
+            &stream.factors[1].1.label,
+        );
+    }
+    maker.builder.finish(RunData {
+        head: head(
+            "packet-size-latency",
+            "How does delay depend on packet size?",
+        ),
+        environment: environment(),
+        findings: findings().split_off(2),
+        ..RunData::default()
+    })
+}
+
+/// No kernel stamps, nobody watched for noise, a tenth unanswered.
+fn make_bare() -> RunData {
+    let mut only = stream(0, 0, Vec::new());
+    only.facts = RecordFacts::default();
+    let mut builder = RunDataBuilder::new(vec![only], 1_000);
+    for seq in 0..60 {
+        let t = 1_000 * SECOND + seq as Nanos * 10 * MILLISECOND;
+        let mut record = Record::due(0, 0, seq, Method::Icmp, t);
+        record.t_send = Some(t + 2_000);
+        if seq % 10 != 3 {
+            record.t_recv = Some(t + 40_000 + (seq * 37 % 11) as Nanos * 1_000);
+            record.outcome = Outcome::Ok;
+        }
+        builder.push(&record, Disturbance::default());
+    }
+    builder.finish(RunData {
+        head: head("first-try", "One probe of one target"),
+        ..RunData::default()
+    })
+}
+
+/// Makes records of a plausible host: every stamp, and, unless it is quiet, others on its CPU.
+struct Maker {
+    builder: RunDataBuilder,
+    now: Nanos,
+    random: u64,
+}
+
+impl Maker {
+    fn new(streams: Vec<Stream>) -> Self {
+        Self {
+            builder: RunDataBuilder::new(streams, 100_000),
+            now: 1_000 * SECOND,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Uniform below `range`, by xorshift64* (Vigna 2016).
+    fn random(&mut self, range: Nanos) -> Nanos {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        let bits = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 1;
+        bits as Nanos % range.max(1)
+    }
+
+    /// A sum of uniform values: a bell of about this width.
+    fn bell(&mut self, width: Nanos) -> Nanos {
+        (0..4).map(|_| self.random(width / 4)).sum()
+    }
+
+    fn trial(&mut self, trial: u32, packets: u64, base: Nanos, wait: Nanos, condition: &str) {
+        let (width, disturbed) = match condition {
+            "quiet" => (8 * MICROSECOND, 0),
+            "normal" => (16 * MICROSECOND, 6),
+            _ => (30 * MICROSECOND, 40),
+        };
+        for seq in 0..packets {
+            let late = if self.random(1_000) < disturbed {
+                300 * MICROSECOND + self.random(4 * MILLISECOND)
+            } else {
+                0
+            };
+            let wake_up = base / 2 + self.bell(width) + late;
+            let mut record = self.answered(trial, seq, base, wake_up);
+            if condition == "stressed" && self.random(300) == 0 {
+                record.t_recv = None;
+                record.outcome = Outcome::Lost;
+            }
+            let planted = late > 0 && late % 5 != 0;
+            let who = planted.then_some(if late % 3 == 0 { "kworker/0:1" } else { "cron" });
+            let ns = Some(if planted { late - late / 20 } else { 0 });
+            self.builder.push(&record, Disturbance { ns, who });
+            self.now = record.t_intended + base + width + late + wait;
+        }
+        self.builder.end_trial(trial);
+        self.now += 50 * MILLISECOND;
+    }
+
+    fn answered(&mut self, trial: u32, seq: u64, base: Nanos, wake_up: Nanos) -> Record {
+        let mut record = Record::due(trial, 0, seq, Method::Udp, self.now);
+        let t_send = record.t_intended + 900 + self.random(400);
+        let t_sched = t_send + base / 10;
+        let t_tx = t_sched + 700;
+        let r_rx = t_tx + base / 8 + self.random(900);
+        let r_tx = r_rx + base / 9;
+        let t_rx = r_tx + base / 8 + self.random(900);
+        record.t_send = Some(t_send);
+        record.t_sched = Some(t_sched);
+        record.t_tx = Some(t_tx);
+        record.r_rx = Some(r_rx);
+        record.r_user = Some(r_rx + base / 12);
+        record.r_tx = Some(r_tx);
+        record.t_rx = Some(t_rx);
+        record.t_recv = Some(t_rx + wake_up);
+        record.cpu = Some(0);
+        record.outcome = Outcome::Ok;
+        record
+    }
+}
+
+fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> Stream {
+    Stream {
+        trial,
+        probe: 0,
+        name: "echo".to_owned(),
+        factors,
+        repeat,
+        facts: RecordFacts {
+            reflector_clock: ReflectorClock::Same,
+            residence: Residence::ToDriver,
+        },
+    }
+}
+
+fn duration(name: &str, label: &str, ns: Nanos) -> Factor {
+    let level = Level {
+        label: label.to_owned(),
+        value: Some(ns as f64),
+        unit: Some(Unit::Nanoseconds),
+    };
+    (name.to_owned(), level)
+}
+
+fn head(name: &str, title: &str) -> Head {
+    Head {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        about: "What is measured, and why <it> matters & to whom.".to_owned(),
+        world: "live".to_owned(),
+        seed: 7,
+        started: "2026-01-02 03:04:05 UTC".to_owned(),
+        folder: format!("runs/{name}-20260102T030405Z"),
+        repeat: format!("delaylab run {name} --seed 7"),
+    }
+}
+
+fn environment() -> Vec<(String, String)> {
+    [
+        ("kernel", "Linux 6.12.0"),
+        ("CPU", "Example CPU, 2 cores"),
+        ("clock source", "tsc"),
+        (
+            "stamps",
+            "t_sched, t_tx, r_rx, r_user, r_tx, t_rx delivered",
+        ),
+        ("delaylab", "0.1.0"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
+
+fn findings() -> Vec<FindingShown> {
+    let ns = "ns";
+    vec![
+        FindingShown {
+            id: "002.1".to_owned(),
+            says: "Waiting 1 ms or more between packets raises the jitter".to_owned(),
+            check: "for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)"
+                .to_owned(),
+            verdict: Verdict::False,
+            reason: "The jitter is larger with a wait on a stressed host only.".to_owned(),
+            evidence: vec![
+                evidence(
+                    "quiet",
+                    "sd(response | wait=1ms)",
+                    2_310.0,
+                    Some((2_250.0, 2_380.0)),
+                    ns,
+                ),
+                evidence(
+                    "quiet",
+                    "sd(response | wait=0ms)",
+                    2_298.0,
+                    Some((2_240.0, 2_350.0)),
+                    ns,
+                ),
+                Evidence {
+                    verdict: Some(Verdict::False),
+                    count: 0,
+                    ..evidence(
+                        "quiet",
+                        "the first − the second",
+                        -412.0,
+                        Some((-530.0, -290.0)),
+                        ns,
+                    )
+                },
+            ],
+        },
+        FindingShown {
+            id: "002.2".to_owned(),
+            says: "Nearly all round trips lie within 500 µs of the mean".to_owned(),
+            check: "share(round_trip < 500us) > 0.98".to_owned(),
+            verdict: Verdict::True,
+            reason: "0.989 of them do.".to_owned(),
+            evidence: vec![evidence(
+                "",
+                "share(round_trip < 500us)",
+                0.989,
+                Some((0.985, 0.993)),
+                "1",
+            )],
+        },
+        FindingShown {
+            id: "002.3".to_owned(),
+            says: "On the LAN the delay is lower by the WAN's propagation".to_owned(),
+            check: "p50(response | place=WAN) - p50(response | place=LAN) ≈ 5 ms within 5 %"
+                .to_owned(),
+            verdict: Verdict::CannotTell,
+            reason: "This run has no factor `place`: pass --target to measure a remote host."
+                .to_owned(),
+            evidence: vec![Evidence {
+                value: None,
+                count: 0,
+                note: "This run has no factor `place`: it has wait and condition, and probe echo."
+                    .to_owned(),
+                ..evidence("", "p50(response | place=WAN)", 0.0, None, ns)
+            }],
+        },
+    ]
+}
+
+fn evidence(level: &str, what: &str, value: f64, ends: Option<(f64, f64)>, unit: &str) -> Evidence {
+    Evidence {
+        what: what.to_owned(),
+        level: level.to_owned(),
+        value: Some(value),
+        low: ends.map(|(low, _)| low),
+        high: ends.map(|(_, high)| high),
+        unit: unit.to_owned(),
+        count: 800,
+        ..Evidence::default()
+    }
+}
+
+fn noise() -> Vec<NoiseTotal> {
+    let total = |who: &str, kind, events, total, longest, packets| NoiseTotal {
+        who: who.to_owned(),
+        kind,
+        events,
+        total,
+        longest,
+        packets,
+    };
+    let ms = MILLISECOND;
+    vec![
+        total("cron", NoiseKind::Scheduled, 121, 310 * ms, 4_200_000, 97),
+        total(
+            "kworker/0:1",
+            NoiseKind::Scheduled,
+            58,
+            92 * ms,
+            3_900_000,
+            41,
+        ),
+        total("timer", NoiseKind::Softirq, 40_113, 61 * ms, 31_000, 12),
+    ]
+}
+
+/// Most reads are fast; a few are not, and one ran backwards.
+fn clock_reads() -> Vec<ClockReads> {
+    let counts = [
+        (-1_000_000, 0, 1),
+        (0, 10, 0),
+        (10, 20, 0),
+        (20, 50, 912_345),
+        (50, 100, 4_210),
+        (100, 1_000, 96),
+        (1_000, 10_000, 31),
+        (1_000_000, 2_000_000, 2),
+    ];
+    let bin = |(from_ns, to_ns, count)| ClockReads {
+        trial: 0,
+        from_ns,
+        to_ns,
+        count,
+    };
+    counts.map(bin).into()
+}

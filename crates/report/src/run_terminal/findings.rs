@@ -1,0 +1,125 @@
+//! Each finding: verdict, claim, reason, and the numbers to judge it by.
+
+use crate::run::words::{interval, quantity};
+use crate::run::{Evidence, FindingShown, RunData, Verdict};
+use crate::style::{Paint, Style, plural};
+use crate::table::{Cell, Table, width, wrap};
+
+/// Numbers of one finding that are shown unless all are asked for.
+const NUMBERS: usize = 9;
+/// Columns before the numbers.
+const INDENT: usize = 2;
+/// Columns that the name of a number has at least.
+const LABEL: usize = 20;
+
+pub(super) fn section(run: &RunData, style: &Style) -> String {
+    let findings = run.findings.iter().map(|finding| one(finding, style));
+    findings.collect::<Vec<_>>().join("\n")
+}
+
+fn one(finding: &FindingShown, style: &Style) -> String {
+    let paint = paint(finding.verdict);
+    let mark = format!("{} {}", finding.verdict.glyph(), finding.id);
+    let hang = width(&mark) + 2;
+    let room = style.columns().saturating_sub(hang);
+    let mut text = String::new();
+    for (at, line) in wrap(&finding.says, room).into_iter().enumerate() {
+        let lead = if at == 0 {
+            style.paint(paint, &mark)
+        } else {
+            " ".repeat(hang - 2)
+        };
+        text += &format!("{lead}  {}\n", style.paint(Paint::Bold, &line));
+    }
+    let reason = format!("{}: {}", finding.verdict.name(), finding.reason);
+    for line in wrap(&reason, room) {
+        text += &format!("{}{line}\n", " ".repeat(hang));
+    }
+    text + &numbers(finding, style)
+}
+
+const fn paint(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::True => Paint::Good,
+        Verdict::False => Paint::Warning,
+        Verdict::CannotTell => Paint::Bold,
+    }
+}
+
+fn numbers(finding: &FindingShown, style: &Style) -> String {
+    let shown = if style.verbose {
+        finding.evidence.len()
+    } else {
+        NUMBERS
+    };
+    let mut text = table(
+        &finding.evidence[..finding.evidence.len().min(shown)],
+        style,
+    );
+    let more = finding.evidence.len().saturating_sub(shown);
+    if more > 0 {
+        let line = format!("and {} more in the report", plural(more as u64, "number"));
+        text += &format!("{:INDENT$}{}\n", "", style.paint(Paint::Dim, &line));
+    }
+    text
+}
+
+/// A line a number, with its note below it where that says more than the number.
+fn table(evidence: &[Evidence], style: &Style) -> String {
+    let values: Vec<_> = evidence.iter().map(value).collect();
+    let besides: Vec<_> = evidence.iter().map(beside).collect();
+    let columns = |cells: &[String]| cells.iter().map(|cell| width(cell)).max().unwrap_or(0);
+    let taken = INDENT + columns(&values) + columns(&besides) + 4;
+    let room = style.columns().saturating_sub(taken).max(LABEL);
+    let mut table = Table::default();
+    let mut ends = Vec::new();
+    for ((number, value), beside) in evidence.iter().zip(values).zip(besides) {
+        let mut lines = wrap(&label(number), room);
+        let last = lines.pop().unwrap_or_default();
+        let indented = |line: &str| Cell::new(format!("{:INDENT$}{line}", ""));
+        lines.iter().for_each(|line| table.row([indented(line)]));
+        table.row([indented(&last), Cell::new(value), Cell::left(beside).dim()]);
+        ends.push(lines.len() + 1);
+    }
+    let drawn = table.render(style);
+    let mut lines = drawn.lines();
+    let mut text = String::new();
+    for (number, rows) in evidence.iter().zip(ends) {
+        lines
+            .by_ref()
+            .take(rows)
+            .for_each(|line| text += &format!("{line}\n"));
+        text += &note(number, style);
+    }
+    text
+}
+
+/// Why there is no value or interval, or no verdict. Where there is, the number speaks for itself.
+fn note(number: &Evidence, style: &Style) -> String {
+    let known = number.value.is_some() && interval(number).is_some();
+    if known && number.verdict != Some(Verdict::CannotTell) {
+        return String::new();
+    }
+    let lines = wrap(&number.note, style.columns().saturating_sub(2 * INDENT)).into_iter();
+    let line = |line: String| format!("{:1$}{2}\n", "", 2 * INDENT, style.paint(Paint::Dim, &line));
+    lines.map(line).collect()
+}
+
+fn label(number: &Evidence) -> String {
+    if number.level.is_empty() {
+        return number.what.clone();
+    }
+    format!("{}: {}", number.level, number.what)
+}
+
+fn value(number: &Evidence) -> String {
+    let value = number.value.map(|value| quantity(value, &number.unit));
+    value.unwrap_or_else(|| "–".to_owned())
+}
+
+/// The interval, and the verdict of a comparison.
+fn beside(number: &Evidence) -> String {
+    let verdict = number.verdict.map(|verdict| verdict.name().to_owned());
+    let words: Vec<_> = [interval(number), verdict].into_iter().flatten().collect();
+    words.join(", ")
+}

@@ -1,0 +1,104 @@
+//! A run in tables on a terminal: what `delaylab run` and `delaylab report` print.
+//!
+//! | file | prints |
+//! |---|---|
+//! | `findings.rs` | each finding: verdict, claim, reason, numbers |
+//! | `trials.rs` | what came of the trials, by their levels |
+//! | `noise.rs` | what else ran on the prober's CPU |
+//!
+//! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
+
+mod findings;
+mod noise;
+mod trials;
+
+use crate::run::RunData;
+use crate::run::words::answer;
+use crate::style::{Paint, Style};
+use crate::terminal::paragraph;
+
+/// The tables of the run, in lines that end in a line feed. `report` is the path of its page, where
+/// there is one.
+pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
+    let sections = [
+        head(run, style),
+        trials::section(run, style),
+        noise::section(run, style),
+        problems(run, style),
+        findings::section(run, style),
+        end(run, report, style),
+    ];
+    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    style.glyphs(shown.join("\n"))
+}
+
+fn head(run: &RunData, style: &Style) -> String {
+    let head = &run.head;
+    let name = paragraph(
+        &format!("--- {} ({}) ---", head.name, head.world),
+        Paint::Bold,
+        style,
+    );
+    let title = paragraph(&head.title, Paint::Plain, style);
+    let when = format!("{}, seed {}", head.started, head.seed);
+    name + &title + &paragraph(&when, Paint::Dim, style)
+}
+
+fn problems(run: &RunData, style: &Style) -> String {
+    let warn = |text: &str| paragraph(text, Paint::Warning, style);
+    let problems = run.problems.iter().map(|problem| warn(problem));
+    let skipped = run.skipped.iter();
+    let skipped = skipped.map(|(what, why)| warn(&format!("skipped: {what}: {why}")));
+    problems.chain(skipped).collect()
+}
+
+fn end(run: &RunData, report: Option<&str>, style: &Style) -> String {
+    let answer = answer(run).map(|sentence| paragraph(&sentence, Paint::Bold, style));
+    let places = [("run", Some(run.head.folder.as_str())), ("report", report)];
+    let places = places
+        .into_iter()
+        .filter_map(|(what, path)| Some((what, path?)));
+    let places = places.filter(|(_, path)| !path.is_empty());
+    // A path is never broken: it would not be found.
+    let places = places.map(|(what, path)| format!("{what:<8}{path}\n"));
+    answer.into_iter().chain(places).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::samples::runs;
+    use crate::table::width;
+
+    const RICH: Style = Style {
+        color: true,
+        unicode: true,
+        width: 110,
+        verbose: false,
+    };
+
+    #[test]
+    fn looks_as_agreed() {
+        for (name, run) in runs() {
+            let report = Some("runs/latest/report.html");
+            insta::assert_snapshot!(format!("{name}_plain"), summary(&run, None, &Style::PLAIN));
+            insta::assert_snapshot!(format!("{name}_rich"), summary(&run, report, &RICH));
+        }
+    }
+
+    #[test]
+    fn plain_is_ascii_and_keeps_to_its_width() {
+        for (name, run) in runs() {
+            let text = summary(&run, None, &Style::PLAIN);
+            assert!(text.is_ascii(), "{name}");
+            assert!(
+                text.lines().all(|line| width(line) <= 80),
+                "{name}:\n{text}"
+            );
+            assert!(
+                text.lines().all(|line| line == line.trim_end()),
+                "{name}:\n{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What else ran on the prober's CPU, the most disturbing first.
+
+use crate::run::RunData;
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use delaylab_model::units::format_duration;
+
+/// Names that are shown unless all are asked for.
+const NAMES: usize = 5;
+
+pub(super) fn section(run: &RunData, style: &Style) -> String {
+    if run.noise.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = [
+        "On the CPU",
+        "seen as",
+        "times",
+        "altogether",
+        "longest",
+        "packets",
+    ];
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let shown = if style.verbose {
+        run.noise.len()
+    } else {
+        NAMES
+    };
+    for total in run.noise.iter().take(shown) {
+        table.row([
+            Cell::new(&total.who),
+            Cell::left(total.kind.name().replace('_', " ")),
+            Cell::new(total.events.to_string()),
+            Cell::new(format_duration(total.total)),
+            Cell::new(format_duration(total.longest)),
+            Cell::new(total.packets.to_string()),
+        ]);
+    }
+    table.render(style)
+}

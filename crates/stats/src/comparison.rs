@@ -1,0 +1,129 @@
+//! Statistics of correlated series side by side: the interval of anything that is made of them.
+//!
+//! Packets of one trial resemble their neighbours, and two statistics may be of the same packets.
+//! So all statistics of a comparison are resampled together: each trial is cut in blocks that
+//! hardly resemble each other (their length from the autocorrelation time), blocks are drawn with
+//! replacement in every trial, and each statistic is made anew from the blocks drawn (Carlstein
+//! 1986). One draw less than there are blocks keeps the variance unbiased (McCarthy and Snowden
+//! 1985), and Student's factor pays for few blocks. What is computed from the statistics is
+//! computed from their resamples, and its interval read off.
+//!
+//! Trials that repeat each other may differ by more than their packets allow for: another route, a
+//! warmer CPU. Each is therefore left out once, too (jackknife); where repeats differ significantly
+//! more than blocks do, the trials are the independent values, and the interval is theirs.
+//!
+//! Two kinds of statistic no resampling of packets does justice:
+//! - a *minimum* estimates a floor. Of minima of blocks, X_1 the smallest and X_k the k-th,
+//!   (X_1 − floor)/(X_k − floor) is the smallest of k − 1 uniform shares (Robson and Whitlock 1964,
+//!   Cooke 1979);
+//! - a *maximum* is at least the largest seen. How much larger it may be only repeats can tell:
+//!   it varies from repeat to repeat as the maxima of single trials do (Gumbel's law is stable).
+
+mod blocks;
+mod extremes;
+mod interval;
+mod replicates;
+mod resample;
+mod statistic;
+#[cfg(test)]
+mod tests;
+
+pub use interval::Bounds;
+pub use replicates::Replicates;
+pub use statistic::{Part, Statistic};
+
+use crate::functional::Functional;
+use crate::random::SplitMix;
+use std::collections::{BTreeMap, BTreeSet};
+
+const RESAMPLES: usize = 1000;
+
+/// The draws that all statistics of a comparison share.
+#[derive(Debug)]
+pub struct Resampling {
+    /// Which trials repeat each other: those of one number.
+    strata: Vec<usize>,
+    /// Blocks of each trial.
+    blocks: Vec<usize>,
+    /// Share of the variance that blocks of this length do not show, for each trial.
+    hidden: Vec<f64>,
+    /// Where a trial's weights begin in a row of `weights`.
+    starts: Vec<usize>,
+    /// A row for each draw: how often each block was drawn.
+    weights: Vec<Vec<f32>>,
+    /// Trials that were left out, one each, in the order of `Replicates::without`.
+    left_out: Vec<usize>,
+    seed: u64,
+}
+
+impl Resampling {
+    /// For these statistics, of trials of which those with equal `strata` repeat each other.
+    pub fn new(strata: Vec<usize>, statistics: &[Statistic<'_>], seed: u64) -> Self {
+        let blocks = blocks::of_trials(strata.len(), statistics);
+        let mut next = 0;
+        let starts = blocks.iter().map(|&blocks| {
+            next += blocks;
+            next - blocks
+        });
+        let starts = starts.collect();
+        let mut random = SplitMix::new(seed);
+        let weights = (0..RESAMPLES)
+            .map(|_| blocks::draw(&blocks, &mut random))
+            .collect();
+        let mut repeats = BTreeMap::<usize, usize>::new();
+        for (trial, stratum) in strata.iter().enumerate() {
+            *repeats.entry(*stratum).or_default() += usize::from(blocks[trial] > 0);
+        }
+        let left_out = (0..strata.len())
+            .filter(|&trial| blocks[trial] > 0 && repeats[&strata[trial]] > 1)
+            .collect();
+        Self {
+            strata,
+            hidden: blocks::hidden_variance(&blocks, statistics),
+            blocks,
+            starts,
+            weights,
+            left_out,
+            seed,
+        }
+    }
+
+    /// A number that nothing moves.
+    pub fn constant(&self, value: f64) -> Replicates {
+        Replicates {
+            value,
+            resampled: vec![value; RESAMPLES],
+            without: vec![value; self.left_out.len()],
+            trials: BTreeSet::new(),
+            as_drawn: false,
+        }
+    }
+
+    /// A number whose values come in trials as wholes: `by_trial` are its values in each. Moves as
+    /// Student's t of their standard error; `None` for fewer than three.
+    pub fn of_trials(&self, value: f64, by_trial: &[f64], salt: u64) -> Option<Replicates> {
+        let count = by_trial.len();
+        let error = Functional::Sd.of(&mut by_trial.to_vec())? / (count as f64).sqrt();
+        let mut random = self.random(salt);
+        let draw = |_| value + error * random.student(count - 1);
+        (count > 2).then(|| Replicates {
+            resampled: (0..RESAMPLES).map(draw).collect(),
+            ..self.constant(value)
+        })
+    }
+
+    /// A maximum of which only the largest seen is known: half of the draws are that, half infinite.
+    pub fn at_least(&self, value: f64) -> Replicates {
+        let draw = |index| if index % 2 == 0 { value } else { f64::INFINITY };
+        Replicates {
+            resampled: (0..RESAMPLES).map(draw).collect(),
+            as_drawn: true,
+            ..self.constant(value)
+        }
+    }
+
+    /// Draws for one statistic that have nothing to do with those for another of another `salt`.
+    fn random(&self, salt: u64) -> SplitMix {
+        SplitMix::new(self.seed ^ salt.wrapping_add(1).wrapping_mul(0xd134_2543_de82_ef95))
+    }
+}

@@ -1,0 +1,52 @@
+//! How trials are cut in blocks, and how blocks are drawn.
+
+use super::Statistic;
+use crate::random::SplitMix;
+
+/// Blocks of all trials together.
+const MAX_BLOCKS: usize = 4096;
+
+/// As many as the statistic with the longest blocks allows, the same for all of a trial's streams:
+/// what disturbs one probe disturbs those beside it.
+pub(super) fn of_trials(trials: usize, statistics: &[Statistic<'_>]) -> Vec<usize> {
+    let most = (MAX_BLOCKS / trials.max(1)).max(16);
+    let mut blocks = vec![0; trials];
+    for statistic in statistics.iter().filter(|s| s.features.is_some()) {
+        for part in &statistic.parts {
+            let count = part.values.len();
+            let fit = (count as f64 / statistic.block) as usize;
+            let fit = fit.clamp(count.min(2), most);
+            let here: &mut usize = &mut blocks[part.trial];
+            *here = if *here == 0 { fit } else { fit.min(*here) };
+        }
+    }
+    blocks
+}
+
+/// By the statistic with the longest memory; at most half, which would be a bad guess anyway.
+pub(super) fn hidden_variance(blocks: &[usize], statistics: &[Statistic<'_>]) -> Vec<f64> {
+    let mut hidden = vec![0.0; blocks.len()];
+    for statistic in statistics.iter().filter(|s| s.features.is_some()) {
+        for part in &statistic.parts {
+            let length = part.values.len() as f64 / blocks[part.trial].max(1) as f64;
+            let here: &mut f64 = &mut hidden[part.trial];
+            *here = here.max((statistic.memory / length).min(0.5));
+        }
+    }
+    hidden
+}
+
+/// For each trial, how often each block was drawn, in one draw less than there are.
+pub(super) fn draw(blocks: &[usize], random: &mut SplitMix) -> Vec<f32> {
+    let mut row = Vec::with_capacity(blocks.iter().sum());
+    for &count in blocks {
+        let start = row.len();
+        row.resize(start + count, if count == 1 { 1.0 } else { 0.0 });
+        let drawn = count.saturating_sub(1);
+        let unit = count as f32 / drawn.max(1) as f32;
+        for _ in 0..drawn {
+            row[start + random.below(count)] += unit;
+        }
+    }
+    row
+}

@@ -1,0 +1,140 @@
+//! From resamples to an interval.
+
+use super::{RESAMPLES, Replicates, Resampling};
+use crate::functional::Functional;
+use crate::interval::CONFIDENCE;
+use crate::student;
+use std::collections::BTreeMap;
+
+/// Fewer blocks than this beyond one a trial give no interval.
+const MIN_DEGREES: usize = 7;
+/// How much larger than by chance the variance of repeats must be, because that of blocks is an
+/// estimate, too.
+const UNSURE: f64 = 1.2;
+/// Draws that may fail (a deviation of one value) without making the interval void.
+const MAX_VOID: usize = RESAMPLES / 100;
+
+/// The interval of a number at 95 %. An end that nothing bounds is infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Trials, not packets, were the independent values, because repeats differ.
+    pub repeats_differ: bool,
+}
+
+impl Resampling {
+    /// The interval of a number at 95 %, or why there is none.
+    pub fn interval(&self, number: &Replicates) -> Result<Bounds, String> {
+        let mut draws: Vec<f64> = number.resampled.clone();
+        draws.retain(|draw| !draw.is_nan());
+        if draws.len() + MAX_VOID < RESAMPLES || number.value.is_nan() {
+            return Err("too few packets or repeats bound it on either side".to_owned());
+        }
+        let degrees: usize = (number.trials.iter())
+            .map(|&trial| self.blocks[trial].saturating_sub(1))
+            .sum();
+        if !number.trials.is_empty() && degrees < MIN_DEGREES {
+            return Err(
+                "the delay changes so slowly that there are too few independent stretches of it; \
+                 longer trials or more of them are needed"
+                    .to_owned(),
+            );
+        }
+        let factor = self.factor(number, degrees as u32);
+        let bounds = of_draws(&mut draws, number, factor);
+        Ok(self.of_repeats(number, &bounds).unwrap_or(bounds))
+    }
+
+    /// What percentiles are stretched by: Student's factor for few blocks, and what blocks of this
+    /// length do not show of the variance.
+    fn factor(&self, number: &Replicates, degrees: u32) -> f64 {
+        let hidden = number.trials.iter().map(|&trial| self.hidden[trial]);
+        let hidden = hidden.fold(0.0, f64::max);
+        match degrees {
+            0 => 1.0,
+            _ => student::two_sided(CONFIDENCE, degrees) / 1.96 / (1.0 - hidden).sqrt(),
+        }
+    }
+
+    /// The interval by the jackknife, where repeats differ by more than blocks do (at 5 %).
+    fn of_repeats(&self, number: &Replicates, by_blocks: &Bounds) -> Option<Bounds> {
+        let mut strata = BTreeMap::<usize, Vec<f64>>::new();
+        for (&trial, &value) in self.left_out.iter().zip(&number.without) {
+            if number.trials.contains(&trial) {
+                strata.entry(self.strata[trial]).or_default().push(value);
+            }
+        }
+        let spread = Jackknife::of(strata.into_values())?;
+        let from_blocks = ((by_blocks.high - by_blocks.low) / (2.0 * 1.96)).powi(2);
+        let by_chance = from_blocks * chance_ratio(spread.degrees) * UNSURE;
+        if !spread.variance.is_finite() || spread.variance <= by_chance {
+            return None;
+        }
+        let half =
+            student::two_sided(CONFIDENCE, spread.effective_degrees()) * spread.variance.sqrt();
+        Some(Bounds {
+            low: number.value - half,
+            high: number.value + half,
+            repeats_differ: true,
+        })
+    }
+}
+
+/// The variance of a number from what it is without one trial each, stratum by stratum.
+#[derive(Default)]
+struct Jackknife {
+    variance: f64,
+    degrees: f64,
+    /// Σ v²/df over strata, for Satterthwaite's degrees of freedom.
+    squares: f64,
+}
+
+impl Jackknife {
+    /// `None` where no trial is repeated.
+    fn of(strata: impl Iterator<Item = Vec<f64>>) -> Option<Self> {
+        let mut all = Self::default();
+        for mut without in strata.filter(|without| without.len() > 1) {
+            let free = (without.len() - 1) as f64;
+            let sd = Functional::Sd.of(&mut without)?;
+            let variance = (sd * free).powi(2) / (free + 1.0);
+            all.variance += variance;
+            all.degrees += free;
+            all.squares += variance * variance / free;
+        }
+        (all.degrees > 0.0).then_some(all)
+    }
+
+    fn effective_degrees(&self) -> u32 {
+        (self.variance * self.variance / self.squares).max(1.0) as u32
+    }
+}
+
+/// 95 % quantile of χ²/df (Wilson and Hilferty 1931).
+fn chance_ratio(df: f64) -> f64 {
+    let part = 2.0 / (9.0 * df);
+    (1.0 - part + 1.645 * part.sqrt()).powi(3)
+}
+
+/// Percentiles of the draws, and the same moved so that the median draw is the value: a statistic
+/// that resampling pulls to one side (R²) is bounded by the wider of the two.
+fn of_draws(draws: &mut [f64], number: &Replicates, factor: f64) -> Bounds {
+    draws.sort_unstable_by(f64::total_cmp);
+    let value = number.value;
+    let tail = ((1.0 - CONFIDENCE) / 2.0 * draws.len() as f64) as usize;
+    let (first, last) = (draws[tail], draws[draws.len() - 1 - tail]);
+    let median = if number.as_drawn {
+        value
+    } else {
+        draws[draws.len() / 2]
+    };
+    let down = (first - median).min(first - value).min(0.0);
+    let up = (last - median).max(last - value).max(0.0);
+    Bounds {
+        low: value + factor * down,
+        high: value + factor * up,
+        repeats_differ: false,
+    }
+}

@@ -1,0 +1,114 @@
+//! Statistics made anew from the blocks drawn, and without one trial each.
+
+use super::{Part, Replicates, Resampling, Statistic};
+use crate::features::Features;
+use crate::functional::Functional;
+use crate::interval::MIN_BEYOND;
+use std::f64::consts::LN_2;
+
+impl Resampling {
+    /// What resampling makes of a statistic. `salt` tells one statistic of a comparison from
+    /// another. `None` where it has no value.
+    pub fn replicates(&self, statistic: &Statistic<'_>, salt: u64) -> Option<Replicates> {
+        let value = statistic.value?;
+        Some(match statistic.functional {
+            Functional::Count => self.constant(value),
+            Functional::Min => self.floor(statistic, value, salt),
+            Functional::Max => self.ceiling(statistic, value, salt),
+            _ => self.of_blocks(statistic, value, salt)?,
+        })
+    }
+
+    fn of_blocks(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Option<Replicates> {
+        let features = statistic.features.as_ref()?;
+        let sums = self.block_sums(statistic, features);
+        let mut resampled: Vec<f64> = (self.weights.iter())
+            .map(|row| self.weigh(features, &sums, |trial| &row[self.starts[trial]..]))
+            .collect();
+        self.add_the_unseen(statistic, value, salt, &mut resampled);
+        let without = self
+            .left_out
+            .iter()
+            .map(|&out| self.without(features, &sums, out));
+        Some(Replicates {
+            value,
+            resampled,
+            without: without.collect(),
+            trials: statistic.trials(),
+            as_drawn: matches!(statistic.functional, Functional::Share { .. }),
+        })
+    }
+
+    /// Sums of each block of each part, block after block.
+    fn block_sums(&self, statistic: &Statistic<'_>, features: &Features) -> Vec<(usize, Vec<f64>)> {
+        let width = features.width();
+        let of_part = |part: &Part<'_>| {
+            let blocks = self.blocks[part.trial];
+            let mut sums = vec![0.0; blocks * width];
+            let count = part.values.len();
+            for (index, &value) in part.values.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                let block = index * blocks / count;
+                features.add(value, &mut sums[block * width..][..width]);
+            }
+            (part.trial, sums)
+        };
+        statistic.parts.iter().map(of_part).collect()
+    }
+
+    fn weigh<'w>(
+        &self,
+        features: &Features,
+        sums: &[(usize, Vec<f64>)],
+        weights: impl Fn(usize) -> &'w [f32],
+    ) -> f64 {
+        let width = features.width();
+        let mut totals = vec![0.0; width];
+        for (trial, sums) in sums {
+            for (block, &weight) in sums.chunks_exact(width).zip(weights(*trial)) {
+                if weight != 0.0 {
+                    let weight = f64::from(weight);
+                    let pairs = totals.iter_mut().zip(block);
+                    pairs.for_each(|(total, sum)| *total += weight * sum);
+                }
+            }
+        }
+        features.finish(&totals)
+    }
+
+    /// Without one trial; those that repeat it stand for it.
+    fn without(&self, features: &Features, sums: &[(usize, Vec<f64>)], out: usize) -> f64 {
+        let most = self.blocks.iter().copied().max().unwrap_or(0);
+        let (whole, none) = (vec![1.0; most], vec![0.0; most]);
+        let repeats = self.repeats(self.strata[out]) as f32;
+        let instead = vec![repeats / (repeats - 1.0); most];
+        self.weigh(features, sums, |trial| match trial {
+            _ if trial == out => &none,
+            _ if self.strata[trial] == self.strata[out] => &instead,
+            _ => &whole,
+        })
+    }
+
+    fn repeats(&self, stratum: usize) -> usize {
+        let trials = self.strata.iter().zip(&self.blocks);
+        trials
+            .filter(|&(&s, &blocks)| s == stratum && blocks > 0)
+            .count()
+    }
+
+    /// A share of which hardly any packet is an example may be as large as those not seen: with
+    /// none in n, 3/n at 95 %.
+    fn add_the_unseen(&self, statistic: &Statistic<'_>, share: f64, salt: u64, draws: &mut [f64]) {
+        if !matches!(statistic.functional, Functional::Share { .. }) {
+            return;
+        }
+        let mut random = self.random(salt);
+        let effective = statistic.effective.max(1.0);
+        let rare = |share: f64| f64::from(u8::from(effective * share < MIN_BEYOND)) / effective;
+        let unseen = rare(share) - rare(1.0 - share);
+        for draw in draws {
+            // Exponential, less its median.
+            let moved = *draw + unseen * (-random.uniform().ln() - LN_2);
+            *draw = moved.clamp(0.0, 1.0);
+        }
+    }
+}

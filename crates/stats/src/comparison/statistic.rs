@@ -1,0 +1,168 @@
+//! A functional of the pooled values of some streams, and how far it can be trusted.
+
+use crate::dependence::{self, Dependence};
+use crate::features::Features;
+use crate::functional::Functional;
+use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_tail};
+use crate::summary::Interval;
+use std::collections::BTreeSet;
+
+/// So many packets show whether those far out come in clusters (as for the extremal index:
+/// Leadbetter 1983).
+const OUTERMOST: f64 = 30.0;
+
+/// One stream of packets in one trial.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// Index of its trial among those of the [`Resampling`](super::Resampling).
+    pub trial: usize,
+    /// In order of time; NaN for a packet without a value.
+    pub values: &'a [f64],
+}
+
+/// A functional of the pooled values of some streams.
+#[derive(Debug, Clone)]
+pub struct Statistic<'a> {
+    pub(super) functional: Functional,
+    pub(super) parts: Vec<Part<'a>>,
+    /// Of the values pooled; `None` where there are too few for it.
+    pub value: Option<f64>,
+    /// How many values.
+    pub count: u64,
+    /// How many independent values would say as much.
+    pub effective: f64,
+    pub(super) block: f64,
+    pub(super) memory: f64,
+    pub(super) features: Option<Features>,
+    /// Why it has no interval of its own; it may still be one point of a fit.
+    pub doubt: Option<String>,
+}
+
+impl<'a> Statistic<'a> {
+    /// Of these streams, pooled.
+    pub fn new(functional: Functional, parts: Vec<Part<'a>>) -> Self {
+        let mut pooled: Vec<f64> = parts
+            .iter()
+            .flat_map(|part| part.values.iter().copied().filter(|x| !x.is_nan()))
+            .collect();
+        let value = functional.of(&mut pooled);
+        let mut statistic = Self {
+            functional,
+            parts,
+            value,
+            count: pooled.len() as u64,
+            effective: pooled.len() as f64,
+            block: 1.0,
+            memory: 0.0,
+            features: None,
+            doubt: None,
+        };
+        statistic.settle(&mut pooled);
+        statistic
+    }
+
+    fn settle(&mut self, pooled: &mut [f64]) {
+        let Some(value) = self.value else {
+            self.doubt = Some(reason(refuse_few(self.count)));
+            return;
+        };
+        match self.dependence(value, pooled) {
+            Some(found) => {
+                (self.effective, self.block) = (found.effective, found.block);
+                self.memory = found.memory;
+            }
+            None => (self.effective, self.block) = (0.0, f64::INFINITY),
+        }
+        let effective = self.effective.max(1.0);
+        self.features = Features::new(self.functional, pooled, effective);
+        self.doubt = self.find_doubt();
+    }
+
+    /// Of the deviations that the functional's error is made of.
+    fn dependence(&self, value: f64, pooled: &mut [f64]) -> Option<Dependence> {
+        let of = |deviation: &dyn Fn(f64) -> f64| {
+            dependence::of_streams(self.parts.iter().map(|part| part.values), deviation)
+        };
+        let at_or_below = |bound: f64| move |x: f64| f64::from(u8::from(x <= bound));
+        let mut at = |q: f64| Functional::Quantile(q).of(pooled);
+        match self.functional {
+            Functional::Mean => of(&|x| x - value),
+            Functional::Sd => {
+                let mean = Functional::Mean.of(pooled)?;
+                of(&|x| (x - mean).powi(2))
+            }
+            Functional::Quantile(_) => of(&at_or_below(value)),
+            Functional::Iqr => longer(of(&at_or_below(at(0.25)?)), of(&at_or_below(at(0.75)?))),
+            // Rare hits hide whether they come in clusters; the packets nearest to the bound show it.
+            Functional::Share { beyond, bound } => {
+                let hits = |bound: f64| move |x: f64| f64::from(u8::from(beyond.holds(x, bound)));
+                let near = at(beyond.outermost(OUTERMOST / self.count as f64))?;
+                longer(of(&hits(bound)), of(&hits(beyond.nearer(bound, near))))
+            }
+            Functional::Count | Functional::Min | Functional::Max => Some(Dependence {
+                effective: self.count as f64,
+                block: 1.0,
+                memory: 0.0,
+            }),
+        }
+    }
+
+    fn find_doubt(&self) -> Option<String> {
+        let (count, effective) = (self.count, self.effective);
+        match self.functional {
+            Functional::Count | Functional::Max => return None,
+            Functional::Min if count > 1 => return None,
+            _ if (count as f64) < MIN_EFFECTIVE => return Some(reason(refuse_few(count))),
+            _ if effective == 0.0 => {
+                return Some(reason(refuse_correlated(count, "fewer than", 20.0)));
+            }
+            _ if effective < MIN_EFFECTIVE => {
+                return Some(reason(refuse_correlated(count, "about", effective)));
+            }
+            _ => {}
+        }
+        self.tail_doubt()
+    }
+
+    /// Of a quantile with too few packets beyond it.
+    fn tail_doubt(&self) -> Option<String> {
+        let Functional::Quantile(q) = self.functional else {
+            return None;
+        };
+        let beyond = self.effective * q.min(1.0 - q);
+        let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
+        few.then(|| reason(refuse_tail(self.count, self.effective, beyond)))
+    }
+
+    /// Why it cannot even be one point of a fit: a point needs no interval of its own, but a
+    /// value that resampling can move.
+    pub fn point_doubt(&self) -> Option<String> {
+        match self.value {
+            None => self.doubt.clone(),
+            Some(_) if self.effective == 0.0 => self.doubt.clone(),
+            Some(_) => self.tail_doubt(),
+        }
+    }
+
+    /// The trials that its values are of.
+    pub fn trials(&self) -> BTreeSet<usize> {
+        self.parts.iter().map(|part| part.trial).collect()
+    }
+}
+
+/// The one with fewer independent values, and the longer blocks.
+fn longer(a: Option<Dependence>, b: Option<Dependence>) -> Option<Dependence> {
+    let (a, b) = (a?, b?);
+    Some(Dependence {
+        effective: a.effective.min(b.effective),
+        block: a.block.max(b.block),
+        memory: a.memory.max(b.memory),
+    })
+}
+
+fn reason(interval: Interval) -> String {
+    match interval {
+        Interval::Refused { reason } => reason,
+        Interval::Known { low, high } => format!("{low} to {high}"),
+    }
+}

@@ -1,0 +1,238 @@
+//! What the intervals promise, by simulation with fixed seeds.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::functional::Beyond;
+use crate::testing::{Gaussian, ar1};
+
+/// Trials with their strata; statistics of some of them; the interval of a − b.
+struct Trials {
+    strata: Vec<usize>,
+    values: Vec<Vec<f64>>,
+}
+
+impl Trials {
+    fn new(strata: &[usize], values: impl Fn(usize) -> Vec<f64>) -> Self {
+        Self {
+            strata: strata.to_vec(),
+            values: (0..strata.len()).map(values).collect(),
+        }
+    }
+
+    fn statistic(&self, functional: Functional, stratum: usize) -> Statistic<'_> {
+        let chosen = (0..self.values.len()).filter(|&trial| self.strata[trial] == stratum);
+        let part = |trial| Part {
+            trial,
+            values: &self.values[trial],
+        };
+        Statistic::new(functional, chosen.map(part).collect())
+    }
+
+    fn difference(&self, functional: Functional) -> Result<Bounds, String> {
+        let sides = [self.statistic(functional, 0), self.statistic(functional, 1)];
+        if let Some(doubt) = sides.iter().find_map(|side| side.doubt.clone()) {
+            return Err(doubt);
+        }
+        let resampling = Resampling::new(self.strata.clone(), &sides, 7);
+        let a = resampling.replicates(&sides[0], 0).unwrap();
+        let b = resampling.replicates(&sides[1], 1).unwrap();
+        resampling.interval(&Replicates::combine(&[&a, &b], |x| x[0] - x[1]))
+    }
+}
+
+const RUNS: u64 = 150;
+
+/// Of the intervals given, the share that holds `truth`; and the share given.
+fn coverage(truth: f64, interval: impl Fn(u64) -> Result<Bounds, String>) -> (f64, f64) {
+    let given: Vec<_> = (0..RUNS).filter_map(|seed| interval(seed).ok()).collect();
+    let held = given.iter().filter(|b| b.low <= truth && truth <= b.high);
+    (
+        held.count() as f64 / given.len() as f64,
+        given.len() as f64 / RUNS as f64,
+    )
+}
+
+#[test]
+fn differences_of_correlated_series_are_covered() {
+    for (functional, phi, count) in [
+        (Functional::Mean, 0.0, 100),
+        (Functional::Mean, 0.9, 1000),
+        (Functional::Sd, 0.0, 200),
+        (Functional::Sd, 0.8, 1000),
+        (Functional::Quantile(0.5), 0.0, 200),
+        (Functional::Quantile(0.5), 0.9, 1000),
+        (Functional::Quantile(0.99), 0.5, 2000),
+        (Functional::Iqr, 0.5, 1000),
+    ] {
+        // Side 0 is side 1 stretched by 1.2 and moved by 0.3.
+        let moved = |seed: u64| {
+            let trials = Trials::new(&[0, 1], |trial| {
+                let series = ar1(phi, count, 2 * seed + trial as u64);
+                let stretch = |x: f64| if trial == 0 { 0.3 + 1.2 * x } else { x };
+                series.into_iter().map(stretch).collect()
+            });
+            trials.difference(functional)
+        };
+        let z = |q: f64| if q > 0.9 { 2.326_348 } else { 0.0 };
+        let truth = match functional {
+            Functional::Sd => 0.2,
+            Functional::Iqr => 0.2 * 2.0 * 0.674_490,
+            Functional::Quantile(q) => 0.3 + 0.2 * z(q),
+            _ => 0.3,
+        };
+        let (held, given) = coverage(truth, moved);
+        assert!(
+            held >= 0.9 && given > 0.6,
+            "{functional:?} {phi} {count}: {held} {given}"
+        );
+    }
+}
+
+#[test]
+fn what_is_equal_is_seldom_called_different() {
+    for (functional, phi) in [
+        (Functional::Mean, 0.9),
+        (Functional::Sd, 0.5),
+        (Functional::Quantile(0.5), 0.8),
+    ] {
+        let same = |seed: u64| {
+            let trials = Trials::new(&[0, 0, 1, 1], |t| ar1(phi, 500, 4 * seed + t as u64));
+            trials.difference(functional)
+        };
+        let (held, given) = coverage(0.0, same);
+        assert!(
+            held >= 0.93 && given > 0.6,
+            "{functional:?}: {held} {given}"
+        );
+    }
+}
+
+/// Each trial has a level of its own, far beyond what its packets vary by.
+#[test]
+fn repeats_that_differ_are_the_independent_values() {
+    let same = |seed: u64| {
+        let mut levels = Gaussian::new(seed + 900);
+        let levels: Vec<f64> = (0..8).map(|_| 5.0 * levels.next()).collect();
+        let trials = Trials::new(&[0, 0, 0, 0, 1, 1, 1, 1], |t| {
+            let series = ar1(0.0, 200, 8 * seed + t as u64);
+            series.into_iter().map(|x| x + levels[t]).collect()
+        });
+        trials.difference(Functional::Mean)
+    };
+    assert!((0..RUNS).all(|seed| same(seed).unwrap().repeats_differ));
+    let (held, _) = coverage(0.0, same);
+    assert!(held >= 0.92, "{held}");
+}
+
+#[test]
+fn repeats_that_agree_leave_the_packets_to_tell() {
+    let differ = (0..RUNS).filter(|seed| {
+        let trials = Trials::new(&[0, 0, 0, 1, 1, 1], |t| ar1(0.3, 300, 6 * seed + t as u64));
+        trials.difference(Functional::Mean).unwrap().repeats_differ
+    });
+    let share = differ.count() as f64 / RUNS as f64;
+    assert!(share < 0.1, "{share}");
+}
+
+fn of_one(functional: Functional, values: Vec<f64>) -> Result<Bounds, String> {
+    let trials = Trials::new(&[0], |_| values.clone());
+    let statistics = [trials.statistic(functional, 0)];
+    if let Some(doubt) = statistics[0].doubt.clone() {
+        return Err(doubt);
+    }
+    let resampling = Resampling::new(vec![0], &statistics, 1);
+    resampling.interval(&resampling.replicates(&statistics[0], 0).unwrap())
+}
+
+#[test]
+fn none_in_a_thousand_is_at_most_three() {
+    let share = Functional::Share {
+        beyond: Beyond::More,
+        bound: 100.0,
+    };
+    let bounds = of_one(share, ar1(0.0, 1000, 1)).unwrap();
+    assert!(
+        bounds.low == 0.0 && (0.002..0.006).contains(&bounds.high),
+        "{bounds:?}"
+    );
+}
+
+#[test]
+fn a_floor_lies_below_the_least_seen() {
+    // An exponential delay above a floor of 10.
+    let (held, given) = coverage(10.0, |seed| {
+        let mut random = SplitMix::new(seed);
+        let values = (0..500).map(|_| 10.0 - random.uniform().ln()).collect();
+        of_one(Functional::Min, values)
+    });
+    assert!(held >= 0.93 && given == 1.0, "{held} {given}");
+}
+
+#[test]
+fn a_maximum_is_at_least_the_largest_seen() {
+    let bounds = of_one(Functional::Max, vec![1.0, 5.0, 2.0]).unwrap();
+    assert_eq!((bounds.low, bounds.high), (5.0, f64::INFINITY));
+    // Repeats bound it, and two sides that are alike stay so.
+    let same = |seed: u64| {
+        let trials = Trials::new(&[0, 0, 0, 0, 1, 1, 1, 1], |t| {
+            ar1(0.0, 300, 8 * seed + t as u64)
+        });
+        trials.difference(Functional::Max)
+    };
+    let (held, given) = coverage(0.0, same);
+    assert!(held >= 0.92 && given == 1.0, "{held} {given}");
+}
+
+#[test]
+fn two_maxima_without_repeats_cannot_be_compared() {
+    let trials = Trials::new(&[0, 1], |t| ar1(0.0, 300, t as u64));
+    let refused = trials.difference(Functional::Max).unwrap_err();
+    assert!(refused.contains("too few"), "{refused}");
+}
+
+#[test]
+fn the_same_packets_on_both_sides_move_together() {
+    // p90 − p50 of one heavy series: far narrower than its two ends apart would say.
+    let trials = Trials::new(&[0], |_| ar1(0.9, 2000, 3));
+    let statistics = [
+        trials.statistic(Functional::Mean, 0),
+        trials.statistic(Functional::Quantile(0.5), 0),
+    ];
+    let resampling = Resampling::new(vec![0], &statistics, 1);
+    let mean = resampling.replicates(&statistics[0], 0).unwrap();
+    let median = resampling.replicates(&statistics[1], 1).unwrap();
+    let width = |number: &Replicates| {
+        let bounds = resampling.interval(number).unwrap();
+        bounds.high - bounds.low
+    };
+    let apart = Replicates::combine(&[&mean, &median], |x| x[0] - x[1]);
+    assert!(
+        width(&apart) < 0.7 * width(&mean),
+        "{} {}",
+        width(&apart),
+        width(&mean)
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interval() {
+    let series = ar1(0.5, 500, 1);
+    let median = Functional::Quantile(0.5);
+    assert_eq!(of_one(median, series.clone()), of_one(median, series));
+}
+
+#[test]
+fn a_slow_series_has_no_interval() {
+    let refused = (0..50).filter(|&seed| of_one(Functional::Mean, ar1(0.999, 1000, seed)).is_err());
+    assert!(refused.count() > 40);
+    assert!(of_one(Functional::Mean, vec![1.0; 5]).is_err());
+    assert!(of_one(Functional::Quantile(0.999), ar1(0.0, 1000, 1)).is_err());
+}
+
+#[test]
+fn delays_that_never_change_have_an_interval_of_no_width() {
+    for functional in [Functional::Mean, Functional::Quantile(0.5), Functional::Min] {
+        let bounds = of_one(functional, vec![7.0; 100]).unwrap();
+        assert_eq!((bounds.low, bounds.high), (7.0, 7.0), "{functional:?}");
+    }
+}

@@ -1,0 +1,134 @@
+//! A run's folder: what its files are called.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `experiment.toml`, `environment.json`, `findings.json` | what was asked, where it ran, what was found |
+//! | `trials.parquet`, `records.parquet`, `noise.parquet`, `clock_reads.parquet` | the tables |
+//! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
+//! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
+//! | `parts/records-7.parquet` and so on | until the run is finished: the rows of trial 7 |
+//! | `parts/interrupted-7-1.arrow` and so on | until the run is finished: rows of trial 7's first attempt |
+//!
+//! A part of `trials` is written last: where it is, its trial is recorded. `findings.json` is
+//! written when all parts are joined: where it is, the parts hold nothing more.
+
+use crate::table::Row;
+use delaylab_model::record::Record;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The experiment as it was resolved.
+pub(crate) const EXPERIMENT: &str = "experiment.toml";
+/// Where the run ran.
+pub(crate) const ENVIRONMENT: &str = "environment.json";
+/// What was found.
+pub(crate) const FINDINGS: &str = "findings.json";
+/// What an unfinished run's folder ends in.
+pub(crate) const PARTIAL: &str = ".partial";
+/// The table with a row for each trial and probe.
+pub(crate) const TRIALS: &str = "trials";
+
+/// Is this the folder of a run that is not finished?
+pub(crate) fn is_partial(folder: &Path) -> bool {
+    let end = folder.extension().and_then(|end| end.to_str());
+    end == PARTIAL.strip_prefix('.')
+}
+
+/// A run's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The folder of the parts.
+    pub(crate) fn parts(&self) -> PathBuf {
+        self.0.join("parts")
+    }
+
+    /// A table of the finished run.
+    pub(crate) fn table(&self, table: &str) -> PathBuf {
+        self.0.join(format!("{table}.parquet"))
+    }
+
+    /// What a trial adds to a table.
+    pub(crate) fn part(&self, table: &str, trial: u32) -> PathBuf {
+        self.parts().join(format!("{table}-{trial}.parquet"))
+    }
+
+    /// A running trial's rows.
+    pub(crate) fn journal<R: Row>(&self, trial: u32) -> PathBuf {
+        self.0.join(format!("trial-{trial}{}", journal_end::<R>()))
+    }
+
+    /// Rows of interrupted trials in a finished run.
+    pub(crate) fn interrupted<R: Row>(&self) -> PathBuf {
+        self.0.join(format!("interrupted{}", journal_end::<R>()))
+    }
+
+    /// Rows of one interrupted trial, from the first attempt (1) on.
+    pub(crate) fn interrupted_part<R: Row>(&self, trial: u32, attempt: u32) -> PathBuf {
+        let name = format!("interrupted-{trial}-{attempt}{}", journal_end::<R>());
+        self.parts().join(name)
+    }
+
+    /// Every part of a table, by trial.
+    pub(crate) fn parts_of(&self, table: &str) -> io::Result<BTreeMap<u32, PathBuf>> {
+        let trial = |name: &str| {
+            let number = name.strip_prefix(table)?.strip_prefix('-')?;
+            number.strip_suffix(".parquet")?.parse().ok()
+        };
+        numbered(&self.parts(), trial)
+    }
+
+    /// Every running trial's rows, by trial.
+    pub(crate) fn journals<R: Row>(&self) -> io::Result<BTreeMap<u32, PathBuf>> {
+        let trial = |name: &str| {
+            let number = name.strip_prefix("trial-")?;
+            number.strip_suffix(journal_end::<R>())?.parse().ok()
+        };
+        numbered(&self.0, trial)
+    }
+
+    /// The rows of every interrupted trial, by trial and attempt.
+    pub(crate) fn interrupted_parts<R: Row>(&self) -> io::Result<BTreeMap<(u32, u32), PathBuf>> {
+        let attempt = |name: &str| {
+            let numbers = name.strip_prefix("interrupted-")?;
+            let (trial, attempt) = numbers.strip_suffix(journal_end::<R>())?.split_once('-')?;
+            Some((trial.parse().ok()?, attempt.parse().ok()?))
+        };
+        numbered(&self.parts(), attempt)
+    }
+}
+
+/// What the name of a file with rows as they came ends in.
+fn journal_end<R: Row>() -> &'static str {
+    match R::TABLE {
+        Record::TABLE => ".arrow",
+        "noise" => ".noise.arrow",
+        _ => ".clock_reads.arrow",
+    }
+}
+
+/// The files whose names hold a number, by it. A folder that is not there has none.
+fn numbered<K: Ord>(
+    folder: &Path,
+    number: impl Fn(&str) -> Option<K>,
+) -> io::Result<BTreeMap<K, PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let entry = entry?;
+        if let Some(key) = entry.file_name().to_str().and_then(&number) {
+            found.insert(key, entry.path());
+        }
+    }
+    Ok(found)
+}

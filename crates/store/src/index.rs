@@ -1,0 +1,233 @@
+//! The index of runs: what `list` shows, without opening every run.
+//!
+//! It is worked out from the folders and kept in SQLite beside them. It is never the only copy of
+//! anything: it may be deleted at any time, and mends itself.
+
+use crate::folder::{Folder, PARTIAL};
+use crate::run::{Run, State};
+use rusqlite::{Connection, Row, params};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the index is called, in the folder of the runs.
+const FILE: &str = ".index.sqlite";
+/// Changes with the table below.
+const VERSION: i64 = 1;
+/// A row a run.
+const TABLE: &str = "CREATE TABLE runs (
+    folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
+    trials INTEGER NOT NULL, records INTEGER NOT NULL, changed INTEGER NOT NULL)";
+
+/// What the index knows of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its folder's name.
+    pub folder: String,
+    /// The experiment's name.
+    pub name: Option<String>,
+    /// The world that carried it out.
+    pub world: Option<String>,
+    /// When it began, as in `2026-11-21T13:45:00Z`.
+    pub started_utc: Option<String>,
+    /// Did it come to its end?
+    pub state: State,
+    /// How many trials are recorded.
+    pub trials: u64,
+    /// How many records they have.
+    pub records: u64,
+}
+
+/// The index of a folder of runs.
+#[derive(Debug)]
+pub struct Index {
+    runs: PathBuf,
+    database: Connection,
+}
+
+/// Why there is no index.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The folder of the runs cannot be read.
+    #[error("{}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// As the system says it.
+        source: std::io::Error,
+    },
+    /// SQLite says so.
+    #[error("the index of runs: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+impl Index {
+    /// Opens the index of this folder and brings it up to date. A broken one is made anew; where none
+    /// can be written, it is kept in memory.
+    pub fn open(runs: &Path) -> Result<Self, IndexError> {
+        let path = runs.join(FILE);
+        let opened = usable(&path).or_else(|_| {
+            let _ = fs::remove_file(&path); // whatever it was, it was no index
+            usable(&path)
+        });
+        let on_disk = opened.map_err(IndexError::from).and_then(|database| {
+            let mut index = Self {
+                runs: runs.to_owned(),
+                database,
+            };
+            index.refresh()?;
+            Ok(index)
+        });
+        match on_disk {
+            Err(IndexError::Database(_)) => Self::in_memory(runs),
+            done => done,
+        }
+    }
+
+    fn in_memory(runs: &Path) -> Result<Self, IndexError> {
+        let mut index = Self {
+            runs: runs.to_owned(),
+            database: with_table(Connection::open_in_memory()?)?,
+        };
+        index.refresh()?;
+        Ok(index)
+    }
+
+    /// Every run, the oldest first.
+    pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
+        let mut query = self.database.prepare(
+            "SELECT folder, name, world, started_utc, is_complete, trials, records
+             FROM runs ORDER BY started_utc, folder",
+        )?;
+        let entries = query.query_map([], entry)?;
+        Ok(entries.collect::<Result<_, _>>()?)
+    }
+
+    /// Looks at the folders that are new or have changed, and forgets those that are gone.
+    fn refresh(&mut self) -> Result<(), IndexError> {
+        let found = folders(&self.runs).map_err(|source| IndexError::Folder {
+            path: self.runs.clone(),
+            source,
+        })?;
+        let known = self.known()?;
+        let change = self.database.transaction()?;
+        for folder in known.keys().filter(|folder| !found.contains_key(*folder)) {
+            change.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
+        }
+        for (folder, changed) in &found {
+            // A run that is being written changes without its folder.
+            if folder.ends_with(PARTIAL) || known.get(folder) != Some(changed) {
+                put(&change, &self.runs, folder, *changed)?;
+            }
+        }
+        change.commit()?;
+        Ok(())
+    }
+
+    /// When each run had changed last when it was looked at.
+    fn known(&self) -> Result<BTreeMap<String, i64>, rusqlite::Error> {
+        let mut query = self.database.prepare("SELECT folder, changed FROM runs")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+}
+
+/// Brings the index up to date after a run.
+pub(crate) fn refresh(runs: &Path) -> Result<(), String> {
+    let index = Index::open(runs);
+    index.map(drop).map_err(|error| error.to_string())
+}
+
+fn usable(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let database = Connection::open(path)?;
+    let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match version {
+        VERSION => {
+            // Looks at every page: a torn file shows here, not in the middle of a list.
+            database.query_row("PRAGMA quick_check", [], |_| Ok(()))?;
+            database.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))?;
+            Ok(database)
+        }
+        0 => with_table(database),
+        _ => Err(rusqlite::Error::InvalidQuery),
+    }
+}
+
+fn with_table(database: Connection) -> Result<Connection, rusqlite::Error> {
+    database.execute_batch(&format!(
+        "BEGIN; {TABLE}; PRAGMA user_version = {VERSION}; COMMIT"
+    ))?;
+    Ok(database)
+}
+
+fn entry(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
+    let is_complete: bool = row.get(4)?;
+    Ok(Entry {
+        folder: row.get(0)?,
+        name: row.get(1)?,
+        world: row.get(2)?,
+        started_utc: row.get(3)?,
+        state: if is_complete {
+            State::Complete
+        } else {
+            State::Partial
+        },
+        trials: row.get::<_, i64>(5)?.unsigned_abs(),
+        records: row.get::<_, i64>(6)?.unsigned_abs(),
+    })
+}
+
+/// Looks at one run. A folder that is none, or is gone by now, has no entry.
+fn put(
+    database: &Connection,
+    runs: &Path,
+    folder: &str,
+    changed: i64,
+) -> Result<(), rusqlite::Error> {
+    let Ok(run) = Run::open(&runs.join(folder)) else {
+        database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
+        return Ok(());
+    };
+    let mut trials: Vec<u32> = run.trials().iter().map(|row| row.trial).collect();
+    trials.dedup();
+    database.execute(
+        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            folder,
+            run.name(),
+            run.world(),
+            run.started_utc(),
+            run.state() == State::Complete,
+            trials.len() as i64,
+            run.record_count() as i64,
+            changed,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Every folder in there that may be a run, and when it changed last.
+fn folders(runs: &Path) -> std::io::Result<BTreeMap<String, i64>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(runs)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() && !name.starts_with('.') {
+            found.insert(name, changed(&Folder(entry.path())));
+        }
+    }
+    Ok(found)
+}
+
+/// When the last file came or went.
+fn changed(folder: &Folder) -> i64 {
+    let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let last = time(&folder.0).unwrap_or(UNIX_EPOCH);
+    nanos(time(&folder.parts()).map_or(last, |parts| parts.max(last)))
+}
+
+fn nanos(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,171 @@
+//! Rows on disk as they come: an Arrow IPC stream, synced twice a second.
+//!
+//! A stream that was cut anywhere is read up to its last whole batch.
+
+use crate::error::{StoreError, arrow};
+use crate::table::{self, Row};
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamEncoder;
+use arrow_schema::{ArrowError, SchemaRef};
+use delaylab_model::{MILLISECOND, Nanos};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows kept back at most before they are written.
+const BATCH: usize = 4096;
+/// How often rows are written and synced: often enough that a kill loses less than a second.
+const SYNC_EVERY: Nanos = 500 * MILLISECOND;
+
+/// Writes rows as they come.
+pub(crate) struct Journal<R: Row> {
+    path: PathBuf,
+    file: File,
+    schema: SchemaRef,
+    encoder: StreamEncoder,
+    pending: Vec<R>,
+    /// How much of the file is whole batches.
+    whole: u64,
+    is_synced: bool,
+    last_sync: Option<Nanos>,
+    streams: BTreeSet<u16>,
+}
+
+impl<R: Row> Journal<R> {
+    /// A new file. Fails where one is.
+    pub(crate) fn create(path: PathBuf) -> Result<Self, StoreError> {
+        let schema = table::schema::<R>();
+        let encoder = StreamEncoder::try_new(&schema).map_err(arrow(&path))?;
+        let file = File::create_new(&path).map_err(StoreError::at(&path))?;
+        Ok(Self {
+            path,
+            file,
+            schema,
+            encoder,
+            pending: Vec::new(),
+            whole: 0,
+            is_synced: false,
+            last_sync: None,
+            streams: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The streams that its rows are of.
+    pub(crate) fn streams(&self) -> &BTreeSet<u16> {
+        &self.streams
+    }
+
+    pub(crate) fn push(&mut self, rows: &[R]) -> Result<(), StoreError> {
+        self.streams.extend(rows.iter().map(R::stream));
+        for chunk in rows.chunks(BATCH) {
+            self.pending.extend_from_slice(chunk);
+            if self.pending.len() >= BATCH {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands what is kept back to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let batch = table::batch(&self.schema, &self.pending).map_err(arrow(&self.path))?;
+        self.write(&batch)?;
+        self.pending.clear();
+        self.is_synced = false;
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        let buffers = self.encoder.encode(batch).map_err(arrow(&self.path))?;
+        for buffer in &buffers {
+            if let Err(error) = self.file.write_all(buffer) {
+                self.cut();
+                return Err(StoreError::at(&self.path)(error));
+            }
+        }
+        self.whole += buffers
+            .iter()
+            .map(|buffer| buffer.len() as u64)
+            .sum::<u64>();
+        Ok(())
+    }
+
+    /// Takes back what was written of a batch.
+    fn cut(&mut self) {
+        // If this fails too, the reader stops at the torn batch.
+        let _ = self.file.set_len(self.whole);
+        let _ = self.file.seek(SeekFrom::Start(self.whole));
+    }
+
+    /// Writes and syncs, if the last time is long enough ago.
+    pub(crate) fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
+        let last = *self.last_sync.get_or_insert(now);
+        if now.wrapping_sub(last) < SYNC_EVERY {
+            return Ok(());
+        }
+        self.last_sync = Some(now);
+        self.sync()
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
+        self.flush()?;
+        if !self.is_synced {
+            self.file.sync_data().map_err(StoreError::at(&self.path))?;
+            self.is_synced = true;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Row> Drop for Journal<R> {
+    /// A trial that ends in an error leaves what it recorded.
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+/// Reads the whole batches of a journal; an error where it was cut within one.
+pub(crate) struct JournalReader {
+    /// `None` after the end.
+    stream: Option<StreamReader<BufReader<File>>>,
+    torn: Option<ArrowError>,
+}
+
+impl JournalReader {
+    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
+        let file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        if file.get_ref().metadata()?.len() == 0 {
+            return Ok(Self {
+                stream: None,
+                torn: None,
+            });
+        }
+        let stream = StreamReader::try_new(file, None);
+        let (stream, torn) = stream.map_or_else(|torn| (None, Some(torn)), |s| (Some(s), None));
+        Ok(Self { stream, torn })
+    }
+}
+
+impl Iterator for JournalReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(torn) = self.torn.take() {
+            return Some(Err(torn));
+        }
+        let batch = self.stream.as_mut()?.next();
+        if !matches!(batch, Some(Ok(_))) {
+            self.stream = None;
+        }
+        batch
+    }
+}

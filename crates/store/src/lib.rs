@@ -1,0 +1,38 @@
+//! Runs on disk: written a trial at a time, safe whenever the process or the machine stops, and
+//! readable by any tool that reads Parquet.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`writer`] | [`writer::RunWriter`] and [`writer::TrialWriter`]: a run as it is recorded |
+//! | [`resume`] | taking up a run that was killed |
+//! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
+//! | [`trial_row`] | [`trial_row::TrialRow`]: one probe of one trial, with its factors and figures |
+//! | [`part`] | what one trial adds to the tables |
+//! | [`index`] | the index of runs |
+//! | [`resolve`] | which run a word on the command line means |
+//! | [`error`] | what can go wrong while a run is written, and what to do about it |
+//!
+//! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial,
+//! `parquet_file` and `parquet_source` write and read one Parquet file, `join` makes tables of parts,
+//! `interrupted` keeps what was cut short apart, `folder` knows the names, `durable` the order in which
+//! files become visible.
+#![forbid(unsafe_code)]
+
+mod durable;
+pub mod error;
+mod folder;
+pub mod index;
+mod interrupted;
+mod join;
+mod journal;
+mod latest;
+mod parquet_file;
+mod parquet_source;
+pub mod part;
+pub mod resolve;
+pub mod resume;
+pub mod run;
+mod sorter;
+mod table;
+pub mod trial_row;
+pub mod writer;

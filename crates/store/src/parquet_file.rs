@@ -1,0 +1,111 @@
+//! One Parquet file: how it is encoded, written and put in place.
+
+use crate::durable;
+use crate::error::StoreError;
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Rows of a row group at most: its pages are held in memory while it is written.
+const ROW_GROUP: usize = 1 << 20;
+/// Rows from which on a row group ends with its trial, so that one trial is read without the others.
+const TRIAL_ROW_GROUP: usize = 1 << 16;
+
+/// Writes a Parquet file that is there whole or not at all.
+///
+/// Nothing in it depends on when or where it was written: the same rows are the same bytes.
+pub(crate) struct ParquetFile {
+    path: PathBuf,
+    /// `None` once it is put in place.
+    writer: Option<ArrowWriter<File>>,
+}
+
+impl ParquetFile {
+    pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, StoreError> {
+        let temporary = durable::unfinished(path);
+        let file = File::create(&temporary).map_err(StoreError::at(path))?;
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties(schema))
+            .with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, schema.clone(), options);
+        Ok(Self {
+            path: path.to_owned(),
+            writer: Some(writer.map_err(StoreError::parquet(path))?),
+        })
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        match &mut self.writer {
+            Some(writer) => writer.write(batch).map_err(StoreError::parquet(&self.path)),
+            None => Ok(()),
+        }
+    }
+
+    /// The rows of a trial are complete.
+    pub(crate) fn end_trial(&mut self) -> Result<(), StoreError> {
+        match &mut self.writer {
+            Some(writer) if writer.in_progress_rows() >= TRIAL_ROW_GROUP => {
+                writer.flush().map_err(StoreError::parquet(&self.path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the footer, syncs, and gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
+        if let Some(mut writer) = self.writer.take() {
+            let written = writer.finish();
+            let synced = written
+                .map_err(StoreError::parquet(&self.path))
+                .and_then(|_| {
+                    let file = writer.inner();
+                    file.sync_all().map_err(StoreError::at(&self.path))
+                });
+            if let Err(error) = synced {
+                self.writer = Some(writer);
+                return Err(error);
+            }
+        }
+        durable::put_in_place(&self.path)
+    }
+}
+
+impl Drop for ParquetFile {
+    /// What was not finished gives its room back.
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            let _ = std::fs::remove_file(durable::unfinished(&self.path));
+        }
+    }
+}
+
+/// Delta encoding for the integers that grow or hardly change, dictionaries for the rest.
+fn properties(schema: &SchemaRef) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by("delaylab".to_owned())
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(ROW_GROUP));
+    for field in schema.fields() {
+        if is_wide(field.data_type()) {
+            let column = ColumnPath::from(field.name().as_str());
+            properties = properties
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    properties.build()
+}
+
+fn is_wide(data_type: &DataType) -> bool {
+    use DataType::{Int32, Int64, Timestamp, UInt32, UInt64};
+    matches!(data_type, Int32 | Int64 | UInt32 | UInt64 | Timestamp(..))
+}

@@ -1,0 +1,129 @@
+//! Reading one Parquet file, a row group at a time.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::statistics::Statistics;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a batch: so few that they stay in the CPU's cache.
+const BATCH: usize = 2048;
+
+/// An open file, of which the footer is read.
+#[derive(Debug)]
+pub(crate) struct ParquetSource {
+    file: File,
+    metadata: ArrowReaderMetadata,
+}
+
+impl ParquetSource {
+    /// Columns that `known` has as dictionaries are read as such.
+    pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
+        guarded(|| Self::read_footer(File::open(path)?, known))
+    }
+
+    fn read_footer(file: File, known: &SchemaRef) -> Result<Self, ParquetError> {
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let found = ArrowReaderMetadata::load(&file, options.clone())?;
+        let options = options.with_schema(with_dictionaries(found.schema(), known));
+        let metadata = ArrowReaderMetadata::try_new(found.metadata().clone(), options)?;
+        Ok(Self { file, metadata })
+    }
+
+    /// How many rows a row group has.
+    pub(crate) fn rows_of(&self, group: usize) -> u64 {
+        let rows = self.metadata.metadata().row_group(group).num_rows();
+        u64::try_from(rows).unwrap_or(0)
+    }
+
+    /// Every row group that may have rows of this trial; all of them for `None`.
+    pub(crate) fn row_groups(&self, trial: Option<u32>) -> Vec<usize> {
+        let all = 0..self.metadata.metadata().num_row_groups();
+        all.filter(|group| trial.is_none_or(|trial| self.may_have(*group, trial)))
+            .collect()
+    }
+
+    fn may_have(&self, group: usize, trial: u32) -> bool {
+        let columns = self.metadata.metadata().row_group(group).columns();
+        let column = columns
+            .iter()
+            .find(|column| column.column_path().string() == "trial");
+        match column.and_then(|column| column.statistics()) {
+            Some(Statistics::Int32(range)) => {
+                let above = range.min_opt().is_none_or(|&min| trial >= min as u32);
+                above && range.max_opt().is_none_or(|&max| trial <= max as u32)
+            }
+            _ => true,
+        }
+    }
+
+    /// The rows of a row group, in batches. `None` is every column.
+    pub(crate) fn batches(
+        &self,
+        group: usize,
+        columns: Option<&[String]>,
+    ) -> Result<Batches, ParquetError> {
+        let file = self.file.try_clone()?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_row_groups(vec![group])
+                .with_batch_size(BATCH)
+                .with_projection(self.mask(columns));
+        guarded(|| builder.build()).map(Batches)
+    }
+
+    fn mask(&self, columns: Option<&[String]>) -> ProjectionMask {
+        match columns {
+            None => ProjectionMask::all(),
+            Some(names) => {
+                let names = names.iter().map(String::as_str);
+                ProjectionMask::columns(self.metadata.parquet_schema(), names)
+            }
+        }
+    }
+}
+
+/// The batches of a row group.
+pub(crate) struct Batches(ParquetRecordBatchReader);
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = guarded(|| Ok(self.0.next()));
+        match batch {
+            Ok(batch) => batch.map(|batch| Ok(batch?)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// The library panics over some damage: that too is only an error.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let damaged = "the file is damaged";
+        Err(ParquetError::General(damaged.to_owned()))
+    })
+}
+
+/// The file's schema, with the dictionaries of the one that is known.
+fn with_dictionaries(found: &SchemaRef, known: &SchemaRef) -> SchemaRef {
+    let fields = found.fields().iter().map(|field| {
+        let known = known.field_with_name(field.name());
+        match known.map(Field::data_type) {
+            Ok(words @ DataType::Dictionary(..)) if *field.data_type() == DataType::Utf8 => {
+                Arc::new(field.as_ref().clone().with_data_type(words.clone()))
+            }
+            _ => field.clone(),
+        }
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}

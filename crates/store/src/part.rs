@@ -1,0 +1,121 @@
+//! What one trial adds to the tables: its journals, sorted, as Parquet.
+
+use crate::error::{StoreError, arrow};
+use crate::folder::Folder;
+use crate::journal::{Journal, JournalReader};
+use crate::parquet_file::ParquetFile;
+use crate::sorter::Sorter;
+use crate::table::{self, Row};
+use crate::trial_row::{self, TrialRow};
+use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// For how long noise held a record's CPU while it was under way, where a source of noise ran, and
+/// who held it longest.
+pub type NoiseOf<'a> = dyn Fn(&Record) -> (Option<Nanos>, Option<&'a str>) + 'a;
+
+/// The column with what [`NoiseOf`] says first.
+pub(crate) const NOISE_NS: &str = "noise_ns";
+/// The column with what it says second.
+pub(crate) const NOISE_WHO: &str = "noise_who";
+
+/// The schema of `records.parquet`: a record's fields, and the noise that it met.
+pub(crate) fn records_schema() -> SchemaRef {
+    let own = table::schema::<Record>();
+    let noise = [
+        Arc::new(Field::new(NOISE_NS, DataType::Int64, true)),
+        Arc::new(Field::new(NOISE_WHO, DataType::Utf8, true)),
+    ];
+    let fields = own.fields().iter().cloned().chain(noise);
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Writes a trial's part of the records.
+pub(crate) fn write_records(
+    folder: &Folder,
+    trial: u32,
+    journal: &Journal<Record>,
+    noise_of: &NoiseOf<'_>,
+) -> Result<(), StoreError> {
+    let path = folder.part(Record::TABLE, trial);
+    let own = table::schema::<Record>();
+    let all = records_schema();
+    let batch = |rows: &[Record]| {
+        let mut columns = table::batch(&own, rows)?.columns().to_vec();
+        columns.extend(noise_columns(rows, noise_of));
+        RecordBatch::try_new(all.clone(), columns)
+    };
+    write_sorted(&path, &all, journal, |rows| {
+        batch(rows).map_err(arrow(&path))
+    })
+}
+
+fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
+    let mut ns = Int64Builder::with_capacity(rows.len());
+    let mut who = StringBuilder::new();
+    for row in rows {
+        let noise = noise_of(row);
+        ns.append_option(noise.0);
+        who.append_option(noise.1);
+    }
+    [Arc::new(ns.finish()), Arc::new(who.finish())]
+}
+
+/// Writes a trial's part of another table.
+pub(crate) fn write<R: Row>(
+    folder: &Folder,
+    trial: u32,
+    journal: &Journal<R>,
+) -> Result<(), StoreError> {
+    let path = folder.part(R::TABLE, trial);
+    let schema = table::schema::<R>();
+    let batch = |rows: &[R]| table::batch(&schema, rows).map_err(arrow(&path));
+    write_sorted(&path, &schema, journal, batch)
+}
+
+fn write_sorted<R: Row>(
+    path: &Path,
+    schema: &SchemaRef,
+    journal: &Journal<R>,
+    batch: impl Fn(&[R]) -> Result<RecordBatch, StoreError>,
+) -> Result<(), StoreError> {
+    let mut file = ParquetFile::create(path, schema)?;
+    sorted(journal.path(), journal.streams(), |rows| {
+        file.write(&batch(rows)?)
+    })?;
+    file.finish()
+}
+
+/// Hands over the rows of a journal, one stream after the other, each in order.
+fn sorted<R: Row>(
+    journal: &Path,
+    streams: &BTreeSet<u16>,
+    mut emit: impl FnMut(&[R]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut rows: Vec<R> = Vec::new();
+    let mut sorter = Sorter::new();
+    for &stream in streams {
+        for batch in JournalReader::open(journal).map_err(StoreError::at(journal))? {
+            let batch = batch.map_err(arrow(journal))?;
+            table::read_into(&batch, &mut rows).map_err(StoreError::table(journal))?;
+            let own = rows.drain(..).filter(|row| row.stream() == stream);
+            sorter.push(own, &mut emit)?;
+        }
+        sorter.finish(&mut emit)?;
+    }
+    Ok(())
+}
+
+/// Writes rows of trials.
+pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
+    let batch = trial_row::batch(rows).map_err(arrow(path))?;
+    let mut file = ParquetFile::create(path, &batch.schema())?;
+    file.write(&batch)?;
+    file.finish()
+}

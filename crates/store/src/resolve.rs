@@ -1,0 +1,62 @@
+//! Which run a word on the command line means.
+
+use crate::folder::PARTIAL;
+use crate::index::Index;
+use crate::latest::LATEST;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many runs an error names.
+const NAMED: usize = 5;
+
+/// There is no such run.
+#[derive(Debug, thiserror::Error)]
+#[error("no run `{asked}`: it is neither a folder nor a run in {}. {known}", runs.display())]
+pub struct ResolveError {
+    asked: String,
+    runs: PathBuf,
+    known: String,
+}
+
+/// The folder that this means: a run's name in `runs` with or without `.partial`, `latest`, or a path.
+pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
+    let named = [
+        runs.join(asked),
+        runs.join(format!("{asked}{PARTIAL}")),
+        PathBuf::from(asked),
+    ];
+    // Without its links: a run is known by the name of its folder.
+    let mut found = named.iter().filter_map(|path| fs::canonicalize(path).ok());
+    found
+        .find(|path| path.is_dir())
+        .or_else(|| newest(runs).filter(|_| asked == LATEST))
+        .ok_or_else(|| ResolveError {
+            asked: asked.to_owned(),
+            runs: runs.to_owned(),
+            known: known(runs),
+        })
+}
+
+/// The run that began last, where `latest` points nowhere.
+fn newest(runs: &Path) -> Option<PathBuf> {
+    let names = names(runs);
+    Some(runs.join(names.last()?))
+}
+
+/// Every run's name, the oldest first.
+fn names(runs: &Path) -> Vec<String> {
+    let entries = Index::open(runs).and_then(|index| index.list());
+    let entries = entries.unwrap_or_default().into_iter();
+    entries.map(|entry| entry.folder).collect()
+}
+
+fn known(runs: &Path) -> String {
+    let names = names(runs);
+    match names.len() {
+        0 => "There is none yet".to_owned(),
+        count => format!(
+            "The last are: {}",
+            names[count.saturating_sub(NAMED)..].join(", ")
+        ),
+    }
+}

@@ -1,0 +1,161 @@
+//! Taking up a run that was killed.
+
+use crate::durable::{self, UNFINISHED};
+use crate::error::StoreError;
+use crate::folder::{EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
+use crate::interrupted;
+use crate::join;
+use crate::parquet_source::ParquetSource;
+use crate::table::{self, Row};
+use crate::writer::{RunWriter, lock};
+use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::record::Record;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where a resumed run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumed {
+    /// The experiment file, as resolved.
+    pub experiment: String,
+    /// Trials that are recorded.
+    pub done: BTreeSet<u32>,
+    /// Trials that had begun. Their rows are kept apart; they are to be repeated.
+    pub interrupted: BTreeSet<u32>,
+    /// Parts that cannot be read, where they are kept now. Their trials are to be repeated.
+    pub damaged: Vec<PathBuf>,
+}
+
+/// Why a run cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// There is nothing left to be done.
+    #[error("{}: this run is complete", path.display())]
+    Complete {
+        /// The run.
+        path: PathBuf,
+    },
+    /// The files cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl RunWriter {
+    /// Takes up `<run>.partial`. Whenever its process ended, what was recorded is there.
+    pub fn resume(partial: &Path) -> Result<(Self, Resumed), ResumeError> {
+        if !is_partial(partial) {
+            return Err(ResumeError::Complete {
+                path: partial.to_owned(),
+            });
+        }
+        let writer = Self {
+            _lock: lock(partial)?,
+            folder: Folder(partial.to_owned()),
+        };
+        let resumed = tidy(&writer.folder)?;
+        Ok((writer, resumed))
+    }
+}
+
+/// Brings the folder into the state between two trials.
+fn tidy(folder: &Folder) -> Result<Resumed, StoreError> {
+    let path = folder.file(EXPERIMENT);
+    let experiment = fs::read_to_string(&path).map_err(StoreError::at(&path))?;
+    remove_unfinished(&folder.0)?;
+    let (done, interrupted, damaged) = if folder.file(FINDINGS).exists() {
+        (trials_of(folder)?, BTreeSet::new(), Vec::new())
+    } else {
+        take_up(folder)?
+    };
+    durable::sync_folder(&folder.0)?;
+    Ok(Resumed {
+        experiment,
+        done,
+        interrupted,
+        damaged,
+    })
+}
+
+/// The trials of the joined table.
+fn trials_of(folder: &Folder) -> Result<BTreeSet<u32>, StoreError> {
+    let rows = join::trial_rows(&folder.table(TRIALS))?;
+    Ok(rows.iter().map(|row| row.trial).collect())
+}
+
+type Standing = (BTreeSet<u32>, BTreeSet<u32>, Vec<PathBuf>);
+
+fn take_up(folder: &Folder) -> Result<Standing, StoreError> {
+    let parts = folder.parts();
+    fs::create_dir_all(&parts).map_err(StoreError::at(&parts))?;
+    remove_unfinished(&parts)?;
+    remove_joined(folder)?;
+    let damaged = set_damaged_aside(folder)?;
+    let (done, interrupted) = interrupted::settle(folder)?;
+    durable::sync_folder(&parts)?;
+    Ok((done, interrupted, damaged))
+}
+
+/// Removes files that were being written.
+fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
+    let failed = StoreError::at(folder);
+    for entry in fs::read_dir(folder).map_err(&failed)? {
+        let path = entry.map_err(&failed)?.path();
+        if path.extension().is_some_and(|end| end == UNFINISHED) {
+            durable::remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes tables that were joined when the run was stopped: the parts have all of it.
+fn remove_joined(folder: &Folder) -> Result<(), StoreError> {
+    for table in [Record::TABLE, NoiseEvent::TABLE, ClockReads::TABLE, TRIALS] {
+        durable::remove(&folder.table(table))?;
+    }
+    durable::remove(&folder.interrupted::<Record>())?;
+    durable::remove(&folder.interrupted::<NoiseEvent>())?;
+    durable::remove(&folder.interrupted::<ClockReads>())
+}
+
+/// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated.
+fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
+    let done = folder.parts_of(TRIALS);
+    let mut aside = Vec::new();
+    for &trial in done.map_err(StoreError::at(&folder.parts()))?.keys() {
+        if is_readable(folder, trial) {
+            continue;
+        }
+        // Its row last: while that is in place, the next resume comes back to this trial.
+        for table in [Record::TABLE, NoiseEvent::TABLE, ClockReads::TABLE, TRIALS] {
+            aside.extend(set_aside(folder, table, trial)?);
+        }
+    }
+    Ok(aside)
+}
+
+fn is_readable(folder: &Folder, trial: u32) -> bool {
+    join::trial_rows(&folder.part(TRIALS, trial)).is_ok()
+        && opens::<Record>(folder, trial)
+        && opens::<NoiseEvent>(folder, trial)
+        && opens::<ClockReads>(folder, trial)
+}
+
+fn opens<R: Row>(folder: &Folder, trial: u32) -> bool {
+    ParquetSource::open(&folder.part(R::TABLE, trial), &table::schema::<R>()).is_ok()
+}
+
+fn set_aside(folder: &Folder, table: &str, trial: u32) -> Result<Option<PathBuf>, StoreError> {
+    let part = folder.part(table, trial);
+    let attempts = 1..;
+    let mut names =
+        attempts.map(|attempt| folder.file(&format!("damaged-{table}-{trial}-{attempt}.parquet")));
+    let free = names.find(|path| !path.exists());
+    match free.filter(|_| part.exists()) {
+        None => Ok(None),
+        Some(path) => {
+            fs::rename(&part, &path).map_err(StoreError::at(&path))?;
+            Ok(Some(path))
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The batches of a table, row group by row group: damage in one of them costs only that one.
+
+use super::{Run, State};
+use crate::journal::JournalReader;
+use crate::parquet_source::ParquetSource;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_schema::SchemaRef;
+use parquet::errors::ParquetError;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is read next.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// One row group of a Parquet file.
+    RowGroup(PathBuf, Arc<ParquetSource>, usize),
+    /// Rows as they came.
+    Journal(PathBuf),
+}
+
+/// Batches as they are read.
+type Reader = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send>;
+
+impl Step {
+    /// A step for each row group of a file that may have rows of this trial.
+    pub(super) fn row_groups(
+        path: &Path,
+        known: &SchemaRef,
+        trial: Option<u32>,
+    ) -> Result<Vec<Step>, ParquetError> {
+        let source = Arc::new(ParquetSource::open(path, known)?);
+        let groups = source.row_groups(trial).into_iter();
+        let step = |group| Step::RowGroup(path.to_owned(), source.clone(), group);
+        Ok(groups.map(step).collect())
+    }
+
+    /// How many rows it has.
+    pub(super) fn rows(&self) -> u64 {
+        match self {
+            Step::RowGroup(_, source, group) => source.rows_of(*group),
+            Step::Journal(path) => JournalReader::open(path).map_or(0, |batches| {
+                let whole = batches.map_while(Result::ok);
+                whole.map(|batch| batch.num_rows() as u64).sum()
+            }),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Step::RowGroup(path, ..) | Step::Journal(path) => path,
+        }
+    }
+
+    fn open(&self, columns: Option<&[String]>) -> Result<Reader, String> {
+        match self {
+            Step::RowGroup(_, source, group) => readable(source.batches(*group, columns)),
+            Step::Journal(path) => readable(JournalReader::open(path)),
+        }
+    }
+}
+
+/// Errors are only to be read from here on.
+fn readable<E1: ToString, E2: ToString>(
+    batches: Result<impl Iterator<Item = Result<RecordBatch, E2>> + Send + 'static, E1>,
+) -> Result<Reader, String> {
+    match batches {
+        Ok(batches) => Ok(Box::new(
+            batches.map(|it| it.map_err(|error| error.to_string())),
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Batches of one table of a run. What cannot be read is left out and noted by the run.
+pub struct Batches<'a> {
+    run: &'a Run,
+    trial: Option<u32>,
+    columns: Option<Vec<String>>,
+    steps: VecDeque<Step>,
+    reader: Option<Reader>,
+    path: PathBuf,
+}
+
+impl<'a> Batches<'a> {
+    pub(super) fn new(
+        run: &'a Run,
+        steps: Vec<Step>,
+        trial: Option<u32>,
+        columns: &[&str],
+    ) -> Self {
+        let trial_column = trial.map(|_| "trial");
+        let wanted = columns.iter().copied().chain(trial_column);
+        Self {
+            run,
+            trial,
+            columns: (!columns.is_empty()).then(|| wanted.map(str::to_owned).collect()),
+            steps: steps.into(),
+            reader: None,
+            path: PathBuf::new(),
+        }
+    }
+
+    /// The file that the last batch came from.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn open_next(&mut self) -> Option<()> {
+        let step = self.steps.pop_front()?;
+        self.path = step.path().to_owned();
+        match step.open(self.columns.as_deref()) {
+            Ok(reader) => self.reader = Some(reader),
+            Err(error) => self.run.note(&self.path, &error),
+        }
+        Some(())
+    }
+
+    /// A journal that is being written ends anywhere.
+    fn note(&self, error: &str) {
+        let is_journal = self.path.extension().is_some_and(|end| end == "arrow");
+        if !is_journal || self.run.state() == State::Complete {
+            self.run.note(&self.path, error);
+        }
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = RecordBatch;
+
+    fn next(&mut self) -> Option<RecordBatch> {
+        loop {
+            match self.reader.as_mut().and_then(Iterator::next) {
+                Some(Ok(batch)) => {
+                    let batch = of_trial(batch, self.trial);
+                    if batch.num_rows() > 0 {
+                        return Some(batch);
+                    }
+                }
+                Some(Err(error)) => {
+                    self.note(&error);
+                    self.reader = None;
+                }
+                None => self.open_next()?,
+            }
+        }
+    }
+}
+
+/// The rows of one trial: they are next to each other.
+fn of_trial(batch: RecordBatch, trial: Option<u32>) -> RecordBatch {
+    let column = batch.column_by_name("trial");
+    let column = column.and_then(|column| column.as_primitive_opt::<UInt32Type>());
+    let (Some(trial), Some(column)) = (trial, column) else {
+        return batch;
+    };
+    let from = column.values().partition_point(|&other| other < trial);
+    let to = column.values().partition_point(|&other| other <= trial);
+    batch.slice(from, to - from)
+}

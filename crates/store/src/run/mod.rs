@@ -1,0 +1,378 @@
+//! Reading a run, finished or not, whatever has become of its files.
+//!
+//! What cannot be read is left out and named by [`Run::problems`]; the rest is read all the same.
+
+mod batches;
+
+use crate::error::StoreError;
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
+use crate::join;
+use crate::part::{NOISE_NS, NOISE_WHO, records_schema};
+use crate::table::{self, Row};
+use crate::trial_row::TrialRow;
+use crate::writer::FORMAT;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+pub use batches::Batches;
+use batches::Step;
+use delaylab_model::Nanos;
+use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::record::Record;
+use serde_json::Value;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Did the run come to its end?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Yes.
+    Complete,
+    /// It is being written, or was killed: `delaylab resume` goes on with it.
+    Partial,
+}
+
+impl State {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Partial => "partial",
+        }
+    }
+}
+
+/// A run on disk.
+#[derive(Debug)]
+pub struct Run {
+    folder: Folder,
+    state: State,
+    experiment: Option<String>,
+    environment: Value,
+    findings: Option<Value>,
+    trials: Vec<TrialRow>,
+    problems: Mutex<Vec<String>>,
+}
+
+/// Why a folder cannot be opened as a run.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be looked into.
+    #[error("{}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// As the system says it.
+        source: io::Error,
+    },
+    /// It holds nothing of a run.
+    #[error("{}: not a run: it holds neither {EXPERIMENT} nor a table", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// A record and the noise that it met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Noised<'a> {
+    /// The record.
+    pub record: &'a Record,
+    /// For how long noise held its CPU while it was under way; `None` where no source of noise ran.
+    pub noise_ns: Option<Nanos>,
+    /// Who held it longest.
+    pub noise_who: Option<&'a str>,
+}
+
+impl Run {
+    /// Opens a run's folder; a link to one is followed.
+    pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        let path = fs::canonicalize(folder).map_err(|source| OpenError::Folder {
+            path: folder.to_owned(),
+            source,
+        })?;
+        let mut run = Self {
+            state: if is_partial(&path) {
+                State::Partial
+            } else {
+                State::Complete
+            },
+            folder: Folder(path),
+            experiment: None,
+            environment: Value::Null,
+            findings: None,
+            trials: Vec::new(),
+            problems: Mutex::default(),
+        };
+        run.check_that_it_is_one()?;
+        run.read_small_files();
+        run.check_tables();
+        Ok(run)
+    }
+
+    fn check_that_it_is_one(&self) -> Result<(), OpenError> {
+        let files = [EXPERIMENT, ENVIRONMENT, "trials.parquet", "records.parquet"];
+        let any = files.iter().any(|name| self.folder.file(name).exists());
+        let not = || OpenError::NotARun {
+            path: self.folder.0.clone(),
+        };
+        any.then_some(()).ok_or_else(not)
+    }
+
+    fn read_small_files(&mut self) {
+        self.experiment = self.text(EXPERIMENT);
+        self.environment = self.json(ENVIRONMENT).unwrap_or_default();
+        if self.environment["run"]["format"].as_u64() > Some(FORMAT) {
+            let later = "written by a later version, which this one may misread";
+            self.note(&self.folder.file(ENVIRONMENT), later);
+        }
+        if self.is_joined() {
+            self.findings = self.json(FINDINGS);
+        }
+        self.trials = self.read_trials();
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let text = fs::read_to_string(self.folder.file(name));
+        text.map_err(|error| self.note(&self.folder.file(name), &missing_or(&error)))
+            .ok()
+    }
+
+    fn json(&self, name: &str) -> Option<Value> {
+        let value = serde_json::from_str(&self.text(name)?);
+        value
+            .map_err(|error| self.note(&self.folder.file(name), &error.to_string()))
+            .ok()
+    }
+
+    fn read_trials(&self) -> Vec<TrialRow> {
+        let mut rows = Vec::new();
+        for path in self.parquet_files(TRIALS) {
+            match join::trial_rows(&path) {
+                Ok(found) => rows.extend(found),
+                Err(_) if !path.exists() => self.note(&path, "missing"),
+                Err(StoreError::Table { reason, .. }) => self.note(&path, &reason),
+                Err(error) => self.note(&path, &error.to_string()),
+            }
+        }
+        rows.sort_by_key(|row| (row.trial, row.probe));
+        rows
+    }
+
+    /// Opens every table once, so that what is damaged is known before anything is read.
+    fn check_tables(&self) {
+        self.steps::<Record>(None);
+        self.steps::<NoiseEvent>(None);
+        self.steps::<ClockReads>(None);
+    }
+
+    /// Are the parts joined? A run that was killed just before its end is partial all the same.
+    fn is_joined(&self) -> bool {
+        self.state == State::Complete || self.folder.file(FINDINGS).exists()
+    }
+
+    /// The files that hold a table: the table itself, or its parts of the recorded trials.
+    fn parquet_files(&self, table: &str) -> Vec<PathBuf> {
+        if self.is_joined() {
+            return vec![self.folder.table(table)];
+        }
+        let recorded = self.folder.parts_of(TRIALS);
+        let recorded =
+            recorded.map_err(|error| self.note(&self.folder.parts(), &error.to_string()));
+        let trials = recorded.unwrap_or_default().into_keys();
+        trials.map(|trial| self.folder.part(table, trial)).collect()
+    }
+
+    /// Where the run is.
+    pub fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// Did it come to its end?
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The experiment's name.
+    pub fn name(&self) -> Option<&str> {
+        self.environment["run"]["name"].as_str()
+    }
+
+    /// The world that carried it out.
+    pub fn world(&self) -> Option<&str> {
+        self.environment["run"]["world"].as_str()
+    }
+
+    /// When it began, as in `2026-11-21T13:45:00Z`.
+    pub fn started_utc(&self) -> Option<&str> {
+        self.environment["run"]["started_utc"].as_str()
+    }
+
+    /// The experiment file, as resolved.
+    pub fn experiment(&self) -> Option<&str> {
+        self.experiment.as_deref()
+    }
+
+    /// Where it ran; null if that cannot be read.
+    pub fn environment(&self) -> &Value {
+        &self.environment
+    }
+
+    /// What was found; `None` before its end.
+    pub fn findings(&self) -> Option<&Value> {
+        self.findings.as_ref()
+    }
+
+    /// A row for each recorded trial and probe, in their order.
+    pub fn trials(&self) -> &[TrialRow] {
+        &self.trials
+    }
+
+    /// What is missing or cannot be read, file by file. Grows while damaged tables are read.
+    pub fn problems(&self) -> Vec<String> {
+        self.lock_problems().clone()
+    }
+
+    fn lock_problems(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, path: &Path, what: &str) {
+        let name = path.strip_prefix(&self.folder.0).unwrap_or(path);
+        let problem = format!("{}: {what}", name.display());
+        let mut problems = self.lock_problems();
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+
+    /// How many records it holds, without those of interrupted trials.
+    pub fn record_count(&self) -> u64 {
+        let steps = self.steps::<Record>(None);
+        steps.iter().map(Step::rows).sum()
+    }
+
+    /// Records of one trial, or of all in their order, with these columns (none named: all), as Arrow
+    /// batches. A pass over all trials is faster than one for each. The column `trial` is always
+    /// there if a trial is asked for.
+    pub fn records(&self, trial: Option<u32>, columns: &[&str]) -> Batches<'_> {
+        self.batches::<Record>(trial, columns)
+    }
+
+    fn batches<R: Row>(&self, trial: Option<u32>, columns: &[&str]) -> Batches<'_> {
+        Batches::new(self, self.steps::<R>(trial), trial, columns)
+    }
+
+    /// Hands over every record of one trial, or of all in their order.
+    pub fn for_each_record(&self, trial: Option<u32>, mut take: impl FnMut(&Record)) {
+        let columns = table::schema::<Record>();
+        let columns: Vec<&str> = columns.fields().iter().map(|f| f.name().as_str()).collect();
+        self.each_batch(self.records(trial, &columns), |_, rows| {
+            rows.iter().for_each(&mut take);
+        });
+    }
+
+    /// The same, with the noise that each met.
+    pub fn for_each_noised(&self, trial: Option<u32>, mut take: impl FnMut(Noised<'_>)) {
+        self.each_batch(self.records(trial, &[]), |batch, rows| {
+            let column = |name| batch.column_by_name(name);
+            let ns = column(NOISE_NS).and_then(|column| column.as_primitive_opt::<Int64Type>());
+            let who = column(NOISE_WHO).and_then(|column| column.as_string_opt::<i32>());
+            for (at, record) in rows.iter().enumerate() {
+                take(Noised {
+                    record,
+                    noise_ns: ns.filter(|ns| ns.is_valid(at)).map(|ns| ns.value(at)),
+                    noise_who: who.filter(|who| who.is_valid(at)).map(|who| who.value(at)),
+                });
+            }
+        });
+    }
+
+    /// Hands over the records of interrupted trials.
+    pub fn for_each_interrupted(&self, take: impl FnMut(&Record)) {
+        let batches = Batches::new(self, self.interrupted_steps(), None, &[]);
+        let mut take = take;
+        self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
+    }
+
+    /// What disturbed the host during one trial, or during all.
+    pub fn noise(&self, trial: Option<u32>) -> Vec<NoiseEvent> {
+        self.all(trial)
+    }
+
+    /// What clock reads cost during one trial, or during all.
+    pub fn clock_reads(&self, trial: Option<u32>) -> Vec<ClockReads> {
+        self.all(trial)
+    }
+
+    fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
+        let mut all = Vec::new();
+        self.each_batch(self.batches::<R>(trial, &[]), |_, rows: &[R]| {
+            all.extend_from_slice(rows);
+        });
+        all
+    }
+
+    fn each_batch<R: Row>(
+        &self,
+        mut batches: Batches<'_>,
+        mut take: impl FnMut(&RecordBatch, &[R]),
+    ) {
+        let mut rows = Vec::new();
+        while let Some(batch) = batches.next() {
+            match table::read_into(&batch, &mut rows) {
+                Ok(()) => take(&batch, &rows),
+                Err(error) => self.note(batches.path(), &error.to_string()),
+            }
+        }
+    }
+
+    /// The row groups and journals that may have rows of this trial, in the order of the trials.
+    fn steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
+        let known = match R::TABLE {
+            Record::TABLE => records_schema(),
+            _ => table::schema::<R>(),
+        };
+        let mut steps = Vec::new();
+        for path in self.parquet_files(R::TABLE) {
+            match Step::row_groups(&path, &known, trial) {
+                Ok(found) => steps.extend(found),
+                Err(_) if !path.exists() => self.note(&path, "missing"),
+                Err(error) => self.note(&path, &error.to_string()),
+            }
+        }
+        if !self.is_joined() {
+            steps.extend(self.journal_steps::<R>(trial));
+        }
+        steps
+    }
+
+    /// Trials that are being recorded.
+    fn journal_steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
+        let journals = self.folder.journals::<R>().unwrap_or_default();
+        let running = journals.into_iter().filter(|(running, _)| {
+            trial.is_none_or(|trial| trial == *running)
+                && !self.folder.part(TRIALS, *running).exists()
+        });
+        running.map(|(_, path)| Step::Journal(path)).collect()
+    }
+
+    fn interrupted_steps(&self) -> Vec<Step> {
+        let joined = self.folder.interrupted::<Record>();
+        if joined.exists() {
+            return vec![Step::Journal(joined)];
+        }
+        let parts = self.folder.interrupted_parts::<Record>();
+        let parts = parts.unwrap_or_default().into_values();
+        parts.map(Step::Journal).collect()
+    }
+}
+
+fn missing_or(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "missing".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Puts rows that come almost in order into order, in flat memory.
+
+use crate::table::Row;
+
+/// How many places too late a row may come and still be put right.
+const WINDOW: usize = 1 << 14;
+
+/// Rows that may still be overtaken.
+pub(crate) struct Sorter<R: Row>(Vec<R>);
+
+impl<R: Row> Sorter<R> {
+    pub(crate) fn new() -> Self {
+        Self(Vec::with_capacity(2 * WINDOW))
+    }
+
+    /// Takes rows and hands over those that nothing can overtake any more.
+    pub(crate) fn push<E>(
+        &mut self,
+        rows: impl IntoIterator<Item = R>,
+        mut emit: impl FnMut(&[R]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for row in rows {
+            self.0.push(row);
+            if self.0.len() == 2 * WINDOW {
+                self.0.sort_by_key(R::key);
+                emit(&self.0[..WINDOW])?;
+                self.0.drain(..WINDOW);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left, and is empty then.
+    pub(crate) fn finish<E>(
+        &mut self,
+        mut emit: impl FnMut(&[R]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.0.sort_by_key(R::key);
+        let rows = self.0.chunks(WINDOW);
+        rows.into_iter().try_for_each(&mut emit)?;
+        self.0.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use delaylab_model::noise::ClockReads;
+    use proptest::prelude::*;
+    use std::convert::Infallible;
+
+    fn row(from_ns: i64) -> ClockReads {
+        ClockReads {
+            from_ns,
+            ..ClockReads::blank()
+        }
+    }
+
+    /// What comes out when rows with these keys go in.
+    fn sorted(keys: &[i64]) -> Vec<i64> {
+        let mut sorter = Sorter::new();
+        let mut out = Vec::new();
+        let mut emit = |rows: &[ClockReads]| {
+            out.extend(rows.iter().map(ClockReads::key));
+            Ok::<(), Infallible>(())
+        };
+        sorter
+            .push(keys.iter().copied().map(row), &mut emit)
+            .unwrap();
+        sorter.finish(&mut emit).unwrap();
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn rows_at_most_a_window_late_come_out_in_order(
+            count in 0..5 * WINDOW as i64,
+            late in prop::collection::vec((0..5 * WINDOW, 0..WINDOW), 0..20),
+        ) {
+            let mut keys: Vec<i64> = (0..count).collect();
+            for (from, by) in late {
+                let to = from + by;
+                if to < keys.len() {
+                    let key = keys.remove(from);
+                    keys.insert(to, key);
+                }
+            }
+            let mut expected = keys.clone();
+            expected.sort();
+            // Several moves together may take a row further than a window.
+            let furthest = keys.iter().enumerate().map(|(at, key)| at as i64 - key).max();
+            prop_assume!(furthest.unwrap_or(0) <= WINDOW as i64);
+            prop_assert_eq!(sorted(&keys), expected);
+        }
+    }
+
+    #[test]
+    fn no_row_is_lost_whatever_the_order() {
+        let keys: Vec<i64> = (0..3 * WINDOW as i64).rev().collect();
+        let mut out = sorted(&keys);
+        out.sort();
+        assert_eq!(out, (0..3 * WINDOW as i64).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,74 @@
+//! The tables: their rows' fields, in the order of the files.
+
+use super::{Column, Row, columns};
+use delaylab_model::Nanos;
+use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
+use delaylab_model::record::{Method, Record};
+
+impl Row for Record {
+    const TABLE: &'static str = "records";
+    const COLUMNS: &'static [Column<Self>] = columns! { Record:
+        trial probe seq method dscp ip_size
+        t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx t_rx t_rx_hw t_recv
+        cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq
+        copies reorder_extent retransmits outcome refused_by errno clock_event
+    };
+    type Key = u64;
+
+    fn blank() -> Self {
+        Record::due(0, 0, 0, Method::Icmp, 0)
+    }
+
+    fn key(&self) -> Self::Key {
+        self.seq
+    }
+
+    fn stream(&self) -> u16 {
+        self.probe
+    }
+}
+
+impl Row for NoiseEvent {
+    const TABLE: &'static str = "noise";
+    const COLUMNS: &'static [Column<Self>] = columns! { NoiseEvent:
+        trial start length cpu kind who pid
+    };
+    type Key = Nanos;
+
+    fn blank() -> Self {
+        NoiseEvent {
+            trial: 0,
+            start: 0,
+            length: 0,
+            cpu: None,
+            kind: NoiseKind::SentinelGap,
+            who: None,
+            pid: None,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        self.start
+    }
+}
+
+impl Row for ClockReads {
+    const TABLE: &'static str = "clock_reads";
+    const COLUMNS: &'static [Column<Self>] = columns! { ClockReads:
+        trial from_ns to_ns count
+    };
+    type Key = Nanos;
+
+    fn blank() -> Self {
+        ClockReads {
+            trial: 0,
+            from_ns: 0,
+            to_ns: 0,
+            count: 0,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        self.from_ns
+    }
+}

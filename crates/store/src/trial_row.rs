@@ -1,0 +1,354 @@
+//! The table of trials: a row for each trial and probe, with its factors and the summary's figures.
+
+use crate::table::cell::Utc;
+use crate::table::{self, BadColumn, Column, Row, columns};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_model::probe::HostCondition;
+use delaylab_model::record::Method;
+use delaylab_model::trial::{LossDirection, ProbeFacts};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// One probe of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRow {
+    /// The trial's number in the run.
+    pub trial: u32,
+    /// Which probe of the trial.
+    pub probe: u16,
+    /// Its name in the experiment.
+    pub probe_name: String,
+    /// How it asked.
+    pub method: Method,
+    /// Which repeat of this combination of levels, from 0.
+    pub repeat: u32,
+    /// When it had its turn: the first trial has 0.
+    pub position: u32,
+    /// When it started: nanoseconds since 1970, UTC.
+    pub started_utc: Nanos,
+    /// How long it took.
+    pub duration: Nanos,
+    /// The state that the host was put in.
+    pub host: HostCondition,
+    /// The trial's seed.
+    pub seed: u64,
+    /// May its figures be used?
+    pub valid: bool,
+    /// So many packets at the start are left out of its figures.
+    pub warmup: u64,
+    /// How to read its records, and what else the world said.
+    pub facts: ProbeFacts,
+    /// Each factor and its level.
+    pub factors: Vec<Factor>,
+    /// The summary's figures: each name is a column.
+    pub figures: Vec<(String, Option<f64>)>,
+}
+
+/// The columns that every trial has.
+#[derive(Debug, Clone)]
+struct Fixed {
+    trial: u32,
+    probe: u16,
+    probe_name: String,
+    method: Method,
+    repeat: u32,
+    position: u32,
+    started_utc: Utc,
+    duration_ns: Nanos,
+    realtime_offset: Nanos,
+    host_condition: String,
+    seed: u64,
+    valid: bool,
+    warmup: u64,
+    /// One a line.
+    noise_sources: Option<String>,
+    /// One a line.
+    warnings: Option<String>,
+    /// JSON.
+    record_facts: String,
+    /// JSON.
+    stamps: String,
+    lost_forward: Option<u64>,
+    lost_back: Option<u64>,
+    lost_somewhere: Option<u64>,
+    strays: u64,
+    rejected: u64,
+}
+
+impl Row for Fixed {
+    const TABLE: &'static str = crate::folder::TRIALS;
+    const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
+        trial probe probe_name method repeat position started_utc duration_ns realtime_offset
+        host_condition seed valid warmup noise_sources warnings record_facts stamps
+        lost_forward lost_back lost_somewhere strays rejected
+    };
+    type Key = (u32, u16);
+
+    fn blank() -> Self {
+        Fixed {
+            trial: 0,
+            probe: 0,
+            probe_name: String::new(),
+            method: Method::Icmp,
+            repeat: 0,
+            position: 0,
+            started_utc: Utc(0),
+            duration_ns: 0,
+            realtime_offset: 0,
+            host_condition: String::new(),
+            seed: 0,
+            valid: false,
+            warmup: 0,
+            noise_sources: None,
+            warnings: None,
+            record_facts: String::new(),
+            stamps: String::new(),
+            lost_forward: None,
+            lost_back: None,
+            lost_somewhere: None,
+            strays: 0,
+            rejected: 0,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        (self.trial, self.probe)
+    }
+}
+
+impl From<&TrialRow> for Fixed {
+    fn from(row: &TrialRow) -> Self {
+        let facts = &row.facts;
+        Fixed {
+            trial: row.trial,
+            probe: row.probe,
+            probe_name: row.probe_name.clone(),
+            method: row.method,
+            repeat: row.repeat,
+            position: row.position,
+            started_utc: Utc(row.started_utc),
+            duration_ns: row.duration,
+            realtime_offset: facts.realtime_offset,
+            host_condition: word(&row.host),
+            seed: row.seed,
+            valid: row.valid,
+            warmup: row.warmup,
+            noise_sources: lines(&facts.noise_sources),
+            warnings: lines(&facts.warnings),
+            record_facts: json(&facts.records),
+            stamps: json(&facts.stamps),
+            lost_forward: facts.loss.map(|loss| loss.forward),
+            lost_back: facts.loss.map(|loss| loss.back),
+            lost_somewhere: facts.loss.map(|loss| loss.unknown),
+            strays: facts.strays,
+            rejected: facts.rejected,
+        }
+    }
+}
+
+impl Fixed {
+    /// `None` where one of its texts cannot be read.
+    fn row(self) -> Option<TrialRow> {
+        let loss = |forward| {
+            Some(LossDirection {
+                forward,
+                back: self.lost_back?,
+                unknown: self.lost_somewhere?,
+            })
+        };
+        Some(TrialRow {
+            trial: self.trial,
+            probe: self.probe,
+            probe_name: self.probe_name,
+            method: self.method,
+            repeat: self.repeat,
+            position: self.position,
+            started_utc: self.started_utc.0,
+            duration: self.duration_ns,
+            host: from_word(&self.host_condition)?,
+            seed: self.seed,
+            valid: self.valid,
+            warmup: self.warmup,
+            facts: ProbeFacts {
+                records: from_json(&self.record_facts)?,
+                stamps: from_json(&self.stamps)?,
+                realtime_offset: self.realtime_offset,
+                loss: self.lost_forward.and_then(loss),
+                strays: self.strays,
+                rejected: self.rejected,
+                noise_sources: from_lines(self.noise_sources),
+                warnings: from_lines(self.warnings),
+            },
+            factors: Vec::new(),
+            figures: Vec::new(),
+        })
+    }
+}
+
+/// `None` without any.
+fn lines(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn from_lines(text: Option<String>) -> Vec<String> {
+    let text = text.unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The name that serde gives a variant.
+fn word(value: &impl Serialize) -> String {
+    json(value).trim_matches('"').to_owned()
+}
+
+fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.into()).ok()
+}
+
+/// Plain data without maps: this cannot fail.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+/// What the name of a factor's column begins with.
+const FACTOR: &str = "factor_";
+
+/// Rows as a batch: the columns that all have, then factors, then figures, as they first appear.
+pub(crate) fn batch(rows: &[TrialRow]) -> Result<RecordBatch, ArrowError> {
+    let fixed: Vec<Fixed> = rows.iter().map(Fixed::from).collect();
+    let fixed = table::batch(&table::schema::<Fixed>(), &fixed)?;
+    let mut fields: Vec<Arc<Field>> = fixed.schema().fields().to_vec();
+    let mut arrays = fixed.columns().to_vec();
+    for (name, array) in factor_columns(rows).into_iter().chain(figure_columns(rows)) {
+        if fields.iter().any(|field| *field.name() == name) {
+            let message = format!("two columns would have the name `{name}`");
+            return Err(ArrowError::SchemaError(message));
+        }
+        fields.push(Arc::new(Field::new(name, array.data_type().clone(), true)));
+        arrays.push(array);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}
+
+fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
+    let names = in_order(rows, |row| &row.factors);
+    let columns = names.into_iter().flat_map(|name| {
+        let levels = || rows.iter().map(|row| value_of(&row.factors, name));
+        let labels = StringArray::from_iter(levels().map(|level| Some(level?.label.as_str())));
+        let values = Float64Array::from_iter(levels().map(|level| level?.value));
+        let units = StringArray::from_iter(levels().map(|level| Some(word(&level?.unit?))));
+        let column = |end: &str, array| (format!("{FACTOR}{name}{end}"), array);
+        [
+            column("", Arc::new(labels) as ArrayRef),
+            column("_value", Arc::new(values)),
+            column("_unit", Arc::new(units)),
+        ]
+    });
+    columns.collect()
+}
+
+fn figure_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
+    let names = in_order(rows, |row| &row.figures);
+    let columns = names.into_iter().map(|name| {
+        let figures = rows.iter().map(|row| *value_of(&row.figures, name)?);
+        let array: ArrayRef = Arc::new(Float64Array::from_iter(figures));
+        (name.to_owned(), array)
+    });
+    columns.collect()
+}
+
+fn value_of<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
+    let pair = pairs.iter().find(|(known, _)| known == name);
+    pair.map(|(_, value)| value)
+}
+
+/// Every name once, in the order in which they first appear.
+fn in_order<'a, T: 'a>(
+    rows: &'a [TrialRow],
+    pairs: impl Fn(&'a TrialRow) -> &'a [(String, T)],
+) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(pairs) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The schema of the columns that every trial has.
+pub(crate) fn known_schema() -> SchemaRef {
+    table::schema::<Fixed>()
+}
+
+/// Why rows of trials cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TrialRowError {
+    #[error(transparent)]
+    Column(#[from] BadColumn),
+    #[error("the texts of trial {0} cannot be read")]
+    Texts(u32),
+}
+
+/// The rows of a batch that [`batch`] made.
+pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<TrialRow>, TrialRowError> {
+    let mut fixed: Vec<Fixed> = Vec::new();
+    table::read_into(batch, &mut fixed)?;
+    let rows = fixed.into_iter().enumerate().map(|(at, fixed)| {
+        let trial = fixed.trial;
+        let mut row = fixed.row().ok_or(TrialRowError::Texts(trial))?;
+        row.factors = factors_at(batch, at);
+        row.figures = figures_at(batch, at);
+        Ok(row)
+    });
+    rows.collect()
+}
+
+/// A factor's label is a text that is followed by its value and its unit.
+fn factors_at(batch: &RecordBatch, at: usize) -> Vec<Factor> {
+    let schema = batch.schema();
+    let factors = schema.fields().iter().filter_map(|field| {
+        let name = field.name().strip_prefix(FACTOR)?;
+        let value = batch.column_by_name(&format!("{FACTOR}{name}_value"))?;
+        let unit = batch.column_by_name(&format!("{FACTOR}{name}_unit"))?;
+        let label = text_at(batch.column_by_name(field.name())?, at)?;
+        let level = Level {
+            label,
+            value: number_at(value, at),
+            unit: text_at(unit, at).and_then(|unit| from_word(&unit)),
+        };
+        Some((name.to_owned(), level))
+    });
+    factors.collect()
+}
+
+/// Every other column of fractions is a figure.
+fn figures_at(batch: &RecordBatch, at: usize) -> Vec<(String, Option<f64>)> {
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns());
+    let figures = columns.filter(|(field, _)| {
+        *field.data_type() == DataType::Float64 && !field.name().starts_with(FACTOR)
+    });
+    figures
+        .map(|(field, column)| (field.name().clone(), number_at(column, at)))
+        .collect()
+}
+
+fn text_at(column: &ArrayRef, at: usize) -> Option<String> {
+    let texts = column.as_string_opt::<i32>()?;
+    texts.is_valid(at).then(|| texts.value(at).to_owned())
+}
+
+fn number_at(column: &ArrayRef, at: usize) -> Option<f64> {
+    let numbers = column.as_primitive_opt::<Float64Type>()?;
+    numbers.is_valid(at).then(|| numbers.value(at))
+}

@@ -1,0 +1,316 @@
+//! Writing a run: its folder, a [`TrialWriter`] for each trial, and the end that joins them.
+
+use crate::durable;
+use crate::error::{StoreError, arrow};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, PARTIAL, TRIALS};
+use crate::join;
+use crate::journal::{Journal, JournalReader};
+use crate::latest;
+use crate::part::{self, NoiseOf};
+use crate::table::{self, Row};
+use crate::trial_row::TrialRow;
+use delaylab_model::Nanos;
+use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::record::Record;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The version of the format that is written.
+pub(crate) const FORMAT: u64 = 1;
+
+/// A run that is about to begin.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRun<'a> {
+    /// The experiment's name.
+    pub name: &'a str,
+    /// The world that carries it out.
+    pub world: &'a str,
+    /// When it began.
+    pub started: SystemTime,
+    /// The experiment file, as resolved.
+    pub experiment: &'a str,
+    /// Kernel, CPU, clock source, versions: an object, to which the run's own facts are added as
+    /// `run`.
+    pub environment: &'a Value,
+}
+
+/// A run that is being written. One process at a time may have it.
+#[derive(Debug)]
+pub struct RunWriter {
+    pub(crate) folder: Folder,
+    /// Holds the lock on the folder.
+    pub(crate) _lock: File,
+}
+
+/// A run that is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// What of `latest` and the index could not be brought up to date. The run is whole all the same.
+    pub warnings: Vec<String>,
+}
+
+impl RunWriter {
+    /// Makes `<runs>/<name>-<UTC time>.partial/`, with `-2` and so on after the time if it is taken.
+    ///
+    /// The folder appears with its experiment and environment in it, so that whatever is found can be
+    /// resumed.
+    pub fn create(runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
+        check_name(new.name)?;
+        fs::create_dir_all(runs).map_err(StoreError::at(runs))?;
+        let hidden = Hidden::create(runs, new.name)?;
+        let folder = Folder(hidden.0.clone());
+        fs::create_dir(folder.parts()).map_err(StoreError::at(&folder.parts()))?;
+        durable::write(&folder.file(EXPERIMENT), new.experiment.as_bytes())?;
+        durable::write(&folder.file(ENVIRONMENT), &environment(new))?;
+        durable::sync_folder(&folder.0)?;
+        let lock = lock(&folder.0)?;
+        let folder = hidden.appear(runs, &stamped(new))?;
+        durable::sync_folder(runs)?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// Where the run is while it is written.
+    pub fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// Begins to record a trial. Several may be recorded at once.
+    pub fn begin_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
+        if self.folder.part(TRIALS, trial).exists() {
+            return Err(StoreError::Recorded {
+                path: self.folder.0.clone(),
+                trial,
+            });
+        }
+        TrialWriter::create(&self.folder, trial)
+    }
+
+    /// Joins what the trials left, adds the findings, and gives the folder its name.
+    ///
+    /// Then `latest` is pointed at the run and the index of runs is brought up to date.
+    pub fn finish(self, findings: &Value) -> Result<Finished, StoreError> {
+        join::join(&self.folder, findings)?;
+        let folder = self.rename()?;
+        let runs = runs_of(&folder);
+        let warnings = [
+            latest::point(runs, &folder).err(),
+            crate::index::refresh(runs).err(),
+        ];
+        Ok(Finished {
+            warnings: warnings.into_iter().flatten().collect(),
+            folder,
+        })
+    }
+
+    fn rename(&self) -> Result<PathBuf, StoreError> {
+        let partial = &self.folder.0;
+        let whole = partial.with_extension("");
+        fs::rename(partial, &whole).map_err(StoreError::at(&whole))?;
+        durable::sync_folder(runs_of(&whole))?;
+        Ok(whole)
+    }
+}
+
+/// The folder that a run is in.
+fn runs_of(run: &Path) -> &Path {
+    let parent = run.parent().filter(|parent| *parent != Path::new(""));
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Takes the lock of a run's folder. It is free again when the file is closed or the process ends.
+pub(crate) fn lock(folder: &Path) -> Result<File, StoreError> {
+    let file = File::open(folder).map_err(StoreError::at(folder))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Busy {
+            path: folder.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(StoreError::at(folder)(error)),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), StoreError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let good = !name.is_empty() && !name.starts_with('.') && name.chars().all(fits);
+    let bad = || StoreError::Name {
+        name: name.to_owned(),
+    };
+    good.then_some(()).ok_or_else(bad)
+}
+
+/// The environment with the run's own facts.
+fn environment(new: &NewRun<'_>) -> Vec<u8> {
+    let mut environment = match new.environment {
+        Value::Object(entries) => entries.clone(),
+        other => [("host".to_owned(), other.clone())].into_iter().collect(),
+    };
+    let run = json!({
+        "format": FORMAT,
+        "name": new.name,
+        "world": new.world,
+        "started_utc": timestamp(new.started).to_string(),
+    });
+    environment.insert("run".to_owned(), run);
+    format!("{:#}\n", Value::Object(environment)).into_bytes()
+}
+
+/// A clock beyond the calendar is put at its beginning.
+fn timestamp(time: SystemTime) -> Timestamp {
+    Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The experiment's name and the time, as in `packet-size-latency-20261121T134500Z`.
+fn stamped(new: &NewRun<'_>) -> String {
+    format!(
+        "{}-{}",
+        new.name,
+        timestamp(new.started).strftime("%Y%m%dT%H%M%SZ")
+    )
+}
+
+/// A folder that is not a run yet. Removed, unless it becomes one.
+struct Hidden(PathBuf);
+
+impl Hidden {
+    fn create(runs: &Path, name: &str) -> Result<Self, StoreError> {
+        let path = runs.join(format!(".{name}-{}", std::process::id()));
+        match fs::create_dir(&path) {
+            Ok(()) => {}
+            // Left by a process that had this number before, and ended here.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_dir_all(&path).map_err(StoreError::at(&path))?;
+                fs::create_dir(&path).map_err(StoreError::at(&path))?;
+            }
+            Err(error) => return Err(StoreError::at(&path)(error)),
+        }
+        Ok(Self(path))
+    }
+
+    /// Takes the first name that no run has.
+    fn appear(self, runs: &Path, name: &str) -> Result<Folder, StoreError> {
+        let mut taken = 1;
+        loop {
+            let name = match taken {
+                1 => name.to_owned(),
+                _ => format!("{name}-{taken}"),
+            };
+            taken += 1;
+            let partial = runs.join(format!("{name}{PARTIAL}"));
+            if runs.join(name).exists() || partial.exists() {
+                continue;
+            }
+            match fs::rename(&self.0, &partial) {
+                Ok(()) => return Ok(Folder(partial)),
+                // Another process was faster.
+                Err(error) if is_taken(&error) => {}
+                Err(error) => return Err(StoreError::at(&partial)(error)),
+            }
+        }
+    }
+}
+
+/// File systems say it one way or the other.
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // Once it is a run it has another name and this does nothing.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Records one trial. Dropped without [`TrialWriter::finish`], it leaves the trial's rows on disk as
+/// those of an interrupted one.
+pub struct TrialWriter {
+    folder: Folder,
+    trial: u32,
+    records: Journal<Record>,
+    noise: Journal<NoiseEvent>,
+    clock_reads: Journal<ClockReads>,
+}
+
+impl TrialWriter {
+    fn create(folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+        let writer = Self {
+            folder: folder.clone(),
+            trial,
+            records: Journal::create(folder.journal::<Record>(trial))?,
+            noise: Journal::create(folder.journal::<NoiseEvent>(trial))?,
+            clock_reads: Journal::create(folder.journal::<ClockReads>(trial))?,
+        };
+        durable::sync_folder(&folder.0)?;
+        Ok(writer)
+    }
+
+    /// Packets, in about the order of their numbers.
+    pub fn records(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        self.records.push(records)
+    }
+
+    /// Disturbances, in about the order in which they began.
+    pub fn noise(&mut self, events: &[NoiseEvent]) -> Result<(), StoreError> {
+        self.noise.push(events)
+    }
+
+    /// What clock reads cost.
+    pub fn clock_reads(&mut self, bins: &[ClockReads]) -> Result<(), StoreError> {
+        self.clock_reads.push(bins)
+    }
+
+    /// Puts on disk what came, if that was last done half a second ago. To be called at least as
+    /// often, with the time of any clock that only goes forward.
+    pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
+        self.records.sync_if_due(now)?;
+        self.noise.sync_if_due(now)?;
+        self.clock_reads.sync_if_due(now)
+    }
+
+    /// Every disturbance so far, in the order in which they began.
+    pub fn noise_so_far(&mut self) -> Result<Vec<NoiseEvent>, StoreError> {
+        self.noise.flush()?;
+        let path = self.noise.path();
+        let (mut all, mut rows) = (Vec::new(), Vec::new());
+        for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
+            let batch = batch.map_err(arrow(path))?;
+            table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
+            all.append(&mut rows);
+        }
+        all.sort_by_key(NoiseEvent::key);
+        Ok(all)
+    }
+
+    /// Makes the trial part of the run: its rows, one for each probe, say what came of it.
+    /// `noise_of` says of a record for how long noise held its CPU while it was under way, and who
+    /// held it longest.
+    pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
+        let (folder, trial) = (self.folder.clone(), self.trial);
+        self.records.sync()?;
+        part::write_records(&folder, trial, &self.records, noise_of)?;
+        self.noise.sync()?;
+        part::write(&folder, trial, &self.noise)?;
+        self.clock_reads.sync()?;
+        part::write(&folder, trial, &self.clock_reads)?;
+        part::write_trials(&folder.part(TRIALS, trial), rows)?;
+        durable::sync_folder(&folder.parts())?;
+        for journal in [
+            self.records.path(),
+            self.noise.path(),
+            self.clock_reads.path(),
+        ] {
+            durable::remove(journal)?;
+        }
+        Ok(())
+    }
+}

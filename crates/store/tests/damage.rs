@@ -1,0 +1,233 @@
+//! Files cut anywhere, missing or full of something else: said by name, and the rest is read.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use delaylab_store::run::{OpenError, Run};
+use delaylab_store::writer::RunWriter;
+use harness::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every length that is told apart quickly, and some between.
+fn lengths(whole: usize) -> impl Iterator<Item = usize> {
+    let step = (whole / 200).max(1);
+    (0..whole.min(40))
+        .chain((40..whole).step_by(step))
+        .chain(whole.saturating_sub(40)..whole)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// Every file below, by its path from there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            let inner = files(&path).into_iter();
+            let name = PathBuf::from(path.file_name().unwrap());
+            found.extend(inner.map(|file| name.join(file)));
+        } else {
+            found.push(PathBuf::from(path.file_name().unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// All that is read of a run, so that each file has its say.
+fn read_all(run: &Run) -> usize {
+    let records = read(run, None).len();
+    records + run.noise(None).len() + run.clock_reads(None).len() + run.trials().len()
+}
+
+#[test]
+fn a_cut_file_of_a_finished_run_is_named_and_the_rest_is_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0, 1], 20).folder;
+    let whole = read_all(&Run::open(&folder).unwrap());
+    for name in files(&folder) {
+        let bytes = fs::read(folder.join(&name)).unwrap();
+        for length in lengths(bytes.len()) {
+            fs::write(folder.join(&name), &bytes[..length]).unwrap();
+            let run = Run::open(&folder).unwrap();
+            let read = read_all(&run);
+            let problems = run.problems();
+            let is_text = name.extension().is_some_and(|end| end == "toml");
+            // The last byte of JSON is a line's end.
+            let is_said = problems
+                .iter()
+                .any(|it| it.contains(name.to_str().unwrap()));
+            let may_miss = is_text || length + 1 == bytes.len();
+            assert!(
+                is_said || may_miss,
+                "{name:?} cut at {length}: {problems:?}"
+            );
+            assert!(problems.len() <= 1 && read <= whole, "{problems:?}");
+        }
+        fs::write(folder.join(&name), &bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_missing_file_is_named_and_the_rest_is_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0, 1], 20).folder;
+    for name in files(&folder) {
+        let bytes = fs::read(folder.join(&name)).unwrap();
+        fs::remove_file(folder.join(&name)).unwrap();
+        let run = Run::open(&folder).unwrap();
+        assert!(read_all(&run) > 0);
+        assert_eq!(run.problems(), [format!("{}: missing", name.display())]);
+        fs::write(folder.join(&name), &bytes).unwrap();
+    }
+}
+
+#[test]
+fn wrong_bytes_never_end_the_process() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0, 1], 200).folder;
+    for name in files(&folder) {
+        let bytes = fs::read(folder.join(&name)).unwrap();
+        for (round, at) in lengths(bytes.len()).enumerate() {
+            let mut wrong = bytes.clone();
+            wrong[at] ^= 1 << (round % 8);
+            fs::write(folder.join(&name), &wrong).unwrap();
+            read_all(&Run::open(&folder).unwrap());
+        }
+        fs::write(folder.join(&name), &bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_anywhere_is_resumed_to_its_end() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 20);
+    drop(begin(&writer, 1, 20));
+    let before = runs.path().join("before");
+    copy(writer.folder(), &before);
+    drop(writer);
+    let experiment = PathBuf::from("experiment.toml");
+    for name in files(&before)
+        .into_iter()
+        .filter(|name| *name != experiment)
+    {
+        let bytes = fs::read(before.join(&name)).unwrap();
+        let whole = bytes.len();
+        for length in [
+            0,
+            1,
+            100,
+            whole / 3,
+            whole / 2,
+            whole.saturating_sub(100),
+            whole - 9,
+            whole - 1,
+        ] {
+            let partial = runs.path().join(format!("cut-{length}.partial"));
+            copy(&before, &partial);
+            fs::write(partial.join(&name), &bytes[..length.min(whole)]).unwrap();
+            let finished = resume_and_finish(&partial);
+            fs::remove_dir_all(finished).unwrap();
+        }
+    }
+}
+
+fn resume_and_finish(partial: &Path) -> PathBuf {
+    let (writer, resumed) = RunWriter::resume(partial).unwrap();
+    assert_eq!(resumed.experiment, EXPERIMENT);
+    assert_eq!(resumed.done.is_empty(), !resumed.damaged.is_empty());
+    for trial in (0..3).filter(|trial| !resumed.done.contains(trial)) {
+        write_trial(&writer, trial, 20);
+    }
+    let folder = writer.finish(&findings()).unwrap().folder;
+    let run = Run::open(&folder).unwrap();
+    let all: Vec<_> = (0..3).flat_map(|trial| records(trial, 20)).collect();
+    assert_eq!(read(&run, None), all);
+    assert_eq!(run.trials().len(), 6);
+    folder
+}
+
+#[test]
+fn a_torn_batch_costs_no_row_before_it() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut trial = writer.begin_trial(0).unwrap();
+    let all = as_they_come(0, 4);
+    let journal = writer.folder().join("trial-0.arrow");
+    let mut ends = vec![(0, 0)];
+    trial.sync_if_due(-1_000_000_000).unwrap();
+    for (at, record) in all.iter().enumerate() {
+        trial.records(&[*record]).unwrap();
+        trial.sync_if_due(at as i64 * 1_000_000_000).unwrap();
+        ends.push((fs::metadata(&journal).unwrap().len() as usize, at + 1));
+    }
+    let bytes = fs::read(&journal).unwrap();
+    let near_ends = ends
+        .iter()
+        .flat_map(|(end, _)| end.saturating_sub(9)..end + 9);
+    for length in near_ends
+        .chain(lengths(bytes.len()))
+        .filter(|it| *it <= bytes.len())
+    {
+        fs::write(&journal, &bytes[..length]).unwrap();
+        let run = Run::open(writer.folder()).unwrap();
+        let whole = ends.iter().rev().find(|(end, _)| *end <= length).unwrap().1;
+        assert_eq!(read(&run, None), all[..whole]);
+        assert_eq!(run.problems(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn damage_in_one_trial_costs_no_row_of_another() {
+    let runs = tempfile::tempdir().unwrap();
+    // So many that each trial has a row group of its own.
+    let folder = write_run(runs.path(), &[0, 1], 40_000).folder;
+    let path = folder.join("records.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4..1000].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    let run = Run::open(&folder).unwrap();
+    assert!(read(&run, Some(1)) == records(1, 40_000));
+    assert_eq!(run.problems(), Vec::<String>::new());
+    assert!(read(&run, None) == records(1, 40_000));
+    let problems = run.problems();
+    assert!(
+        problems.len() == 1 && problems[0].starts_with("records.parquet: "),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_later_format_is_read_with_a_warning() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0], 10).folder;
+    let path = folder.join("environment.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(read(&run, None), records(0, 10));
+    assert!(run.problems()[0].contains("later version"));
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_refused() {
+    let empty = tempfile::tempdir().unwrap();
+    let opened = Run::open(empty.path());
+    assert!(matches!(opened, Err(OpenError::NotARun { .. })));
+    let opened = Run::open(&empty.path().join("nowhere"));
+    assert!(matches!(opened, Err(OpenError::Folder { .. })));
+}

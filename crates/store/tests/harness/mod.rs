@@ -1,0 +1,240 @@
+//! What the tests share: rows of every shape, a run written from them, a run read back.
+#![allow(dead_code)] // each test uses a part of it
+
+use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
+use delaylab_model::plan::{Level, Unit};
+use delaylab_model::probe::HostCondition;
+use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::trial::{
+    Delivery, LossDirection, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint,
+};
+use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
+use delaylab_store::writer::{Finished, NewRun, RunWriter, TrialWriter};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The experiment of every run here.
+pub const EXPERIMENT: &str = "name = \"sample\"\nseed = 7\n";
+
+/// 2026-11-21T13:45:00Z.
+pub fn started() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_268_700)
+}
+
+/// A new run.
+pub fn create(runs: &Path) -> RunWriter {
+    let new = NewRun {
+        name: "sample",
+        world: "live",
+        started: started(),
+        experiment: EXPERIMENT,
+        environment: &json!({ "kernel": "6.1" }),
+    };
+    RunWriter::create(runs, &new).unwrap()
+}
+
+/// What the findings of every run here are.
+pub fn findings() -> Value {
+    json!([{ "id": "000.1", "verdict": "holds" }])
+}
+
+/// A packet; which columns it has depends on its number.
+pub fn record(trial: u32, probe: u16, seq: u64) -> Record {
+    let due = 1_000_000_000 * i64::from(trial + 1) + 1_000_000 * seq as i64;
+    let stamp = |after: i64, each: u64| (!seq.is_multiple_of(each)).then_some(due + after);
+    let odd = seq % 5 == 4;
+    Record {
+        dscp: 46,
+        ip_size: (!seq.is_multiple_of(3)).then_some(84),
+        t_send: Some(due + 10),
+        t_sched: stamp(20, 2),
+        t_tx: stamp(30, 3),
+        t_tx_hw: stamp(-35, 7),
+        r_rx: stamp(40, 4),
+        r_user: stamp(50, 5),
+        r_tx: stamp(60, 6),
+        t_rx: stamp(70, 3),
+        t_rx_hw: stamp(75, 7),
+        t_recv: (!odd).then_some(due + 80 + seq as i64),
+        cpu: Some(1),
+        r_dscp: Some(34),
+        reply_dscp: Some(46),
+        reply_ecn: Some(3),
+        reply_ttl: Some(255),
+        reflector_seq: Some(u32::MAX),
+        copies: (seq % 2) as u16,
+        reorder_extent: (seq % 4) as u32,
+        retransmits: odd.then_some(2),
+        outcome: Outcome::ALL[(seq % 7) as usize],
+        refused_by: refused_by(seq),
+        errno: odd.then_some(-101),
+        clock_event: ClockEvent::ALL[(seq % 4) as usize],
+        ..Record::due(trial, probe, seq, Method::ALL[(seq % 4) as usize], due)
+    }
+}
+
+fn refused_by(seq: u64) -> Option<std::net::IpAddr> {
+    match seq % 6 {
+        2 => Some([10, 0, 0, 1].into()),
+        3 => Some([0xfd00, 0, 0, 0, 0, 0, 0, 1].into()),
+        _ => None,
+    }
+}
+
+/// The packets of a trial with two probes, in the order of their numbers.
+pub fn records(trial: u32, count: u64) -> Vec<Record> {
+    let of = |probe| (0..count).map(move |seq| record(trial, probe, seq));
+    of(0).chain(of(1)).collect()
+}
+
+/// The same as they come: probes take turns, and some come late.
+pub fn as_they_come(trial: u32, count: u64) -> Vec<Record> {
+    let mut records = records(trial, count);
+    records.sort_by_key(|r| (r.seq + if r.seq % 10 == 3 { 25 } else { 0 }, r.probe));
+    records
+}
+
+/// Events of every kind.
+pub fn noise(trial: u32) -> Vec<NoiseEvent> {
+    let event = |(at, kind): (i64, NoiseKind)| NoiseEvent {
+        trial,
+        start: 1_000_000_000 * i64::from(trial + 1) + 1_000 * at,
+        length: 500 + at,
+        cpu: (at != 2).then_some(1),
+        kind,
+        who: (at != 0).then(|| format!("kworker/{at}")),
+        pid: (at == 1).then_some(4711),
+    };
+    (0..).zip(NoiseKind::ALL).map(event).collect()
+}
+
+/// Two bins, one of them of a clock that went backwards.
+pub fn clock_reads(trial: u32) -> Vec<ClockReads> {
+    [(-10, 0, 1), (20, 30, 1_000_000)]
+        .map(|(from_ns, to_ns, count)| ClockReads {
+            trial,
+            from_ns,
+            to_ns,
+            count,
+        })
+        .to_vec()
+}
+
+/// A probe of a trial.
+pub fn row(trial: u32, probe: u16) -> TrialRow {
+    TrialRow {
+        trial,
+        probe,
+        probe_name: format!("echo-{probe}"),
+        method: Method::Udp,
+        repeat: trial / 2,
+        position: 9 - trial,
+        started_utc: 1_795_268_700_000_000_000 + i64::from(trial),
+        duration: 2_000_000_000,
+        host: HostCondition::Quiet,
+        seed: u64::MAX - u64::from(trial),
+        valid: trial != 1,
+        warmup: 10,
+        facts: facts(trial),
+        factors: factors(trial),
+        figures: figures(trial),
+    }
+}
+
+fn facts(trial: u32) -> ProbeFacts {
+    ProbeFacts {
+        records: RecordFacts {
+            reflector_clock: ReflectorClock::Bounded { error_ns: 1200 },
+            residence: Residence::ToDriver,
+        },
+        stamps: vec![
+            (StampPoint::TTx, Delivery::Delivered),
+            (StampPoint::TRxHw, Delivery::Unsupported),
+        ],
+        realtime_offset: 1_795_268_000_000_000_123,
+        loss: (trial == 0).then_some(LossDirection {
+            forward: 1,
+            back: 2,
+            unknown: 3,
+        }),
+        strays: 4,
+        rejected: 5,
+        noise_sources: vec!["sentinel".into(), "scheduler".into()],
+        warnings: match trial {
+            0 => Vec::new(),
+            _ => vec!["one, \"quoted\"".into(), "two".into()],
+        },
+    }
+}
+
+fn factors(trial: u32) -> Vec<(String, Level)> {
+    let size = Level {
+        label: format!("{trial} B"),
+        value: Some(f64::from(trial)),
+        unit: Some(Unit::Bytes),
+    };
+    let pair = |name: &str, level| (name.to_owned(), level);
+    match trial {
+        2 => vec![pair("size", size)],
+        _ => vec![pair("size", size), pair("case", Level::named("FIFO"))],
+    }
+}
+
+/// Every row has every figure of the run once it is read back.
+fn figures(trial: u32) -> Vec<(String, Option<f64>)> {
+    let mean = (trial != 1).then_some(1.5 + f64::from(trial));
+    vec![
+        ("response_mean_ns".to_owned(), mean),
+        ("sent".to_owned(), Some(100.0)),
+    ]
+}
+
+/// Records a trial but does not end it.
+pub fn begin(run: &RunWriter, trial: u32, count: u64) -> TrialWriter {
+    let mut writer = run.begin_trial(trial).unwrap();
+    for chunk in as_they_come(trial, count).chunks(64) {
+        writer.records(chunk).unwrap();
+    }
+    writer.noise(&noise(trial)).unwrap();
+    writer.clock_reads(&clock_reads(trial)).unwrap();
+    writer
+}
+
+/// What the noise of every run here is: some for some records.
+pub fn noise_of(record: &Record) -> (Option<i64>, Option<&'static str>) {
+    match record.seq % 3 {
+        0 => (None, None),
+        1 => (Some(0), None),
+        _ => (Some(record.seq as i64), Some("kworker/1")),
+    }
+}
+
+/// Records a trial from its beginning to its end.
+pub fn write_trial(run: &RunWriter, trial: u32, count: u64) {
+    let rows = [row(trial, 0), row(trial, 1)];
+    begin(run, trial, count).finish(&rows, &noise_of).unwrap();
+}
+
+/// A whole run.
+pub fn write_run(runs: &Path, trials: &[u32], count: u64) -> Finished {
+    let run = create(runs);
+    for &trial in trials {
+        write_trial(&run, trial, count);
+    }
+    run.finish(&findings()).unwrap()
+}
+
+/// Every record of a trial, or of all.
+pub fn read(run: &Run, trial: Option<u32>) -> Vec<Record> {
+    let mut records = Vec::new();
+    run.for_each_record(trial, |record| records.push(*record));
+    records
+}
+
+/// Ends a test that cannot run here. Where everything must run, it fails.
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "cannot run here: {why}");
+    println!("skipped: {why}");
+}

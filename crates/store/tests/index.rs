@@ -1,0 +1,112 @@
+//! The index of runs, and which run a word means.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use delaylab_store::index::{Entry, Index};
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::run::State;
+use harness::*;
+use std::fs;
+use std::path::Path;
+
+const FIRST: &str = "sample-20261121T134500Z";
+
+fn list(runs: &Path) -> Vec<Entry> {
+    Index::open(runs).unwrap().list().unwrap()
+}
+
+fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
+    Entry {
+        folder: folder.to_owned(),
+        name: Some("sample".to_owned()),
+        world: Some("live".to_owned()),
+        started_utc: Some("2026-11-21T13:45:00Z".to_owned()),
+        state,
+        trials,
+        records,
+    }
+}
+
+#[test]
+fn the_index_follows_the_folders() {
+    let runs = tempfile::tempdir().unwrap();
+    write_run(runs.path(), &[0, 1], 10);
+    assert_eq!(list(runs.path()), [entry(FIRST, State::Complete, 2, 40)]);
+
+    let second = format!("{FIRST}-2");
+    let partial = format!("{second}.partial");
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 3);
+    let entries = list(runs.path());
+    assert_eq!(entries[1], entry(&partial, State::Partial, 1, 6));
+    write_trial(&writer, 1, 3);
+    assert_eq!(list(runs.path())[1].records, 12);
+
+    writer.finish(&findings()).unwrap();
+    assert_eq!(list(runs.path())[1], entry(&second, State::Complete, 2, 12));
+    fs::remove_dir_all(runs.path().join(FIRST)).unwrap();
+    assert_eq!(list(runs.path()).len(), 1);
+}
+
+#[test]
+fn a_missing_or_broken_index_is_made_anew() {
+    let runs = tempfile::tempdir().unwrap();
+    write_run(runs.path(), &[0], 10);
+    let good = list(runs.path());
+    let path = runs.path().join(".index.sqlite");
+    let whole = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(list(runs.path()), good);
+    for broken in [
+        &b"not a database"[..],
+        &whole[..whole.len() / 2],
+        &whole[..100],
+        &[0; 9000],
+    ] {
+        fs::write(&path, broken).unwrap();
+        assert_eq!(list(runs.path()), good);
+    }
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(list(runs.path()), good);
+}
+
+#[test]
+fn folders_that_are_no_runs_are_left_out() {
+    let runs = tempfile::tempdir().unwrap();
+    fs::create_dir(runs.path().join("notes")).unwrap();
+    fs::write(runs.path().join("file"), "").unwrap();
+    assert_eq!(list(runs.path()), []);
+    assert!(Index::open(&runs.path().join("nowhere")).is_err());
+}
+
+#[test]
+fn a_run_is_found_by_name_by_latest_and_by_path() {
+    let runs = tempfile::tempdir().unwrap();
+    let runs = fs::canonicalize(runs.path()).unwrap();
+    let first = write_run(&runs, &[0], 1).folder;
+    let partial = create(&runs).folder().to_owned();
+    let find = |asked: &str| resolve_run(asked, &runs).unwrap();
+    assert_eq!(find(FIRST), first);
+    assert_eq!(find("latest"), first);
+    assert_eq!(find(first.to_str().unwrap()), first);
+    assert_eq!(find(&format!("{FIRST}-2")), partial);
+    assert_eq!(find(&format!("{FIRST}-2.partial")), partial);
+
+    fs::remove_file(runs.join("latest")).unwrap();
+    assert_eq!(find("latest"), partial);
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let runs = tempfile::tempdir().unwrap();
+    let error = |asked: &str| resolve_run(asked, runs.path()).unwrap_err().to_string();
+    assert!(error("latest").contains("There is none yet"));
+    write_run(runs.path(), &[0], 1);
+    assert!(
+        error("nothing-like-it").contains(FIRST),
+        "{}",
+        error("nothing-like-it")
+    );
+}

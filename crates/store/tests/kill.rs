@@ -1,0 +1,190 @@
+//! A process that is killed while it records loses at most what it had not handed over yet, and the
+//! run is resumed to its end.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use delaylab_store::error::StoreError;
+use delaylab_store::resume::ResumeError;
+use delaylab_store::run::{Run, State};
+use delaylab_store::writer::RunWriter;
+use harness::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Tells the recording process where to.
+const RUNS: &str = "DELAYLAB_TEST_RUNS";
+const TRIALS: u32 = 6;
+const RECORDS: u64 = 300;
+/// How often a process is killed.
+const KILLS: u32 = 20;
+
+/// What runs in the process that is killed: records a run, or goes on with one.
+#[test]
+#[ignore = "is the process that the other test kills"]
+fn records_until_it_is_killed() {
+    let runs = PathBuf::from(std::env::var_os(RUNS).unwrap());
+    let (run, done) = match partial(&runs) {
+        Some(folder) => {
+            let (run, resumed) = RunWriter::resume(&folder).unwrap();
+            (run, resumed.done)
+        }
+        None => (create(&runs), Default::default()),
+    };
+    for trial in (0..TRIALS).filter(|trial| !done.contains(trial)) {
+        let mut writer = run.begin_trial(trial).unwrap();
+        for (at, record) in as_they_come(trial, RECORDS).iter().enumerate() {
+            writer.records(&[*record]).unwrap();
+            writer.sync_if_due(at as i64 * 5_000_000).unwrap();
+        }
+        writer.noise(&noise(trial)).unwrap();
+        writer.clock_reads(&clock_reads(trial)).unwrap();
+        let rows = [row(trial, 0), row(trial, 1)];
+        writer.finish(&rows, &noise_of).unwrap();
+    }
+    run.finish(&findings()).unwrap();
+}
+
+/// The run that is not finished.
+fn partial(runs: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(runs).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    paths.find(|path| path.extension().is_some_and(|end| end == "partial"))
+}
+
+fn recorder(runs: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["records_until_it_is_killed", "--exact", "--ignored"])
+        .env(RUNS, runs)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// How long a recorder takes that nobody kills.
+fn undisturbed() -> Duration {
+    let runs = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    assert!(recorder(runs.path()).wait().unwrap().success());
+    start.elapsed()
+}
+
+#[test]
+fn killed_at_any_moment_a_run_is_resumed_to_its_end() {
+    let whole = undisturbed();
+    let mut killed = 0;
+    for kill in 0..KILLS {
+        let runs = tempfile::tempdir().unwrap();
+        let mut process = recorder(runs.path());
+        std::thread::sleep(whole * kill / KILLS);
+        process.kill().unwrap();
+        killed += u32::from(!process.wait().unwrap().success());
+        check_partial(runs.path());
+        if partial(runs.path()).is_some() || !finished(runs.path()).exists() {
+            assert!(recorder(runs.path()).wait().unwrap().success());
+        }
+        check_whole(&finished(runs.path()));
+    }
+    assert!(
+        killed > KILLS / 2,
+        "only {killed} of {KILLS} were killed in time"
+    );
+}
+
+#[test]
+fn killed_again_and_again_a_run_comes_to_its_end() {
+    let slice = undisturbed() / 3;
+    let runs = tempfile::tempdir().unwrap();
+    let mut kills = 0;
+    while !finished(runs.path()).exists() {
+        let mut process = recorder(runs.path());
+        // Each has a little longer than the one before, so that this ends on a slow host too.
+        std::thread::sleep(slice + slice * kills / 10);
+        process.kill().unwrap();
+        process.wait().unwrap();
+        kills += 1;
+    }
+    check_whole(&finished(runs.path()));
+}
+
+fn finished(runs: &Path) -> PathBuf {
+    runs.join("sample-20261121T134500Z")
+}
+
+/// Whatever is there of a run that was killed can be read, and what is read is right.
+fn check_partial(runs: &Path) {
+    let Some(folder) = partial(runs) else { return };
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(run.state(), State::Partial);
+    assert_eq!(run.problems(), Vec::<String>::new());
+    for trial in 0..TRIALS {
+        let found = read(&run, Some(trial));
+        let is_recorded = run.trials().iter().any(|row| row.trial == trial);
+        if is_recorded {
+            assert_eq!(found, records(trial, RECORDS));
+        } else {
+            assert_eq!(found, as_they_come(trial, RECORDS)[..found.len()]);
+        }
+    }
+}
+
+fn check_whole(folder: &Path) {
+    let run = Run::open(folder).unwrap();
+    let all: Vec<_> = (0..TRIALS)
+        .flat_map(|trial| records(trial, RECORDS))
+        .collect();
+    assert_eq!(read(&run, None), all);
+    assert_eq!(run.trials().len(), 2 * TRIALS as usize);
+    assert_eq!(run.noise(None).len(), 5 * TRIALS as usize);
+    assert_eq!(run.problems(), Vec::<String>::new());
+    assert!(!folder.join("parts").exists());
+    run.for_each_interrupted(|apart| {
+        assert_eq!(*apart, record(apart.trial, apart.probe, apart.seq));
+    });
+}
+
+#[test]
+fn what_was_interrupted_is_kept_apart_every_time() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 10);
+    let folder = writer.folder().to_owned();
+    drop(begin(&writer, 1, 10));
+    drop(writer);
+    for _ in 0..2 {
+        let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+        assert_eq!(resumed.done, [0].into());
+        assert_eq!(resumed.interrupted, [1].into());
+        drop(begin(&writer, 1, 10));
+    }
+    let (writer, _) = RunWriter::resume(&folder).unwrap();
+    write_trial(&writer, 1, 10);
+    let run = Run::open(&writer.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(read(&run, Some(1)), records(1, 10));
+    let mut apart = 0;
+    run.for_each_interrupted(|_| apart += 1);
+    assert_eq!(apart, 3 * 20);
+}
+
+#[test]
+fn one_process_at_a_time_writes_a_run() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let second = RunWriter::resume(writer.folder()).map(drop);
+    let busy = matches!(second, Err(ResumeError::Store(StoreError::Busy { .. })));
+    assert!(busy, "{second:?}");
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    RunWriter::resume(&folder).unwrap();
+}
+
+#[test]
+fn a_complete_run_is_not_resumed() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0], 1).folder;
+    let resumed = RunWriter::resume(&folder).map(drop);
+    assert!(matches!(resumed, Err(ResumeError::Complete { .. })));
+}

@@ -1,0 +1,242 @@
+//! What is written is read back, and the same rows are the same bytes.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_store::error::StoreError;
+use delaylab_store::run::{Run, State};
+use delaylab_store::writer::{NewRun, RunWriter};
+use harness::*;
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn every_field_of_every_table_comes_back() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[2, 0, 1], 100);
+    assert_eq!(finished.warnings, Vec::<String>::new());
+
+    let run = Run::open(&finished.folder).unwrap();
+    assert_eq!(run.problems(), Vec::<String>::new());
+    assert_eq!(run.state(), State::Complete);
+    assert_eq!(run.name(), Some("sample"));
+    assert_eq!(run.world(), Some("live"));
+    assert_eq!(run.started_utc(), Some("2026-11-21T13:45:00Z"));
+    assert_eq!(run.experiment(), Some(EXPERIMENT));
+    assert_eq!(run.environment()["kernel"], "6.1");
+    assert_eq!(run.findings(), Some(&findings()));
+
+    let all: Vec<_> = (0..3).flat_map(|trial| records(trial, 100)).collect();
+    assert_eq!(read(&run, None), all);
+    assert_eq!(read(&run, Some(1)), records(1, 100));
+    assert_eq!(read(&run, Some(3)), []);
+    assert_eq!(run.record_count(), 600);
+    let events: Vec<NoiseEvent> = (0..3).flat_map(noise).collect();
+    assert_eq!(run.noise(None), events);
+    assert_eq!(run.noise(Some(2)), noise(2));
+    let bins: Vec<ClockReads> = (0..3).flat_map(clock_reads).collect();
+    assert_eq!(run.clock_reads(None), bins);
+}
+
+#[test]
+fn rows_of_trials_come_back_with_their_factors_and_figures() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1, 2], 1);
+    let run = Run::open(&finished.folder).unwrap();
+    let rows: Vec<_> = (0..3)
+        .flat_map(|trial| [row(trial, 0), row(trial, 1)])
+        .collect();
+    assert_eq!(run.trials(), rows);
+}
+
+#[test]
+fn the_noise_that_a_record_met_stands_beside_it() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0], 50);
+    let run = Run::open(&finished.folder).unwrap();
+    let mut met = 0;
+    run.for_each_noised(None, |noised| {
+        assert_eq!((noised.noise_ns, noised.noise_who), noise_of(noised.record));
+        met += 1;
+    });
+    assert_eq!(met, 100);
+}
+
+#[test]
+fn some_columns_of_some_trials() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 10);
+    let run = Run::open(&finished.folder).unwrap();
+    let batches: Vec<_> = run.records(Some(1), &["seq", "noise_who"]).collect();
+    let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
+    assert_eq!(rows, 20);
+    let schema = batches[0].schema();
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["trial", "seq", "noise_who"]);
+}
+
+#[test]
+fn the_same_rows_are_the_same_bytes_in_any_order_of_trials() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let one = write_run(one.path(), &[0, 1, 2], 5000).folder;
+    let other = write_run(other.path(), &[2, 0, 1], 5000).folder;
+    for table in ["records", "trials", "noise", "clock_reads"] {
+        let file = format!("{table}.parquet");
+        assert_eq!(
+            fs::read(one.join(&file)).unwrap(),
+            fs::read(other.join(&file)).unwrap()
+        );
+    }
+}
+
+#[test]
+fn a_run_never_takes_the_place_of_another() {
+    let runs = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..3)
+        .map(|_| write_run(runs.path(), &[0], 1).folder)
+        .map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let first = "sample-20261121T134500Z";
+    assert_eq!(
+        names,
+        [first.to_owned(), format!("{first}-2"), format!("{first}-3")]
+    );
+    let latest = fs::canonicalize(runs.path().join("latest")).unwrap();
+    assert_eq!(
+        latest,
+        fs::canonicalize(runs.path().join(&names[2])).unwrap()
+    );
+}
+
+#[test]
+fn two_runs_at_once_have_two_folders() {
+    let runs = tempfile::tempdir().unwrap();
+    let (one, other) = (create(runs.path()), create(runs.path()));
+    assert_ne!(one.folder(), other.folder());
+    for run in [one, other] {
+        write_trial(&run, 0, 1);
+        run.finish(&findings()).unwrap();
+    }
+}
+
+#[test]
+fn two_trials_may_be_recorded_at_once() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    std::thread::scope(|scope| {
+        for trial in [0, 1] {
+            let run = &run;
+            scope.spawn(move || write_trial(run, trial, 10));
+        }
+    });
+    let folder = run.finish(&findings()).unwrap().folder;
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(read(&run, None), [records(0, 10), records(1, 10)].concat());
+}
+
+#[test]
+fn a_run_is_read_while_it_is_written() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 10);
+    let mut trial = begin(&writer, 1, 10);
+    trial.sync_if_due(0).unwrap();
+    trial.sync_if_due(1_000_000_000).unwrap();
+
+    let run = Run::open(writer.folder()).unwrap();
+    assert_eq!(run.problems(), Vec::<String>::new());
+    assert_eq!(run.state(), State::Partial);
+    assert_eq!(run.findings(), None);
+    assert_eq!(run.trials(), [row(0, 0), row(0, 1)]);
+    assert_eq!(read(&run, Some(0)), records(0, 10));
+    assert_eq!(read(&run, Some(1)), as_they_come(1, 10));
+    assert_eq!(run.record_count(), 40);
+}
+
+#[test]
+fn rows_wait_at_most_half_a_second() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut trial = run.begin_trial(0).unwrap();
+    let on_disk = || Run::open(run.folder()).unwrap().record_count();
+    trial.sync_if_due(5_000_000_000).unwrap();
+    trial.records(&[record(0, 0, 0)]).unwrap();
+    trial.sync_if_due(5_499_999_999).unwrap();
+    assert_eq!(on_disk(), 0);
+    trial.sync_if_due(5_500_000_000).unwrap();
+    assert_eq!(on_disk(), 1);
+}
+
+#[test]
+fn the_noise_so_far_is_in_order() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut trial = run.begin_trial(0).unwrap();
+    let mut events = noise(0);
+    events.reverse();
+    trial.noise(&events).unwrap();
+    assert_eq!(trial.noise_so_far().unwrap(), noise(0));
+}
+
+#[test]
+fn a_trial_is_recorded_once() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    write_trial(&run, 3, 1);
+    let again = run.begin_trial(3).map(drop);
+    assert!(matches!(again, Err(StoreError::Recorded { trial: 3, .. })));
+}
+
+#[test]
+fn a_trial_that_fails_leaves_its_rows_apart() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    write_trial(&run, 0, 10);
+    drop(begin(&run, 1, 10));
+    let folder = run.finish(&findings()).unwrap().folder;
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(read(&run, None), records(0, 10));
+    let mut apart = Vec::new();
+    run.for_each_interrupted(|record| apart.push(*record));
+    assert_eq!(apart, as_they_come(1, 10));
+    assert!(folder.join("interrupted.noise.arrow").exists());
+}
+
+#[test]
+fn a_name_that_would_lead_elsewhere_is_refused() {
+    let runs = tempfile::tempdir().unwrap();
+    for name in ["", "..", "a/b", ".hidden", "a b"] {
+        let new = NewRun {
+            name,
+            world: "live",
+            started: started(),
+            experiment: EXPERIMENT,
+            environment: &json!({}),
+        };
+        let refused = RunWriter::create(runs.path(), &new);
+        assert!(matches!(refused, Err(StoreError::Name { .. })), "{name}");
+    }
+    assert_eq!(fs::read_dir(runs.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn two_columns_of_one_name_are_refused_before_anything_is_lost() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut clash = row(0, 0);
+    clash.figures.push(("seed".to_owned(), None));
+    let refused = begin(&run, 0, 10).finish(&[clash], &noise_of);
+    assert!(
+        matches!(refused, Err(StoreError::Table { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(read(&Run::open(run.folder()).unwrap(), None).len(), 20);
+    // The run may go on without that trial.
+    write_trial(&run, 1, 10);
+    let run = Run::open(&run.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(read(&run, None), records(1, 10));
+    let mut apart = 0;
+    run.for_each_interrupted(|_| apart += 1);
+    assert_eq!(apart, 20);
+}

@@ -1,0 +1,18 @@
+//! Checks of findings: what is read is written and read as the same; what is not is pointed at.
+#![no_main]
+
+use delaylab_lab::finding::Check;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match Check::parse(text) {
+        Ok(check) => {
+            check.names();
+            assert_eq!(Check::parse(&check.to_string()).ok(), Some(check));
+        }
+        Err(error) => {
+            assert!(error.span.end <= text.len());
+            error.pretty(text);
+        }
+    }
+});

@@ -1,0 +1,16 @@
+// What a bare JavaScript engine lacks and Vega asks for. Figures do not animate: whatever is put off
+// runs with the next job, and nothing is repeated.
+const bare = globalThis as unknown as Record<string, unknown>;
+
+function provide(name: string, value: unknown): void {
+  bare[name] ??= value;
+}
+
+const silent = () => {};
+
+provide("console", { debug: silent, error: silent, info: silent, log: silent, warn: silent });
+provide("setTimeout", (action: () => void) => void Promise.resolve().then(action));
+provide("setInterval", silent);
+provide("clearTimeout", silent);
+provide("clearInterval", silent);
+provide("structuredClone", (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown);
