@@ -4,21 +4,17 @@ use crate::args::reflect::ReflectArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use delaylab_kernel::privilege::{self, lock_down};
-use delaylab_kernel::{process, signals};
+use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::{BindError, Bound};
 use delaylab_live::reflect::{DEFAULT_PORT, serve};
 use delaylab_model::units::write_duration;
 use delaylab_traffic::reflector::{Access, Policy, Status};
 use delaylab_wire::stamp;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Runs the command.
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
-    if args.with_parent {
-        process::die_with_parent().map_err(|error| {
-            Failed::environment(format!("cannot ask to end with the parent: {error}"))
-        })?;
-    }
     let access = access(args)?;
     let keyed = matches!(access, Access::Keyed(_));
     let addresses = addresses(args, &access)?;
@@ -32,6 +28,9 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
     let holds = lock_down(privilege::Options::default())
         .map_err(|error| Failed::environment(format!("cannot give up privileges: {error}")))?;
+    if args.with_input {
+        end_with_input();
+    }
     if !args.quiet {
         announce(&echo, &stamp, &policy, keyed);
         eprintln!("privileges    {holds}");
@@ -44,6 +43,16 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         print_status(&status);
     }
     Ok(())
+}
+
+/// Whoever started this holds the other end of the pipe, and lets it go by ending in any way. (The
+/// kernel's signal for a parent's death is forgotten when privileges are given up.) To be called
+/// once they are: a thread keeps what it has when it starts.
+fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        std::process::exit(0);
+    });
 }
 
 fn access(args: &ReflectArgs) -> Result<Access, Failed> {

@@ -96,9 +96,9 @@ pub struct ReflectArgs {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// End with the process that started this one
+    /// End when standard input does
     #[arg(long, hide = true)]
-    pub with_parent: bool,
+    pub with_input: bool,
 }
 
 /// As many ports as anybody needs to spread flows over paths.

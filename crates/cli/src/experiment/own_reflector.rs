@@ -50,7 +50,7 @@ impl OwnReflector {
     fn try_start() -> io::Result<Self> {
         let target = free_ports()?;
         let process = Command::new(std::env::current_exe()?)
-            .args(["reflect", "--quiet", "--with-parent", "--bind", "127.0.0.1"])
+            .args(["reflect", "--quiet", "--with-input", "--bind", "127.0.0.1"])
             .args(["--port", &target.echo.port().to_string()])
             .args(["--stamp-port", &target.stamp.port().to_string()])
             .args(["--max-rate", NO_LIMIT, "--max-total-rate", NO_LIMIT])
@@ -58,7 +58,7 @@ impl OwnReflector {
             .env_remove(crate::key::VARIABLE)
             // Ctrl-C is for the run: what is under way still gets its answers.
             .process_group(0)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
         let mut reflector = Self { process, target };

@@ -6,6 +6,7 @@
 //! | [`capture`] | departures and packets are what tcpdump sees |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`errors`] | errors name the thing and the remedy |
+//! | [`experiments`] | experiments: killed, stopped, damaged, compared |
 //! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
@@ -16,6 +17,7 @@ mod adversity;
 mod capture;
 mod condition;
 mod errors;
+mod experiments;
 mod harness;
 mod help;
 mod interwork;

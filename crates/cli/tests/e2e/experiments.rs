@@ -1,0 +1,223 @@
+//! Experiments, from a file to a run on disk: killed, stopped, damaged, and compared with what another
+//! library makes of the same records.
+
+use crate::harness::beside_others;
+use crate::harness::process::{Process, Ran, delaylab};
+use crate::harness::scratch::Scratch;
+use crate::skip;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Six trials of 40 packets, a good second in all.
+const SMALL: &str = r#"
+name = "small"
+title = "A small one"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { every = "2ms" }
+count = 40
+
+[sweep.size]
+set = "probe.echo.payload"
+to = ["64B", "512B", "1400B"]
+
+[design]
+repeats = 2
+
+[[finding]]
+id = "1"
+says = "Nothing is lost"
+check = "share(lost > 0.5) < 20 %"
+"#;
+const TRIALS: u64 = 6;
+const RECORDS: u64 = 240;
+
+/// A scratch directory with the small experiment in it.
+fn with_small() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("small.toml", SMALL);
+    scratch
+}
+
+/// `delaylab WORDS` in this directory.
+fn inside(scratch: &Scratch, words: &str) -> Command {
+    let mut command = delaylab(None);
+    command.args(words.split(' ')).current_dir(scratch.path(""));
+    command
+}
+
+fn ran(scratch: &Scratch, words: &str) -> Ran {
+    Ran::of(&mut inside(scratch, words))
+}
+
+/// The runs there, as `list --json` tells of them.
+fn runs(scratch: &Scratch) -> Vec<Value> {
+    let listed = ran(scratch, "list --json");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    listed["runs"].as_array().unwrap().clone()
+}
+
+/// The folder of the only run.
+fn only_run(scratch: &Scratch) -> PathBuf {
+    let runs = runs(scratch);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    let folder = runs[0]["folder"].as_str().unwrap();
+    scratch.path("runs").join(folder)
+}
+
+fn assert_whole(scratch: &Scratch, context: &str) {
+    let run = &runs(scratch)[0];
+    assert_eq!(run["state"], "complete", "{context}: {run}");
+    assert_eq!(run["trials"], TRIALS, "{context}: {run}");
+    assert_eq!(run["records"], RECORDS, "{context}: {run}");
+}
+
+#[test]
+fn a_run_that_is_killed_at_twenty_moments_is_resumed_whole() {
+    let _machine = beside_others();
+    let mut killed = 0;
+    for moment in 0..20 {
+        let scratch = with_small();
+        let mut command = inside(&scratch, "run small.toml -q");
+        let mut process = Process::start(command.stdout(Stdio::null()));
+        std::thread::sleep(Duration::from_millis(60 + 70 * moment));
+        process.signal(Signal::SIGKILL);
+        process.child.wait().unwrap();
+        let context = format!("killed at moment {moment}");
+        if runs(&scratch).is_empty() {
+            // Before its folder was there: nothing was recorded.
+            continue;
+        }
+        if runs(&scratch)[0]["state"] == "partial" {
+            killed += 1;
+            let resumed = ran(&scratch, "resume latest -q");
+            assert_eq!(resumed.code, 0, "{context}: {}", resumed.stderr);
+        }
+        assert_whole(&scratch, &context);
+    }
+    assert!(killed >= 10, "only {killed} were killed while they ran");
+}
+
+#[test]
+fn ctrl_c_leaves_a_run_that_goes_on() {
+    let _machine = beside_others();
+    let scratch = with_small();
+    let mut command = inside(&scratch, "run small.toml -q");
+    let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let mut process = process;
+    std::thread::sleep(Duration::from_millis(500));
+    process.signal(Signal::SIGINT);
+    let stderr = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
+    assert_eq!(process.child.wait().unwrap().code(), Some(1), "{stderr}");
+    assert!(stderr.contains("`delaylab resume "), "{stderr}");
+    assert_eq!(ran(&scratch, "resume latest -q").code, 0);
+    assert_whole(&scratch, "stopped");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let _machine = beside_others();
+    let scratch = with_small();
+    let plan = |seed: u32| {
+        let ran = ran(&scratch, &format!("check small.toml --json --seed {seed}"));
+        serde_json::from_str::<Value>(&ran.stdout).unwrap()["trials"].clone()
+    };
+    assert_eq!(plan(5), plan(5));
+    assert!((6..10).any(|seed| plan(seed) != plan(5)));
+}
+
+#[test]
+fn what_is_damaged_is_named_and_the_rest_reported() {
+    let _machine = beside_others();
+    let scratch = with_small();
+    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    let run = only_run(&scratch);
+    fs::remove_file(run.join("noise.parquet")).unwrap();
+    fs::write(run.join("environment.json"), "{").unwrap();
+    let told = ran(&scratch, "report latest");
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(
+        told.stdout.contains("noise.parquet: missing"),
+        "{}",
+        told.stdout
+    );
+    assert!(told.stdout.contains("environment.json"), "{}", told.stdout);
+    assert!(told.stdout.contains("1400B"), "{}", told.stdout);
+
+    let records = run.join("records.parquet");
+    let bytes = fs::read(&records).unwrap();
+    fs::write(&records, &bytes[..bytes.len() / 2]).unwrap();
+    let told = ran(&scratch, "report latest");
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(told.stdout.contains("records.parquet"), "{}", told.stdout);
+    assert!(told.stdout.contains("Nothing is lost"), "{}", told.stdout);
+}
+
+#[test]
+fn a_line_of_json_a_trial_and_one_at_the_end() {
+    let _machine = beside_others();
+    let scratch = with_small();
+    let told = ran(&scratch, "run small.toml --json -q");
+    let lines: Vec<Value> = (told.stdout.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (last, trials) = lines.split_last().unwrap();
+    assert_eq!(trials.len() as u64, TRIALS);
+    assert!(trials.iter().all(|trial| trial["stats"]["sent"] == 40.0));
+    assert_eq!(last["findings"][0]["verdict"], "true", "{last}");
+    assert!(Path::new(last["report"].as_str().unwrap()).ends_with("report.html"));
+}
+
+/// Reads a run with polars and computes the summary's figures again.
+const REFERENCE: &str = r#"
+import math, sys, polars
+folder = sys.argv[1]
+trials = polars.read_parquet(folder + "/trials.parquet")
+records = polars.read_parquet(folder + "/records.parquet")
+compared = 0
+for row in trials.iter_rows(named=True):
+    own = records.filter((polars.col("trial") == row["trial"]) & (polars.col("outcome") == "ok"))
+    measures = {
+        "response": own["t_recv"] - own["t_intended"],
+        "round_trip": own["t_recv"] - own["t_send"],
+        "network": own["t_rx"] - own["t_tx"] - (own["r_tx"] - own["r_rx"]),
+    }
+    for name, values in measures.items():
+        ranked = sorted(values.drop_nulls().to_list())
+        n = len(ranked)
+        rank = lambda q: ranked[max(0, math.ceil(q * n) - 1)]
+        expected = {
+            "min": ranked[0], "max": ranked[-1], "mean": math.fsum(ranked) / n,
+            "sd": values.std(), "p50": rank(0.5), "p90": rank(0.9), "p99": rank(0.99),
+        }
+        for statistic, value in expected.items():
+            found = row[f"{name}_{statistic}_ns"]
+            assert abs(found - value) <= 1e-9 * abs(value), (row["trial"], name, statistic, found, value)
+            compared += 1
+    assert row["received"] == own.height
+print(compared)
+"#;
+
+#[test]
+fn the_summary_is_what_polars_makes_of_the_records() {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
+    if !python.exists() {
+        skip!("target/python is not there: scripts/python.sh makes it");
+    }
+    let _machine = beside_others();
+    let scratch = with_small();
+    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    let reference = Ran::of(
+        Command::new(python)
+            .args(["-c", REFERENCE])
+            .arg(only_run(&scratch)),
+    );
+    assert_eq!(reference.stdout.trim(), "126", "{}", reference.stderr);
+}
