@@ -48,12 +48,6 @@ impl Target {
 }
 
 impl Trial {
-    /// How long it takes if no reply is waited for; `None` until told to stop.
-    pub fn expected_duration(&self) -> Option<Nanos> {
-        let of_probes = self.probes.iter().map(Probe::expected_duration);
-        of_probes.collect::<Option<Vec<_>>>()?.into_iter().max()
-    }
-
     /// Its probes, each with where it goes.
     pub fn probe_runs(&self, target: Target) -> impl Iterator<Item = ProbeRun> + '_ {
         self.probes

@@ -29,7 +29,7 @@ pub struct ChoiceArgs {
     #[arg(long, value_parser = ["live", "testbed", "sim"])]
     pub world: Option<String>,
 
-    /// Less of everything, as the file's [quick] says
+    /// Less of everything, as the file's section `quick` says
     #[arg(long)]
     pub quick: bool,
 

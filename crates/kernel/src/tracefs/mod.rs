@@ -4,11 +4,11 @@
 //! | module | holds |
 //! |---|---|
 //! | [`event`] | what an entry of the buffers says: switches, interrupts, softirqs |
-//! | [`format`] | where an event keeps its fields, as the kernel describes it |
+//! | [`format`](mod@format) | where an event keeps its fields, as the kernel describes it |
 //! | [`page`] | the buffers' pages as the kernel hands them out |
 //!
 //! An instance does not vanish with its process. [`remove`] undoes one, from any process that may;
-//! [`leftovers`] finds those whose process is gone.
+//! [`Tracefs::leftovers`] finds those whose process is gone.
 
 pub mod event;
 pub mod format;

@@ -8,6 +8,7 @@
 pub mod recorder;
 pub mod time_left;
 
+use crate::experiment::estimate;
 use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -127,7 +128,7 @@ impl<W: World> Laboratory<'_, W> {
                 let Some((rows, summaries)) = self.trial(&planned)? else {
                     return Ok(Ending::Interrupted);
                 };
-                let expected = planned.trial.expected_duration().unwrap_or(0);
+                let expected = estimate(&planned.trial).length;
                 time_left.learn(expected, clock::monotonic() - begun);
                 self.done += 1;
                 plan.observe(&planned, &summaries);
