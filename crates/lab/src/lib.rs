@@ -11,6 +11,9 @@
 
 pub mod experiment;
 pub mod finding;
+#[cfg(feature = "runs")]
 pub mod pipeline;
+#[cfg(feature = "runs")]
 pub mod run;
+#[cfg(feature = "runs")]
 pub mod stored;
