@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
@@ -29,10 +29,5 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
     } else {
         delaylab_report::doctor::render(&checkup, &terminal::style(&io::stdout(), false))
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    terminal::print(text)
 }

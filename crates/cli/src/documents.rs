@@ -2,9 +2,9 @@
 
 use crate::args::{Cli, SchemaOf};
 use crate::exit::{Exit, Failed};
+use crate::terminal::print;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::io::{self, Write};
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> Result<(), Failed> {
@@ -42,14 +42,5 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
         SchemaOf::Ping => delaylab_report::json::schema(),
         SchemaOf::PingStream => delaylab_report::stream::schema(),
     };
-    print(format!("{schema:#}\n").as_bytes())
-}
-
-fn print(bytes: &[u8]) -> Result<(), Failed> {
-    match io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    print(format!("{schema:#}\n"))
 }

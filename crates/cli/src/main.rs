@@ -6,8 +6,9 @@
 //! | [`ping`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
 //! | [`documents`] | completions, man pages, schemas |
+//! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
 //! | [`exit`] | exit codes |
-//! | [`terminal`] | what the terminal can show |
+//! | [`terminal`] | what the terminal can show, and printing |
 #![forbid(unsafe_code)]
 
 mod args;
@@ -16,8 +17,10 @@ mod documents;
 mod exit;
 mod experiment;
 mod key;
+mod load_limit;
 mod ping;
 mod reflect;
+mod target;
 mod terminal;
 
 use args::{Cli, Command};

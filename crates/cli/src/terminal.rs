@@ -1,10 +1,21 @@
-//! What the terminal can show.
+//! What the terminal can show, and printing to standard output.
 
+use crate::exit::Failed;
 use delaylab_report::style::Style;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 /// Columns where nobody says.
 const WIDTH: u16 = 100;
+
+/// Prints to standard output. Whoever stops reading has seen enough.
+pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failed> {
+    match io::stdout().write_all(text.as_ref()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
+            format!("cannot write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// How text on this stream may look.
 pub fn style(stream: &impl IsTerminal, verbose: bool) -> Style {

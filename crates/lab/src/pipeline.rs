@@ -27,7 +27,7 @@ pub trait Consumer: Send {
     /// Some packets have ended.
     fn records(&mut self, records: &[Record]) -> io::Result<()>;
     /// Something disturbed the host.
-    fn noise(&mut self, _event: NoiseEvent) -> io::Result<()> {
+    fn noise(&mut self, _events: &[NoiseEvent]) -> io::Result<()> {
         Ok(())
     }
     /// What clock reads cost.
@@ -42,7 +42,7 @@ pub trait Consumer: Send {
 enum Message {
     Begin(u16, RecordFacts),
     Records(Vec<Record>),
-    Noise(NoiseEvent),
+    Noise(Vec<NoiseEvent>),
     ClockReads(ClockReads),
 }
 
@@ -61,6 +61,7 @@ pub fn run<C: Consumer, T>(
         let mut sink = Batches {
             sender,
             batch: Vec::with_capacity(BATCH),
+            noise: Vec::new(),
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
@@ -85,7 +86,7 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
         match message {
             Message::Begin(probe, facts) => consumer.begin(probe, &facts)?,
             Message::Records(records) => consumer.records(&records)?,
-            Message::Noise(event) => consumer.noise(event)?,
+            Message::Noise(events) => consumer.noise(&events)?,
             Message::ClockReads(bin) => consumer.clock_reads(bin)?,
         }
     }
@@ -107,18 +108,23 @@ fn next(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Resul
 struct Batches {
     sender: SyncSender<Message>,
     batch: Vec<Record>,
+    noise: Vec<NoiseEvent>,
     sent: Instant,
 }
 
 impl Batches {
     fn hand_over(&mut self) -> io::Result<()> {
         self.sent = Instant::now();
-        if self.batch.is_empty() {
-            return Ok(());
+        if !self.batch.is_empty() {
+            let next = Vec::with_capacity(self.batch.len());
+            let batch = std::mem::replace(&mut self.batch, next);
+            self.send(Message::Records(batch))?;
         }
-        let next = Vec::with_capacity(self.batch.len());
-        let batch = std::mem::replace(&mut self.batch, next);
-        self.send(Message::Records(batch))
+        if !self.noise.is_empty() {
+            let noise = std::mem::take(&mut self.noise);
+            self.send(Message::Noise(noise))?;
+        }
+        Ok(())
     }
 
     fn send(&self, message: Message) -> io::Result<()> {
@@ -143,8 +149,11 @@ impl Sink for Batches {
     }
 
     fn noise(&mut self, event: &NoiseEvent) -> io::Result<()> {
-        self.hand_over()?;
-        self.send(Message::Noise(event.clone()))
+        self.noise.push(event.clone());
+        if self.noise.len() >= BATCH {
+            self.hand_over()?;
+        }
+        Ok(())
     }
 
     fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {

@@ -5,7 +5,6 @@ use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_store::run::Run;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Records of a trial are kept together up to so many in all; beyond, they are read again for each
@@ -18,7 +17,6 @@ pub struct Stored<'a> {
     streams: Vec<StreamInfo>,
     records: Option<BTreeMap<(u32, u16), Vec<Record>>>,
     clock_reads: Vec<ClockReads>,
-    read: RefCell<BTreeMap<(usize, Measure), Result<Values, NotThere>>>,
 }
 
 impl<'a> Stored<'a> {
@@ -35,11 +33,26 @@ impl<'a> Stored<'a> {
             streams: run.trials().iter().map(info).collect(),
             records: (run.record_count() <= KEEP).then(|| all_records(run)),
             clock_reads: run.clock_reads(None),
-            read: RefCell::default(),
         }
     }
+}
 
-    fn read(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
+fn all_records(run: &Run) -> BTreeMap<(u32, u16), Vec<Record>> {
+    let mut all = BTreeMap::<_, Vec<Record>>::new();
+    run.for_each_record(None, |record| {
+        all.entry((record.trial, record.probe))
+            .or_default()
+            .push(*record);
+    });
+    all
+}
+
+impl Data for Stored<'_> {
+    fn streams(&self) -> &[StreamInfo] {
+        &self.streams
+    }
+
+    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
         let nothing = || NotThere("there is no such stream".to_owned());
         let row = self.run.trials().get(stream).ok_or_else(nothing)?;
         if measure == Measure::ClockReads {
@@ -60,31 +73,5 @@ impl<'a> Stored<'a> {
                 }
             });
         })
-    }
-}
-
-fn all_records(run: &Run) -> BTreeMap<(u32, u16), Vec<Record>> {
-    let mut all = BTreeMap::<_, Vec<Record>>::new();
-    run.for_each_record(None, |record| {
-        all.entry((record.trial, record.probe))
-            .or_default()
-            .push(*record);
-    });
-    all
-}
-
-impl Data for Stored<'_> {
-    fn streams(&self) -> &[StreamInfo] {
-        &self.streams
-    }
-
-    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
-        if let Some(read) = self.read.borrow().get(&(stream, measure)) {
-            return read.clone();
-        }
-        let read = self.read(stream, measure);
-        let mut kept = self.read.borrow_mut();
-        kept.insert((stream, measure), read.clone());
-        read
     }
 }

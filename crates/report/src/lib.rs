@@ -19,8 +19,9 @@
 //! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
-//! Nothing here opens a socket or a file, reads a clock or asks whether it writes to a terminal:
-//! records and facts go in, text comes out.
+//! Nothing here opens a socket, reads a clock or asks whether it writes to a terminal: records and
+//! facts go in, text comes out. Files are read by [`run::stored`] alone, those of the run that it is
+//! handed.
 #![forbid(unsafe_code)]
 
 // The samples of runs are written as a user of this crate would: its own tests share them.

@@ -3,6 +3,7 @@
 
 use crate::json::SystemInfo;
 use crate::ping::Ping;
+use crate::table::width;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::{
@@ -59,6 +60,19 @@ impl Sample {
             summary,
         }
     }
+}
+
+/// What is written for a terminal that can do nothing.
+pub fn assert_plain(name: &str, text: &str) {
+    assert!(text.is_ascii(), "{name}");
+    assert!(
+        text.lines().all(|line| width(line) <= 80),
+        "{name}:\n{text}"
+    );
+    assert!(
+        text.lines().all(|line| line == line.trim_end()),
+        "{name}:\n{text}"
+    );
 }
 
 pub fn system_info() -> SystemInfo {

@@ -3,8 +3,8 @@
 use super::{choose, live, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
+use crate::terminal;
 use delaylab_lab::experiment::{Estimate, Resolved};
-use delaylab_lab::finding::Check;
 use delaylab_model::units::format_duration;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -19,30 +19,11 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let resolved = experiment
         .resolve(&choices, &live::refusals)
         .map_err(choose::wrong)?;
-    checks(&resolved)?;
-    if args.json {
-        println!("{}", as_json(&resolved));
+    terminal::print(if args.json {
+        format!("{}\n", as_json(&resolved))
     } else {
-        print!("{}", for_people(&resolved));
-    }
-    Ok(())
-}
-
-/// The findings' checks, read.
-///
-/// # Errors
-/// Shows the first that cannot be, where it was written.
-pub fn checks(resolved: &Resolved) -> Result<Vec<Check>, Failed> {
-    let read = resolved.findings.iter().map(|finding| {
-        Check::parse(&finding.check).map_err(|error| {
-            choose::wrong(resolved.wrong_check(
-                finding,
-                error.span.start..error.span.end,
-                &error.message,
-            ))
-        })
-    });
-    read.collect()
+        for_people(&resolved)
+    })
 }
 
 fn for_people(resolved: &Resolved) -> String {

@@ -3,10 +3,11 @@
 use super::live;
 use crate::args::experiment::ChoiceArgs;
 use crate::exit::Failed;
-use crate::ping::target;
+use crate::target;
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
+use delaylab_store::run::Run;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
@@ -68,6 +69,15 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     }
     choices.v6 = true;
     experiment.resolve(&choices, &live::refusals)
+}
+
+/// The experiment of a run on disk, if it can be read.
+pub fn of_run(run: &Run) -> Option<Resolved> {
+    let source = Source {
+        name: "experiment.toml".to_owned(),
+        text: run.experiment()?.to_owned(),
+    };
+    again(source).ok()
 }
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.

@@ -1,25 +1,25 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
-use super::run_data;
+use super::choose;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
-use delaylab_lab::experiment::{FindingText, Resolved};
-use delaylab_lab::finding::{Finding, Judged, judge};
+use delaylab_lab::experiment::Resolved;
+use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::stored::Stored;
-use delaylab_report::run::RunData;
+use delaylab_report::run::{RunData, stored};
 use delaylab_report::{html, run_terminal};
 use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Judges the findings, gives the run its name, and shows it.
 pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<(), Failed> {
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
     let partial = Run::open(writer.folder()).map_err(|error| environment(&error))?;
-    let judged = judged(resolved, &partial);
+    let judged = judge(&resolved.findings, &Stored::new(&partial), resolved.seed);
     drop(partial);
     let finished = writer
         .finish(&json!(judged))
@@ -28,24 +28,26 @@ pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<
         eprintln!("warning: {warning}");
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
-    let data = run_data::of(&run);
+    let data = run_data(&run);
     let page = write_page(&data, &finished.folder.join("report.html"))?;
     show(&data, &judged, &page, shown)?;
-    if run_data::any_answered(&data) {
+    if data.any_answered() {
         Ok(())
     } else {
         Err(Failed::new(Exit::Unreachable, "no packet was answered"))
     }
 }
 
-fn judged(resolved: &Resolved, run: &Run) -> Vec<Judged> {
-    let finding = |text: &FindingText| Finding {
-        id: text.id.clone(),
-        says: text.says.clone(),
-        check: text.check.clone(),
-    };
-    let findings: Vec<_> = resolved.findings.iter().map(finding).collect();
-    judge(&findings, &Stored::new(run), resolved.seed)
+/// The run as it is shown.
+pub fn run_data(run: &Run) -> RunData {
+    stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+}
+
+/// Without this directory's own path in front.
+fn shortest(folder: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
+    below.as_deref().unwrap_or(folder).display().to_string()
 }
 
 /// Writes the page. A report can be made again at any time: an older one gives way.
@@ -68,15 +70,5 @@ fn show(data: &RunData, judged: &[Judged], page: &Path, shown: &ShownArgs) -> Re
         let style = terminal::style(&io::stdout(), false);
         run_terminal::summary(data, Some(&page.display().to_string()), &style)
     };
-    print(&text)
-}
-
-/// To standard output. Whoever stops reading has seen enough.
-pub fn print(text: &str) -> Result<(), Failed> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    terminal::print(&text)
 }

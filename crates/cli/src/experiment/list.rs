@@ -1,7 +1,8 @@
 //! `delaylab list`.
 
 use crate::args::experiment::ListArgs;
-use crate::exit::Failed;
+use crate::exit::{Exit, Failed};
+use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_store::index::{Entry, Index};
@@ -60,14 +61,14 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
         experiments: experiments.collect::<Result<_, Failed>>()?,
         runs: runs(args)?,
     };
-    if args.json {
-        let text = serde_json::to_string(&listed)
-            .map_err(|error| Failed::new(crate::exit::Exit::Internal, error.to_string()))?;
-        println!("{text}");
+    let text = if args.json {
+        serde_json::to_string(&listed)
+            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?
+            + "\n"
     } else {
-        print!("{}", for_people(&listed));
-    }
-    Ok(())
+        for_people(&listed)
+    };
+    terminal::print(text)
 }
 
 fn runs(args: &ListArgs) -> Result<Vec<ListedRun>, Failed> {

@@ -2,7 +2,7 @@
 
 use super::own_reflector::OwnReflector;
 use crate::exit::Failed;
-use crate::ping::{plan, target};
+use crate::{load_limit, target};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::prober::Probing;
@@ -84,7 +84,7 @@ impl LiveRun {
             let trial = &mut planned.trial;
             trial.target = Some(self.target);
             for run in trial.probe_runs(self.target) {
-                plan::refuse_load_of(&run, allow_load)?;
+                load_limit::check(&run, allow_load)?;
             }
         }
         Ok(planned)

@@ -9,7 +9,6 @@
 //! | [`own_reflector`] | a reflector for runs without a target |
 //! | [`environment`] | what is written down of this host |
 //! | [`progress`] | what is said while a run goes on |
-//! | [`run_data`], [`shown`] | a run on disk, and its findings, as the report needs them |
 
 pub mod check;
 mod choose;
@@ -22,5 +21,3 @@ mod progress;
 pub mod report;
 pub mod resume;
 pub mod run;
-mod run_data;
-mod shown;

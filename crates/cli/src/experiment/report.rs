@@ -1,6 +1,6 @@
 //! `delaylab report`.
 
-use super::{conclude, run_data};
+use super::conclude;
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
@@ -18,12 +18,12 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let folder =
         resolve_run(&args.run, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
     let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
-    let data = run_data::of(&run);
+    let data = conclude::run_data(&run);
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }
     if args.output.as_deref() == Some(Path::new("-")) {
-        return conclude::print(&html::page(&data));
+        return terminal::print(html::page(&data));
     }
     let page = args
         .output
@@ -32,7 +32,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let page = conclude::write_page(&data, &page)?;
     let style = terminal::style(&io::stdout(), false);
     let page = page.display().to_string();
-    conclude::print(&run_terminal::summary(&data, Some(&page), &style))
+    terminal::print(run_terminal::summary(&data, Some(&page), &style))
 }
 
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {

@@ -1,8 +1,8 @@
 //! `delaylab resume`.
 
+use super::choose;
 use super::live::{self, LiveRun};
 use super::run::{Started, catch_stop};
-use super::{check, choose};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
@@ -28,7 +28,6 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     };
     let resolved = choose::again(source).map_err(choose::wrong)?;
     live::refuse_other_worlds(&resolved)?;
-    check::checks(&resolved)?;
     let key = key::read(args.key_file.as_deref())?.filter(|_| resolved.target.is_some());
     catch_stop()?;
     let live = LiveRun::new(&resolved, args.port, key)?;

@@ -2,7 +2,7 @@
 
 use super::live::{self, LiveRun};
 use super::progress::Told;
-use super::{check, choose, conclude, environment};
+use super::{choose, conclude, environment};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::exit::{Exit, Failed};
 use crate::key;
@@ -11,6 +11,7 @@ use delaylab_lab::experiment::{FactorialPlan, Resolved};
 use delaylab_lab::run::{Ending, LabError, Laboratory};
 use delaylab_live::world::LiveError;
 use delaylab_model::plan::Planned;
+use delaylab_model::probe::HostCondition;
 use delaylab_store::writer::{NewRun, RunWriter};
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -23,7 +24,6 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         .resolve(&choices, &live::refusals)
         .map_err(choose::wrong)?;
     live::refuse_other_worlds(&resolved)?;
-    check::checks(&resolved)?;
     let key = key::read(args.key_file.as_deref())?.filter(|_| resolved.target.is_some());
     catch_stop()?;
     let live = LiveRun::new(&resolved, args.choice.port, key)?;
@@ -51,11 +51,8 @@ fn create(
     live: &LiveRun,
     planned: &[Planned],
 ) -> Result<RunWriter, Failed> {
-    let conditions: BTreeSet<_> = planned.iter().map(|p| p.trial.host.name()).collect();
-    let conditions: Vec<_> = delaylab_model::probe::HostCondition::ALL
-        .into_iter()
-        .filter(|condition| conditions.contains(condition.name()))
-        .collect();
+    let in_use = |condition: &HostCondition| planned.iter().any(|p| p.trial.host == *condition);
+    let conditions: Vec<_> = HostCondition::ALL.into_iter().filter(in_use).collect();
     let new = NewRun {
         name: &resolved.name,
         world: resolved.world.name(),

@@ -2,17 +2,16 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`target`] | resolves the name, and tells whether it is this host |
 //! | [`plan`] | turns what was typed into a probe and where it goes |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
 
 mod output;
-pub mod plan;
-pub mod target;
+mod plan;
 
 use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
+use crate::load_limit;
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_kernel::signals;
 use delaylab_lab::pipeline;
@@ -28,7 +27,7 @@ use std::io;
 pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let asked = plan::probe_run(args, key.is_some())?;
-    plan::refuse_load_of(&asked, args.allow_load)?;
+    load_limit::check(&asked, args.allow_load)?;
     let key = key.filter(|_| plan::uses_key(&asked, args));
     let probing = Probing {
         key,

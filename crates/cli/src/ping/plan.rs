@@ -1,15 +1,15 @@
 //! From what was typed to a probe and where it goes.
 
-use super::target;
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
+use crate::target;
 use delaylab_live::prober::ip_size;
 use delaylab_live::reflect::DEFAULT_PORT;
+use delaylab_model::SECOND;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::probe::{Fill, Pacing, Probe};
 use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
-use delaylab_model::{MILLISECOND, SECOND};
 use std::hash::{BuildHasher, RandomState};
 
 /// STAMP's port (RFC 8762 §4.1).
@@ -19,11 +19,6 @@ const PAYLOAD: u32 = 56;
 /// A STAMP base packet with every extension that tells more of the delay, and with its seals.
 const STAMP_PAYLOAD: u32 = 84;
 const STAMP_PAYLOAD_WITH_KEY: u32 = 172;
-/// What may leave for another host unasked.
-const MOST_PACKETS_A_SECOND: u64 = 1000;
-/// 1 % of a gigabit.
-const MOST_BITS_A_SECOND: u64 = 10_000_000;
-
 /// The probe that was asked for.
 pub fn probe_run(args: &PingArgs, with_key: bool) -> Result<ProbeRun, Failed> {
     let port = args.port.unwrap_or(if args.method == Method::Stamp {
@@ -105,60 +100,13 @@ fn pacing(args: &PingArgs) -> Pacing {
     }
 }
 
-/// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
-pub fn refuse_load_of(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
-    if allowed || target::is_this_host(run.target.ip()) {
-        return Ok(());
-    }
-    let rate = packets_a_second(run.probe.pacing);
-    let size = ip_size(run.probe.method, run.target.is_ipv6(), run.probe.payload);
-    let bits = rate.saturating_mul(u64::from(size.unwrap_or(run.probe.payload)) * 8);
-    if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
-        return Ok(());
-    }
-    let most = if rate == u64::MAX {
-        "as many packets as it answers".to_owned()
-    } else {
-        format!("{rate} packets")
-    };
-    Err(Failed::usage(format!(
-        "{most} a second, {bits} bit/s, to a host that is not this one. More than \
-         {MOST_PACKETS_A_SECOND} packets or 10 Mbit/s leave only with --allow-load: is it your network?",
-        bits = if rate == u64::MAX {
-            "any number of".to_owned()
-        } else {
-            bits.to_string()
-        },
-    )))
-}
-
-/// At most, rounded up.
-fn packets_a_second(pacing: Pacing) -> u64 {
-    let per_second = |gap: i64| {
-        if gap <= 0 {
-            u64::MAX
-        } else {
-            (SECOND as u64).div_ceil(gap as u64)
-        }
-    };
-    match pacing {
-        Pacing::Every { interval_ns } => per_second(interval_ns),
-        Pacing::Poisson { mean_ns } => per_second(mean_ns),
-        Pacing::Burst { burst, interval_ns } => {
-            per_second(interval_ns).saturating_mul(burst.into())
-        }
-        // A reply takes time too, but nobody knows how little.
-        Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
-        Pacing::Wait { wait_ns } => per_second(wait_ns),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
+    use delaylab_model::MILLISECOND;
 
     fn args(words: &str) -> Box<PingArgs> {
         let words = ["delaylab", "ping"].into_iter().chain(words.split(' '));
@@ -208,7 +156,7 @@ mod tests {
     fn load_on_others_needs_a_word() {
         let refused = |words: &str| {
             let args = args(words);
-            refuse_load_of(&probe_run(&args, false).unwrap(), args.allow_load).is_err()
+            crate::load_limit::check(&probe_run(&args, false).unwrap(), args.allow_load).is_err()
         };
         assert!(refused("192.0.2.1 -i 0.5ms"));
         assert!(refused("192.0.2.1 --wait 0s"));

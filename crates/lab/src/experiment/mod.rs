@@ -47,7 +47,6 @@ pub(crate) mod suggest;
 mod tree;
 mod write;
 
-pub use claims::FindingText;
 pub use diagnostic::{Diagnostic, Diagnostics, Source};
 pub use estimate::{Estimate, estimate};
 pub use plan::FactorialPlan;

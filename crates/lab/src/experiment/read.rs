@@ -1,6 +1,6 @@
 //! Reading a file and checking all of it, before anything is chosen.
 
-use super::claims::{texts, wrong_checks};
+use super::claims::wrong_checks;
 use super::diagnostic::{Diagnostics, Problem, Source};
 use super::factor::factors;
 use super::rivals::written_together;
@@ -146,8 +146,8 @@ pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
     if !problems.is_empty() {
         return problems;
     }
-    let findings = common.map_or_else(Vec::new, |common| texts(root, common.findings));
-    problems.extend(wrong_checks(&findings, sources));
+    let findings = common.map_or_else(Vec::new, |common| common.findings);
+    problems.extend(wrong_checks(root, &findings, sources));
     for level in factors.iter().flat_map(|factor| &factor.levels) {
         let mut varied = root.clone();
         match level.apply(&mut varied) {

@@ -1,6 +1,6 @@
 //! The choices of a run, laid over the file; and the trials that come of it.
 
-use super::claims::{FindingText, texts, wrong_checks};
+use super::claims::wrong_checks;
 use super::combine::{Combination, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
@@ -11,12 +11,11 @@ use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
 use super::tree::{Key, Node, Value};
 use super::write;
-use delaylab_model::experiment::{Design, Order, WorldName};
+use delaylab_model::experiment::{Design, Finding, Order, WorldName};
 use delaylab_model::plan::Planned;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_stats::random::SplitMix;
-use std::ops::Range;
 
 /// More trials than any run finishes; a slip of the pen makes more.
 const MOST_TRIALS: u64 = 100_000;
@@ -73,10 +72,9 @@ pub struct Resolved {
     /// Cases that the world cannot honour.
     pub skipped: Vec<SkippedCase>,
     /// The claims.
-    pub findings: Vec<FindingText>,
+    pub findings: Vec<Finding>,
     /// `path.target`, or what the user chose instead.
     pub target: Option<String>,
-    sources: Vec<Source>,
 }
 
 impl Resolved {
@@ -87,18 +85,6 @@ impl Resolved {
             .fold(Estimate::default(), |sum, planned| {
                 sum.then(estimate(&planned.trial))
             })
-    }
-
-    /// Something wrong with a finding's check, shown where it was written. The span is bytes of the
-    /// check.
-    pub fn wrong_check(
-        &self,
-        finding: &FindingText,
-        span: Range<usize>,
-        message: &str,
-    ) -> Diagnostics {
-        let at = finding.within(span, &self.sources);
-        Diagnostics::new(vec![Problem::new(&at, message)], &self.sources)
     }
 }
 
@@ -140,8 +126,7 @@ impl Experiment {
         };
         problems.extend(unknown_designs(&root, &design));
         problems.extend(too_many(&root, &factors, &design));
-        let findings = texts(&root, findings);
-        problems.extend(wrong_checks(&findings, sources));
+        problems.extend(wrong_checks(&root, &findings, sources));
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -161,7 +146,6 @@ impl Experiment {
             skipped: trials.skipped,
             findings,
             target: target(&root),
-            sources: sources.clone(),
         })
     }
 }

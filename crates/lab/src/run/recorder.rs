@@ -58,8 +58,8 @@ impl Consumer for Recorder {
         Ok(self.writer.sync_if_due(clock::monotonic())?)
     }
 
-    fn noise(&mut self, event: NoiseEvent) -> io::Result<()> {
-        Ok(self.writer.noise(&[event])?)
+    fn noise(&mut self, events: &[NoiseEvent]) -> io::Result<()> {
+        Ok(self.writer.noise(events)?)
     }
 
     fn clock_reads(&mut self, bin: ClockReads) -> io::Result<()> {

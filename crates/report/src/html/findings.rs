@@ -3,7 +3,7 @@
 use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::run::words::{interval, quantity};
+use crate::run::words::{glyph, interval, quantity};
 use crate::run::{Evidence, FindingShown, RunData, Verdict};
 
 /// Numbers that are shown at once; more wait behind a click.
@@ -22,7 +22,7 @@ fn finding(finding: &FindingShown) -> String {
         class = class(finding.verdict),
         id = text(&finding.id),
         says = text(&finding.says),
-        glyph = finding.verdict.glyph(),
+        glyph = glyph(finding.verdict),
         verdict = finding.verdict.name(),
         reason = text(&finding.reason),
         check = text(&finding.check),
@@ -74,7 +74,7 @@ fn row(number: &Evidence) -> Vec<String> {
             0 => String::new(),
             n => n.to_string(),
         },
-        verdict.map_or(String::new(), |v| format!("{} {}", v.glyph(), v.name())),
+        verdict.map_or(String::new(), |v| format!("{} {}", glyph(v), v.name())),
         number.note.clone(),
     ]
 }

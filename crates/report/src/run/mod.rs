@@ -5,19 +5,25 @@
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
 //! | `panels.rs` | which streams a figure puts together |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
+//! | [`stored`] | all of it from a run on disk |
+//! | `findings.rs` | findings as they are shown |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
 //!
-//! The caller reads the run from wherever it is kept and fills in what is not made from records.
+//! Whoever has records from elsewhere fills in by itself what is not made from records.
 
 mod builder;
+mod findings;
 pub(crate) mod panels;
 #[cfg(test)]
 pub(crate) mod samples;
 mod sketch;
+pub mod stored;
 pub(crate) mod words;
 
 pub use builder::{Disturbance, RunDataBuilder, Stream};
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
+
+pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
@@ -47,6 +53,14 @@ pub struct RunData {
     pub clock_reads: Vec<ClockReads>,
     /// Sentences to read before trusting the figures: damage, missing files, warnings of trials.
     pub problems: Vec<String>,
+}
+
+impl RunData {
+    /// Was any packet answered?
+    pub fn any_answered(&self) -> bool {
+        let received = |trial: &TrialData| trial.summary.counts.received;
+        self.trials.iter().any(|trial| received(trial) > 0)
+    }
 }
 
 /// What was asked, and where.
@@ -112,37 +126,6 @@ pub fn excursion_bound(summary: &Summary) -> Option<Nanos> {
     let delays = summary.round_trip.as_ref()?;
     let excess = delays.iqr.saturating_mul(4).max(LEAST_EXCESS);
     Some(delays.p50.saturating_add(excess))
-}
-
-/// How a finding came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The data show it.
-    True,
-    /// The data show that it does not hold.
-    False,
-    /// The data are too few, or something that it needs is not there.
-    CannotTell,
-}
-
-impl Verdict {
-    /// For people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::True => "true",
-            Verdict::False => "false",
-            Verdict::CannotTell => "cannot tell",
-        }
-    }
-
-    /// One character: `✔`, `✘` or `?`.
-    pub const fn glyph(self) -> char {
-        match self {
-            Verdict::True => '✔',
-            Verdict::False => '✘',
-            Verdict::CannotTell => '?',
-        }
-    }
 }
 
 /// A finding with its verdict and the numbers behind it.

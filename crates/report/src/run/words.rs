@@ -81,6 +81,15 @@ fn digits(value: f64) -> String {
     }
 }
 
+/// One character for a verdict: `✔`, `✘` or `?`.
+pub(crate) const fn glyph(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::True => '✔',
+        Verdict::False => '✘',
+        Verdict::CannotTell => '?',
+    }
+}
+
 /// How many findings hold, in a sentence; `None` where there are none.
 pub(crate) fn answer(run: &RunData) -> Option<String> {
     if let [only] = run.findings.as_slice() {

@@ -1,6 +1,6 @@
 //! Each finding: verdict, claim, reason, and the numbers to judge it by.
 
-use crate::run::words::{interval, quantity};
+use crate::run::words::{glyph, interval, quantity};
 use crate::run::{Evidence, FindingShown, RunData, Verdict};
 use crate::style::{Paint, Style, plural};
 use crate::table::{Cell, Table, width, wrap};
@@ -19,7 +19,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 
 fn one(finding: &FindingShown, style: &Style) -> String {
     let paint = paint(finding.verdict);
-    let mark = format!("{} {}", finding.verdict.glyph(), finding.id);
+    let mark = format!("{} {}", glyph(finding.verdict), finding.id);
     let hang = width(&mark) + 2;
     let room = style.columns().saturating_sub(hang);
     let mut text = String::new();

@@ -68,7 +68,6 @@ fn end(run: &RunData, report: Option<&str>, style: &Style) -> String {
 mod tests {
     use super::*;
     use crate::run::samples::runs;
-    use crate::table::width;
 
     const RICH: Style = Style {
         color: true,
@@ -90,15 +89,7 @@ mod tests {
     fn plain_is_ascii_and_keeps_to_its_width() {
         for (name, run) in runs() {
             let text = summary(&run, None, &Style::PLAIN);
-            assert!(text.is_ascii(), "{name}");
-            assert!(
-                text.lines().all(|line| width(line) <= 80),
-                "{name}:\n{text}"
-            );
-            assert!(
-                text.lines().all(|line| line == line.trim_end()),
-                "{name}:\n{text}"
-            );
+            crate::samples::assert_plain(name, &text);
         }
     }
 }

@@ -94,15 +94,7 @@ mod tests {
     fn plain_is_ascii_and_keeps_to_its_width() {
         for (name, sample) in samples() {
             let text = summary(&sample.ping(), &Style::PLAIN);
-            assert!(text.is_ascii(), "{name}");
-            assert!(
-                text.lines().all(|line| width(line) <= 80),
-                "{name}:\n{text}"
-            );
-            assert!(
-                text.lines().all(|line| line == line.trim_end()),
-                "{name}:\n{text}"
-            );
+            crate::samples::assert_plain(name, &text);
         }
     }
 }

@@ -1,26 +1,18 @@
-//! Judged findings as the report shows them.
+//! Judged findings as they are shown.
 
+use super::{Evidence, FindingShown};
+use delaylab_lab::finding::Judged;
 use delaylab_lab::finding::verdict::{Compared, Evaluated, Part};
-use delaylab_lab::finding::{Judged, Verdict};
-use delaylab_report::run::{Evidence, FindingShown, Verdict as Shown};
 
 /// A finding with all of its numbers.
-pub fn finding(judged: &Judged) -> FindingShown {
+pub(super) fn shown(judged: &Judged) -> FindingShown {
     FindingShown {
         id: judged.id.clone(),
         says: judged.says.clone(),
         check: judged.check.clone(),
-        verdict: verdict(judged.verdict),
+        verdict: judged.verdict,
         reason: judged.reason.clone(),
         evidence: judged.parts.iter().flat_map(evidence).collect(),
-    }
-}
-
-fn verdict(verdict: Verdict) -> Shown {
-    match verdict {
-        Verdict::True => Shown::True,
-        Verdict::False => Shown::False,
-        Verdict::CannotTell => Shown::CannotTell,
     }
 }
 
@@ -67,7 +59,7 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
         high: number.high,
         unit: number.value_unit.clone(),
         count: 0,
-        verdict: Some(verdict(number.verdict)),
+        verdict: Some(number.verdict),
         note: number.reason.clone(),
     }
 }

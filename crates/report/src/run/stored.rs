@@ -1,18 +1,21 @@
-//! A run on disk as the report needs it, in one pass over its records.
+//! A run on disk as its faces need it, in one pass over its records.
 
-use delaylab_lab::experiment::{Resolved, Source};
+use super::findings::shown;
+use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
+use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
-use delaylab_report::run::{Disturbance, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
-/// Everything that a report shows of it. What cannot be read is among the problems.
-pub fn of(run: &Run) -> RunData {
+/// Everything that is shown of it. What cannot be read is among the problems.
+///
+/// `folder` is where the run is, as the reader would write it; `resolved` its experiment, if that can
+/// be read.
+pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let rows = in_order_of_running(run);
     let streams = rows.iter().map(stream).collect();
     let warmups: BTreeMap<_, _> = rows
@@ -41,23 +44,16 @@ pub fn of(run: &Run) -> RunData {
         builder.push(record, disturbance);
     });
     let noise = noise_totals(&run.noise(None), &packets);
-    let resolved = resolved(run);
     builder.finish(RunData {
-        head: head(run, resolved.as_ref()),
+        head: head(run, resolved, folder),
         environment: environment(run.environment()),
-        skipped: resolved.as_ref().map(skipped).unwrap_or_default(),
+        skipped: resolved.map(skipped).unwrap_or_default(),
         findings: findings(run),
         noise,
         clock_reads: run.clock_reads(None),
-        problems: problems(run, &rows),
+        problems: problems(run, &rows, folder),
         ..RunData::default()
     })
-}
-
-/// Was any packet answered?
-pub fn any_answered(data: &RunData) -> bool {
-    let received = |trial: &delaylab_report::run::TrialData| trial.summary.counts.received;
-    data.trials.iter().any(|trial| received(trial) > 0)
 }
 
 fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
@@ -77,14 +73,6 @@ fn stream(row: &TrialRow) -> Stream {
     }
 }
 
-fn resolved(run: &Run) -> Option<Resolved> {
-    let source = Source {
-        name: "experiment.toml".to_owned(),
-        text: run.experiment()?.to_owned(),
-    };
-    super::choose::again(source).ok()
-}
-
 /// Cases that the world could not honour, and why.
 fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
     let cases = resolved.skipped.iter().map(|skipped| {
@@ -98,8 +86,7 @@ fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
     cases.collect()
 }
 
-fn head(run: &Run, resolved: Option<&Resolved>) -> Head {
-    let folder = shortest(run.folder());
+fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
     let text = |of: fn(&Resolved) -> &String| resolved.map(of).cloned().unwrap_or_default();
     Head {
         name: run.name().unwrap_or("run").to_owned(),
@@ -109,21 +96,13 @@ fn head(run: &Run, resolved: Option<&Resolved>) -> Head {
         seed: resolved.map_or(0, |resolved| resolved.seed),
         started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
         repeat: format!("delaylab run {folder}/experiment.toml"),
-        folder,
+        folder: folder.to_owned(),
     }
 }
 
-/// Without this directory's own path in front.
-fn shortest(folder: &Path) -> String {
-    let here = std::env::current_dir().ok();
-    let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
-    below.as_deref().unwrap_or(folder).display().to_string()
-}
-
-fn problems(run: &Run, rows: &[TrialRow]) -> Vec<String> {
+fn problems(run: &Run, rows: &[TrialRow], folder: &str) -> Vec<String> {
     let mut problems = run.problems();
     if run.state() == State::Partial {
-        let folder = run.folder().display();
         problems.push(format!(
             "the run is not complete: `delaylab resume {folder}` goes on with it"
         ));
@@ -136,10 +115,10 @@ fn problems(run: &Run, rows: &[TrialRow]) -> Vec<String> {
     problems
 }
 
-fn findings(run: &Run) -> Vec<delaylab_report::run::FindingShown> {
+fn findings(run: &Run) -> Vec<FindingShown> {
     let judged = run.findings().cloned().unwrap_or_default();
     let judged: Vec<Judged> = serde_json::from_value(judged).unwrap_or_default();
-    judged.iter().map(super::shown::finding).collect()
+    judged.iter().map(shown).collect()
 }
 
 fn noise_totals(events: &[NoiseEvent], packets: &BTreeMap<String, u64>) -> Vec<NoiseTotal> {

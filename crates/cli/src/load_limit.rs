@@ -1,0 +1,61 @@
+//! What may leave for a host that is not this one.
+
+use crate::exit::Failed;
+use crate::target;
+use delaylab_live::prober::ip_size;
+use delaylab_model::probe::Pacing;
+use delaylab_model::trial::ProbeRun;
+use delaylab_model::{MILLISECOND, SECOND};
+
+/// What may leave for another host unasked.
+const MOST_PACKETS_A_SECOND: u64 = 1000;
+/// 1 % of a gigabit.
+const MOST_BITS_A_SECOND: u64 = 10_000_000;
+
+/// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
+pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
+    if allowed || target::is_this_host(run.target.ip()) {
+        return Ok(());
+    }
+    let rate = packets_a_second(run.probe.pacing);
+    let size = ip_size(run.probe.method, run.target.is_ipv6(), run.probe.payload);
+    let bits = rate.saturating_mul(u64::from(size.unwrap_or(run.probe.payload)) * 8);
+    if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
+        return Ok(());
+    }
+    let most = if rate == u64::MAX {
+        "as many packets as it answers".to_owned()
+    } else {
+        format!("{rate} packets")
+    };
+    Err(Failed::usage(format!(
+        "{most} a second, {bits} bit/s, to a host that is not this one. More than \
+         {MOST_PACKETS_A_SECOND} packets or 10 Mbit/s leave only with --allow-load: is it your network?",
+        bits = if rate == u64::MAX {
+            "any number of".to_owned()
+        } else {
+            bits.to_string()
+        },
+    )))
+}
+
+/// At most, rounded up.
+fn packets_a_second(pacing: Pacing) -> u64 {
+    let per_second = |gap: i64| {
+        if gap <= 0 {
+            u64::MAX
+        } else {
+            (SECOND as u64).div_ceil(gap as u64)
+        }
+    };
+    match pacing {
+        Pacing::Every { interval_ns } => per_second(interval_ns),
+        Pacing::Poisson { mean_ns } => per_second(mean_ns),
+        Pacing::Burst { burst, interval_ns } => {
+            per_second(interval_ns).saturating_mul(burst.into())
+        }
+        // A reply takes time too, but nobody knows how little.
+        Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
+        Pacing::Wait { wait_ns } => per_second(wait_ns),
+    }
+}
