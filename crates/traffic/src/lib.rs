@@ -1,12 +1,18 @@
-//! Pacing, probing and reflecting as state machines that are handed `now`: no clock, no socket, no sleep.
+//! Everything that sends, as state machines that are handed `now`: no clock, no socket, no sleep.
 //!
 //! | module | decides |
 //! |---|---|
+//! | [`abr`] | at which rate the ends of an ATM connection send, and what they tell each other |
+//! | [`arrival`] | when a load sends a packet |
 //! | [`pacing`] | when the next packet is due |
 //! | [`prober`] | what came of each packet: answered, lost, late, duplicated, reordered |
 //! | [`reflector`] | which packets are answered, and with what |
+//! | [`tcp`] | what a TCP sends, and when it acknowledges |
 #![forbid(unsafe_code)]
 
+pub mod abr;
+pub mod arrival;
 pub mod pacing;
 pub mod prober;
 pub mod reflector;
+pub mod tcp;

@@ -1,0 +1,164 @@
+//! Disciplines: which item is next, which is dropped early or marked.
+//!
+//! To add one: a file here, a line in [`Discipline`] and in its macro, a line in
+//! [`crate::settings::Kind`].
+//!
+//! All of them but [`credit`] are work-conserving: while something is queued, `dequeue` gives
+//! something (CoDel may have dropped it all). None of them waits for a time.
+
+pub mod codel;
+pub mod credit;
+pub mod drr;
+pub mod fifo;
+pub mod fq_codel;
+mod list;
+pub mod per_flow;
+pub mod priority;
+pub mod red;
+pub mod wfq;
+pub mod wrr;
+
+use crate::item::{Backlog, Dropped, Item};
+use crate::settings::{Kind, Settings};
+use delaylab_model::Picos;
+
+/// What each discipline does. Room was checked before (see [`crate::buffer`]).
+pub trait Queue<T: Item> {
+    /// Takes an item. It may drop this one or another.
+    fn enqueue(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>);
+
+    /// Gives the item that is next. It may drop others before it.
+    fn dequeue(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T>;
+
+    /// When `dequeue` may next give something although it gives nothing now. None: not before something
+    /// arrives, be it a credit.
+    fn next_event(&self) -> Option<Picos> {
+        None
+    }
+
+    /// What it holds.
+    fn backlog(&self) -> Backlog;
+
+    /// An item was refused for want of room.
+    fn overflow(&mut self, _now: Picos) {}
+}
+
+/// One of them, dispatched without a table.
+#[derive(Debug, Clone)]
+pub enum Discipline<T> {
+    /// First in, first out.
+    Fifo(fifo::Fifo<T>),
+    /// A queue a flow, in turn.
+    PerFlow(per_flow::PerFlow<T>),
+    /// Strict priority.
+    Priority(priority::Priority<T>),
+    /// Weighted round robin.
+    Wrr(wrr::Wrr<T>),
+    /// Weighted fair queueing.
+    Wfq(wfq::Wfq<T>),
+    /// Deficit round robin.
+    Drr(drr::Drr<T>),
+    /// Credit flow control.
+    Credit(credit::Credit<T>),
+    /// Random early detection.
+    Red(Box<red::Red<T>>),
+    /// CoDel.
+    CoDel(Box<codel::CoDel<T>>),
+    /// FQ-CoDel.
+    FqCoDel(Box<fq_codel::FqCoDel<T>>),
+}
+
+macro_rules! each {
+    ($discipline:expr, $queue:ident => $call:expr) => {
+        match $discipline {
+            Discipline::Fifo($queue) => $call,
+            Discipline::PerFlow($queue) => $call,
+            Discipline::Priority($queue) => $call,
+            Discipline::Wrr($queue) => $call,
+            Discipline::Wfq($queue) => $call,
+            Discipline::Drr($queue) => $call,
+            Discipline::Credit($queue) => $call,
+            Discipline::Red($queue) => $call,
+            Discipline::CoDel($queue) => $call,
+            Discipline::FqCoDel($queue) => $call,
+        }
+    };
+}
+
+impl<T: Item> Discipline<T> {
+    /// An empty queue. What it holds at most is the buffer's to say (but for FQ-CoDel).
+    pub fn new(settings: &Settings, seed: u64) -> Self {
+        match &settings.kind {
+            Kind::Fifo { mark } => Self::Fifo(fifo::Fifo::new(*mark)),
+            Kind::ExplicitRate { .. } => Self::Fifo(fifo::Fifo::new(None)),
+            Kind::PerFlow => Self::PerFlow(per_flow::PerFlow::default()),
+            Kind::Priority => Self::Priority(priority::Priority::default()),
+            Kind::Wrr(weights) => Self::Wrr(wrr::Wrr::new(weights.clone())),
+            Kind::Wfq(weights) => Self::Wfq(wfq::Wfq::new(weights.clone())),
+            Kind::Drr { quantum } => Self::Drr(drr::Drr::new(*quantum)),
+            Kind::Credit(credit) => Self::Credit(credit::Credit::new(*credit)),
+            Kind::Red(red) => Self::Red(Box::new(red::Red::new(*red, seed))),
+            Kind::CoDel(codel) => Self::CoDel(Box::new(codel::CoDel::new(*codel))),
+            Kind::FqCoDel(fq) => {
+                let limit = settings.memory.size;
+                Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed)))
+            }
+        }
+    }
+
+    /// See [`crate::Switch::credit`].
+    pub fn credit(&mut self, flow: u32, forwarded: u64) -> bool {
+        match self {
+            Self::Credit(queue) => queue.credit(flow, forwarded),
+            _ => false,
+        }
+    }
+}
+
+// The two that simulations of 10⁹ cells spend their time in are inlined; all of them together would
+// cost these two more than a call costs the others.
+impl<T: Item> Queue<T> for Discipline<T> {
+    #[inline]
+    fn enqueue(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>) {
+        match self {
+            Self::Fifo(queue) => queue.enqueue(now, item, drops),
+            Self::PerFlow(queue) => queue.enqueue(now, item, drops),
+            _ => self.enqueue_other(now, item, drops),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        match self {
+            Self::Fifo(queue) => queue.dequeue(now, drops),
+            Self::PerFlow(queue) => queue.dequeue(now, drops),
+            _ => self.dequeue_other(now, drops),
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Picos> {
+        each!(self, queue => queue.next_event())
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        each!(self, queue => queue.backlog())
+    }
+
+    fn overflow(&mut self, now: Picos) {
+        each!(self, queue => queue.overflow(now));
+    }
+}
+
+impl<T: Item> Discipline<T> {
+    #[inline(never)]
+    fn enqueue_other(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>) {
+        each!(self, queue => queue.enqueue(now, item, drops));
+    }
+
+    #[inline(never)]
+    fn dequeue_other(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        each!(self, queue => queue.dequeue(now, drops))
+    }
+}

@@ -1,0 +1,101 @@
+//! What a queue holds, and what becomes of what it does not.
+
+/// What a queue needs to know of what it holds. Cheap to move: it is moved in and out.
+pub trait Item {
+    /// What byte limits, quanta and weights count.
+    fn bytes(&self) -> u32;
+
+    /// Its flow or virtual channel: a small dense number, because queues are found by index.
+    fn flow(&self) -> u32;
+
+    /// Its class queue: priority serves 0 first.
+    fn queue(&self) -> u8 {
+        0
+    }
+
+    /// The port it came in by, for buffers of input ports.
+    fn ingress(&self) -> u16 {
+        0
+    }
+
+    /// Sets its congestion mark (the EFCI bit of a data cell, CE in an IP header). False: it cannot be
+    /// marked, as an RM cell cannot.
+    fn mark(&mut self) -> bool {
+        false
+    }
+
+    /// Do its ends understand a mark in place of a drop (RFC 3168)?
+    fn ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// Its place in an AAL5 PDU, for early and partial packet discard.
+    fn pdu(&self) -> Pdu {
+        Pdu::Apart
+    }
+}
+
+/// The place of a cell in an AAL5 PDU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pdu {
+    /// In none: a packet, or an RM cell.
+    Apart,
+    /// In one, and not its last.
+    Part,
+    /// The last of one.
+    End,
+}
+
+/// Why an item was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// The buffer, or its port's share of it, was full.
+    BufferFull,
+    /// Random early detection.
+    Red,
+    /// CoDel's control law.
+    CoDel,
+    /// The whole PDU was refused at its first cell.
+    EarlyPacketDiscard,
+    /// A cell of its PDU was lost before it.
+    PartialPacketDiscard,
+}
+
+/// An item that will not be forwarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped<T> {
+    /// What was dropped.
+    pub item: T,
+    /// And why.
+    pub cause: Cause,
+}
+
+/// How much is queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Cells or packets.
+    pub items: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+impl Backlog {
+    /// Is nothing queued?
+    pub const fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    /// One more.
+    #[inline]
+    pub(crate) const fn add(&mut self, bytes: u32) {
+        self.items += 1;
+        self.bytes += bytes as u64;
+    }
+
+    /// One less.
+    #[inline]
+    pub(crate) const fn remove(&mut self, bytes: u32) {
+        self.items -= 1;
+        self.bytes -= bytes as u64;
+    }
+}

@@ -1,0 +1,33 @@
+//! Switches as state machines: which item leaves next, which is dropped, which is marked.
+//!
+//! Nothing here reads a clock. Whoever drives a [`Switch`] hands it `now`: a simulator its virtual
+//! time, a soft switch its real one. What is queued is up to them too (an [`Item`]): a cell of 16
+//! bytes, the number of a packet in an arena, a frame.
+//!
+//! | module | decides |
+//! |---|---|
+//! | [`item`] | what a queue needs to know of what it holds; what is dropped, and why |
+//! | [`settings`] | what a `[path.switch]` means, with its defaults, and what is wrong with it |
+//! | [`switch`] | which port, which buffer: the whole device |
+//! | [`buffer`] | what still fits: limits, pools, dynamic thresholds |
+//! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
+//! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
+//! | [`credit`] | what may be sent on a virtual channel: N23 |
+//! | [`explicit_rate`] | which rate a switch writes into RM cells: EPRCA, ERICA |
+#![forbid(unsafe_code)]
+
+pub mod buffer;
+pub mod credit;
+pub mod discard;
+pub mod discipline;
+pub mod explicit_rate;
+pub mod item;
+pub mod settings;
+pub mod switch;
+#[cfg(test)]
+mod tests;
+
+pub use discipline::{Discipline, Queue};
+pub use item::{Backlog, Cause, Dropped, Item, Pdu};
+pub use settings::{Counts, Settings, Wrong};
+pub use switch::Switch;

@@ -1,0 +1,159 @@
+//! What a `[path.switch]` means: every setting checked, every default filled in.
+//!
+//! | setting | default |
+//! |---|---|
+//! | discipline | fifo |
+//! | buffer | 1000 packets (what a Linux interface holds), 13,000 cells (seed 003's switches); fq-codel 10,240 packets (RFC 8290); efci, explicit-rate and credit unlimited |
+//! | pool | output; shared where `alpha` is given |
+//! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (seed 003) |
+//! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
+//! | quantum | 1514 bytes; drr on cells one cell |
+//! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
+//! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues |
+//! | credit | none: it must be given |
+//!
+//! `threshold` is where efci marks and explicit-rate acts; of the other disciplines it limits a port's
+//! share of its buffer. A share of it (`"50%"`) is of the buffer. Tables of other disciplines may stand
+//! beside the one in use, so that a sweep need set `discipline` alone. `latency` is the world's.
+
+mod limit;
+mod parameters;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::buffer::{Bound, Memory};
+use crate::discard::Discard;
+use crate::discipline::fifo::Mark;
+use crate::discipline::{codel, fq_codel, red};
+use crate::item::Item;
+use delaylab_model::path::{self, AbrMark};
+
+/// What the links of a switch carry, and so what its queues count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// ATM cells.
+    Cells,
+    /// Packets or frames.
+    Packets,
+}
+
+/// A switch, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The discipline of each output port.
+    pub kind: Kind,
+    /// The buffers behind them.
+    pub memory: Memory,
+    /// Whether PDUs are dropped as a whole.
+    pub discard: Discard,
+}
+
+/// A discipline and its parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// First in, first out, marking above a threshold or not (efci).
+    Fifo {
+        /// Where marks are set.
+        mark: Option<Mark>,
+    },
+    /// First in, first out, with an [`ExplicitRate`](crate::explicit_rate::ExplicitRate) beside it.
+    ExplicitRate {
+        /// From where on the port is congested.
+        threshold: Bound,
+    },
+    /// A queue a flow, in turn.
+    PerFlow,
+    /// Strict priority by class queue.
+    Priority,
+    /// Weighted round robin.
+    Wrr(Weights),
+    /// Weighted fair queueing.
+    Wfq(Weights),
+    /// Deficit round robin over flows.
+    Drr {
+        /// Bytes a turn.
+        quantum: u32,
+    },
+    /// Credit flow control.
+    Credit(path::Credit),
+    /// Random early detection.
+    Red(red::Parameters),
+    /// CoDel.
+    CoDel(codel::Parameters),
+    /// FQ-CoDel.
+    FqCoDel(fq_codel::Parameters),
+}
+
+/// What is weighed against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Flows.
+    Flow,
+    /// Class queues.
+    Queue,
+}
+
+/// The weight of each flow or class queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weights {
+    by: By,
+    of: Vec<u32>,
+}
+
+impl Weights {
+    /// By number; one that is not given, or 0, counts as 1.
+    pub const fn new(by: By, of: Vec<u32>) -> Self {
+        Self { by, of }
+    }
+
+    /// The weight of a queue.
+    #[inline]
+    pub fn of(&self, queue: usize) -> u32 {
+        self.of.get(queue).map_or(1, |weight| (*weight).max(1))
+    }
+
+    /// Into which queue an item belongs.
+    #[inline]
+    pub fn queue<T: Item>(&self, item: &T) -> usize {
+        match self.by {
+            By::Flow => item.flow() as usize,
+            By::Queue => usize::from(item.queue()),
+        }
+    }
+}
+
+/// A setting that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct Wrong {
+    /// Which one, as in the file: `red.min`.
+    pub field: &'static str,
+    /// Why, and what would be right.
+    pub reason: String,
+}
+
+impl Settings {
+    /// Of a `[path.switch]` between links that carry `counts`. The index of a name in `queues` is the
+    /// number that items of that class queue say.
+    pub fn read(switch: &path::Switch, counts: Counts, queues: &[&str]) -> Result<Self, Wrong> {
+        read::Reader::new(switch, counts, queues)?.settings()
+    }
+
+    /// The same, marking there (efci; without effect on others). As read, it marks at departure, which
+    /// tells the source sooner.
+    #[must_use]
+    pub fn with_mark(mut self, at: AbrMark) -> Self {
+        if let Kind::Fifo { mark: Some(mark) } = &mut self.kind {
+            mark.at = at;
+        }
+        self
+    }
+
+    /// The same, with early or partial packet discard.
+    #[must_use]
+    pub const fn with_discard(mut self, discard: Discard) -> Self {
+        self.discard = discard;
+        self
+    }
+}

@@ -1,0 +1,152 @@
+//! The parameters of disciplines.
+
+use super::limit::wrong;
+use super::read::Reader;
+use super::{By, Counts, Weights, Wrong};
+use crate::buffer::Bound;
+use crate::discipline::{codel, red};
+use delaylab_model::path;
+use delaylab_model::quantity::{Duration, Limit, Share, Size};
+use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
+
+/// What is not given.
+pub(super) const QUANTUM: Size = Size(1_514);
+const CELL: Size = Size(53);
+const CODEL: path::CoDel = path::CoDel {
+    target: Duration(5 * MILLISECOND),
+    interval: Duration(100 * MILLISECOND),
+};
+const RED: path::Red = path::Red {
+    min: Limit::Packets(5),
+    max: Limit::Packets(15),
+    probability: Share(Share::WHOLE.0 / 10),
+};
+
+impl Reader<'_> {
+    pub(super) fn weights(&self) -> Result<Weights, Wrong> {
+        let given = &self.switch.weights;
+        if given.is_empty() {
+            return Ok(Weights::new(By::Flow, Vec::new()));
+        }
+        let mut of = vec![1; self.queues.len()];
+        for (name, weight) in given {
+            *self.weight(&mut of, name)? = *weight;
+            if *weight == 0 {
+                return wrong(
+                    "weights",
+                    format!("{name:?} would never be served: give it 1"),
+                );
+            }
+        }
+        Ok(Weights::new(By::Queue, of))
+    }
+
+    fn weight<'b>(&self, of: &'b mut [u32], name: &str) -> Result<&'b mut u32, Wrong> {
+        let number = self.queues.iter().position(|queue| *queue == name);
+        match number.and_then(|number| of.get_mut(number)) {
+            Some(weight) => Ok(weight),
+            None => {
+                let known = self.queues.join(", ");
+                wrong(
+                    "weights",
+                    format!("no queue is called {name:?}; there are: {known}"),
+                )
+            }
+        }
+    }
+
+    /// The smallest quantum that serves an item a turn, or nearly.
+    pub(super) const fn item(&self) -> Size {
+        match self.limits.counts {
+            Counts::Cells => CELL,
+            Counts::Packets => QUANTUM,
+        }
+    }
+
+    pub(super) fn quantum(&self, default: Size) -> Result<u32, Wrong> {
+        match u32::try_from(self.switch.quantum.unwrap_or(default).0) {
+            Ok(0) => wrong("quantum", "nothing would be served: give a packet's size"),
+            Ok(quantum) => Ok(quantum),
+            Err(_) => wrong("quantum", "is more than 4 GiB: give a packet's size"),
+        }
+    }
+
+    pub(super) fn credit(&self) -> Result<path::Credit, Wrong> {
+        let Some(credit) = self.switch.credit else {
+            let reason =
+                "is missing: give n2 and n3 in cells, n3 = the channel's rate × the round trip";
+            return wrong("credit", reason);
+        };
+        if self.limits.counts == Counts::Packets {
+            return wrong(
+                "discipline",
+                "credit counts cells: the links must carry cells",
+            );
+        }
+        if credit.n2 == 0 {
+            return wrong("credit.n2", "a credit after every 0 cells: give 1 or more");
+        }
+        Ok(credit)
+    }
+
+    pub(super) fn codel(&self) -> Result<codel::Parameters, Wrong> {
+        let codel = self.switch.codel.unwrap_or(CODEL);
+        let target = picos("codel.target", codel.target)?;
+        let interval = picos("codel.interval", codel.interval)?;
+        if target >= interval {
+            return wrong(
+                "codel.target",
+                "is not below the interval: 5 to 10 % of it is usual (RFC 8289)",
+            );
+        }
+        Ok(codel::Parameters { target, interval })
+    }
+
+    pub(super) fn red(&self) -> Result<red::Parameters, Wrong> {
+        let red = match (self.switch.red, self.limits.counts) {
+            (Some(red), _) => red,
+            (None, Counts::Packets) => RED,
+            (None, Counts::Cells) => {
+                return wrong("red", "is missing: give min, max and probability");
+            }
+        };
+        let min = self.limits.within("red.min", red.min, self.size)?;
+        let max = self.limits.within("red.max", red.max, self.size)?;
+        let (min, max, unit) = same_unit(min, max)?;
+        if min > max {
+            return wrong(
+                "red.min",
+                "is above `red.max`: three times min is a usual max",
+            );
+        }
+        let probability = red.probability;
+        if probability.0 == 0 || probability > Share::WHOLE {
+            return wrong("red.probability", "must be above 0 % and at most 100 %");
+        }
+        Ok(red::Parameters {
+            probability: probability.as_f64(),
+            ..red::Parameters::between(min, max, unit)
+        })
+    }
+}
+
+/// The limits of RED as numbers of one unit.
+fn same_unit(min: Bound, max: Bound) -> Result<(u64, u64, red::Unit), Wrong> {
+    let limited = |value: u64| value != u64::MAX;
+    if limited(min.items) && limited(max.items) {
+        Ok((min.items, max.items, red::Unit::Items))
+    } else if limited(min.bytes) && limited(max.bytes) {
+        Ok((min.bytes, max.bytes, red::Unit::Bytes))
+    } else {
+        wrong("red", "min and max must both be limits, of one unit")
+    }
+}
+
+fn picos(field: &'static str, duration: Duration) -> Result<Picos, Wrong> {
+    let nanos = Picos::try_from(duration.0).ok().filter(|nanos| *nanos > 0);
+    let picos = nanos.and_then(|nanos| nanos.checked_mul(PICOS_PER_NANO));
+    match picos {
+        Some(picos) => Ok(picos),
+        None => wrong(field, "must be above 0 and below 213 days"),
+    }
+}

@@ -1,0 +1,180 @@
+//! From a file's `[path.switch]` to [`Settings`].
+
+use super::limit::{Limits, wrong};
+use super::parameters::QUANTUM;
+use super::{Counts, Kind, Settings, Wrong};
+use crate::buffer::{Bound, Memory, Owner};
+use crate::discard::Discard;
+use crate::discipline::fifo::Mark;
+use crate::discipline::fq_codel;
+use delaylab_model::path::{self, AbrMark, Discipline, Pool};
+use delaylab_model::quantity::{Limit, Share};
+
+/// What is not given.
+const PACKETS: Limit = Limit::Packets(1_000);
+const CELLS: Limit = Limit::Cells(13_000);
+const FQ_CODEL: Limit = Limit::Packets(10_240);
+const CONGESTED: Limit = Limit::Cells(500);
+const QUEUES: u32 = 1024;
+
+/// A switch and what it is read by.
+pub(super) struct Reader<'a> {
+    pub(super) switch: &'a path::Switch,
+    pub(super) queues: &'a [&'a str],
+    pub(super) limits: Limits,
+    discipline: Discipline,
+    pub(super) size: Bound,
+}
+
+impl<'a> Reader<'a> {
+    /// The buffer is read first: other settings are shares of it.
+    pub(super) fn new(
+        switch: &'a path::Switch,
+        counts: Counts,
+        queues: &'a [&'a str],
+    ) -> Result<Self, Wrong> {
+        let limits = Limits { counts };
+        let discipline = switch.discipline.unwrap_or(Discipline::Fifo);
+        let default = default_size(discipline, counts);
+        Ok(Self {
+            size: limits.size("buffer", switch.buffer.unwrap_or(default))?,
+            switch,
+            queues,
+            limits,
+            discipline,
+        })
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings, Wrong> {
+        Ok(Settings {
+            kind: self.kind()?,
+            memory: self.memory()?,
+            discard: Discard::Cells,
+        })
+    }
+
+    fn kind(&self) -> Result<Kind, Wrong> {
+        Ok(match self.discipline {
+            Discipline::Fifo => Kind::Fifo { mark: None },
+            Discipline::Efci => Kind::Fifo {
+                mark: Some(Mark {
+                    above: self.congested()?,
+                    at: AbrMark::Departure,
+                }),
+            },
+            Discipline::ExplicitRate => Kind::ExplicitRate {
+                threshold: self.congested()?,
+            },
+            Discipline::PerFlow => Kind::PerFlow,
+            Discipline::Priority => Kind::Priority,
+            Discipline::Wrr => Kind::Wrr(self.weights()?),
+            Discipline::Wfq => Kind::Wfq(self.weights()?),
+            Discipline::Drr => Kind::Drr {
+                quantum: self.quantum(self.item())?,
+            },
+            Discipline::Credit => Kind::Credit(self.credit()?),
+            Discipline::Red => Kind::Red(self.red()?),
+            Discipline::CoDel => Kind::CoDel(self.codel()?),
+            Discipline::FqCoDel => Kind::FqCoDel(fq_codel::Parameters {
+                codel: self.codel()?,
+                quantum: self.quantum(QUANTUM)?,
+                queues: QUEUES,
+            }),
+            Discipline::KernelTbf | Discipline::KernelHtb => {
+                return wrong(
+                    "discipline",
+                    "is a queue of the kernel, which only a testbed has: use \"fifo\" here",
+                );
+            }
+        })
+    }
+
+    fn memory(&self) -> Result<Memory, Wrong> {
+        let owner = self.owner()?;
+        if self.discipline == Discipline::FqCoDel && owner != Owner::Output {
+            return wrong(
+                "pool",
+                "fq-codel makes room in its own queues: leave `pool` and `alpha` out",
+            );
+        }
+        Ok(Memory {
+            size: self.size,
+            owner,
+            share: self.share(owner)?,
+        })
+    }
+
+    fn owner(&self) -> Result<Owner, Wrong> {
+        let alpha = self.switch.alpha;
+        if alpha == Some(Share(0)) {
+            return wrong("alpha", "no port would get anything: give more than 0 %");
+        }
+        match self.switch.pool {
+            Some(Pool::Output | Pool::Input) if alpha.is_some() => wrong(
+                "alpha",
+                "is of a shared buffer: set `pool` to \"shared\", or leave `alpha` out",
+            ),
+            Some(Pool::Shared) | None if alpha.is_some() && self.size == Bound::UNLIMITED => wrong(
+                "alpha",
+                "of an unlimited buffer limits nothing: limit `buffer`, or leave `alpha` out",
+            ),
+            Some(Pool::Input) => Ok(Owner::Input),
+            Some(Pool::Shared) => Ok(Owner::Shared { alpha }),
+            None if alpha.is_some() => Ok(Owner::Shared { alpha }),
+            Some(Pool::Output) | None => Ok(Owner::Output),
+        }
+    }
+
+    /// From where on a port gets no more.
+    fn share(&self, owner: Owner) -> Result<Bound, Wrong> {
+        let acts = matches!(self.discipline, Discipline::Efci | Discipline::ExplicitRate);
+        match self.switch.threshold {
+            Some(limit) if !acts => self.port_share(owner, limit),
+            _ => Ok(Bound::UNLIMITED),
+        }
+    }
+
+    fn port_share(&self, owner: Owner, limit: Limit) -> Result<Bound, Wrong> {
+        if owner == Owner::Input {
+            return wrong(
+                "threshold",
+                "an input port's buffer is shared by no rule: leave it out, or set another `pool`",
+            );
+        }
+        if self.discipline == Discipline::FqCoDel {
+            return wrong(
+                "threshold",
+                "fq-codel knows one limit: set `buffer` instead",
+            );
+        }
+        self.limits.within("threshold", limit, self.size)
+    }
+
+    /// The threshold of efci and explicit-rate.
+    fn congested(&self) -> Result<Bound, Wrong> {
+        let limit = match (self.switch.threshold, self.limits.counts) {
+            (Some(Limit::Unlimited), _) => {
+                return wrong("threshold", "would never be reached: give a limit");
+            }
+            (Some(limit), _) => limit,
+            (None, Counts::Cells) => CONGESTED,
+            (None, Counts::Packets) => {
+                return wrong(
+                    "threshold",
+                    "is missing: from how many packets on does it act?",
+                );
+            }
+        };
+        self.limits.within("threshold", limit, self.size)
+    }
+}
+
+/// How much is held if nothing is said.
+const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
+    match (discipline, counts) {
+        (Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit, _) => Limit::Unlimited,
+        (Discipline::FqCoDel, Counts::Packets) => FQ_CODEL,
+        (_, Counts::Packets) => PACKETS,
+        (_, Counts::Cells) => CELLS,
+    }
+}

@@ -1,0 +1,182 @@
+//! A switch: a discipline at each output port, and the buffers behind them.
+//!
+//! An item is taken when its buffer has room; then the discipline decides when it leaves, or whether it
+//! is dropped after all. The time through the switch, the links and the routes are the driver's.
+//!
+//! What is being transmitted was dequeued when its transmission began and is no longer held here.
+
+use crate::buffer::{Bound, Buffer, Memory};
+use crate::discard::Discarder;
+use crate::discipline::{Discipline, Queue};
+use crate::item::{Backlog, Cause, Dropped, Item};
+use crate::settings::{Kind, Settings};
+use delaylab_model::Picos;
+use delaylab_stats::random::SplitMix;
+
+/// The whole device.
+#[derive(Debug, Clone)]
+pub struct Switch<T> {
+    ports: Vec<Port<T>>,
+    buffer: Buffer,
+}
+
+#[derive(Debug, Clone)]
+struct Port<T> {
+    queue: Discipline<T>,
+    /// What it holds: the discipline knows it too, but not at a fixed place.
+    held: Backlog,
+    discard: Option<Discarder>,
+}
+
+impl<T: Item> Switch<T> {
+    /// With so many output ports. Equal seeds make equal decisions.
+    pub fn new(settings: &Settings, ports: usize, seed: u64) -> Self {
+        let mut seeds = SplitMix::new(seed);
+        let port = |seed| Port {
+            queue: Discipline::new(settings, seed),
+            held: Backlog::default(),
+            discard: Discarder::new(settings.discard),
+        };
+        Self {
+            ports: (0..ports).map(|_| port(seeds.next())).collect(),
+            buffer: Buffer::new(memory(settings)),
+        }
+    }
+
+    /// An item arrives for an output port. Whatever is dropped, itself or another, is put into `drops`.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn enqueue(&mut self, now: Picos, egress: usize, item: T, drops: &mut Vec<Dropped<T>>) {
+        let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
+        if port.discard.is_none() {
+            port.offer(buffer, now, item, drops);
+        } else {
+            port.offer_whole(buffer, now, item, drops);
+        }
+    }
+
+    /// An output port is free: what it transmits next.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn dequeue(&mut self, now: Picos, egress: usize, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
+        let before = drops.len();
+        let item = port.queue.dequeue(now, drops);
+        if drops.len() > before {
+            port.account(buffer, &drops[before..]);
+        }
+        if let Some(item) = &item {
+            port.held.remove(item.bytes());
+            buffer.gives(item);
+        }
+        item
+    }
+
+    /// When [`Switch::dequeue`] may next give something although it gives nothing now. None: not before
+    /// something arrives, be it a credit.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn next_event(&self, egress: usize) -> Option<Picos> {
+        self.ports[egress].queue.next_event()
+    }
+
+    /// What an output port holds.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn backlog(&self, egress: usize) -> Backlog {
+        self.ports[egress].held
+    }
+
+    /// A credit came back to an output port: the next hop has forwarded so many cells of the flow in all.
+    /// True: the port may have something to send now that it had not before. Nothing but the credit
+    /// discipline heeds it.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    pub fn credit(&mut self, egress: usize, flow: u32, forwarded: u64) -> bool {
+        self.ports[egress].queue.credit(flow, forwarded)
+    }
+
+    /// How many output ports it has.
+    pub const fn ports(&self) -> usize {
+        self.ports.len()
+    }
+}
+
+impl<T: Item> Port<T> {
+    /// Puts an item into its queue if its buffer has room. Was it kept?
+    #[inline]
+    fn offer(
+        &mut self,
+        buffer: &mut Buffer,
+        now: Picos,
+        item: T,
+        drops: &mut Vec<Dropped<T>>,
+    ) -> bool {
+        if !buffer.admits(&item, self.held) {
+            self.refuse(now, item, drops);
+            return false;
+        }
+        self.held.add(item.bytes());
+        buffer.takes(&item);
+        let before = drops.len();
+        self.queue.enqueue(now, item, drops);
+        drops.len() == before || self.account(buffer, &drops[before..])
+    }
+
+    #[cold]
+    fn refuse(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>) {
+        self.queue.overflow(now);
+        let cause = Cause::BufferFull;
+        drops.push(Dropped { item, cause });
+    }
+
+    /// The discipline dropped these. Was what arrived kept?
+    #[cold]
+    fn account(&mut self, buffer: &mut Buffer, drops: &[Dropped<T>]) -> bool {
+        for dropped in drops {
+            self.held.remove(dropped.item.bytes());
+            buffer.gives(&dropped.item);
+        }
+        // RED drops what arrives; FQ-CoDel may make room by dropping what is queued.
+        !drops.iter().any(|drop| drop.cause == Cause::Red)
+    }
+
+    /// The same with early or partial packet discard.
+    #[inline(never)]
+    fn offer_whole(
+        &mut self,
+        buffer: &mut Buffer,
+        now: Picos,
+        item: T,
+        drops: &mut Vec<Dropped<T>>,
+    ) {
+        let (flow, pdu) = (item.flow(), item.pdu());
+        let held = buffer.held_for(&item, self.held);
+        let discard = self.discard.as_mut();
+        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, held)) {
+            drops.push(Dropped { item, cause });
+            return;
+        }
+        let kept = self.offer(buffer, now, item, drops);
+        if let (false, Some(discard)) = (kept, &mut self.discard) {
+            discard.lost(flow, pdu);
+        }
+    }
+}
+
+/// FQ-CoDel keeps to the limit itself, because it drops something else than what arrives.
+const fn memory(settings: &Settings) -> Memory {
+    match settings.kind {
+        Kind::FqCoDel(_) => Memory::of_each_output(Bound::UNLIMITED),
+        _ => settings.memory,
+    }
+}

@@ -1,0 +1,148 @@
+//! Shares of a port between backlogged flows and queues.
+
+use super::*;
+use crate::discipline::drr::Drr;
+use crate::discipline::per_flow::PerFlow;
+use crate::discipline::wfq::Wfq;
+use crate::discipline::wrr::Wrr;
+use crate::settings::{By, Weights};
+use proptest::prelude::*;
+
+/// Sends from flows that are always backlogged; after each item, what each was served of in bytes.
+fn serve(
+    queue: &mut impl Queue<Thing>,
+    sizes: &[Vec<u32>],
+    sends: usize,
+    mut check: impl FnMut(&[u64]),
+) {
+    let mut places = vec![0; sizes.len()];
+    let mut refill = |queue: &mut _, flow: usize| {
+        let bytes = sizes[flow][places[flow] % sizes[flow].len()];
+        places[flow] += 1;
+        put(
+            queue,
+            0,
+            Thing::cell(flow as u32).bytes(bytes).queue(flow as u8),
+        );
+    };
+    for flow in 0..sizes.len() {
+        (0..3).for_each(|_| refill(queue, flow));
+    }
+    let mut served = vec![0; sizes.len()];
+    for _ in 0..sends {
+        let item = take(queue, 0).expect("work is conserved");
+        served[item.flow as usize] += u64::from(item.bytes);
+        refill(queue, item.flow as usize);
+        check(&served);
+    }
+}
+
+/// Sizes of the items of 2 to 4 flows, which repeat.
+fn sizes() -> impl Strategy<Value = Vec<Vec<u32>>> {
+    prop::collection::vec(prop::collection::vec(40_u32..1_500, 1..8), 2..5)
+}
+
+proptest! {
+    #[test]
+    fn drr_is_fair_within_a_quantum_and_two_items(sizes in sizes(), quantum in 1_u32..3_000) {
+        let largest = sizes.iter().flatten().max().copied().unwrap_or(0);
+        let bound = u64::from(quantum) + 2 * u64::from(largest);
+        serve(&mut Drr::new(quantum), &sizes, 300, |served| {
+            let (least, most) = (served.iter().min(), served.iter().max());
+            let apart = most.zip(least).map_or(0, |(most, least)| most - least);
+            assert!(apart <= bound, "{served:?}, quantum {quantum}, largest {largest}");
+        });
+    }
+
+    #[test]
+    fn scfq_is_fair_within_an_item_of_each(
+        sizes in sizes(),
+        weights in prop::collection::vec(1_u32..10, 4),
+    ) {
+        let weights_of = Weights::new(By::Queue, weights.clone());
+        let weighed = |flow: usize, bytes: u64| bytes as f64 / f64::from(weights[flow]);
+        let largest: Vec<_> = sizes.iter().map(|flow| flow.iter().max().copied()).collect();
+        let slack = |flow: usize| weighed(flow, largest[flow].unwrap_or(0).into());
+        serve(&mut Wfq::new(weights_of), &sizes, 300, |served| {
+            for (i, j) in (0..served.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                let apart = (weighed(i, served[i]) - weighed(j, served[j])).abs();
+                // A hair for tags of 32 bits after the point.
+                assert!(apart <= slack(i) + slack(j) + 1e-4, "{served:?} by {weights:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn wrr_is_fair_within_a_turn(weights in prop::collection::vec(1_u32..10, 3)) {
+        let sizes = vec![vec![1]; 3];
+        let mut queue = Wrr::new(Weights::new(By::Queue, weights.clone()));
+        serve(&mut queue, &sizes, 500, |served| {
+            let turns = |flow: usize| served[flow] as f64 / f64::from(weights[flow]);
+            for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+                assert!((turns(i) - turns(j)).abs() <= 1.0, "{served:?} by {weights:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn round_robin_is_fair_within_an_item(flows in 1_usize..20) {
+        serve(&mut PerFlow::default(), &vec![vec![1]; flows], 500, |served| {
+            let (least, most) = (served.iter().min(), served.iter().max());
+            assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1));
+        });
+    }
+}
+
+#[test]
+fn weights_by_flow_and_by_queue() {
+    let item = Thing::cell(1).queue(0);
+    assert_eq!(Weights::new(By::Flow, vec![5, 7]).queue(&item), 1);
+    assert_eq!(Weights::new(By::Queue, vec![5, 7]).queue(&item), 0);
+    let weights = Weights::new(By::Flow, vec![5, 0]);
+    assert_eq!([0, 1, 9].map(|queue| weights.of(queue)), [5, 1, 1]);
+}
+
+#[test]
+fn a_wfq_queue_that_was_idle_has_saved_nothing_up() {
+    let mut queue = Wfq::new(Weights::new(By::Queue, vec![1, 1]));
+    for _ in 0..20 {
+        put(&mut queue, 0, Thing::cell(0).queue(0));
+    }
+    (0..10).for_each(|_| assert!(take(&mut queue, 0).is_some()));
+    for _ in 0..10 {
+        put(&mut queue, 0, Thing::cell(1).queue(1));
+    }
+    let order: Vec<_> = (0..8)
+        .filter_map(|_| take(&mut queue, 0))
+        .map(|t| t.flow)
+        .collect();
+    assert_eq!(order, [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_pdu_of_23_cells_against_3_backlogged_channels_takes_92_cell_times() {
+    let mut queue = PerFlow::default();
+    for flow in 0..3 {
+        (0..1_000).for_each(|_| put(&mut queue, 0, Thing::cell(flow)));
+    }
+    (0..23).for_each(|_| put(&mut queue, 0, Thing::cell(3)));
+    let sent: Vec<_> = (0..200)
+        .filter_map(|_| take(&mut queue, 0))
+        .map(|t| t.flow)
+        .collect();
+    let last = sent.iter().rposition(|flow| *flow == 3);
+    assert_eq!(last, Some(23 * 4 - 1));
+}
+
+#[test]
+fn tens_of_thousands_of_channels_take_turns() {
+    let mut queue = PerFlow::default();
+    for round in 0..2 {
+        (0..50_000).for_each(|flow| put(&mut queue, 0, Thing::cell(flow).number(round)));
+    }
+    for turn in 0..100_000_u32 {
+        let expected = Thing::cell(turn % 50_000).number(turn / 50_000);
+        assert_eq!(take(&mut queue, 0), Some(expected));
+    }
+    assert_eq!(take(&mut queue, 0), None);
+}

@@ -1,0 +1,171 @@
+//! The parameters of an ABR connection.
+
+use delaylab_model::path::{AbrDecrease, AbrIdle, AbrMark, AbrParameters, AbrPreset};
+use delaylab_model::quantity::{Duration, Rate, Share};
+use delaylab_model::{PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
+
+/// Bits of a cell.
+pub const CELL_BITS: f64 = 424.0;
+
+/// A parameter that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("path.abr.{field}: {reason}")]
+pub struct Wrong {
+    /// Its name in `[path.abr]`.
+    pub field: &'static str,
+    /// What would fit.
+    pub reason: &'static str,
+}
+
+/// What both ends of a connection agreed on. Rates in cells a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)] // the parameters' names are the standard's
+pub struct Parameters {
+    pub pcr: f64,
+    pub icr: f64,
+    pub mcr: f64,
+    /// Additive increase for each cell: a backward RM cell adds Nrm·AIR (TM 4.0: RIF·PCR).
+    pub air: f64,
+    /// A divisor: a backward RM cell takes ACR·Nrm/RDF (TM 4.0: its RDF is Nrm/RDF).
+    pub rdf: f64,
+    /// Cells.
+    pub nrm: u32,
+    /// Cells.
+    pub mrm: u32,
+    pub trm: Picos,
+    pub tcr: f64,
+    pub tof: f64,
+    /// What use-it-or-lose-it takes: this share of ACR for each second.
+    pub tdf: f64,
+    /// Forward RM cells outstanding (TM 4.0: CRM).
+    pub xrm: u32,
+    /// (TM 4.0: CDF.)
+    pub xdf: f64,
+    pub adtf: Picos,
+    /// For the switch.
+    pub mark: AbrMark,
+    pub decrease: AbrDecrease,
+    pub idle: AbrIdle,
+}
+
+impl Parameters {
+    /// A preset as it is, on a link of `line_rate` bit/s.
+    ///
+    /// `eprca-1995` is Table 1 of seed 003; what it leaves open is TM 4.0's. `tm-4.0` has the
+    /// specification's defaults, ICR at PCR.
+    pub fn preset(preset: AbrPreset, line_rate: u64) -> Self {
+        match preset {
+            AbrPreset::Eprca1995 => Self::eprca_1995(line_rate),
+            AbrPreset::Tm40 => Self::tm_4_0(line_rate),
+        }
+    }
+
+    fn eprca_1995(line_rate: u64) -> Self {
+        let pcr = cells(Rate(line_rate.min(155_000_000)));
+        Self {
+            pcr,
+            icr: cells(Rate(10_000_000)).min(pcr),
+            mcr: cells(Rate(500_000)).min(pcr),
+            air: cells(Rate(18_920)),
+            tof: 2.0,
+            xrm: 32,
+            xdf: 0.5,
+            idle: AbrIdle::Tof,
+            ..Self::tm_4_0(line_rate)
+        }
+        .with_tdff(0.5)
+    }
+
+    fn tm_4_0(line_rate: u64) -> Self {
+        let pcr = cells(Rate(line_rate));
+        Self {
+            pcr,
+            icr: pcr,
+            mcr: 0.0,
+            air: pcr / 16.0 / 32.0, // RIF 1/16
+            rdf: 512.0,             // RDF 1/16
+            nrm: 32,
+            mrm: 2,
+            trm: PICOS_PER_SECOND / 10,
+            tcr: 10.0,
+            tof: 2.0,
+            tdf: 0.0,
+            xrm: 524_288, // TBE 2²⁴ over Nrm
+            xdf: 1.0 / 16.0,
+            adtf: PICOS_PER_SECOND / 2,
+            mark: AbrMark::Arrival,
+            decrease: AbrDecrease::PerRm,
+            idle: AbrIdle::Adtf,
+        }
+        .with_tdff(0.5)
+    }
+
+    /// What a file says, checked. `line_rate` is the link's in bit/s and caps PCR; an ICR or MCR that
+    /// the file leaves to the preset gives way to PCR.
+    pub fn read(file: &AbrParameters, line_rate: u64) -> Result<Self, Wrong> {
+        let preset = Self::preset(file.preset, line_rate);
+        let pcr = file.pcr.map_or(preset.pcr, cells);
+        let pcr = pcr.min(cells(Rate(line_rate)));
+        let read = Self {
+            pcr,
+            icr: file.icr.map_or(preset.icr.min(pcr), cells),
+            mcr: file.mcr.map_or(preset.mcr.min(pcr), cells),
+            air: file.air.map_or(preset.air, cells),
+            rdf: file.rdf.map_or(preset.rdf, f64::from),
+            nrm: file.nrm.unwrap_or(preset.nrm),
+            mrm: file.mrm.unwrap_or(preset.mrm),
+            trm: file.trm.map_or(preset.trm, picos),
+            tcr: file.tcr.map_or(preset.tcr, f64::from),
+            tof: file.tof.map_or(preset.tof, f64::from),
+            xrm: file.xrm.unwrap_or(preset.xrm),
+            xdf: file.xdf.map_or(preset.xdf, Share::as_f64),
+            adtf: file.adtf.map_or(preset.adtf, picos),
+            mark: file.mark.unwrap_or(preset.mark),
+            decrease: file.decrease.unwrap_or(preset.decrease),
+            idle: file.idle.unwrap_or(preset.idle),
+            tdf: 0.0,
+        };
+        read.check()?;
+        Ok(read.with_tdff(file.tdff.map_or(0.5, Share::as_f64)))
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        let rules = [
+            (self.pcr > 0.0, "pcr", "more than 0, and so the link's rate"),
+            (self.icr <= self.pcr, "icr", "at most PCR"),
+            (self.mcr <= self.icr, "mcr", "at most ICR"),
+            (self.nrm >= 2, "nrm", "at least 2 cells"),
+            (self.mrm < self.nrm, "mrm", "less than Nrm"),
+            (
+                self.rdf >= f64::from(self.nrm),
+                "rdf",
+                "a divisor of at least Nrm: a backward RM cell takes Nrm/RDF of ACR",
+            ),
+            (self.xrm >= 1, "xrm", "at least 1"),
+            (self.xdf <= 1.0, "xdf", "at most 100%"),
+            (self.tcr > 0.0, "tcr", "at least 1 cell a second"),
+        ];
+        let broken = rules.into_iter().find(|(holds, ..)| !holds);
+        broken.map_or(Ok(()), |(_, field, reason)| Err(Wrong { field, reason }))
+    }
+
+    /// TDF = TDFF/RDF·2^⌈log2 PCR⌉ a second.
+    fn with_tdff(self, tdff: f64) -> Self {
+        Self {
+            tdf: tdff / self.rdf * self.pcr.log2().ceil().exp2(),
+            ..self
+        }
+    }
+}
+
+fn cells(rate: Rate) -> f64 {
+    rate.0 as f64 / CELL_BITS
+}
+
+fn picos(duration: Duration) -> Picos {
+    duration
+        .0
+        .max(0)
+        .unsigned_abs()
+        .saturating_mul(PICOS_PER_NANO)
+}

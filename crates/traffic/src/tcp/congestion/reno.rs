@@ -1,0 +1,116 @@
+//! Slow start and congestion avoidance (RFC 5681 §3.1), the window halved at a loss.
+
+use super::super::settings::Growth;
+use super::Window;
+
+/// Bytes that count towards the next step.
+#[derive(Debug, Clone)]
+pub(crate) struct Reno {
+    growth: Growth,
+    counted: u64,
+}
+
+impl Reno {
+    pub(crate) const fn new(growth: Growth) -> Self {
+        Self { growth, counted: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: u64) {
+        if window.in_slow_start() {
+            self.slow_start(window, acked);
+        } else {
+            self.avoid(window, acked);
+        }
+    }
+
+    /// A segment for each ACK, or what it covers up to two segments (RFC 3465 §2.2).
+    pub(crate) fn slow_start(&self, window: &mut Window, acked: u64) {
+        match self.growth {
+            Growth::PerAck => window.add(window.mss),
+            Growth::PerByte => window.add(acked.min(2 * window.mss)),
+        }
+    }
+
+    /// A segment for each window: by RFC 5681 equation 3 for each ACK, or exactly.
+    fn avoid(&mut self, window: &mut Window, acked: u64) {
+        match self.growth {
+            Growth::PerAck => window.add((window.mss * window.mss / window.cwnd).max(1)),
+            Growth::PerByte => {
+                self.counted += acked;
+                if self.counted >= window.cwnd {
+                    self.counted -= window.cwnd;
+                    window.add(window.mss);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn on_loss(&mut self, window: &mut Window, flight: u64) {
+        window.set_threshold(flight / 2);
+        self.counted = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window() -> Window {
+        Window {
+            cwnd: 10_000,
+            ssthresh: 10_000,
+            mss: 1000,
+            largest: 1_000_000,
+        }
+    }
+
+    #[test]
+    fn a_window_of_acks_adds_one_segment() {
+        let (mut exact, mut each) = (window(), window());
+        let mut by_byte = Reno::new(Growth::PerByte);
+        let mut by_ack = Reno::new(Growth::PerAck);
+        for _ in 0..10 {
+            by_byte.grow(&mut exact, 1000);
+            by_ack.grow(&mut each, 1000);
+        }
+        assert_eq!(exact.cwnd, 11_000);
+        // Each step is by the window as it is then: 956 in all.
+        assert_eq!(each.cwnd, 10_956);
+    }
+
+    #[test]
+    fn delayed_acks_halve_the_growth_by_ack_only() {
+        let (mut exact, mut each) = (window(), window());
+        let mut by_byte = Reno::new(Growth::PerByte);
+        let mut by_ack = Reno::new(Growth::PerAck);
+        for _ in 0..5 {
+            by_byte.grow(&mut exact, 2000);
+            by_ack.grow(&mut each, 2000);
+        }
+        assert_eq!(exact.cwnd, 11_000);
+        assert!((10_480..10_500).contains(&each.cwnd), "{}", each.cwnd);
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_largest_window() {
+        let mut window = Window {
+            ssthresh: u64::MAX,
+            largest: 12_500,
+            ..window()
+        };
+        let mut reno = Reno::new(Growth::PerByte);
+        (0..5).for_each(|_| reno.grow(&mut window, 1000));
+        assert_eq!(window.cwnd, 12_500);
+    }
+
+    #[test]
+    fn a_loss_halves_what_was_outstanding_but_leaves_two_segments() {
+        let mut window = window();
+        let mut reno = Reno::new(Growth::PerByte);
+        reno.on_loss(&mut window, 9000);
+        assert_eq!(window.ssthresh, 4500);
+        reno.on_loss(&mut window, 1000);
+        assert_eq!(window.ssthresh, 2000);
+    }
+}

@@ -1,0 +1,98 @@
+//! What ACKs do: samples of the round-trip time, the window, recovery, the timer.
+
+use super::Sender;
+use crate::tcp::Ack;
+use crate::tcp::recovery::{OnDuplicate, OnNew};
+use crate::tcp::settings::Congestion;
+use delaylab_model::Picos;
+
+impl Sender {
+    pub(super) fn on_new_ack(&mut self, now: Picos, ack: Ack) {
+        let acked = ack.next - self.una;
+        let used = self.una < self.used_until || !self.settings.validation;
+        self.sample(now, &ack);
+        self.resend = false; // what was to be sent again has arrived
+        self.una = ack.next;
+        self.nxt = self.nxt.max(ack.next);
+        self.algorithm
+            .count_marks(acked, ack.ece, ack.next, self.max);
+        let restart_timer = match self.recovery.on_new(ack.next) {
+            OnNew::Open => {
+                self.open(now, acked, used, ack.ece);
+                true
+            }
+            OnNew::Done => {
+                self.leave_recovery();
+                true
+            }
+            OnNew::Partial { first } => {
+                self.window.deflate(acked);
+                self.resend = true;
+                first // a window with many holes is left to the time-out (RFC 6582 §4)
+            }
+        };
+        if self.una == self.max {
+            self.deadline = None;
+        } else if restart_timer {
+            self.deadline = Some(self.timer.expiry(now));
+        }
+    }
+
+    /// An ACK outside recovery: the window grows, or is cut because of marks.
+    fn open(&mut self, now: Picos, acked: u64, used: bool, ece: bool) {
+        if ece && self.settings.ecn {
+            self.on_mark();
+        } else if used {
+            let rtt = self.timer.smoothed().unwrap_or(0);
+            self.algorithm.grow(&mut self.window, acked, now, rtt);
+        }
+    }
+
+    fn on_mark(&mut self) {
+        if self.una < self.marks_from {
+            return;
+        }
+        let flight = self.in_flight().max(self.window.mss);
+        self.algorithm.on_mark(&mut self.window, flight);
+        self.marks_from = self.max;
+        self.cwr = true;
+    }
+
+    fn leave_recovery(&mut self) {
+        let careful = self.settings.congestion != Congestion::Reno;
+        self.window.leave_recovery(careful, self.in_flight());
+    }
+
+    pub(super) fn on_duplicate_ack(&mut self) {
+        match self.recovery.on_duplicate(self.una, self.max) {
+            OnDuplicate::Wait => {}
+            OnDuplicate::Inflate => self.window.inflate(),
+            OnDuplicate::Lost => self.fast_retransmit(),
+        }
+    }
+
+    /// RFC 5681 §3.2. The timer starts anew with the retransmission, as in Net/3.
+    fn fast_retransmit(&mut self) {
+        let flight = self.in_flight().min(self.window.cwnd);
+        self.algorithm.on_loss(&mut self.window, flight);
+        self.window.enter_recovery();
+        self.marks_from = self.max;
+        self.timed = None;
+        self.resend = true;
+        self.deadline = None;
+    }
+
+    /// The round-trip time, by the echoed timestamp or by the segment that is timed (Karn: never one
+    /// that was sent twice).
+    fn sample(&mut self, now: Picos, ack: &Ack) {
+        if self.settings.timestamps {
+            return self.timer.sample(ack.echo, now);
+        }
+        if let Some((end, sent)) = self.timed
+            && ack.next >= end
+        {
+            self.timer.sample(sent, now);
+            self.timed = None;
+        }
+    }
+}

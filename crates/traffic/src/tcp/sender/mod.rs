@@ -1,0 +1,272 @@
+//! The sending half: what leaves and when. What ACKs do to it is in `acks`.
+
+mod acks;
+
+use super::congestion::{Algorithm, Window};
+use super::recovery::Recovery;
+use super::settings::{Congestion, Settings};
+use super::timer::Retransmission;
+use super::{Ack, Segment};
+use delaylab_model::Picos;
+
+/// The sending half of a connection.
+///
+/// After every call that may let something out (`new`, `write`, `on_ack`, `on_timeout`), call
+/// `poll_transmit` until it has no more, and look at `next_timeout` again.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    settings: Settings,
+    /// In the order of the stream: acknowledged up to `una`, next to send `nxt`, sent once up to
+    /// `max`, written up to `written`. `nxt` is behind `max` only while a time-out is made good.
+    una: u64,
+    nxt: u64,
+    max: u64,
+    written: u64,
+    peer_window: u64,
+    window: Window,
+    algorithm: Algorithm,
+    recovery: Recovery,
+    timer: Retransmission,
+    deadline: Option<Picos>,
+    /// Without timestamps: the end of the segment that is timed, and when it was sent.
+    timed: Option<(u64, Picos)>,
+    /// The segment at `una` is to be sent again.
+    resend: bool,
+    /// To be said with the next new data (RFC 3168).
+    cwr: bool,
+    /// Marks are not answered again below it: once a window.
+    marks_from: u64,
+    /// What was out when the congestion window last held something back.
+    used_until: u64,
+    last_sent: Picos,
+    retransmits: u64,
+    timeouts: u64,
+}
+
+impl Sender {
+    /// An established connection with nothing sent.
+    pub fn new(settings: &Settings, now: Picos) -> Self {
+        Self {
+            settings: *settings,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            written: 0,
+            peer_window: settings.window,
+            window: Window::new(settings),
+            algorithm: Algorithm::new(settings),
+            recovery: Recovery::new(settings.congestion != Congestion::Reno),
+            timer: Retransmission::new(settings.timer),
+            deadline: None,
+            timed: None,
+            resend: false,
+            cwr: false,
+            marks_from: 0,
+            used_until: 0,
+            last_sent: now,
+            retransmits: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The application hands over so many bytes more. Without [`super::Application::Requests`] it says
+    /// itself what it writes, and this changes nothing.
+    pub fn write(&mut self, bytes: u64) {
+        if self.settings.application == super::Application::Requests {
+            self.written = self.written.saturating_add(bytes);
+        }
+    }
+
+    /// The next segment that may leave now.
+    pub fn poll_transmit(&mut self, now: Picos) -> Option<Segment> {
+        if self.resend {
+            self.resend = false;
+            let len = self.window.mss.min(self.max - self.una);
+            return Some(self.emit(now, self.una, len));
+        }
+        self.written = self.settings.application.written(self.written, self.una);
+        self.restart_after_idle(now);
+        let len = self.sendable();
+        if len == 0 {
+            self.note_use();
+            return None;
+        }
+        let segment = self.emit(now, self.nxt, len);
+        self.nxt = segment.end();
+        Some(segment)
+    }
+
+    /// An ACK came in.
+    pub fn on_ack(&mut self, now: Picos, ack: Ack) {
+        if ack.next < self.una || ack.next > self.max {
+            return; // overtaken by a later one, or of nothing that was sent
+        }
+        self.peer_window = ack.window;
+        if ack.next > self.una {
+            self.on_new_ack(now, ack);
+        } else if self.una < self.max {
+            self.on_duplicate_ack();
+        }
+    }
+
+    /// When [`Sender::on_timeout`] wants to be called.
+    pub const fn next_timeout(&self) -> Option<Picos> {
+        self.deadline
+    }
+
+    /// The time has come: all that is not acknowledged is sent again, one segment first. Earlier calls
+    /// change nothing.
+    pub fn on_timeout(&mut self, now: Picos) {
+        if self.deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        // The threshold is kept while the same segment times out again (RFC 5681 §3.1).
+        let first = !self.timer.is_backed_off();
+        let flight = self.in_flight();
+        self.algorithm.on_timeout(&mut self.window, flight, first);
+        self.recovery.on_timeout(self.max);
+        self.timer.back_off();
+        self.timeouts += 1;
+        self.timed = None;
+        self.resend = false;
+        self.nxt = self.una;
+        self.deadline = Some(self.timer.expiry(now));
+    }
+
+    /// Congestion window in bytes.
+    pub const fn cwnd(&self) -> u64 {
+        self.window.cwnd
+    }
+
+    /// Slow start threshold in bytes; `u64::MAX` before the first loss or mark.
+    pub const fn ssthresh(&self) -> u64 {
+        self.window.ssthresh
+    }
+
+    /// Bytes sent and neither acknowledged nor given up by a time-out.
+    pub const fn in_flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Bytes acknowledged.
+    pub const fn acked(&self) -> u64 {
+        self.una
+    }
+
+    /// Segments sent again.
+    pub const fn retransmits(&self) -> u64 {
+        self.retransmits
+    }
+
+    /// Retransmission time-outs.
+    pub const fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// As the retransmission timer has it; with coarse timers, in eighths of ticks.
+    pub fn smoothed_rtt(&self) -> Option<Picos> {
+        self.timer.smoothed()
+    }
+
+    /// DCTCP's estimate of the share of marked bytes.
+    pub const fn alpha(&self) -> Option<f64> {
+        self.algorithm.alpha()
+    }
+
+    /// Is everything that was sent acknowledged?
+    pub const fn is_idle(&self) -> bool {
+        self.una == self.max
+    }
+
+    /// As given.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// What may be sent.
+impl Sender {
+    /// Bytes of the next segment, 0 if none may leave.
+    #[inline]
+    fn sendable(&self) -> u64 {
+        let usable = self.limit().saturating_sub(self.in_flight());
+        let again = self.nxt < self.max;
+        let upto = if again { self.max } else { self.written };
+        let waiting = upto - self.nxt;
+        let len = self.window.mss.min(usable).min(waiting);
+        let whole = len == self.window.mss;
+        let last = len == waiting && (again || !self.nagle_holds());
+        if whole || last || self.is_worth_it(len) {
+            len
+        } else {
+            0
+        }
+    }
+
+    /// What may be outstanding.
+    fn limit(&self) -> u64 {
+        let mut cwnd = self.window.cwnd;
+        if self.settings.limited_transmit {
+            cwnd += u64::from(self.recovery.limited_transmit()) * self.window.mss;
+        }
+        cwnd.min(self.peer_window).min(self.settings.window)
+    }
+
+    /// RFC 896: a part of a segment waits for the ACK of what is outstanding.
+    const fn nagle_holds(&self) -> bool {
+        self.settings.nagle && self.una < self.nxt
+    }
+
+    /// Silly windows (RFC 1122 §4.2.3.4): what the window cuts short leaves only if it is half of the
+    /// largest window, or nothing is outstanding that would open it.
+    fn is_worth_it(&self, len: u64) -> bool {
+        let cut = self.nxt + len < self.written;
+        cut && (2 * len >= self.peer_window || self.una == self.nxt)
+    }
+
+    /// RFC 5681 §4.1.
+    fn restart_after_idle(&mut self, now: Picos) {
+        let idle = self.settings.idle_restart && self.is_idle() && self.written > self.max;
+        if idle && self.max > 0 && now.saturating_sub(self.last_sent) > self.timer.rto() {
+            let restart = self.settings.initial_window.max(self.window.mss);
+            self.window.cwnd = self.window.cwnd.min(restart);
+            self.algorithm.on_idle();
+        }
+    }
+
+    /// RFC 7661: only a window that is used up says whether the path would bear a larger one.
+    const fn note_use(&mut self) {
+        let usable = self.window.cwnd.saturating_sub(self.in_flight());
+        if usable < self.window.mss && self.nxt < self.written {
+            self.used_until = self.max;
+        }
+    }
+
+    fn emit(&mut self, now: Picos, offset: u64, len: u64) -> Segment {
+        let end = offset + len;
+        let retransmit = offset < self.max;
+        if retransmit {
+            self.retransmits += 1;
+        } else if self.timed.is_none() {
+            self.timed = Some((end, now));
+        }
+        // Control of congestion relies on new data alone being marked (RFC 3168 §6.1.5).
+        let ect = self.settings.ecn && !retransmit;
+        let cwr = self.cwr && !retransmit;
+        self.cwr &= retransmit;
+        self.max = self.max.max(end);
+        self.last_sent = now;
+        if self.deadline.is_none() {
+            self.deadline = Some(self.timer.expiry(now));
+        }
+        Segment {
+            offset,
+            len: len as u32,
+            retransmit,
+            push: end == self.written,
+            ect,
+            cwr,
+            sent: now,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What an implementation does by default, and presets for those that matter here.
+
+use delaylab_model::{PICOS_PER_SECOND, Picos};
+
+const MS: Picos = PICOS_PER_SECOND / 1000;
+
+/// The congestion controls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Congestion {
+    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new ACK ends recovery.
+    Reno,
+    /// As Reno, but recovery lasts until all that was outstanding is acknowledged (RFC 6582).
+    NewReno,
+    /// RFC 9438, with NewReno's recovery.
+    Cubic,
+    /// RFC 8257, with NewReno's recovery. Needs `ecn`.
+    Dctcp,
+}
+
+/// How the window grows with the ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// A step for each ACK, however much it covers (1995, ns-3): delayed ACKs slow it down.
+    PerAck,
+    /// By the bytes that are acknowledged (RFC 3465, L = 2).
+    PerByte,
+}
+
+/// Not every segment is acknowledged at once (RFC 1122 §4.2.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// The ACK leaves with every so many segments,
+    pub segments: u32,
+    /// or after this long. With [`Timer::Coarse`] the tick of its fast timer counts instead.
+    pub timeout: Picos,
+}
+
+/// The timers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// RFC 6298, on a fine clock.
+    Rfc6298 {
+        /// Least time-out.
+        min_rto: Picos,
+        /// Largest time-out, after back-off too.
+        max_rto: Picos,
+        /// Before the first sample.
+        initial: Picos,
+        /// Of the clock: G of the RFC.
+        granularity: Picos,
+    },
+    /// The slow and fast timers of 4.4BSD (Net/3): everything happens on a tick.
+    Coarse {
+        /// The slow timer: retransmission. 500 ms.
+        tick: Picos,
+        /// The fast timer: delayed ACKs. 200 ms.
+        delayed_ack_tick: Picos,
+        /// When the first tick of each is; hosts were not switched on together.
+        phase: Picos,
+    },
+}
+
+/// What hands bytes to the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Application {
+    /// Whoever calls [`super::Sender::write`].
+    Requests,
+    /// There is always more: every segment is full.
+    Unlimited,
+    /// It writes `size` bytes whenever the send buffer has room for them.
+    ///
+    /// The buffer holds what is written and not yet acknowledged. A segment that the window would
+    /// allow is then cut short by what has been written: with ns-3's BulkSend, `size` 8192 in a buffer
+    /// of 65,536 under an MSS of 9136 gives segments of 8192, 7248, … bytes; `size` 9136 full ones.
+    Writes {
+        /// Of each write. 0 writes nothing.
+        size: u64,
+        /// Of the socket's send buffer.
+        buffer: u64,
+    },
+}
+
+impl Application {
+    /// The end of what is written, once `acked` bytes have left the buffer.
+    #[inline]
+    pub(crate) const fn written(self, before: u64, acked: u64) -> u64 {
+        match self {
+            Application::Requests => before,
+            Application::Unlimited => u64::MAX,
+            Application::Writes { size, buffer } => {
+                let room = buffer.saturating_sub(before - acked);
+                match room.checked_div(size) {
+                    Some(writes) => before + writes * size,
+                    None => before,
+                }
+            }
+        }
+    }
+}
+
+/// What an end system does. Both halves of a connection are given the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Largest payload of a segment. 0 counts as 1.
+    pub mss: u32,
+    /// Largest window in bytes: the smaller of the socket buffers.
+    pub window: u64,
+    /// Congestion window at the start, in bytes.
+    pub initial_window: u64,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// How it counts ACKs.
+    pub growth: Growth,
+    /// Without it every segment is acknowledged at once.
+    pub delayed_ack: Option<DelayedAck>,
+    /// The first so many segments are acknowledged at once all the same.
+    pub quick_acks: u32,
+    /// Retransmission and delayed ACKs.
+    pub timer: Timer,
+    /// Each ACK gives a sample of the round-trip time (RFC 7323), not one segment a round trip.
+    pub timestamps: bool,
+    /// Segments may be marked (RFC 3168; RFC 8257 with DCTCP).
+    pub ecn: bool,
+    /// A part of a segment waits while data is outstanding (RFC 896).
+    pub nagle: bool,
+    /// The first two duplicate ACKs let a new segment out each (RFC 3042).
+    pub limited_transmit: bool,
+    /// The window does not grow while it is not used up (RFC 7661).
+    pub validation: bool,
+    /// After a time-out's length of silence the window starts again from `initial_window`
+    /// (RFC 5681 §4.1).
+    pub idle_restart: bool,
+    /// What there is to send.
+    pub application: Application,
+}
+
+impl Settings {
+    /// A 4.3BSD-Reno or Net/3 system (seed 003): Reno, ticks of 500 and 200 ms, every second segment
+    /// acknowledged, one segment to start with.
+    pub fn of_1995(mss: u32, window: u64) -> Self {
+        Self {
+            mss,
+            window,
+            initial_window: u64::from(mss),
+            congestion: Congestion::Reno,
+            growth: Growth::PerAck,
+            delayed_ack: Some(DelayedAck {
+                segments: 2,
+                timeout: 200 * MS,
+            }),
+            quick_acks: 0,
+            timer: Timer::Coarse {
+                tick: 500 * MS,
+                delayed_ack_tick: 200 * MS,
+                phase: 0,
+            },
+            timestamps: false,
+            ecn: false,
+            nagle: true,
+            limited_transmit: false,
+            validation: false,
+            idle_restart: true,
+            application: Application::Unlimited,
+        }
+    }
+
+    /// A system of today: CUBIC, ten segments to start with (RFC 6928), time-outs from 200 ms, delayed
+    /// ACKs of 40 ms, as Linux has them.
+    pub fn modern(mss: u32, window: u64) -> Self {
+        Self {
+            initial_window: 10 * u64::from(mss),
+            congestion: Congestion::Cubic,
+            growth: Growth::PerByte,
+            delayed_ack: Some(DelayedAck {
+                segments: 2,
+                timeout: 40 * MS,
+            }),
+            timer: Timer::Rfc6298 {
+                min_rto: 200 * MS,
+                max_rto: 120_000 * MS,
+                initial: 1000 * MS,
+                granularity: MS,
+            },
+            timestamps: true,
+            nagle: false,
+            limited_transmit: true,
+            validation: true,
+            ..Self::of_1995(mss, window)
+        }
+    }
+
+    /// ns-3.44's TcpSocketBase under BulkSend with `SendSize` 8192 and buffers of 65,536 bytes, for
+    /// validation. The MSS is the link's MTU less 52: IP, TCP and the timestamp option.
+    ///
+    /// Its first segment is acknowledged at once. Its SACK is not modelled, so the two agree until
+    /// several segments of one window are lost.
+    pub fn ns3(mtu: u32) -> Self {
+        let mss = mtu.saturating_sub(52);
+        let buffer = 65_536;
+        Self {
+            initial_window: 10 * u64::from(mss),
+            congestion: Congestion::NewReno,
+            quick_acks: 1,
+            timer: Timer::Rfc6298 {
+                min_rto: 1000 * MS,
+                max_rto: 60_000 * MS,
+                initial: 1000 * MS,
+                granularity: MS,
+            },
+            timestamps: true,
+            nagle: false,
+            limited_transmit: true,
+            idle_restart: false,
+            application: Application::Writes { size: 8192, buffer },
+            ..Self::of_1995(mss, buffer)
+        }
+    }
+}

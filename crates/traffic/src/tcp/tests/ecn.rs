@@ -1,0 +1,127 @@
+//! Marks: echoed until answered (RFC 3168), or exactly (RFC 8257).
+
+use super::super::*;
+use super::MS;
+use super::path::{FINE, Fate, Path};
+use delaylab_stats::random::SplitMix;
+
+fn ecn(congestion: Congestion) -> Settings {
+    Settings {
+        congestion,
+        ecn: true,
+        ..Settings::modern(1000, 1_000_000)
+    }
+}
+
+fn segment(offset: u64, cwr: bool) -> Segment {
+    Segment {
+        offset,
+        len: 1000,
+        retransmit: false,
+        push: false,
+        ect: true,
+        cwr,
+        sent: 0,
+    }
+}
+
+#[test]
+fn ece_from_the_mark_until_cwr() {
+    let settings = Settings {
+        delayed_ack: None,
+        ..ecn(Congestion::NewReno)
+    };
+    let mut receiver = Receiver::new(&settings);
+    let came = [
+        (false, false),
+        (true, false),
+        (false, false),
+        (false, true),
+        (true, true),
+    ];
+    let ece: Vec<bool> = (0..)
+        .zip(came)
+        .map(|(k, (ce, cwr))| {
+            receiver
+                .on_segment(0, &segment(k * 1000, cwr), ce)
+                .unwrap()
+                .ece
+        })
+        .collect();
+    assert_eq!(ece, [false, true, true, false, true]);
+}
+
+#[test]
+fn a_mark_halves_once_a_window_and_says_so() {
+    let mut sender = Sender::new(&ecn(Congestion::NewReno), 0);
+    while let Some(segment) = sender.poll_transmit(0) {
+        assert!(segment.ect && !segment.cwr);
+    }
+    let ack = |next| Ack {
+        next,
+        window: 1_000_000,
+        ece: true,
+        echo: 0,
+    };
+    (1..=4).for_each(|k| sender.on_ack(MS, ack(k * 1000)));
+    assert_eq!((sender.cwnd(), sender.retransmits()), (4500, 0));
+    (5..=6).for_each(|k| sender.on_ack(MS, ack(k * 1000)));
+    let next = sender.poll_transmit(MS);
+    assert_eq!(next, None, "5 segments are outstanding");
+    sender.on_ack(MS, ack(8000));
+    assert!(sender.poll_transmit(MS).unwrap().cwr);
+    assert!(!sender.poll_transmit(MS).unwrap().cwr);
+}
+
+#[test]
+fn dctcp_acknowledges_at_once_what_came_before_the_state_changed() {
+    let mut receiver = Receiver::new(&ecn(Congestion::Dctcp));
+    let mut on = |k: u64, ce| {
+        let ack = receiver.on_segment(0, &segment(k * 1000, false), ce);
+        ack.map(|ack| (ack.next / 1000, ack.ece))
+    };
+    assert_eq!(on(0, false), None);
+    assert_eq!(on(1, true), Some((1, false)));
+    assert_eq!(on(2, true), Some((3, true)));
+    assert_eq!(on(3, true), None);
+    assert_eq!(on(4, false), Some((4, true)));
+    assert_eq!(on(5, false), Some((6, false)));
+}
+
+#[test]
+fn dctcps_alpha_is_the_share_of_marked_segments() {
+    for share in [0.05, 0.3] {
+        let mut random = SplitMix::new(1);
+        let mut path = Path::new(&ecn(Congestion::Dctcp), MS, |_, _| Fate::Arrives {
+            late: 0,
+            marked: random.uniform() < share,
+        });
+        let mut alphas = Vec::new();
+        for round in 1..3000 {
+            path.run(round * 10 * MS);
+            alphas.extend((round > 100).then(|| path.sender.alpha().unwrap()));
+        }
+        let mean = alphas.iter().sum::<f64>() / alphas.len() as f64;
+        println!(
+            "marked {share}: alpha {mean:.4}, cwnd {}",
+            path.sender.cwnd()
+        );
+        // 10 %: 2900 estimates, each of windows of 5 segments and more.
+        assert!((mean / share - 1.0).abs() < 0.10, "{mean}");
+        assert_eq!(path.sender.retransmits(), 0);
+    }
+}
+
+#[test]
+fn without_marks_ecn_changes_nothing() {
+    let run = |settings| {
+        let mut path = Path::new(&settings, MS, |_, _| FINE);
+        path.run(500 * MS);
+        path.sender.acked()
+    };
+    let plain = Settings {
+        ecn: false,
+        ..ecn(Congestion::Cubic)
+    };
+    assert_eq!(run(ecn(Congestion::Cubic)), run(plain));
+}
