@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures delaylab side by side with the tools that engineers use today, and prints one table.
 
-    benches/accept.py [--only busy|rate|memory|capture] [--seconds 60] [--rounds N]
+    benches/accept.py [--only busy|rate|memory|capture|simulation] [--seconds 60] [--rounds N]
 
 Everything runs between two network namespaces of its own, joined by a veth pair, and is removed on
 exit. Rounds are interleaved, so that a slow drift of the machine falls on every tool alike; figures
@@ -10,21 +10,24 @@ are medians over rounds. It asserts nothing about time: it prints goal, figure a
 Exit: 0 measured, 1 something could not be measured, 3 this machine lacks what it takes.
 
 The parts, in `side_by_side/`: `arena` is the two namespaces, `tools` each tool's command and what it
-prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`
-and `capture` are the measurements.
+prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`,
+`capture` and `simulation` are the measurements. `simulation` needs no network and no root: `peers/` has
+what it runs in other simulators.
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
 import sys
 
-from side_by_side import busy, capture, memory, noise, rate, table
+from side_by_side import busy, capture, memory, noise, rate, simulation, table
 from side_by_side.arena import Arena, CouldNotMeasure
 from side_by_side.tools import DELAYLAB
 
-MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture}
+MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "simulation": simulation}
+WITHOUT_NETWORK = {"simulation"}
 
 
 def positive(text):
@@ -39,15 +42,24 @@ def arguments():
     parser.add_argument("--only", choices=MEASUREMENTS, help="one measurement instead of all")
     parser.add_argument("--seconds", type=positive, default=60, metavar="S",
                         help="seconds a tool runs at 1 ms, idle and busy each, in all (60; 10 for a quick look)")
-    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy 3, rate 5)")
+    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, simulation 3, rate 5)")
     return parser.parse_args()
+
+
+def network(names):
+    """Does any of these need the two namespaces?"""
+    return not WITHOUT_NETWORK.issuperset(names)
 
 
 def missing(names):
     """What this machine lacks for these measurements, one sentence each."""
-    needed = {"ip"}.union(*(MEASUREMENTS[name].COMMANDS for name in names))
+    needed = set().union(*(MEASUREMENTS[name].COMMANDS for name in names))
+    if network(names):
+        needed.add("ip")
     lacks = [f"{command} is not installed (scripts/install.sh accept)"
              for command in sorted(needed) if not shutil.which(command)]
+    if not network(names):
+        return lacks
     if os.geteuid() != 0:
         lacks.append("network namespaces need root: sudo make accept")
     if not os.access(DELAYLAB, os.X_OK):
@@ -73,7 +85,7 @@ def main():
         return 3
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     machine, rows, complete = noise.Machine(), [], True
-    with Arena() as arena:
+    with Arena() if network(names) else contextlib.nullcontext() as arena:
         machine.look()
         for name in names:
             more, measured = measure(name, arena, options)

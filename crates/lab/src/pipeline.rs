@@ -3,10 +3,12 @@
 //! Batches go through a bounded channel, so memory stays flat. A reader so slow that the channel
 //! fills up holds the sender back, and the records say so as schedule slip.
 
+use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
-use delaylab_model::world::Sink;
+use delaylab_model::world::{Clock, Sink};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -34,6 +36,14 @@ pub trait Consumer: Send {
     fn clock_reads(&mut self, _bin: ClockReads) -> io::Result<()> {
         Ok(())
     }
+    /// What packets met in queues.
+    fn hops(&mut self, _hops: &[Hop]) -> io::Result<()> {
+        Ok(())
+    }
+    /// What was over time.
+    fn series(&mut self, _points: &[SeriesPoint]) -> io::Result<()> {
+        Ok(())
+    }
     /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
     /// again while there is nothing.
     fn flush(&mut self) -> io::Result<()>;
@@ -44,17 +54,21 @@ enum Message {
     Records(Vec<Record>),
     Noise(Vec<NoiseEvent>),
     ClockReads(ClockReads),
+    Hops(Vec<Hop>),
+    Series(Vec<SeriesPoint>),
 }
 
 /// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
-/// comes back also after an error, with what it had until then.
+/// comes back also after an error, with what it had until then. `clock`: whose time is measured.
 pub fn run<C: Consumer, T>(
+    clock: Clock,
     mut consumer: C,
     measure: impl FnOnce(&mut dyn Sink) -> T,
 ) -> (T, C, io::Result<()>) {
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(BATCHES);
         let writer = scope.spawn(move || {
+            leave_descriptors_to_the_measuring_thread(clock);
             let consumed = consume(&receiver, &mut consumer);
             (consumer, consumed)
         });
@@ -62,6 +76,8 @@ pub fn run<C: Consumer, T>(
             sender,
             batch: Vec::with_capacity(BATCH),
             noise: Vec::new(),
+            hops: Vec::new(),
+            series: Vec::new(),
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
@@ -75,10 +91,15 @@ pub fn run<C: Consumer, T>(
     })
 }
 
+/// The measuring thread then has its table of open files to itself, where its time is real. The
+/// consumer goes back to it, with its files open as they were: it opens and closes none here.
+fn leave_descriptors_to_the_measuring_thread(clock: Clock) {
+    if clock == Clock::Real {
+        let _ = delaylab_kernel::process::own_descriptors();
+    }
+}
+
 fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Result<()> {
-    // The measuring thread then has its table to itself. The consumer goes back to it, with its files
-    // open as they were: it opens and closes none here.
-    let _ = delaylab_kernel::process::own_descriptors();
     loop {
         let Some(message) = next(receiver, consumer)? else {
             return Ok(());
@@ -88,6 +109,8 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
             Message::Records(records) => consumer.records(&records)?,
             Message::Noise(events) => consumer.noise(&events)?,
             Message::ClockReads(bin) => consumer.clock_reads(bin)?,
+            Message::Hops(hops) => consumer.hops(&hops)?,
+            Message::Series(points) => consumer.series(&points)?,
         }
     }
 }
@@ -109,6 +132,8 @@ struct Batches {
     sender: SyncSender<Message>,
     batch: Vec<Record>,
     noise: Vec<NoiseEvent>,
+    hops: Vec<Hop>,
+    series: Vec<SeriesPoint>,
     sent: Instant,
 }
 
@@ -123,6 +148,14 @@ impl Batches {
         if !self.noise.is_empty() {
             let noise = std::mem::take(&mut self.noise);
             self.send(Message::Noise(noise))?;
+        }
+        if !self.hops.is_empty() {
+            let hops = std::mem::take(&mut self.hops);
+            self.send(Message::Hops(hops))?;
+        }
+        if !self.series.is_empty() {
+            let points = std::mem::take(&mut self.series);
+            self.send(Message::Series(points))?;
         }
         Ok(())
     }
@@ -158,6 +191,22 @@ impl Sink for Batches {
 
     fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {
         self.send(Message::ClockReads(*bin))
+    }
+
+    fn hop(&mut self, hop: &Hop) -> io::Result<()> {
+        self.hops.push(hop.clone());
+        if self.hops.len() >= BATCH {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    fn series(&mut self, point: &SeriesPoint) -> io::Result<()> {
+        self.series.push(point.clone());
+        if self.series.len() >= BATCH {
+            self.hand_over()?;
+        }
+        Ok(())
     }
 
     fn pause(&mut self) -> io::Result<()> {

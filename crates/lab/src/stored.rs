@@ -1,10 +1,13 @@
 //! A run on disk as findings need it.
 
-use crate::finding::data::counted_clock_reads;
+use crate::finding::data::{counted_clock_reads, lost_load, over_time};
 use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Records of a trial are kept together up to so many in all; beyond, they are read again for each
@@ -17,24 +20,58 @@ pub struct Stored<'a> {
     streams: Vec<StreamInfo>,
     records: Option<BTreeMap<(u32, u16), Vec<Record>>>,
     clock_reads: Vec<ClockReads>,
+    /// The series of the trial that was asked for last.
+    series: RefCell<(Option<u32>, Vec<SeriesPoint>)>,
 }
 
 impl<'a> Stored<'a> {
     /// Reads a run of half a million records or fewer at once, and of a larger one what is asked for.
     pub fn new(run: &'a Run) -> Self {
-        let info = |row: &delaylab_store::trial_row::TrialRow| StreamInfo {
-            trial: row.trial,
-            probe: row.probe_name.clone(),
-            repeat: row.repeat,
-            factors: row.factors.clone(),
-        };
+        let probes = run.trials().iter().map(of_probe);
         Self {
             run,
-            streams: run.trials().iter().map(info).collect(),
+            streams: probes.chain(of_series(run)).collect(),
             records: (run.record_count() <= KEEP).then(|| all_records(run)),
             clock_reads: run.clock_reads(None),
+            series: RefCell::default(),
         }
     }
+
+    fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
+        let mut kept = self.series.borrow_mut();
+        if kept.0 != Some(info.trial) {
+            *kept = (Some(info.trial), self.run.series(Some(info.trial)));
+        }
+        let is_meant =
+            |point: &&SeriesPoint| *point.series == *measure.name() && *point.of == *info.probe;
+        let points: Vec<_> = kept.1.iter().filter(is_meant).cloned().collect();
+        over_time(Some(&points))
+    }
+}
+
+fn of_probe(row: &TrialRow) -> StreamInfo {
+    StreamInfo {
+        trial: row.trial,
+        probe: row.probe_name.clone(),
+        series: None,
+        repeat: row.repeat,
+        factors: row.factors.clone(),
+    }
+}
+
+/// A stream for each series of a trial that a finding can be of.
+fn of_series(run: &Run) -> Vec<StreamInfo> {
+    let rows = run.trials().iter().map(|row| (row.trial, row));
+    let rows: BTreeMap<u32, &TrialRow> = rows.collect();
+    let streams = run.series_names().into_iter().filter_map(|name| {
+        let row = rows.get(&name.trial)?;
+        Some(StreamInfo {
+            probe: name.of.to_string(),
+            series: Some(Measure::named(&name.series).filter(|measure| measure.is_series())?),
+            ..of_probe(row)
+        })
+    });
+    streams.collect()
 }
 
 fn all_records(run: &Run) -> BTreeMap<(u32, u16), Vec<Record>> {
@@ -54,10 +91,18 @@ impl Data for Stored<'_> {
 
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
         let nothing = || NotThere("there is no such stream".to_owned());
+        if measure.is_series() {
+            return self.over_time(self.streams.get(stream).ok_or_else(nothing)?, measure);
+        }
         let row = self.run.trials().get(stream).ok_or_else(nothing)?;
-        if measure == Measure::ClockReads {
-            let of_trial = self.clock_reads.iter().filter(|bin| bin.trial == row.trial);
-            return counted_clock_reads(of_trial);
+        match measure {
+            Measure::ClockReads => {
+                let of_trial = self.clock_reads.iter().filter(|bin| bin.trial == row.trial);
+                return counted_clock_reads(of_trial);
+            }
+            Measure::LostLoad => return lost_load(row.facts.lost_load.as_ref()),
+            Measure::Valid => return Ok(Values::Trial(f64::from(u8::from(row.valid)))),
+            _ => {}
         }
         let facts = &row.facts.records;
         let wanted = |record: &Record| record.probe == row.probe && record.seq >= row.warmup;

@@ -223,7 +223,10 @@ fn every_mistake_of_a_file_is_shown_at_once() {
 #[test]
 fn the_plan_is_every_combination_as_often_as_asked() {
     let resolved = resolve(GOOD, &seeded(1)).unwrap();
-    assert_eq!(resolved.factors, ["case", "wait", "condition"]);
+    let names = resolved.factors.iter().map(|(name, _)| name);
+    assert!(names.eq(["case", "wait", "condition"]));
+    let labels = resolved.factors[0].1.iter().map(|level| &level.label);
+    assert!(labels.eq(["idle", "two streams"]));
     assert_eq!(resolved.planned.len(), 2 * 3 * 2 * 2);
     let combinations: BTreeSet<_> = resolved
         .planned
@@ -435,7 +438,7 @@ fn a_plan_hands_out_what_is_not_done_yet() {
 fn each_of_the_catalogue_resolves_in_each_of_its_worlds() {
     for entry in catalogue() {
         let experiment = Experiment::read(entry.source()).unwrap_or_else(|said| panic!("{said}"));
-        assert_eq!(experiment.name(), entry.name);
+        assert_eq!(experiment.name(), entry.name());
         assert!(!experiment.title().is_empty() && !experiment.about().is_empty());
         for world in experiment.worlds() {
             for quick in [false, true] {

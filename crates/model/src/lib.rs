@@ -5,6 +5,7 @@
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
+//! | [`hop`] | what a packet met in a queue of its path |
 //! | [`load`] | traffic beside the probes |
 //! | [`noise`] | what disturbed the measuring host |
 //! | [`path`] | what is between the ends |
@@ -12,6 +13,7 @@
 //! | [`probe`] | what to send: method, sizes, pacing, marks |
 //! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
+//! | [`series`] | something that has a value at any time |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
 //!
@@ -20,6 +22,7 @@
 
 pub mod dscp;
 pub mod experiment;
+pub mod hop;
 pub mod load;
 pub mod noise;
 pub mod path;
@@ -27,6 +30,7 @@ pub mod plan;
 pub mod probe;
 pub mod quantity;
 pub mod record;
+pub mod series;
 pub mod trial;
 pub mod units;
 pub mod world;
@@ -36,9 +40,17 @@ pub mod world;
 /// Times are of `CLOCK_MONOTONIC` unless a name or the trial's facts say otherwise.
 pub type Nanos = i64;
 
+/// A time or a duration in picoseconds, as queues and simulated clocks count them: fine enough to tell
+/// two cells of any link apart, and good for 213 days.
+pub type Picos = u64;
+
 /// Nanoseconds in a second.
 pub const SECOND: Nanos = 1_000_000_000;
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND: Nanos = 1_000_000;
 /// Nanoseconds in a microsecond.
 pub const MICROSECOND: Nanos = 1_000;
+/// Picoseconds in a nanosecond.
+pub const PICOS_PER_NANO: Picos = 1_000;
+/// Picoseconds in a second.
+pub const PICOS_PER_SECOND: Picos = 1_000_000_000_000;

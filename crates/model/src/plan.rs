@@ -20,10 +20,40 @@ pub enum Unit {
     Cells,
     /// Buffers in packets.
     Packets,
+    /// Rates of ATM connections.
+    CellsPerSecond,
     /// Shares; the value is between 0 and 1.
     Share,
     /// A plain number.
     Number,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Unit; 8] = [
+        Unit::Nanoseconds,
+        Unit::Bytes,
+        Unit::BitsPerSecond,
+        Unit::Cells,
+        Unit::Packets,
+        Unit::CellsPerSecond,
+        Unit::Share,
+        Unit::Number,
+    ];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Bytes => "bytes",
+            Unit::BitsPerSecond => "bits_per_second",
+            Unit::Cells => "cells",
+            Unit::Packets => "packets",
+            Unit::CellsPerSecond => "cells_per_second",
+            Unit::Share => "share",
+            Unit::Number => "number",
+        }
+    }
 }
 
 /// One level of a factor: as it was written, and as a number where it is one.

@@ -211,4 +211,12 @@ pub struct ProbeFacts {
     pub noise_sources: Vec<String>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
+    /// Why the trial is not what its experiment meant, as sentences. None: it is valid.
+    pub flaws: Vec<String>,
+    /// Cells or packets of the load that were lost, in all of the trial; `None` where nobody counts.
+    pub lost_load: Option<u64>,
+    /// Digest of the simulator's events in all of the trial, where the world has one.
+    pub trace_hash: Option<u64>,
+    /// How long the trial was on a clock that is not this host's; see [`crate::world::Clock`].
+    pub simulated: Option<Nanos>,
 }

@@ -1,7 +1,9 @@
 //! The trait that carries a trial out.
 
+use crate::hop::Hop;
 use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
+use crate::series::SeriesPoint;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
 
 /// Takes a trial's records as they become whole.
@@ -16,6 +18,14 @@ pub trait Sink {
     }
     /// A bin of what clock reads cost; after the last record.
     fn clock_reads(&mut self, _bin: &ClockReads) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// What a packet met in a queue. In any order.
+    fn hop(&mut self, _hop: &Hop) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// What a series was for a while. The points of one series in their order.
+    fn series(&mut self, _point: &SeriesPoint) -> std::io::Result<()> {
         Ok(())
     }
     /// Nothing is due for a while: a good time to hand on what was kept back.
@@ -33,6 +43,17 @@ pub struct Refusal {
     pub reason: String,
 }
 
+/// Whose time passes in a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// This host's: a trial has a date, and takes as long as it takes.
+    #[default]
+    Real,
+    /// The world's own. A trial has no date, and everything recorded of it is the same whenever,
+    /// wherever and beside whatever it is carried out.
+    Simulated,
+}
+
 /// A place where trials are carried out: live, testbed or sim.
 pub trait World {
     /// Why a trial could not be carried out at all.
@@ -45,8 +66,21 @@ pub trait World {
     /// order.
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Self::Error>;
 
-    /// How many trials may run at once.
+    /// How many trials may run at once, each in a world of its own.
     fn parallelism(&self) -> usize {
         1
+    }
+
+    /// The same world once more, for a trial beside this one. `None` where there is only one of it.
+    fn another(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Whose time passes in it.
+    fn clock(&self) -> Clock {
+        Clock::Real
     }
 }

@@ -126,7 +126,7 @@ fn row() -> TrialRow {
         method: Method::Udp,
         repeat: 0,
         position: 0,
-        started_utc: 0,
+        started_utc: Some(0),
         duration: 0,
         host: HostCondition::Normal,
         seed: 1,

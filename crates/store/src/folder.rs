@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `experiment.toml`, `environment.json`, `findings.json` | what was asked, where it ran, what was found |
 //! | `trials.parquet`, `records.parquet`, `noise.parquet`, `clock_reads.parquet` | the tables |
+//! | `hops.parquet`, `series.parquet` | tables of a world that sees into its path |
 //! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
 //! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
 //! | `parts/records-7.parquet` and so on | until the run is finished: the rows of trial 7 |
@@ -86,18 +87,20 @@ impl Folder {
 
     /// Every running trial's rows, by trial.
     pub(crate) fn journals<R: Row>(&self) -> io::Result<BTreeMap<u32, PathBuf>> {
+        let end = journal_end::<R>();
         let trial = |name: &str| {
             let number = name.strip_prefix("trial-")?;
-            number.strip_suffix(journal_end::<R>())?.parse().ok()
+            number.strip_suffix(&end)?.parse().ok()
         };
         numbered(&self.0, trial)
     }
 
     /// The rows of every interrupted trial, by trial and attempt.
     pub(crate) fn interrupted_parts<R: Row>(&self) -> io::Result<BTreeMap<(u32, u32), PathBuf>> {
+        let end = journal_end::<R>();
         let attempt = |name: &str| {
             let numbers = name.strip_prefix("interrupted-")?;
-            let (trial, attempt) = numbers.strip_suffix(journal_end::<R>())?.split_once('-')?;
+            let (trial, attempt) = numbers.strip_suffix(&end)?.split_once('-')?;
             Some((trial.parse().ok()?, attempt.parse().ok()?))
         };
         numbered(&self.parts(), attempt)
@@ -105,11 +108,10 @@ impl Folder {
 }
 
 /// What the name of a file with rows as they came ends in.
-fn journal_end<R: Row>() -> &'static str {
+fn journal_end<R: Row>() -> String {
     match R::TABLE {
-        Record::TABLE => ".arrow",
-        "noise" => ".noise.arrow",
-        _ => ".clock_reads.arrow",
+        Record::TABLE => ".arrow".to_owned(),
+        table => format!(".{table}.arrow"),
     }
 }
 

@@ -3,9 +3,7 @@
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{Folder, TRIALS};
-use crate::table::Row;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::Record;
+use crate::table::{Row, every_table};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -15,10 +13,8 @@ pub(crate) fn settle(folder: &Folder) -> Result<(BTreeSet<u32>, BTreeSet<u32>), 
     let done = folder.parts_of(TRIALS);
     let done = done.map_err(StoreError::at(&folder.parts()))?;
     let done: BTreeSet<u32> = done.into_keys().collect();
-    let mut apart = settle_table::<Record>(folder, &done)?;
-    apart.extend(settle_table::<NoiseEvent>(folder, &done)?);
-    apart.extend(settle_table::<ClockReads>(folder, &done)?);
-    Ok((done, apart))
+    let apart = every_table!(R => settle_table::<R>(folder, &done)?);
+    Ok((done, apart.into_iter().flatten().collect()))
 }
 
 fn settle_table<R: Row>(

@@ -8,12 +8,10 @@ use crate::journal::JournalReader;
 use crate::parquet_file::ParquetFile;
 use crate::parquet_source::ParquetSource;
 use crate::part;
-use crate::table::{self, Row};
+use crate::table::{self, Row, every_table};
 use crate::trial_row::{self, TrialRow};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::Record;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -38,20 +36,21 @@ pub(crate) fn join(folder: &Folder, findings: &Value) -> Result<(), StoreError> 
 
 fn tables(folder: &Folder) -> Result<(), StoreError> {
     interrupted::settle(folder)?;
-    table::<Record>(folder, &part::records_schema())?;
-    table::<NoiseEvent>(folder, &table::schema::<NoiseEvent>())?;
-    table::<ClockReads>(folder, &table::schema::<ClockReads>())?;
+    every_table!(R => table::<R>(folder, &part::schema::<R>())?);
     trials(folder)?;
-    interrupted_rows::<Record>(folder)?;
-    interrupted_rows::<NoiseEvent>(folder)?;
-    interrupted_rows::<ClockReads>(folder)
+    every_table!(R => interrupted_rows::<R>(folder)?);
+    Ok(())
 }
 
 /// Copies the parts of a table into one file, in the order of the trials.
 fn table<R: Row>(folder: &Folder, schema: &SchemaRef) -> Result<(), StoreError> {
     let parts = folder.parts_of(R::TABLE);
+    let parts = parts.map_err(StoreError::at(&folder.parts()))?;
+    if R::IS_OPTIONAL && parts.is_empty() {
+        return Ok(());
+    }
     let mut file = ParquetFile::create(&folder.table(R::TABLE), schema)?;
-    for path in parts.map_err(StoreError::at(&folder.parts()))?.values() {
+    for path in parts.values() {
         copy(path, schema, &mut file)?;
         file.end_trial()?;
     }

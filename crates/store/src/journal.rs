@@ -46,7 +46,7 @@ impl<R: Row> Journal<R> {
             encoder,
             pending: Vec::new(),
             whole: 0,
-            is_synced: false,
+            is_synced: true, // it is empty: its folder is synced when all journals of the trial are there
             last_sync: None,
             streams: BTreeSet::new(),
         })
@@ -54,6 +54,11 @@ impl<R: Row> Journal<R> {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Did no row come?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
     }
 
     /// The streams that its rows are of.

@@ -26,7 +26,7 @@ pub(crate) const NOISE_NS: &str = "noise_ns";
 pub(crate) const NOISE_WHO: &str = "noise_who";
 
 /// The schema of `records.parquet`: a record's fields, and the noise that it met.
-pub(crate) fn records_schema() -> SchemaRef {
+fn records_schema() -> SchemaRef {
     let own = table::schema::<Record>();
     let noise = [
         Arc::new(Field::new(NOISE_NS, DataType::Int64, true)),
@@ -34,6 +34,14 @@ pub(crate) fn records_schema() -> SchemaRef {
     ];
     let fields = own.fields().iter().cloned().chain(noise);
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// The schema of a table as files have it.
+pub(crate) fn schema<R: Row>() -> SchemaRef {
+    match R::TABLE {
+        Record::TABLE => records_schema(),
+        _ => table::schema::<R>(),
+    }
 }
 
 /// Writes a trial's part of the records.
@@ -67,12 +75,16 @@ fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
     [Arc::new(ns.finish()), Arc::new(who.finish())]
 }
 
-/// Writes a trial's part of another table.
+/// Writes a trial's part of another table, where it has any.
 pub(crate) fn write<R: Row>(
     folder: &Folder,
     trial: u32,
-    journal: &Journal<R>,
+    journal: &mut Journal<R>,
 ) -> Result<(), StoreError> {
+    journal.sync()?;
+    if R::IS_OPTIONAL && journal.is_empty() {
+        return Ok(());
+    }
     let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
     let batch = |rows: &[R]| table::batch(&schema, rows).map_err(arrow(&path));

@@ -6,10 +6,8 @@ use crate::folder::{EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
 use crate::interrupted;
 use crate::join;
 use crate::parquet_source::ParquetSource;
-use crate::table::{self, Row};
+use crate::table::{self, Row, every_table};
 use crate::writer::{RunWriter, lock};
-use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::Record;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,12 +108,11 @@ fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
 
 /// Removes tables that were joined when the run was stopped: the parts have all of it.
 fn remove_joined(folder: &Folder) -> Result<(), StoreError> {
-    for table in [Record::TABLE, NoiseEvent::TABLE, ClockReads::TABLE, TRIALS] {
-        durable::remove(&folder.table(table))?;
-    }
-    durable::remove(&folder.interrupted::<Record>())?;
-    durable::remove(&folder.interrupted::<NoiseEvent>())?;
-    durable::remove(&folder.interrupted::<ClockReads>())
+    every_table!(R => {
+        durable::remove(&folder.table(R::TABLE))?;
+        durable::remove(&folder.interrupted::<R>())?;
+    });
+    durable::remove(&folder.table(TRIALS))
 }
 
 /// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated.
@@ -127,7 +124,8 @@ fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
             continue;
         }
         // Its row last: while that is in place, the next resume comes back to this trial.
-        for table in [Record::TABLE, NoiseEvent::TABLE, ClockReads::TABLE, TRIALS] {
+        let tables = every_table!(R => R::TABLE);
+        for table in tables.into_iter().chain([TRIALS]) {
             aside.extend(set_aside(folder, table, trial)?);
         }
     }
@@ -135,14 +133,13 @@ fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 fn is_readable(folder: &Folder, trial: u32) -> bool {
-    join::trial_rows(&folder.part(TRIALS, trial)).is_ok()
-        && opens::<Record>(folder, trial)
-        && opens::<NoiseEvent>(folder, trial)
-        && opens::<ClockReads>(folder, trial)
+    let tables = every_table!(R => opens::<R>(folder, trial));
+    join::trial_rows(&folder.part(TRIALS, trial)).is_ok() && tables.iter().all(|opens| *opens)
 }
 
 fn opens<R: Row>(folder: &Folder, trial: u32) -> bool {
-    ParquetSource::open(&folder.part(R::TABLE, trial), &table::schema::<R>()).is_ok()
+    let part = folder.part(R::TABLE, trial);
+    (R::IS_OPTIONAL && !part.exists()) || ParquetSource::open(&part, &table::schema::<R>()).is_ok()
 }
 
 fn set_aside(folder: &Folder, table: &str, trial: u32) -> Result<Option<PathBuf>, StoreError> {

@@ -2,15 +2,15 @@
 
 use crate::table::Row;
 
-/// How many places too late a row may come and still be put right.
-const WINDOW: usize = 1 << 14;
+/// Rows handed over at once at the end.
+const CHUNK: usize = 1 << 14;
 
 /// Rows that may still be overtaken.
 pub(crate) struct Sorter<R: Row>(Vec<R>);
 
 impl<R: Row> Sorter<R> {
     pub(crate) fn new() -> Self {
-        Self(Vec::with_capacity(2 * WINDOW))
+        Self(Vec::new())
     }
 
     /// Takes rows and hands over those that nothing can overtake any more.
@@ -21,10 +21,10 @@ impl<R: Row> Sorter<R> {
     ) -> Result<(), E> {
         for row in rows {
             self.0.push(row);
-            if self.0.len() == 2 * WINDOW {
+            if self.0.len() == 2 * R::WINDOW {
                 self.0.sort_by_key(R::key);
-                emit(&self.0[..WINDOW])?;
-                self.0.drain(..WINDOW);
+                emit(&self.0[..R::WINDOW])?;
+                self.0.drain(..R::WINDOW);
             }
         }
         Ok(())
@@ -36,7 +36,7 @@ impl<R: Row> Sorter<R> {
         mut emit: impl FnMut(&[R]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.0.sort_by_key(R::key);
-        let rows = self.0.chunks(WINDOW);
+        let rows = self.0.chunks(CHUNK);
         rows.into_iter().try_for_each(&mut emit)?;
         self.0.clear();
         Ok(())
@@ -51,6 +51,8 @@ mod tests {
     use delaylab_model::noise::ClockReads;
     use proptest::prelude::*;
     use std::convert::Infallible;
+
+    const WINDOW: usize = ClockReads::WINDOW;
 
     fn row(from_ns: i64) -> ClockReads {
         ClockReads {

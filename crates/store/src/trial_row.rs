@@ -30,9 +30,9 @@ pub struct TrialRow {
     pub repeat: u32,
     /// When it had its turn: the first trial has 0.
     pub position: u32,
-    /// When it started: nanoseconds since 1970, UTC.
-    pub started_utc: Nanos,
-    /// How long it took.
+    /// When it started: nanoseconds since 1970, UTC. `None`: on a simulated clock.
+    pub started_utc: Option<Nanos>,
+    /// How long it took, on the clock of its world.
     pub duration: Nanos,
     /// The state that the host was put in.
     pub host: HostCondition,
@@ -59,9 +59,9 @@ struct Fixed {
     method: Method,
     repeat: u32,
     position: u32,
-    started_utc: Utc,
+    started_utc: Option<Utc>,
     duration_ns: Nanos,
-    realtime_offset: Nanos,
+    realtime_offset: Option<Nanos>,
     host_condition: String,
     seed: u64,
     valid: bool,
@@ -70,6 +70,8 @@ struct Fixed {
     noise_sources: Option<String>,
     /// One a line.
     warnings: Option<String>,
+    /// One a line.
+    flaws: Option<String>,
     /// JSON.
     record_facts: String,
     /// JSON.
@@ -79,14 +81,17 @@ struct Fixed {
     lost_somewhere: Option<u64>,
     strays: u64,
     rejected: u64,
+    lost_load: Option<u64>,
+    /// In hexadecimal.
+    trace_hash: Option<String>,
 }
 
 impl Row for Fixed {
     const TABLE: &'static str = crate::folder::TRIALS;
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
-        host_condition seed valid warmup noise_sources warnings record_facts stamps
-        lost_forward lost_back lost_somewhere strays rejected
+        host_condition seed valid warmup noise_sources warnings flaws record_facts stamps
+        lost_forward lost_back lost_somewhere strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
 
@@ -98,15 +103,16 @@ impl Row for Fixed {
             method: Method::Icmp,
             repeat: 0,
             position: 0,
-            started_utc: Utc(0),
+            started_utc: None,
             duration_ns: 0,
-            realtime_offset: 0,
+            realtime_offset: None,
             host_condition: String::new(),
             seed: 0,
             valid: false,
             warmup: 0,
             noise_sources: None,
             warnings: None,
+            flaws: None,
             record_facts: String::new(),
             stamps: String::new(),
             lost_forward: None,
@@ -114,6 +120,8 @@ impl Row for Fixed {
             lost_somewhere: None,
             strays: 0,
             rejected: 0,
+            lost_load: None,
+            trace_hash: None,
         }
     }
 
@@ -132,15 +140,16 @@ impl From<&TrialRow> for Fixed {
             method: row.method,
             repeat: row.repeat,
             position: row.position,
-            started_utc: Utc(row.started_utc),
+            started_utc: row.started_utc.map(Utc),
             duration_ns: row.duration,
-            realtime_offset: facts.realtime_offset,
+            realtime_offset: row.started_utc.map(|_| facts.realtime_offset),
             host_condition: word(&row.host),
             seed: row.seed,
             valid: row.valid,
             warmup: row.warmup,
             noise_sources: lines(&facts.noise_sources),
             warnings: lines(&facts.warnings),
+            flaws: lines(&facts.flaws),
             record_facts: json(&facts.records),
             stamps: json(&facts.stamps),
             lost_forward: facts.loss.map(|loss| loss.forward),
@@ -148,6 +157,8 @@ impl From<&TrialRow> for Fixed {
             lost_somewhere: facts.loss.map(|loss| loss.unknown),
             strays: facts.strays,
             rejected: facts.rejected,
+            lost_load: facts.lost_load,
+            trace_hash: facts.trace_hash.map(|hash| format!("{hash:016x}")),
         }
     }
 }
@@ -169,7 +180,7 @@ impl Fixed {
             method: self.method,
             repeat: self.repeat,
             position: self.position,
-            started_utc: self.started_utc.0,
+            started_utc: self.started_utc.map(|utc| utc.0),
             duration: self.duration_ns,
             host: from_word(&self.host_condition)?,
             seed: self.seed,
@@ -178,16 +189,28 @@ impl Fixed {
             facts: ProbeFacts {
                 records: from_json(&self.record_facts)?,
                 stamps: from_json(&self.stamps)?,
-                realtime_offset: self.realtime_offset,
+                realtime_offset: self.realtime_offset.unwrap_or(0),
                 loss: self.lost_forward.and_then(loss),
                 strays: self.strays,
                 rejected: self.rejected,
                 noise_sources: from_lines(self.noise_sources),
                 warnings: from_lines(self.warnings),
+                flaws: from_lines(self.flaws),
+                lost_load: self.lost_load,
+                trace_hash: from_hex(self.trace_hash.as_deref())?,
+                simulated: self.started_utc.is_none().then_some(self.duration_ns),
             },
             factors: Vec::new(),
             figures: Vec::new(),
         })
+    }
+}
+
+/// `None` where it is no number.
+fn from_hex(text: Option<&str>) -> Option<Option<u64>> {
+    match text {
+        None => Some(None),
+        Some(text) => u64::from_str_radix(text, 16).ok().map(Some),
     }
 }
 

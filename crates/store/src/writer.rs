@@ -10,8 +10,10 @@ use crate::part::{self, NoiseOf};
 use crate::table::{self, Row};
 use crate::trial_row::TrialRow;
 use delaylab_model::Nanos;
+use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fs::{self, File, TryLockError};
@@ -239,6 +241,8 @@ pub struct TrialWriter {
     records: Journal<Record>,
     noise: Journal<NoiseEvent>,
     clock_reads: Journal<ClockReads>,
+    hops: Journal<Hop>,
+    series: Journal<SeriesPoint>,
 }
 
 impl TrialWriter {
@@ -249,6 +253,8 @@ impl TrialWriter {
             records: Journal::create(folder.journal::<Record>(trial))?,
             noise: Journal::create(folder.journal::<NoiseEvent>(trial))?,
             clock_reads: Journal::create(folder.journal::<ClockReads>(trial))?,
+            hops: Journal::create(folder.journal::<Hop>(trial))?,
+            series: Journal::create(folder.journal::<SeriesPoint>(trial))?,
         };
         durable::sync_folder(&folder.0)?;
         Ok(writer)
@@ -269,12 +275,24 @@ impl TrialWriter {
         self.clock_reads.push(bins)
     }
 
+    /// What packets met on their way, in about the order of their numbers.
+    pub fn hops(&mut self, hops: &[Hop]) -> Result<(), StoreError> {
+        self.hops.push(hops)
+    }
+
+    /// What was over time. All points of a trial are in memory once, when it ends.
+    pub fn series(&mut self, points: &[SeriesPoint]) -> Result<(), StoreError> {
+        self.series.push(points)
+    }
+
     /// Puts on disk what came, if that was last done half a second ago. To be called at least as
     /// often, with the time of any clock that only goes forward.
     pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
         self.records.sync_if_due(now)?;
         self.noise.sync_if_due(now)?;
-        self.clock_reads.sync_if_due(now)
+        self.clock_reads.sync_if_due(now)?;
+        self.hops.sync_if_due(now)?;
+        self.series.sync_if_due(now)
     }
 
     /// Every disturbance so far, in the order in which they began.
@@ -298,16 +316,18 @@ impl TrialWriter {
         let (folder, trial) = (self.folder.clone(), self.trial);
         self.records.sync()?;
         part::write_records(&folder, trial, &self.records, noise_of)?;
-        self.noise.sync()?;
-        part::write(&folder, trial, &self.noise)?;
-        self.clock_reads.sync()?;
-        part::write(&folder, trial, &self.clock_reads)?;
+        part::write(&folder, trial, &mut self.noise)?;
+        part::write(&folder, trial, &mut self.clock_reads)?;
+        part::write(&folder, trial, &mut self.hops)?;
+        part::write(&folder, trial, &mut self.series)?;
         part::write_trials(&folder.part(TRIALS, trial), rows)?;
         durable::sync_folder(&folder.parts())?;
         for journal in [
             self.records.path(),
             self.noise.path(),
             self.clock_reads.path(),
+            self.hops.path(),
+            self.series.path(),
         ] {
             durable::remove(journal)?;
         }

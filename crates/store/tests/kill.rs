@@ -41,6 +41,7 @@ fn records_until_it_is_killed() {
         }
         writer.noise(&noise(trial)).unwrap();
         writer.clock_reads(&clock_reads(trial)).unwrap();
+        add_series_and_hops(&mut writer, trial);
         let rows = [row(trial, 0), row(trial, 1)];
         writer.finish(&rows, &noise_of).unwrap();
     }
@@ -139,6 +140,8 @@ fn check_whole(folder: &Path) {
     assert_eq!(read(&run, None), all);
     assert_eq!(run.trials().len(), 2 * TRIALS as usize);
     assert_eq!(run.noise(None).len(), 5 * TRIALS as usize);
+    assert_eq!(run.hops(None).len(), 12 * (TRIALS as usize - 1));
+    assert_eq!(run.series(None).len(), 9 * (TRIALS as usize - 1));
     assert_eq!(run.problems(), Vec::<String>::new());
     assert!(!folder.join("parts").exists());
     run.for_each_interrupted(|apart| {

@@ -57,7 +57,8 @@ fn polars_and_duckdb_read_a_run_as_it_is() {
 }
 
 fn check_tables(found: &Value, written: &[Record]) {
-    let rows = json!({ "records": written.len(), "trials": 6, "noise": 15, "clock_reads": 6 });
+    let rows = json!({ "records": written.len(), "trials": 6, "noise": 15, "clock_reads": 6,
+        "hops": 24, "series": 18 });
     assert_eq!(found["rows"], rows);
     let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
     for record in written {
@@ -74,6 +75,8 @@ fn check_tables(found: &Value, written: &[Record]) {
     let events = TRIALS.iter().flat_map(|&trial| noise(trial));
     let who: Vec<Option<String>> = events.map(|event: NoiseEvent| event.who).collect();
     assert_eq!(found["noise_who"], json!(who));
+    assert_eq!(found["backlog"], json!([1.25, 2.25]));
+    assert_eq!(found["ports"], json!(["s0→s1", "s1→s2"]));
     assert_eq!(found["started_utc"], "2026-11-21 13:45:00+00:00");
     assert_eq!(
         found["labels"],

@@ -37,6 +37,52 @@ fn every_field_of_every_table_comes_back() {
     assert_eq!(run.noise(Some(2)), noise(2));
     let bins: Vec<ClockReads> = (0..3).flat_map(clock_reads).collect();
     assert_eq!(run.clock_reads(None), bins);
+    let all: Vec<_> = (0..3).flat_map(hops).collect();
+    assert_eq!(run.hops(None), all);
+    assert_eq!(run.hops(Some(1)), hops(1));
+    let points: Vec<_> = (0..3).flat_map(series).collect();
+    assert_eq!(run.series(None), points);
+    assert_eq!(run.series(Some(1)), series(1));
+    let names: Vec<_> = run.series_names().into_iter().collect();
+    let names: Vec<_> = names
+        .iter()
+        .map(|n| (n.trial, &*n.series, &*n.of))
+        .collect();
+    let of = |trial| {
+        [
+            (trial, "acr", "echo"),
+            (trial, "backlog", "s1→s2"),
+            (trial, "backlog", "s2→s1"),
+        ]
+    };
+    assert_eq!(names, [of(0), of(1)].concat());
+}
+
+#[test]
+fn tables_that_a_world_does_not_have_are_not_there() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[2], 10).folder;
+    for table in ["hops", "series"] {
+        assert!(!folder.join(format!("{table}.parquet")).exists());
+        assert!(!folder.join(format!("interrupted.{table}.arrow")).exists());
+    }
+    let run = Run::open(&folder).unwrap();
+    assert_eq!((run.hops(None), run.series(None)), (vec![], vec![]));
+    assert_eq!(run.problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_simulated_trial_has_no_date() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut simulated = row(0, 0);
+    simulated.started_utc = None;
+    simulated.facts.realtime_offset = 0;
+    simulated.facts.simulated = Some(simulated.duration);
+    let rows = [simulated];
+    begin(&run, 0, 10).finish(&rows, &noise_of).unwrap();
+    let run = Run::open(&run.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(run.trials(), rows);
 }
 
 #[test]
@@ -81,7 +127,14 @@ fn the_same_rows_are_the_same_bytes_in_any_order_of_trials() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let one = write_run(one.path(), &[0, 1, 2], 5000).folder;
     let other = write_run(other.path(), &[2, 0, 1], 5000).folder;
-    for table in ["records", "trials", "noise", "clock_reads"] {
+    for table in [
+        "records",
+        "trials",
+        "noise",
+        "clock_reads",
+        "hops",
+        "series",
+    ] {
         let file = format!("{table}.parquet");
         assert_eq!(
             fs::read(one.join(&file)).unwrap(),

@@ -57,6 +57,16 @@ impl<T: Item> Switch<T> {
         }
     }
 
+    /// Would the buffers take this item now? Items that have left by now, and were not asked for yet,
+    /// count as held: it can only be too careful.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn has_room(&self, egress: usize, item: &T) -> bool {
+        self.buffer.admits(item, self.ports[egress].queue.backlog())
+    }
+
     /// An output port is free: what it transmits next.
     ///
     /// # Panics

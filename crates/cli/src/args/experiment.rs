@@ -1,6 +1,7 @@
 //! `delaylab list`, `check`, `run`, `resume` and `report`.
 
 use clap::Args;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Where runs are kept unless the user says otherwise.
@@ -89,6 +90,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub allow_load: bool,
 
+    /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
     /// How it is shown.
     #[command(flatten)]
     pub shown: ShownArgs,
@@ -126,6 +131,10 @@ pub struct ResumeArgs {
     /// Key shared with the target's reflector [env: DELAYLAB_KEY holds the key itself]
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+
+    /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 
     /// How it is shown.
     #[command(flatten)]

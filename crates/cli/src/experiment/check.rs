@@ -1,10 +1,11 @@
 //! `delaylab check`.
 
-use super::{choose, live, progress::levels};
+use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
-use delaylab_lab::experiment::{Estimate, Resolved};
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::experiment::WorldName;
 use delaylab_model::units::format_duration;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -16,9 +17,7 @@ const LISTED: usize = 12;
 pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let experiment = choose::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
-    let resolved = experiment
-        .resolve(&choices, &live::refusals)
-        .map_err(choose::wrong)?;
+    let resolved = choose::resolve(&experiment, &choices)?;
     terminal::print(if args.json {
         format!("{}\n", as_json(&resolved))
     } else {
@@ -28,12 +27,12 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
 
 fn for_people(resolved: &Resolved) -> String {
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
-    let trials = resolved.planned.len();
     let _ = writeln!(
         text,
-        "{trials} trials in {}, {}; the order comes from seed {}",
+        "{} in {}, {}; the order comes from seed {}",
+        trials(resolved),
         resolved.world,
-        duration(resolved.estimate()),
+        duration(resolved),
         resolved.seed
     );
     let combinations = resolved.planned.iter().filter(|p| p.repeat == 0);
@@ -64,14 +63,29 @@ fn for_people(resolved: &Resolved) -> String {
     text
 }
 
+/// With a stop rule, as many as there may be.
+fn trials(resolved: &Resolved) -> String {
+    let at_most = if resolved.stop.is_some() {
+        "at most "
+    } else {
+        ""
+    };
+    format!("{at_most}{} trials", resolved.planned.len())
+}
+
 /// `about 31 s`, or at least that where round trips come on top.
-fn duration(estimate: Estimate) -> String {
+fn duration(resolved: &Resolved) -> String {
+    let estimate = resolved.estimate();
     let word = if estimate.at_least {
         "at least"
     } else {
         "about"
     };
-    format!("{word} {}", format_duration(estimate.length))
+    let simulated = match resolved.world {
+        WorldName::Sim => " of simulated time",
+        WorldName::Live | WorldName::Testbed => "",
+    };
+    format!("{word} {}{simulated}", format_duration(estimate.length))
 }
 
 fn as_json(resolved: &Resolved) -> Value {

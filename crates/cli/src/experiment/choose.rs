@@ -1,6 +1,6 @@
 //! Finds the experiment that was named, and lays what was typed over it.
 
-use super::live;
+use super::worlds;
 use crate::args::experiment::ChoiceArgs;
 use crate::exit::Failed;
 use crate::target;
@@ -27,7 +27,7 @@ pub fn wrong(diagnostics: Diagnostics) -> Failed {
 
 fn file(named: &str) -> Result<Source, Failed> {
     if !Path::new(named).exists() && !named.contains(['/', '.']) {
-        let names: Vec<_> = catalogue().iter().map(|entry| entry.name).collect();
+        let names: Vec<_> = catalogue().iter().map(|entry| entry.name()).collect();
         return Err(Failed::usage(format!(
             "there is no experiment `{named}`: the catalogue has {}. A file is named with its path",
             names.join(", ")
@@ -59,16 +59,34 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
     }
 }
 
+/// The trials of an experiment with these choices, in a world that there is.
+pub fn resolve(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Failed> {
+    let world = experiment.world_of(choices);
+    worlds::refuse_missing(world)?;
+    if world == WorldName::Sim && choices.target.is_some() {
+        return Err(Failed::usage(
+            "--target is for the world `live`: a simulation builds its own path",
+        ));
+    }
+    let resolved = in_world(experiment, choices);
+    resolved.map_err(wrong)
+}
+
+fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
+    let world = experiment.world_of(choices);
+    experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
+}
+
 /// A run's own experiment: it resolves to what it did before.
 pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     let experiment = Experiment::read(source)?;
     let mut choices = Choices::default();
-    let resolved = experiment.resolve(&choices, &live::refusals)?;
+    let resolved = in_world(&experiment, &choices)?;
     if !resolved.target.as_deref().is_some_and(is_v6) {
         return Ok(resolved);
     }
     choices.v6 = true;
-    experiment.resolve(&choices, &live::refusals)
+    in_world(&experiment, &choices)
 }
 
 /// The experiment of a run on disk, if it can be read.

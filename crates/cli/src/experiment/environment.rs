@@ -15,7 +15,7 @@ struct Environment<'a> {
     /// The command line, word by word.
     supplied: Vec<String>,
     /// Where live probes went.
-    target: &'a str,
+    target: Option<&'a str>,
     /// This host.
     host: HostInfo,
     /// How far each condition of the experiment goes here.
@@ -23,7 +23,7 @@ struct Environment<'a> {
 }
 
 /// Of a run that puts this host into these conditions.
-pub fn document(target: &str, conditions: &[HostCondition]) -> Value {
+pub fn document(target: Option<&str>, conditions: &[HostCondition]) -> Value {
     let environment = Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied: std::env::args().collect(),

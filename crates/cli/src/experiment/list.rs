@@ -52,7 +52,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     let experiments = catalogue().iter().map(|entry| {
         let experiment = Experiment::read(entry.source()).map_err(super::choose::wrong)?;
         Ok(ListedExperiment {
-            name: entry.name.to_owned(),
+            name: entry.name().to_owned(),
             title: experiment.title().to_owned(),
             worlds: experiment.worlds().into_iter().map(|w| w.name()).collect(),
         })

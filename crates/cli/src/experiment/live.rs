@@ -8,7 +8,6 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_live::prober::Probing;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::Live;
-use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::trial::{Target, Trial};
 use delaylab_model::world::{Refusal, World};
@@ -36,16 +35,6 @@ pub fn world(key: Option<Key>) -> Live {
 /// What the live world cannot honour of a trial, wherever it goes.
 pub fn refusals(trial: &Trial) -> Vec<Refusal> {
     world(None).refusals(trial)
-}
-
-/// Only the live world is there yet.
-pub fn refuse_other_worlds(resolved: &Resolved) -> Result<(), Failed> {
-    match resolved.world {
-        WorldName::Live => Ok(()),
-        world => Err(Failed::usage(format!(
-            "the world `{world}` does not exist in this version: run it with --world live"
-        ))),
-    }
 }
 
 impl LiveRun {

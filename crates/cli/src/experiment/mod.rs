@@ -5,6 +5,7 @@
 //! | [`choose`] | finds the experiment and lays what was typed over it |
 //! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
+//! | [`worlds`] | the worlds of a run, by name |
 //! | [`live`] | the live world: targets, own reflector |
 //! | [`own_reflector`] | a reflector for runs without a target |
 //! | [`environment`] | what is written down of this host |
@@ -21,3 +22,4 @@ mod progress;
 pub mod report;
 pub mod resume;
 pub mod run;
+mod worlds;

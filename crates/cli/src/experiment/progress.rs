@@ -4,9 +4,8 @@
 use super::check::factors;
 use crate::args::experiment::ShownArgs;
 
-use delaylab_lab::run::{Ended, Progress};
-use delaylab_model::Nanos;
-use delaylab_model::plan::{Factor, Planned, Remaining};
+use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
 use delaylab_store::trial_row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -77,7 +76,7 @@ impl People {
 }
 
 impl Progress for Told {
-    fn begins(&mut self, planned: &Planned, done: usize, remaining: Option<(Remaining, Nanos)>) {
+    fn begins(&mut self, planned: &Planned, done: usize, remaining: Left) {
         if let People::Bar(bar) = &self.people {
             if let Some((remaining, _)) = remaining {
                 bar.set_length((done + remaining.trials) as u64);
@@ -87,7 +86,7 @@ impl Progress for Told {
         }
     }
 
-    fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Option<(Remaining, Nanos)>) {
+    fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Left) {
         for warning in ended.warnings() {
             if self.warned.insert(warning.to_owned()) {
                 self.people.warn(&format!("warning: {warning}"));
@@ -145,8 +144,9 @@ pub fn levels(factors: &[Factor]) -> String {
     words.join(" ")
 }
 
-fn left(remaining: Option<(Remaining, Nanos)>) -> String {
-    remaining.map_or(String::new(), |(_, left)| {
+fn left(remaining: Left) -> String {
+    let left = remaining.and_then(|(_, left)| left);
+    left.map_or(String::new(), |left| {
         format!("  about {} left", format_duration(left))
     })
 }

@@ -1,8 +1,8 @@
 //! `delaylab resume`.
 
 use super::choose;
-use super::live::{self, LiveRun};
 use super::run::{Started, catch_stop};
+use super::worlds::{Asked, Place};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
@@ -27,15 +27,19 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         text: resumed.experiment,
     };
     let resolved = choose::again(source).map_err(choose::wrong)?;
-    live::refuse_other_worlds(&resolved)?;
-    let key = key::read(args.key_file.as_deref())?.filter(|_| resolved.target.is_some());
+    let asked = Asked {
+        port: args.port,
+        key: key::read(args.key_file.as_deref())?,
+        // Whoever started it said that the load was wanted.
+        allow_load: true,
+        threads: args.threads,
+    };
     catch_stop()?;
-    let live = LiveRun::new(&resolved, args.port, key)?;
-    // Whoever started it said that the load was wanted.
-    let planned = live.aimed(&resolved, true)?;
+    let place = Place::new(&resolved, &asked)?;
+    let planned = place.aimed(&resolved, &asked)?;
     let started = Started {
         resolved,
-        live,
+        place,
         planned,
         writer,
         done: resumed.done,

@@ -1,37 +1,42 @@
 //! `delaylab run`.
 
-use super::live::{self, LiveRun};
 use super::progress::Told;
+use super::worlds::{Asked, Place};
 use super::{choose, conclude, environment};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::exit::{Exit, Failed};
 use crate::key;
 use delaylab_kernel::signals;
-use delaylab_lab::experiment::{FactorialPlan, Resolved};
-use delaylab_lab::run::{Ending, LabError, Laboratory};
-use delaylab_live::world::LiveError;
-use delaylab_model::plan::Planned;
+use delaylab_lab::experiment::sequential::Figures;
+use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
+use delaylab_lab::run::Ending;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
+use delaylab_stats::summary::Summary;
+use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failed> {
     let experiment = choose::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
-    let resolved = experiment
-        .resolve(&choices, &live::refusals)
-        .map_err(choose::wrong)?;
-    live::refuse_other_worlds(&resolved)?;
-    let key = key::read(args.key_file.as_deref())?.filter(|_| resolved.target.is_some());
+    let resolved = choose::resolve(&experiment, &choices)?;
+    let asked = Asked {
+        port: args.choice.port,
+        key: key::read(args.key_file.as_deref())?,
+        allow_load: args.allow_load,
+        threads: args.threads,
+    };
     catch_stop()?;
-    let live = LiveRun::new(&resolved, args.choice.port, key)?;
-    let planned = live.aimed(&resolved, args.allow_load)?;
-    let writer = create(args, &resolved, &live, &planned)?;
+    let place = Place::new(&resolved, &asked)?;
+    let planned = place.aimed(&resolved, &asked)?;
+    let writer = create(args, &resolved, &place, &planned)?;
     let started = Started {
         resolved,
-        live,
+        place,
         planned,
         writer,
         done: BTreeSet::new(),
@@ -48,20 +53,27 @@ pub fn catch_stop() -> Result<(), Failed> {
 fn create(
     args: &RunArgs,
     resolved: &Resolved,
-    live: &LiveRun,
+    place: &Place,
     planned: &[Planned],
 ) -> Result<RunWriter, Failed> {
-    let in_use = |condition: &HostCondition| planned.iter().any(|p| p.trial.host == *condition);
-    let conditions: Vec<_> = HostCondition::ALL.into_iter().filter(in_use).collect();
     let new = NewRun {
         name: &resolved.name,
         world: resolved.world.name(),
         started: SystemTime::now(),
         experiment: &resolved.toml,
-        environment: &environment::document(&live.target_name, &conditions),
+        environment: &environment::document(place.target_name(), &conditions(resolved, planned)),
     };
     RunWriter::create(&args.shown.output, &new)
         .map_err(|error| Failed::environment(error.to_string()))
+}
+
+/// The conditions that this host is put into.
+fn conditions(resolved: &Resolved, planned: &[Planned]) -> Vec<HostCondition> {
+    let in_use = |condition: &HostCondition| planned.iter().any(|p| p.trial.host == *condition);
+    match resolved.world {
+        WorldName::Live => HostCondition::ALL.into_iter().filter(in_use).collect(),
+        WorldName::Testbed | WorldName::Sim => Vec::new(),
+    }
 }
 
 /// A run that has a folder and a world.
@@ -69,7 +81,7 @@ pub struct Started {
     /// What to do.
     pub resolved: Resolved,
     /// Where.
-    pub live: LiveRun,
+    pub place: Place,
     /// Every trial, with where it goes.
     pub planned: Vec<Planned>,
     /// Records it.
@@ -82,14 +94,11 @@ impl Started {
     /// Every trial that is left, and the conclusion.
     pub fn carry_out(mut self, shown: &ShownArgs) -> Result<(), Failed> {
         let mut told = Told::new(shown);
-        let mut plan = FactorialPlan::new(self.planned, &self.done, 1);
-        let mut laboratory = Laboratory {
-            world: &mut self.live.world,
-            writer: &self.writer,
-            done: self.done.len(),
-            stops_asked: signals::stops_asked,
-        };
-        let ended = laboratory.carry_out(&mut plan, &mut told);
+        let mut plan = self.plan()?;
+        let done = self.done.len();
+        let ended = self
+            .place
+            .carry_out(&self.writer, done, &mut *plan, &mut told);
         let folder = self.writer.folder().display().to_string();
         let resume =
             format!("What was recorded is in {folder}; `delaylab resume {folder}` goes on");
@@ -98,20 +107,35 @@ impl Started {
             Ok(Ending::Interrupted) => {
                 Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}")))
             }
-            Err(error) => {
-                let failed = broke_off(error);
-                Err(Failed::new(
-                    failed.exit,
-                    format!("{}\n{resume}", failed.message),
-                ))
-            }
+            Err(failed) => Err(Failed::new(
+                failed.exit,
+                format!("{}\n{resume}", failed.message),
+            )),
         }
     }
-}
 
-fn broke_off(error: LabError<LiveError>) -> Failed {
-    match error {
-        LabError::World(LiveError::Probe(error)) => error.into(),
-        other => Failed::environment(other.to_string()),
+    fn plan(&self) -> Result<Box<dyn Plan<Observation = [Summary]>>, Failed> {
+        let (planned, at_once) = (self.planned.clone(), self.place.at_once());
+        Ok(match &self.resolved.stop {
+            None => Box::new(FactorialPlan::new(planned, &self.done, at_once)),
+            Some(stop) => {
+                let seen = self.seen()?;
+                Box::new(SequentialPlan::new(planned, stop.clone(), seen, at_once))
+            }
+        })
+    }
+
+    /// What came of the trials that are recorded already.
+    fn seen(&self) -> Result<BTreeMap<u32, Figures>, Failed> {
+        let mut seen = BTreeMap::<u32, Figures>::new();
+        if self.done.is_empty() {
+            return Ok(seen);
+        }
+        let run = Run::open(self.writer.folder());
+        let run = run.map_err(|error| Failed::environment(error.to_string()))?;
+        for row in run.trials() {
+            seen.entry(row.trial).or_default().push(row.figures.clone());
+        }
+        Ok(seen)
     }
 }

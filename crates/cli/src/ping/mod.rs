@@ -19,6 +19,7 @@ use delaylab_live::condition::{Applied, Options, State};
 use delaylab_live::prober::Probing;
 use delaylab_model::probe::WaitMode;
 use delaylab_model::trial::{ProbeFacts, ProbeRun};
+use delaylab_model::world::Clock;
 use delaylab_report::json::SystemInfo;
 use output::{Output, Shown, Written};
 use std::io;
@@ -52,7 +53,8 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
         supplied: &supplied,
     };
     let written = Written::new(output, shown);
-    let (ran, written, consumed) = pipeline::run(written, |sink| probing.run(&asked, sink));
+    let (ran, written, consumed) =
+        pipeline::run(Clock::Real, written, |sink| probing.run(&asked, sink));
     let written = consumed.map(|()| written);
     let mut facts = match ran {
         Ok(facts) => facts,

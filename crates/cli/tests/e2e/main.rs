@@ -11,6 +11,7 @@
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
+//! | [`simulations`] | simulations are the same every time |
 #![allow(clippy::unwrap_used)]
 
 mod adversity;
@@ -23,3 +24,4 @@ mod help;
 mod interwork;
 mod methods;
 mod planted;
+mod simulations;

@@ -103,12 +103,12 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Opens every thread's status.
+    /// Opens the status of every thread, but of those that end meanwhile.
     pub fn new() -> io::Result<Self> {
         let tasks = fs::read_dir("/proc/self/task")?.flatten();
-        let files: io::Result<Vec<File>> = tasks
-            .map(|task| File::open(task.path().join("status")))
-            .collect();
+        let opened = tasks.map(|task| File::open(task.path().join("status")));
+        let gone = |file: &io::Result<File>| matches!(file, Err(error) if error.kind() == io::ErrorKind::NotFound);
+        let files: io::Result<Vec<File>> = opened.filter(|file| !gone(file)).collect();
         Ok(Self { files: files? })
     }
 

@@ -5,24 +5,31 @@ use super::diagnostic::Source;
 /// An experiment of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// By which `run` knows it: the file's name and its `name`.
-    pub name: &'static str,
+    /// Where it is below `experiments/`, without `.toml`. `run` knows it by that and by its `name`.
+    pub place: &'static str,
     /// The file.
     pub text: &'static str,
 }
 
 macro_rules! entries {
-    ($($name:literal)*) => {
+    ($($place:literal)*) => {
         &[$(Entry {
-            name: $name,
-            text: include_str!(concat!("../../../../experiments/", $name, ".toml")),
+            place: $place,
+            text: include_str!(concat!("../../../../experiments/", $place, ".toml")),
         }),*]
     };
 }
 
 const ENTRIES: &[Entry] = entries! {
+    "atm-response-time"
     "packet-size-latency"
     "wait-time-jitter"
+    "examples/bufferbloat"
+    "examples/classes"
+    "examples/incast"
+    "examples/switch-chain"
+    "validation/eprca-variants"
+    "validation/ns3-dumbbell"
 };
 
 /// All of them, by name.
@@ -31,15 +38,21 @@ pub const fn catalogue() -> &'static [Entry] {
 }
 
 impl Entry {
-    /// The entry of this name.
+    /// The entry of this name or place.
     pub fn find(name: &str) -> Option<&'static Entry> {
-        ENTRIES.iter().find(|entry| entry.name == name)
+        let known = |entry: &&Entry| entry.name() == name || entry.place == name;
+        ENTRIES.iter().find(known)
+    }
+
+    /// The file's `name`.
+    pub fn name(&self) -> &'static str {
+        self.place.rsplit('/').next().unwrap_or(self.place)
     }
 
     /// To be read.
     pub fn source(&self) -> Source {
         Source {
-            name: format!("{}.toml", self.name),
+            name: format!("{}.toml", self.place),
             text: self.text.to_owned(),
         }
     }

@@ -80,6 +80,7 @@ fn write(number: u64, unit: Unit) -> Value {
         Unit::BitsPerSecond => format!("{number}bit/s"),
         Unit::Cells => format!("{number}cells"),
         Unit::Packets => format!("{number}packets"),
+        Unit::CellsPerSecond => format!("{number}cells/s"),
         Unit::Share => percent(number),
         Unit::Number => return Value::Integer(number as i64),
     };

@@ -21,6 +21,7 @@
 //! | `order` | their order, from the seed |
 //! | `claims` | findings as they are written |
 //! | [`plan`] | the factorial design as a plan |
+//! | [`stop`], [`sequential`] | the stop rule, and the design as a plan that repeats until it is met |
 //! | `write` | the resolved experiment as text |
 //! | `diagnostic`, `suggest` | what is wrong, where, and what was meant |
 //! | [`schema`](fn@schema) | the file's JSON Schema |
@@ -42,7 +43,9 @@ mod resolve;
 mod rivals;
 mod schema;
 mod sections;
+pub mod sequential;
 mod set;
+pub mod stop;
 pub(crate) mod suggest;
 mod tree;
 mod write;
@@ -53,3 +56,4 @@ pub use plan::FactorialPlan;
 pub use read::Experiment;
 pub use resolve::{Choices, Resolved, SkippedCase};
 pub use schema::schema;
+pub use sequential::SequentialPlan;

@@ -3,6 +3,7 @@
 use super::claims::wrong_checks;
 use super::diagnostic::{Diagnostics, Problem, Source};
 use super::factor::factors;
+use super::resolve::Choices;
 use super::rivals::written_together;
 use super::sections::{Common, Header, IN_QUICK, IN_WORLD, Setup, TOP, keep, known_keys};
 use super::tree::{Node, Table, Value, overlay, parse};
@@ -66,6 +67,11 @@ impl Experiment {
     /// Where it runs unless told otherwise.
     pub fn world(&self) -> WorldName {
         self.header.world
+    }
+
+    /// Where it runs with these choices.
+    pub fn world_of(&self, choices: &Choices) -> WorldName {
+        choices.world.unwrap_or(self.header.world)
     }
 
     /// The worlds that it speaks of, its own first.

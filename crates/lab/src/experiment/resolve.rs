@@ -9,10 +9,11 @@ use super::order::{seed_of_repeat, shuffle};
 use super::read::Experiment;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
+use super::stop::Stop;
 use super::tree::{Key, Node, Value};
 use super::write;
 use delaylab_model::experiment::{Design, Finding, Order, WorldName};
-use delaylab_model::plan::Planned;
+use delaylab_model::plan::{Level, Planned};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_stats::random::SplitMix;
@@ -65,10 +66,12 @@ pub struct Resolved {
     pub quick: bool,
     /// The experiment as TOML that resolves to this again, without any choices.
     pub toml: String,
-    /// The factors, in the order of the design.
-    pub factors: Vec<String>,
-    /// The trials, in the order in which they run.
+    /// The factors and their levels, in the order of the design.
+    pub factors: Vec<(String, Vec<Level>)>,
+    /// The trials, in the order in which they run. With a stop rule, as many repeats as there may be.
     pub planned: Vec<Planned>,
+    /// When to stop repeating.
+    pub stop: Option<Stop>,
     /// Cases that the world cannot honour.
     pub skipped: Vec<SkippedCase>,
     /// The claims.
@@ -106,7 +109,7 @@ impl Experiment {
         refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
         sources: &mut Vec<Source>,
     ) -> Result<Resolved, Vec<Problem>> {
-        let world = choices.world.unwrap_or(self.header.world);
+        let world = self.world_of(choices);
         if choices.quick && !self.has_quick() {
             let problem = Problem::new(&name_at(&self.root), "this experiment has no short form");
             return Err(vec![
@@ -124,6 +127,7 @@ impl Experiment {
         let (Some(header), Some(Common { design, findings })) = (header, common) else {
             return Err(problems);
         };
+        let stop = stop(&root, &design, &mut problems);
         problems.extend(unknown_designs(&root, &design));
         problems.extend(too_many(&root, &factors, &design));
         problems.extend(wrong_checks(&root, &findings, sources));
@@ -141,13 +145,20 @@ impl Experiment {
             seed: seed.unsigned_abs(),
             quick: choices.quick || header.resolved.quick,
             toml: root.table().map(write::document).unwrap_or_default(),
-            factors: factors.into_iter().map(|factor| factor.name).collect(),
+            factors: factors.into_iter().map(named_levels).collect(),
             planned: in_order(&trials.kept, &design, seed.unsigned_abs()),
+            stop,
             skipped: trials.skipped,
             findings,
             target: target(&root),
         })
     }
+}
+
+/// Its name, and its levels as they are written.
+fn named_levels(factor: Factor) -> (String, Vec<Level>) {
+    let levels = factor.levels.into_iter().map(|level| level.level);
+    (factor.name, levels.collect())
 }
 
 fn name_at(root: &Node) -> Origin {
@@ -194,23 +205,43 @@ fn target(root: &Node) -> Option<String> {
     path.text("target").map(str::to_owned)
 }
 
+/// Where a field of the design is written.
+fn design_at(root: &Node, fields: &[&str]) -> Origin {
+    let place = std::iter::once("design").chain(fields.iter().copied());
+    let place: Vec<_> = place.map(|name| Key::Name(name.to_owned())).collect();
+    root.nearest(&place).at.clone()
+}
+
+/// The stop rule made ready, where there is one.
+fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Stop> {
+    let rule = design.stop.as_ref()?;
+    let least = design.repeats.max(2);
+    if rule.at_most < least {
+        let at = design_at(root, &["stop", "at_most"]);
+        let what = format!("at least {least} repeats are needed before any can be the last");
+        problems.push(Problem::new(&at, what).help("raise `at_most`"));
+    }
+    let at = design_at(root, &["stop", "of"]);
+    let read = Stop::read(rule, design.repeats);
+    read.map_err(|why| problems.push(Problem::new(&at, why)))
+        .ok()
+}
+
+/// How often each combination is carried out, at most.
+fn repeats(design: &Design) -> u32 {
+    let stop = design.stop.as_ref();
+    stop.map_or(design.repeats, |rule| rule.at_most)
+}
+
 /// Designs that this version reads and cannot carry out.
 fn unknown_designs(root: &Node, design: &Design) -> Vec<Problem> {
-    let at = |field: &str| {
-        let place = ["design", field].map(|name| Key::Name(name.to_owned()));
-        root.nearest(&place).at.clone()
-    };
     let mut problems = Vec::new();
-    if design.stop.is_some() {
-        let problem = Problem::new(&at("stop"), "this version has no plan with a stop rule");
-        problems.push(problem.help("give the number of `repeats`"));
-    }
     if design.procedure.is_some() {
         let what = "this version carries out no procedure of the device benchmark";
-        problems.push(Problem::new(&at("procedure"), what));
+        problems.push(Problem::new(&design_at(root, &["procedure"]), what));
     }
     if design.repeats == 0 {
-        let problem = Problem::new(&at("repeats"), "no repeats are no trials");
+        let problem = Problem::new(&design_at(root, &["repeats"]), "no repeats are no trials");
         problems.push(problem.help("1 is once"));
     }
     problems
@@ -220,11 +251,10 @@ fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem>
     let trials = factors
         .iter()
         .map(|factor| factor.levels.len() as u64)
-        .fold(u64::from(design.repeats), u64::saturating_mul);
+        .fold(u64::from(repeats(design)), u64::saturating_mul);
     (trials > MOST_TRIALS).then(|| {
-        let place = ["design", "repeats"].map(|name| Key::Name(name.to_owned()));
         let problem = Problem::new(
-            &root.nearest(&place).at,
+            &design_at(root, &["repeats"]),
             format!("{trials} trials: at most {MOST_TRIALS} make a run"),
         );
         problem.help("fewer levels, fewer factors or fewer `repeats`")
@@ -235,7 +265,7 @@ fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem>
 fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Planned> {
     let mut random = SplitMix::new(seed);
     let mut planned = Vec::new();
-    for repeat in 0..design.repeats {
+    for repeat in 0..repeats(design) {
         let mut order: Vec<_> = (0..combinations.len()).collect();
         if design.order == Order::Interleaved {
             shuffle(&mut random, &mut order);

@@ -153,7 +153,7 @@ mod tests {
                 .iter_errors(&file)
                 .map(|e| e.to_string())
                 .collect();
-            assert!(errors.is_empty(), "{}: {errors:?}", entry.name);
+            assert!(errors.is_empty(), "{}: {errors:?}", entry.place);
         }
         assert!(!validator.is_valid(&json!({ "name": "x", "probe": [{ "nam": "echo" }] })));
         assert!(!validator.is_valid(&json!({ "name": "x", "probe": [], "in": { "mars": {} } })));

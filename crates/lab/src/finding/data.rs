@@ -1,18 +1,23 @@
 //! What was measured, as findings need it.
 
 use super::measure::Measure;
+use super::series::Stretches;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
+use std::collections::BTreeMap;
 
-/// One probe in one trial.
+/// One probe, or one series, in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamInfo {
     /// The trial's number in the run.
     pub trial: u32,
-    /// The probe's name.
+    /// The probe's name; for a series, what it is of.
     pub probe: String,
+    /// Which series it is; `None`: the packets of a probe.
+    pub series: Option<Measure>,
     /// Which repeat of its combination of levels this is, from 0.
     pub repeat: u32,
     /// Each factor and its level.
@@ -20,16 +25,28 @@ pub struct StreamInfo {
 }
 
 impl StreamInfo {
-    /// Its level of a factor. `probe` is one, whose levels are the probes' names.
+    /// Its level of a factor. `probe` is one, whose levels are the probes' names, and `of` is one of
+    /// series.
     pub fn level(&self, factor: &str) -> Option<Level> {
         let level = self.factors.iter().find(|(name, _)| name == factor);
-        let probe = || (factor == PROBE).then(|| Level::named(&self.probe));
-        level.map(|(_, level)| level.clone()).or_else(probe)
+        let own = if self.series.is_some() { OF } else { PROBE };
+        let named = || (factor == own).then(|| Level::named(&self.probe));
+        level.map(|(_, level)| level.clone()).or_else(named)
+    }
+
+    /// Can it have values of this measure?
+    pub fn can_have(&self, measure: Measure) -> bool {
+        match self.series {
+            None => !measure.is_series(),
+            Some(series) => series == measure,
+        }
     }
 }
 
 /// The factor that every run has: which probe.
 pub const PROBE: &str = "probe";
+/// The factor of series: of which port or flow.
+pub const OF: &str = "of";
 
 /// What a stream has of a measure.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +56,10 @@ pub enum Values {
     Packets(Vec<f64>),
     /// Lower ends of bins, rising, and how many values are in each: the order in time is gone.
     Counted(Vec<(f64, u64)>),
+    /// One for the whole trial.
+    Trial(f64),
+    /// Something that has a value at any time.
+    OverTime(Stretches),
 }
 
 /// Why a measure is not there, in a clause.
@@ -60,6 +81,8 @@ pub struct Samples {
     streams: Vec<StreamInfo>,
     records: Vec<(Vec<Record>, RecordFacts)>,
     clock_reads: Vec<ClockReads>,
+    lost_load: BTreeMap<u32, u64>,
+    series: BTreeMap<usize, Vec<SeriesPoint>>,
 }
 
 impl Samples {
@@ -73,6 +96,18 @@ impl Samples {
     /// Adds what clock reads cost in some trial.
     pub fn push_clock_reads(&mut self, bins: impl IntoIterator<Item = ClockReads>) {
         self.clock_reads.extend(bins);
+    }
+
+    /// Adds how much of the load some trial lost.
+    pub fn push_lost_load(&mut self, trial: u32, lost: u64) {
+        self.lost_load.insert(trial, lost);
+    }
+
+    /// Adds a series of some trial, with the trial's factors.
+    pub fn push_series(&mut self, info: StreamInfo, points: Vec<SeriesPoint>) {
+        self.series.insert(self.streams.len(), points);
+        self.streams.push(info);
+        self.records.push((Vec::new(), RecordFacts::default()));
     }
 
     fn clock_reads(&self, trial: u32) -> Result<Values, NotThere> {
@@ -94,6 +129,18 @@ pub fn counted_clock_reads<'a>(
     Ok(Values::Counted(counts))
 }
 
+/// How much of the load a trial lost, where its world counts.
+pub fn lost_load(lost: Option<&u64>) -> Result<Values, NotThere> {
+    let lost = lost.map(|lost| Values::Trial(*lost as f64));
+    lost.ok_or_else(|| NotThere("this world does not count what the load loses".to_owned()))
+}
+
+/// The points of one series of one trial as values.
+pub fn over_time(points: Option<&[SeriesPoint]>) -> Result<Values, NotThere> {
+    let stretches = points.and_then(Stretches::of).map(Values::OverTime);
+    stretches.ok_or_else(|| NotThere("the series has no length".to_owned()))
+}
+
 impl Data for Samples {
     fn streams(&self) -> &[StreamInfo] {
         &self.streams
@@ -104,6 +151,8 @@ impl Data for Samples {
         let (records, facts) = self.records.get(stream).ok_or_else(nothing)?;
         match measure {
             Measure::ClockReads => self.clock_reads(self.streams[stream].trial),
+            Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
+            _ if measure.is_series() => over_time(self.series.get(&stream).map(Vec::as_slice)),
             _ => measure.of_records(records.iter(), facts),
         }
     }

@@ -59,12 +59,23 @@ impl Dimension {
         if self == Self::TIME && value.is_finite() {
             return format_duration_f64(value);
         }
+        if self == Self::RATE && value.is_finite() {
+            return format_rate(value);
+        }
         let number = format_number(value);
         match self {
             Self::NUMBER => number,
             _ => format!("{number} {self}"),
         }
     }
+}
+
+/// `10.61 Mbit/s`.
+fn format_rate(value: f64) -> String {
+    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let fits = scales.into_iter().find(|(scale, _)| value.abs() >= *scale);
+    let (scale, unit) = fits.unwrap_or((1.0, "bit/s"));
+    format!("{} {unit}", format_number(value / scale))
 }
 
 /// To about four digits.
@@ -93,7 +104,7 @@ impl From<Unit> for Dimension {
         match unit {
             Unit::Nanoseconds => Self::TIME,
             Unit::Bytes => Self::SIZE,
-            Unit::BitsPerSecond => Self::RATE,
+            Unit::BitsPerSecond | Unit::CellsPerSecond => Self::RATE,
             Unit::Cells => Self::CELLS,
             Unit::Packets => Self::PACKETS,
             Unit::Share | Unit::Number => Self::NUMBER,
@@ -133,6 +144,8 @@ mod tests {
         assert_eq!(slope.format(8.125), "8.125 ns/B");
         assert_eq!(slope.times(Dimension::SIZE), Dimension::TIME);
         assert_eq!(Dimension::TIME.format(1_250_000.0), "1.25 ms");
+        assert_eq!(Dimension::RATE.format(10_605_440.0), "10.61 Mbit/s");
+        assert_eq!(Dimension::RATE.format(-12.0), "-12 bit/s");
         assert_eq!(Dimension::NUMBER.format(0.99964), "0.9996");
         assert_eq!(Dimension::NUMBER.format(1000.0), "1000");
         assert_eq!(Dimension::NUMBER.format(0.0), "0");

@@ -42,13 +42,16 @@ pub enum Measure {
     Acr,
     Cwnd,
     Utilisation,
-    LoadLosses,
+    Marks,
+    Drops,
+    LostLoad,
+    Valid,
 }
 
 use Measure::*;
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 32] = [
+const TABLE: [(Measure, &str, &str); 35] = [
     (
         Response,
         "response",
@@ -120,10 +123,17 @@ const TABLE: [(Measure, &str, &str); 32] = [
         "utilisation",
         "share of the link in use, over time",
     ),
+    (Marks, "marks", "what a queue marked, over time"),
+    (Drops, "drops", "what a queue dropped, over time"),
     (
-        LoadLosses,
-        "load_losses",
-        "packets that the load lost, over time",
+        LostLoad,
+        "lost_load",
+        "cells or packets that the load lost, a number each trial",
+    ),
+    (
+        Valid,
+        "valid",
+        "1 for a trial that is what its experiment meant, else 0",
     ),
 ];
 
@@ -170,17 +180,24 @@ impl Measure {
             }
             IpSize => Some(Dimension::SIZE),
             Acr => Some(Dimension::RATE),
-            Backlog | Cwnd => None,
+            Backlog | Cwnd | Marks | Drops => None,
             _ => Some(Dimension::NUMBER),
         }
     }
 
-    /// Is it of the whole trial rather than of each of its probes?
+    /// Is it something over time, of a port or a flow?
+    pub const fn is_series(self) -> bool {
+        matches!(self, Backlog | Acr | Cwnd | Utilisation | Marks | Drops)
+    }
+
+    /// Has a trial one number of it?
+    pub const fn is_number_of_trial(self) -> bool {
+        matches!(self, LostLoad | Valid)
+    }
+
+    /// Is it of the whole trial rather than of each of its probes or series?
     pub const fn is_of_trial(self) -> bool {
-        matches!(
-            self,
-            ClockReads | Backlog | Acr | Cwnd | Utilisation | LoadLosses
-        )
+        matches!(self, ClockReads) || self.is_number_of_trial()
     }
 
     /// Its values in a stream of records in order of sequence, one for each packet. Why not, where
@@ -304,7 +321,8 @@ impl Reader {
                 .for_each(|value| *value -= self.least as f64);
         }
         // A trial whose packets were all lost has nothing to pool, and hinders no other.
-        let all_lost = self.answered == 0 && !self.measure.is_of_trial();
+        let elsewhere = self.measure.is_of_trial() || self.measure.is_series();
+        let all_lost = self.answered == 0 && !elsewhere;
         if all_lost || values.iter().any(|value| !value.is_nan()) {
             return Ok(Values::Packets(values));
         }
@@ -313,7 +331,7 @@ impl Reader {
 
     fn why_not(&self) -> String {
         let measure = self.measure;
-        if measure.is_of_trial() {
+        if measure.is_of_trial() || measure.is_series() {
             return format!("this run kept no {measure}");
         }
         if measure == PeriodicCause {

@@ -1,28 +1,31 @@
-//! Runs any plan on any world, one trial after the other, and records it.
+//! Runs any plan on any world, and records it: one trial after the other, or as many at once as the
+//! world allows.
 //!
 //! | module | holds |
 //! |---|---|
+//! | `trial` | one trial, from its beginning to its rows on disk |
+//! | `at_once` | several at once |
+//! | `course` | how a run goes on, told to its plan and to whoever wants to know |
 //! | [`recorder`] | takes a trial's records to disk and to its summary |
 //! | [`time_left`] | how long a run will still take |
 
+mod at_once;
+mod course;
 pub mod recorder;
 pub mod time_left;
+mod trial;
 
-use crate::experiment::estimate;
-use crate::pipeline;
+use course::Course;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
-use delaylab_model::trial::ProbeFacts;
 use delaylab_model::world::World;
-use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::RunWriter;
-use recorder::Recorder;
 use std::io;
-use time_left::TimeLeft;
+use trial::Desk;
 
 /// A trial that is over and recorded.
 #[derive(Debug)]
@@ -43,17 +46,21 @@ impl Ended<'_> {
 
     /// What the user should know before trusting the figures.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        let warnings = self.rows.iter().flat_map(|row| &row.facts.warnings);
+        let facts = self.rows.iter().map(|row| &row.facts);
+        let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
         warnings.map(String::as_str)
     }
 }
 
-/// Is told how a run goes on. `done` counts trials; what remains comes with the time it will take.
+/// What is still to come, and how long it will take where anybody can say.
+pub type Left = Option<(Remaining, Option<Nanos>)>;
+
+/// Is told how a run goes on. `done` counts trials.
 pub trait Progress {
     /// A trial begins.
-    fn begins(&mut self, planned: &Planned, done: usize, remaining: Option<(Remaining, Nanos)>);
-    /// A trial is recorded.
-    fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Option<(Remaining, Nanos)>);
+    fn begins(&mut self, planned: &Planned, done: usize, left: Left);
+    /// A trial is recorded. Trials are told of in the order of the plan.
+    fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left);
     /// The run is over, one way or the other.
     fn over(&mut self) {}
 }
@@ -96,108 +103,70 @@ pub struct Laboratory<'a, W> {
     pub stops_asked: fn() -> u32,
 }
 
-impl<W: World> Laboratory<'_, W> {
+impl<'a, W: World + Send> Laboratory<'a, W>
+where
+    W::Error: Send,
+{
     /// Carries out what the plan asks for, until it asks for nothing more.
     pub fn carry_out(
         &mut self,
-        plan: &mut impl Plan<Observation = [Summary]>,
+        plan: &mut (impl Plan<Observation = [Summary]> + ?Sized),
         progress: &mut dyn Progress,
     ) -> Result<Ending, LabError<W::Error>> {
-        let ending = self.every_trial(plan, progress);
-        progress.over();
+        let mut course = Course::new(plan, progress, self.done, self.world.clock());
+        let ending = self.every_trial(&mut course);
+        course.progress.over();
+        self.done = course.done;
         ending
+    }
+
+    fn desk(&self) -> Desk<'a> {
+        Desk {
+            writer: self.writer,
+            stops_asked: self.stops_asked,
+        }
     }
 
     fn every_trial(
         &mut self,
-        plan: &mut impl Plan<Observation = [Summary]>,
-        progress: &mut dyn Progress,
+        course: &mut Course<'_, impl Plan<Observation = [Summary]> + ?Sized>,
     ) -> Result<Ending, LabError<W::Error>> {
-        let mut time_left = TimeLeft::default();
+        let others = 1..self.world.parallelism();
+        let mut others: Vec<W> = others.map_while(|_| self.world.another()).collect();
         loop {
-            let trials = plan.next_trials();
+            let trials = course.plan.next_trials();
             if trials.is_empty() {
                 return Ok(Ending::Complete);
             }
-            for planned in trials {
-                let left = |time_left: &TimeLeft, remaining: Option<Remaining>| {
-                    remaining.map(|remaining| (remaining, time_left.of(remaining)))
-                };
-                progress.begins(&planned, self.done, left(&time_left, plan.remaining()));
-                let begun = clock::monotonic();
-                let Some((rows, summaries)) = self.trial(&planned)? else {
-                    return Ok(Ending::Interrupted);
-                };
-                let expected = estimate(&planned.trial).length;
-                time_left.learn(expected, clock::monotonic() - begun);
-                self.done += 1;
-                plan.observe(&planned, &summaries);
-                let ended = Ended {
-                    planned: &planned,
-                    rows: &rows,
-                    summaries: &summaries,
-                };
-                progress.ended(&ended, self.done, left(&time_left, plan.remaining()));
+            let desk = self.desk();
+            let ending = if others.is_empty() {
+                self.one_by_one(&trials, course)?
+            } else {
+                let worlds = std::iter::once(&mut *self.world).chain(&mut others);
+                at_once::carry_out(desk, worlds.collect(), &trials, course)?
+            };
+            if ending == Ending::Interrupted {
+                return Ok(ending);
             }
         }
     }
 
-    /// `None`: the user asked to stop.
-    fn trial(&mut self, planned: &Planned) -> Result<Option<Outcome>, LabError<W::Error>> {
-        if (self.stops_asked)() > 0 {
-            return Ok(None);
+    /// On this thread, which whoever called has made ready for measuring.
+    fn one_by_one(
+        &mut self,
+        trials: &[Planned],
+        course: &mut Course<'_, impl Plan<Observation = [Summary]> + ?Sized>,
+    ) -> Result<Ending, LabError<W::Error>> {
+        for planned in trials {
+            course.begins(planned);
+            let begun = clock::monotonic();
+            let desk = self.desk();
+            let Some(outcome) = desk.trial(self.world, planned, course.done)? else {
+                return Ok(Ending::Interrupted);
+            };
+            course.took(planned, clock::monotonic() - begun);
+            course.ended(planned, &outcome);
         }
-        let trial = &planned.trial;
-        let started = (clock::realtime(), clock::monotonic());
-        let recorder = Recorder::new(self.writer.begin_trial(trial.id)?, trial);
-        let (ran, recorder, recorded) = pipeline::run(recorder, |sink| self.world.run(trial, sink));
-        recorded.map_err(LabError::Recording)?;
-        let facts = ran.map_err(LabError::World)?;
-        if (self.stops_asked)() > 0 {
-            return Ok(None);
-        }
-        let (mut writer, summaries) = recorder.end();
-        let rows = self.rows(planned, started, facts, &summaries);
-        let noise = writer.noise_so_far()?;
-        let join = Join::new(&noise);
-        let watched = rows.iter().any(|row| !row.facts.noise_sources.is_empty());
-        writer.finish(&rows, &|record| {
-            let overlap = join.of(record);
-            (watched.then_some(overlap.ns), overlap.who())
-        })?;
-        Ok(Some((rows, summaries)))
-    }
-
-    fn rows(
-        &self,
-        planned: &Planned,
-        (started_utc, started): (Nanos, Nanos),
-        facts: Vec<ProbeFacts>,
-        summaries: &[Summary],
-    ) -> Vec<TrialRow> {
-        let trial = &planned.trial;
-        let duration = clock::monotonic() - started;
-        let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
-        let row = |(((probe, facts), summary), index): (((&_, _), &Summary), _)| {
-            let probe: &delaylab_model::probe::Probe = probe;
-            TrialRow {
-                trial: trial.id,
-                probe: index,
-                probe_name: probe.name.clone(),
-                method: probe.method,
-                repeat: planned.repeat,
-                position: u32::try_from(self.done).unwrap_or(u32::MAX),
-                started_utc,
-                duration,
-                host: trial.host,
-                seed: trial.seed,
-                valid: true,
-                warmup: probe.warmup,
-                facts,
-                factors: planned.factors.clone(),
-                figures: summary.figures(),
-            }
-        };
-        probes.map(row).collect()
+        Ok(Ending::Complete)
     }
 }

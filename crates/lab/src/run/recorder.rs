@@ -2,8 +2,10 @@
 
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
+use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::writer::TrialWriter;
@@ -64,6 +66,14 @@ impl Consumer for Recorder {
 
     fn clock_reads(&mut self, bin: ClockReads) -> io::Result<()> {
         Ok(self.writer.clock_reads(&[bin])?)
+    }
+
+    fn hops(&mut self, hops: &[Hop]) -> io::Result<()> {
+        Ok(self.writer.hops(hops)?)
+    }
+
+    fn series(&mut self, points: &[SeriesPoint]) -> io::Result<()> {
+        Ok(self.writer.series(points)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

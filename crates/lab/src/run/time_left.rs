@@ -2,28 +2,65 @@
 
 use delaylab_model::Nanos;
 use delaylab_model::plan::Remaining;
+use delaylab_model::world::Clock;
 
-/// Learns from trials that are over what one takes beyond its schedule: replies, set-up, tear-down.
-#[derive(Debug, Clone, Copy, Default)]
+/// Learns from trials that are over.
+///
+/// On a real clock, what a trial takes beyond its schedule: replies, set-up, tear-down. On a simulated
+/// one, how fast simulated time passes, all trials that run at once together.
+#[derive(Debug, Clone, Copy)]
 pub struct TimeLeft {
+    clock: Clock,
+    begun: Nanos,
     trials: i64,
     beyond_schedule: Nanos,
+    /// By the schedule of all trials that are over.
+    expected: Nanos,
+    /// When the last of them was over.
+    latest: Nanos,
 }
 
 impl TimeLeft {
-    /// A trial that should take `expected` by its schedule took `took`.
-    pub fn learn(&mut self, expected: Nanos, took: Nanos) {
-        self.trials += 1;
-        self.beyond_schedule += (took - expected).max(0);
+    /// Of a run that begins now.
+    pub fn new(clock: Clock, now: Nanos) -> Self {
+        Self {
+            clock,
+            begun: now,
+            trials: 0,
+            beyond_schedule: 0,
+            expected: 0,
+            latest: now,
+        }
     }
 
-    /// For all that is still to come.
-    pub fn of(&self, remaining: Remaining) -> Nanos {
+    /// A trial that should take `expected` by its schedule took `took`, until now.
+    pub fn learn(&mut self, expected: Nanos, took: Nanos, now: Nanos) {
+        self.trials += 1;
+        self.beyond_schedule += (took - expected).max(0);
+        self.expected = self.expected.saturating_add(expected);
+        self.latest = now;
+    }
+
+    /// For all that is still to come; `None` while nobody can say.
+    pub fn of(&self, remaining: Remaining) -> Option<Nanos> {
+        match self.clock {
+            Clock::Real => Some(self.scheduled(remaining)),
+            Clock::Simulated => self.at_this_pace(remaining),
+        }
+    }
+
+    fn scheduled(&self, remaining: Remaining) -> Nanos {
         let each = self.beyond_schedule.checked_div(self.trials).unwrap_or(0);
         let trials = i64::try_from(remaining.trials).unwrap_or(i64::MAX);
         remaining
             .expected
             .saturating_add(each.saturating_mul(trials))
+    }
+
+    fn at_this_pace(&self, remaining: Remaining) -> Option<Nanos> {
+        let share = remaining.expected as f64 / self.expected as f64;
+        let left = (self.latest - self.begun) as f64 * share;
+        left.is_finite().then_some(left as Nanos)
     }
 }
 
@@ -31,18 +68,30 @@ impl TimeLeft {
 mod tests {
     use super::*;
 
+    const REMAINING: Remaining = Remaining {
+        trials: 4,
+        expected: 1000,
+    };
+
     #[test]
     fn what_trials_took_beyond_their_schedule_is_expected_of_the_others() {
-        let mut left = TimeLeft::default();
-        let remaining = Remaining {
-            trials: 4,
-            expected: 1000,
-        };
-        assert_eq!(left.of(remaining), 1000);
-        left.learn(100, 150);
-        left.learn(0, 30);
-        assert_eq!(left.of(remaining), 1000 + 4 * 40);
-        left.learn(100, 50);
-        assert_eq!(left.of(remaining), 1000 + 4 * 26);
+        let mut left = TimeLeft::new(Clock::Real, 0);
+        assert_eq!(left.of(REMAINING), Some(1000));
+        left.learn(100, 150, 150);
+        left.learn(0, 30, 180);
+        assert_eq!(left.of(REMAINING), Some(1000 + 4 * 40));
+        left.learn(100, 50, 230);
+        assert_eq!(left.of(REMAINING), Some(1000 + 4 * 26));
+    }
+
+    #[test]
+    fn simulated_time_goes_on_as_fast_as_it_did() {
+        let mut left = TimeLeft::new(Clock::Simulated, 7);
+        assert_eq!(left.of(REMAINING), None);
+        left.learn(2000, 50, 107);
+        assert_eq!(left.of(REMAINING), Some(50));
+        // Another that ran beside it.
+        left.learn(2000, 60, 107);
+        assert_eq!(left.of(REMAINING), Some(25));
     }
 }

@@ -214,8 +214,8 @@ fn carry_out(
         loss: prober.loss_direction(),
         strays: prober.strays(),
         rejected,
-        noise_sources: Vec::new(),
         warnings,
+        ..ProbeFacts::default()
     })
 }
 

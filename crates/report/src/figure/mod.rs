@@ -8,12 +8,14 @@
 //! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `anatomy.rs` | where the time goes at each quantile |
+//! | `series.rs` | queues, rates and windows over time |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
 mod clock_reads;
 mod distribution;
+mod series;
 mod size;
 mod table;
 mod time_series;
@@ -38,11 +40,12 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 5] {
+pub fn all() -> [&'static dyn Figure; 6] {
     [
         &distribution::Distribution,
         &size::Size,
         &anatomy::Anatomy,
+        &series::Series,
         &time_series::TimeSeries,
         &clock_reads::ClockReads,
     ]

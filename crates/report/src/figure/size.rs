@@ -1,7 +1,10 @@
 //! Round trip against size (seed 000): the mean of each trial, the mean and the least of all repeats.
+//!
+//! A line for each combination of the other factors; where those are many, a line for each level of one
+//! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
 
-use super::{Figure, Table, parse};
-use crate::run::panels::{self, size_factor};
+use super::{Figure, Table, WIDTH, parse};
+use crate::run::panels::{self, all_factors, size_factor};
 use crate::run::{RunData, Stream, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
@@ -10,13 +13,21 @@ use std::collections::BTreeMap;
 
 pub(super) struct Size;
 
-const COLUMNS: [&str; 5] = [
+const COLUMNS: [&str; 6] = [
+    "panel",
     "group",
     "size_bytes",
     "statistic",
     "round_trip_ns",
     "packets",
 ];
+
+/// Lines of one panel where all are in one.
+const LINES: usize = 6;
+/// Letters of names that fit beside each other in four columns.
+const LEGEND: usize = 60;
+/// Panels at most: more factors are put together.
+const PANELS: usize = 12;
 
 impl Figure for Size {
     fn name(&self) -> &'static str {
@@ -27,65 +38,193 @@ impl Figure for Size {
         "Delay against size"
     }
 
-    fn about(&self, _run: &RunData) -> String {
-        "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a size.".to_owned()
+    fn about(&self, run: &RunData) -> String {
+        let pooled = match Layout::of(run).map(|layout| layout.pooled) {
+            Some(pooled) if !pooled.is_empty() => {
+                format!(
+                    " All levels of {} are shown together.",
+                    pooled.join(" and ")
+                )
+            }
+            _ => String::new(),
+        };
+        format!(
+            "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a size.{pooled}"
+        )
     }
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        let streams: Vec<_> = run.trials.iter().map(|trial| &trial.stream).collect();
-        let Some(factor) = size_factor(&streams) else {
+        let Some(layout) = Layout::of(run) else {
             return table;
         };
-        let mut pools: BTreeMap<(usize, u64), Pool> = BTreeMap::new();
-        let groups = groups(run, &factor);
+        let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
         for trial in &run.trials {
-            let Some(size) = level(&trial.stream, &factor) else {
+            let Some(size) = level(&trial.stream, &layout.size) else {
                 continue;
             };
-            let Some(group) = groups.get(trial.panel) else {
-                continue;
-            };
-            // With few sizes each has panels of its own, whose names are then alike.
-            let place = groups
-                .iter()
-                .position(|g| g == group)
-                .unwrap_or(trial.panel);
-            let pool = pools.entry((place, size.to_bits())).or_default();
+            let (panel, line) = layout.place(&trial.stream);
+            let pool = pools.entry((panel, line, size.to_bits())).or_default();
             let Some(mean) = pool.add(trial) else {
                 continue;
             };
             let packets = trial.summary.round_trip.as_ref().map(|d| d.count);
+            let [panel, line] = layout.names(panel, line);
             let statistic = json!("mean of a trial");
-            table.row([json!(group), json!(size), statistic, mean, json!(packets)]);
+            table.row([panel, line, json!(size), statistic, mean, json!(packets)]);
         }
-        for ((group, size), pool) in &pools {
-            let place = [json!(groups[*group]), json!(f64::from_bits(*size))];
-            pool.rows(&mut table, place);
+        for ((panel, line, size), pool) in &pools {
+            let [panel, line] = layout.names(*panel, *line);
+            pool.rows(&mut table, [panel, line, json!(f64::from_bits(*size))]);
         }
         table
     }
 
     fn spec(&self, run: &RunData) -> Value {
         let mut spec = parse(include_str!("specs/size.json"));
-        if run.panels.len() < 2 {
+        let Some(layout) = Layout::of(run) else {
+            return spec;
+        };
+        let lines: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
+        spec["encoding"]["color"]["sort"] = json!(lines);
+        if lines.len() < 2 {
             spec["encoding"]["color"]["legend"] = Value::Null;
+        } else if lines.iter().map(String::len).sum::<usize>() > LEGEND {
+            spec["encoding"]["color"]["legend"] = json!({ "columns": 3 });
         }
-        spec
+        match layout.panels.len() {
+            0 | 1 => spec,
+            _ => faceted(spec, &layout),
+        }
     }
 }
 
-/// The name of each panel without its size.
-fn groups(run: &RunData, size: &str) -> Vec<String> {
-    let others = |factors: &[Factor]| -> Vec<Factor> {
-        let others = factors.iter().filter(|(name, _)| name != size);
-        others.cloned().collect()
-    };
-    let names = run
+/// The same chart once for each panel, on the same axes.
+fn faceted(mut chart: Value, layout: &Layout) -> Value {
+    let names: Vec<_> = layout
         .panels
         .iter()
-        .map(|panel| panels::label(&others(&panel.factors)));
-    names.collect()
+        .map(|panel| panels::label(panel))
+        .collect();
+    let transform = chart["transform"].take();
+    chart["width"] = json!(WIDTH / 2 - 60);
+    chart["height"] = json!(220);
+    if let Some(fields) = chart.as_object_mut() {
+        fields.remove("transform");
+    }
+    json!({
+        "transform": transform,
+        "facet": { "field": "panel", "type": "nominal", "sort": names },
+        "columns": 2,
+        "spec": chart,
+    })
+}
+
+/// Which line, in which panel, the trials of a run are part of.
+struct Layout {
+    /// The factor that is the axis.
+    size: String,
+    line_factors: Vec<String>,
+    panel_factors: Vec<String>,
+    pooled: Vec<String>,
+    /// In order of their levels.
+    lines: Vec<Vec<Factor>>,
+    panels: Vec<Vec<Factor>>,
+}
+
+impl Layout {
+    /// `None` where nothing is a size.
+    fn of(run: &RunData) -> Option<Self> {
+        let streams: Vec<_> = run.trials.iter().map(|trial| &trial.stream).collect();
+        let size = size_factor(&streams)?;
+        let others = varied(&streams, &size);
+        let mut layout = Self {
+            size,
+            line_factors: Vec::new(),
+            panel_factors: Vec::new(),
+            pooled: Vec::new(),
+            lines: Vec::new(),
+            panels: Vec::new(),
+        };
+        layout.share_out(others);
+        layout.lines = distinct(run, &layout.line_factors);
+        layout.panels = distinct(run, &layout.panel_factors);
+        Some(layout)
+    }
+
+    /// Which of these factors, with so many levels each, makes lines, and which panels.
+    fn share_out(&mut self, mut others: Vec<(String, usize)>) {
+        let combinations: usize = others.iter().map(|(_, levels)| levels).product();
+        if combinations <= LINES {
+            self.line_factors = others.into_iter().map(|(name, _)| name).collect();
+            return;
+        }
+        let rank = |(name, levels): &(String, usize)| (name == "case", *levels);
+        let lines = (0..others.len()).max_by_key(|&at| rank(&others[at]));
+        self.line_factors
+            .extend(lines.map(|at| others.remove(at).0));
+        while others.iter().map(|(_, levels)| levels).product::<usize>() > PANELS {
+            let most = (0..others.len()).max_by_key(|&at| others[at].1);
+            self.pooled.extend(most.map(|at| others.remove(at).0));
+        }
+        self.panel_factors = others.into_iter().map(|(name, _)| name).collect();
+    }
+
+    fn place(&self, stream: &Stream) -> (usize, usize) {
+        let at = |all: &[Vec<Factor>], names: &[String]| {
+            let own = of_names(stream, names);
+            all.iter().position(|factors| *factors == own).unwrap_or(0)
+        };
+        (
+            at(&self.panels, &self.panel_factors),
+            at(&self.lines, &self.line_factors),
+        )
+    }
+
+    fn names(&self, panel: usize, line: usize) -> [Value; 2] {
+        let panel = self.panels.get(panel).map(|factors| panels::label(factors));
+        let line = self.lines.get(line).map(|factors| name(factors));
+        [json!(panel), json!(line)]
+    }
+}
+
+/// A line's name: of cases, the level says it all.
+fn name(line: &[Factor]) -> String {
+    match line {
+        [(factor, level)] if factor == "case" => level.label.clone(),
+        _ => panels::label(line),
+    }
+}
+
+/// The factors that vary, but for the size, and how many levels each has.
+fn varied(streams: &[&Stream], size: &str) -> Vec<(String, usize)> {
+    let mut levels: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, level) in streams.iter().flat_map(|stream| all_factors(stream)) {
+        match levels.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) if known.contains(&level.label) => {}
+            Some((_, known)) => known.push(level.label),
+            None => levels.push((name, vec![level.label])),
+        }
+    }
+    levels.retain(|(name, levels)| name != size && levels.len() > 1);
+    let counted = levels
+        .into_iter()
+        .map(|(name, levels)| (name, levels.len()));
+    counted.collect()
+}
+
+fn of_names(stream: &Stream, names: &[String]) -> Vec<Factor> {
+    let all = all_factors(stream).into_iter();
+    all.filter(|(name, _)| names.contains(name)).collect()
+}
+
+/// Every combination of these factors that the run has, in order.
+fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
+    let streams = run.trials.iter().map(|trial| &trial.stream);
+    let mut all: Vec<_> = streams.map(|stream| of_names(stream, names)).collect();
+    all.sort_by(|a, b| panels::compare(a, b, &run.levels));
+    all.dedup();
+    all
 }
 
 fn level(stream: &Stream, factor: &str) -> Option<f64> {
@@ -111,12 +250,13 @@ impl Pool {
         Some(json!(delays.mean.round()))
     }
 
-    fn rows(&self, table: &mut Table, [group, size]: [Value; 2]) {
+    fn rows(&self, table: &mut Table, [panel, group, size]: [Value; 3]) {
         let Some(least) = self.least else { return };
         let mean = (self.sum / self.packets as f64).round();
         for (statistic, value) in [("mean", json!(mean)), ("minimum", json!(least))] {
-            let (group, size) = (group.clone(), size.clone());
-            table.row([group, size, json!(statistic), value, json!(self.packets)]);
+            let (panel, group, size) = (panel.clone(), group.clone(), size.clone());
+            let packets = json!(self.packets);
+            table.row([panel, group, size, json!(statistic), value, packets]);
         }
     }
 }
@@ -138,16 +278,35 @@ mod tests {
         let of = |statistic: &str, group: &Value, size: &Value| -> Vec<f64> {
             let rows = table.rows.iter();
             let these =
-                rows.filter(|row| row[2] == statistic && row[0] == *group && row[1] == *size);
-            these.map(|row| row[3].as_f64().unwrap()).collect()
+                rows.filter(|row| row[3] == statistic && row[1] == *group && row[2] == *size);
+            these.map(|row| row[4].as_f64().unwrap()).collect()
         };
-        for row in table.rows.iter().filter(|row| row[2] == "mean") {
-            let mean = row[3].as_f64().unwrap();
-            let points = of("mean of a trial", &row[0], &row[1]);
+        for row in table.rows.iter().filter(|row| row[3] == "mean") {
+            let mean = row[4].as_f64().unwrap();
+            let points = of("mean of a trial", &row[1], &row[2]);
             assert_eq!(points.len(), 2, "two repeats");
             assert!(points.iter().any(|&point| point <= mean));
             assert!(points.iter().any(|&point| point >= mean));
-            assert!(of("minimum", &row[0], &row[1])[0] <= mean);
+            assert!(of("minimum", &row[1], &row[2])[0] <= mean);
         }
+    }
+
+    #[test]
+    fn many_combinations_are_a_line_a_case_in_a_panel_a_load() {
+        let mut run = sizes();
+        let mut layout = Layout::of(&run).unwrap();
+        assert!(layout.panels.len() == 1 && layout.panel_factors.is_empty());
+        layout.line_factors.clear();
+        layout.share_out(vec![("streams".into(), 4), ("case".into(), 3)]);
+        assert_eq!(layout.line_factors, ["case"]);
+        assert_eq!(layout.panel_factors, ["streams"]);
+        for (trial, at) in run.trials.iter_mut().zip(0..) {
+            let named = |name: &str, of: usize| {
+                let level = delaylab_model::plan::Level::named((at / 3 % of).to_string());
+                (name.to_owned(), level)
+            };
+            trial.stream.factors.extend([named("a", 3), named("b", 4)]);
+        }
+        assert_eq!(Size.spec(&run)["facet"]["field"], "panel");
     }
 }

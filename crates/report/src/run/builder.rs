@@ -5,7 +5,7 @@ use super::{Panel, RunData, Sketch, TrialData};
 use crate::style::plural;
 use delaylab_model::Nanos;
 use delaylab_model::noise::ClockReads;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -91,7 +91,16 @@ impl RunDataBuilder {
     /// For these streams, in the order in which they ran. Beyond `exact_limit` answered records a
     /// stream or panel takes its quantiles from histograms ([`SummaryBuilder::new`]).
     pub fn new(streams: Vec<Stream>, exact_limit: usize) -> Self {
-        let layout = Layout::of(&streams);
+        Self::in_order(streams, &[], exact_limit)
+    }
+
+    /// The same; `levels` says how the levels of factors follow each other where they are names.
+    pub fn in_order(
+        streams: Vec<Stream>,
+        levels: &[(String, Vec<Level>)],
+        exact_limit: usize,
+    ) -> Self {
+        let layout = Layout::of(&streams, levels);
         let panels = (0..layout.panels.len())
             .map(|panel| OpenPanel::new(&streams, &layout, panel, exact_limit))
             .collect();

@@ -7,6 +7,7 @@
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
+//! | `series.rs` | what was over time, as it is shown |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
@@ -16,18 +17,20 @@ mod findings;
 pub(crate) mod panels;
 #[cfg(test)]
 pub(crate) mod samples;
+mod series;
 mod sketch;
 pub mod stored;
 pub(crate) mod words;
 
 pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::summary::Summary;
 
 /// Everything that is known of a run.
@@ -45,8 +48,12 @@ pub struct RunData {
     pub trials: Vec<TrialData>,
     /// The same records put together for the figures: repeats, and factors of too many levels.
     pub panels: Vec<Panel>,
+    /// Factors and their levels in the order of the experiment, where that is known.
+    pub levels: Vec<(String, Vec<Level>)>,
     /// Factors whose levels share a panel because there are many.
     pub pooled: Vec<String>,
+    /// What was over time: kind by kind, panel by panel.
+    pub series: Vec<SeriesShown>,
     /// What disturbed the host, by name.
     pub noise: Vec<NoiseTotal>,
     /// What clock reads cost, over the whole run.

@@ -28,7 +28,7 @@ struct Dimension {
 }
 
 impl Layout {
-    pub(super) fn of(streams: &[Stream]) -> Self {
+    pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
         let (shown, pooled) = choose(dimensions(streams));
         let key = |stream: &Stream| -> Vec<Factor> {
             let every = all_factors(stream);
@@ -37,7 +37,7 @@ impl Layout {
         };
         let keys: Vec<_> = streams.iter().map(key).collect();
         let mut panels = keys.clone();
-        panels.sort_by(|a, b| compare(a, b));
+        panels.sort_by(|a, b| compare(a, b, order));
         panels.dedup();
         let place = |key: &Vec<Factor>| panels.iter().position(|panel| panel == key);
         Self {
@@ -49,7 +49,7 @@ impl Layout {
 }
 
 /// Its factors, and which probe it is as one more.
-fn all_factors(stream: &Stream) -> Vec<Factor> {
+pub(crate) fn all_factors(stream: &Stream) -> Vec<Factor> {
     let probe = ("probe".to_owned(), Level::named(&stream.name));
     stream.factors.iter().cloned().chain([probe]).collect()
 }
@@ -82,7 +82,9 @@ fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
         !many_sizes
     });
     while dimensions.iter().map(|d| d.levels.len()).product::<usize>() > MOST {
-        let longest = (0..dimensions.len()).max_by_key(|&k| dimensions[k].levels.len());
+        // Cases are what an experiment compares: they are put together last.
+        let length = |k: &usize| (dimensions[*k].name != "case", dimensions[*k].levels.len());
+        let longest = (0..dimensions.len()).max_by_key(length);
         let Some(longest) = longest else { break };
         pooled.push(dimensions.remove(longest).name);
     }
@@ -107,19 +109,21 @@ pub(crate) fn size_factor(streams: &[&Stream]) -> Option<String> {
     names.into_iter().find(|name| sizes(name) >= 3).cloned()
 }
 
-/// Level by level: numbers by value, names by their letters.
-pub(crate) fn compare(a: &[Factor], b: &[Factor]) -> Ordering {
-    let levels = a.iter().zip(b);
-    let unequal = levels
-        .map(|((_, a), (_, b))| compare_levels(a, b))
-        .find(|order| order.is_ne());
+/// Level by level: numbers by value, names in the order of the experiment or else by their letters.
+pub(crate) fn compare(a: &[Factor], b: &[Factor], order: &[(String, Vec<Level>)]) -> Ordering {
+    let unequal = a.iter().zip(b).map(|((name, a), (_, b))| {
+        let written = order.iter().find(|(known, _)| known == name);
+        compare_levels(a, b, written.map_or(&[], |(_, levels)| levels))
+    });
+    let unequal = unequal.into_iter().find(|order| order.is_ne());
     unequal.unwrap_or(a.len().cmp(&b.len()))
 }
 
-fn compare_levels(a: &Level, b: &Level) -> Ordering {
+fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
+    let place = |level: &Level| written.iter().position(|known| known.label == level.label);
     match (a.value, b.value) {
         (Some(a), Some(b)) if a != b => a.total_cmp(&b),
-        _ => a.label.cmp(&b.label),
+        _ => (place(a).cmp(&place(b))).then_with(|| a.label.cmp(&b.label)),
     }
 }
 
@@ -168,7 +172,7 @@ mod tests {
             ["quiet", "normal"].map(|name| stream(bytes, vec![size(bytes), condition(name)]))
         });
         let every: Vec<_> = every.collect();
-        let layout = Layout::of(&every);
+        let layout = Layout::of(&every, &[]);
         let labels: Vec<_> = layout.panels.iter().map(|panel| label(panel)).collect();
         assert_eq!(labels, ["condition normal", "condition quiet"]);
         assert_eq!(layout.pooled, ["size"]);
@@ -179,16 +183,25 @@ mod tests {
 
     #[test]
     fn one_stream_is_one_panel_without_a_name() {
-        let layout = Layout::of(&[stream(0, vec![size(64)])]);
+        let layout = Layout::of(&[stream(0, vec![size(64)])], &[]);
         assert_eq!(layout.panels, [vec![]]);
-        assert_eq!(Layout::of(&[]), Layout::default());
+        assert_eq!(Layout::of(&[], &[]), Layout::default());
     }
 
     #[test]
     fn levels_stand_in_the_order_of_their_numbers() {
         let every = [9_000, 64, 512].map(|bytes| stream(bytes, vec![size(bytes)]));
-        let layout = Layout::of(&every);
+        let layout = Layout::of(&every, &[]);
         assert_eq!(layout.panel_of, [2, 0, 1]);
+    }
+
+    #[test]
+    fn names_stand_in_the_order_of_the_experiment() {
+        let every = ["FIFO", "EFCI", "other"].map(|name| stream(0, vec![condition(name)]));
+        let order = ["FIFO", "EFCI"].map(Level::named).to_vec();
+        let order = [("condition".to_owned(), order)];
+        assert_eq!(Layout::of(&every, &order).panel_of, [1, 2, 0]);
+        assert_eq!(Layout::of(&every, &[]).panel_of, [1, 0, 2]);
     }
 
     proptest! {
@@ -200,7 +213,7 @@ mod tests {
                 let named = |name: &str, level: u8| (name.to_owned(), Level::named(level.to_string()));
                 stream(0, vec![named("a", a), named("b", b), named("c", c)])
             }).collect();
-            let layout = Layout::of(&every);
+            let layout = Layout::of(&every, &[]);
             prop_assert!(layout.panels.len() <= MOST);
             prop_assert_eq!(layout.panel_of.len(), every.len());
             for (stream, &panel) in every.iter().zip(&layout.panel_of) {

@@ -4,19 +4,26 @@
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_report::run::{
-    Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Verdict,
+    Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, SeriesShown,
+    Stream, Verdict,
 };
 use std::sync::LazyLock;
 
 /// Every run, by name. Made once: every test shows them.
-pub fn runs() -> [(&'static str, RunData); 3] {
-    static RUNS: LazyLock<[RunData; 3]> =
-        LazyLock::new(|| [make_waits(), make_sizes(), make_bare()]);
-    let [waits, sizes, bare] = RUNS.clone();
-    [("waits", waits), ("sizes", sizes), ("bare", bare)]
+pub fn runs() -> [(&'static str, RunData); 4] {
+    static RUNS: LazyLock<[RunData; 4]> =
+        LazyLock::new(|| [make_waits(), make_sizes(), make_queues(), make_bare()]);
+    let [waits, sizes, queues, bare] = RUNS.clone();
+    [
+        ("waits", waits),
+        ("sizes", sizes),
+        ("queues", queues),
+        ("bare", bare),
+    ]
 }
 
 /// Seed 002's design.
@@ -27,7 +34,7 @@ pub fn waits() -> RunData {
 
 /// Seed 000's design.
 pub fn sizes() -> RunData {
-    let [_, (_, sizes), _] = runs();
+    let [_, (_, sizes), ..] = runs();
     sizes
 }
 
@@ -127,6 +134,79 @@ fn make_sizes() -> RunData {
         findings: findings().split_off(2),
         ..RunData::default()
     })
+}
+
+/// Two switches beside a load, with what went on in them (seed 003).
+fn make_queues() -> RunData {
+    let cases = ["FIFO", "EFCI"];
+    let streams = cases.iter().zip(0..);
+    let streams = streams.map(|(case, trial)| {
+        let case = ("case".to_owned(), Level::named(*case));
+        stream(trial, 0, vec![case])
+    });
+    let order = [("case".to_owned(), cases.map(Level::named).to_vec())];
+    let mut maker = Maker::new(Vec::new());
+    maker.builder = RunDataBuilder::in_order(streams.collect(), &order, 1_000);
+    maker.trial(0, 100, 8 * MILLISECOND, MILLISECOND, "quiet");
+    maker.trial(1, 100, 2 * MILLISECOND, MILLISECOND, "quiet");
+    let mut head = head("atm-response-time", "Response time beside bulk transfers");
+    head.world = "sim".to_owned();
+    maker.builder.finish(RunData {
+        head,
+        levels: order.to_vec(),
+        series: [(0, 2_000.0, None), (1, 500.0, Some(500.0))]
+            .map(|(panel, mean, threshold)| backlog(panel, mean, threshold))
+            .into_iter()
+            .chain([acr()])
+            .collect(),
+        ..RunData::default()
+    })
+}
+
+fn backlog(panel: usize, mean: f64, threshold: Option<f64>) -> SeriesShown {
+    let stretches = (0..100).map(|k| {
+        let swing = f64::from(k % 10) / 10.0;
+        point(k, Unit::Cells, mean * (0.5 + swing))
+    });
+    SeriesShown {
+        series: "backlog".to_owned(),
+        of: "s1→s2".to_owned(),
+        unit: Unit::Cells,
+        panel,
+        mean: 0.95 * mean,
+        max: 2.0 * mean,
+        threshold,
+        trial: panel as u32,
+        stretches: stretches.collect(),
+    }
+}
+
+fn acr() -> SeriesShown {
+    SeriesShown {
+        series: "rate".to_owned(),
+        of: "echo".to_owned(),
+        unit: Unit::CellsPerSecond,
+        mean: 23_585.0,
+        max: 23_585.0,
+        stretches: (0..100)
+            .map(|k| point(k, Unit::CellsPerSecond, 23_585.0))
+            .collect(),
+        ..backlog(1, 0.0, None)
+    }
+}
+
+fn point(k: i32, unit: Unit, mean: f64) -> SeriesPoint {
+    SeriesPoint {
+        trial: 0,
+        series: "".into(),
+        of: "".into(),
+        unit,
+        t: Nanos::from(k) * 10 * MILLISECOND,
+        length: 10 * MILLISECOND,
+        min: 0.8 * mean,
+        mean,
+        max: 1.25 * mean,
+    }
 }
 
 /// No kernel stamps, nobody watched for noise, a tenth unanswered.

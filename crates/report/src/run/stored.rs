@@ -1,6 +1,7 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
 use super::findings::shown;
+use super::series;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
@@ -22,7 +23,8 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         .iter()
         .map(|row| ((row.trial, row.probe), row.warmup))
         .collect();
-    let mut builder = RunDataBuilder::new(streams, EXACT_LIMIT);
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
     run.for_each_noised(None, |noised| {
@@ -44,7 +46,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         builder.push(record, disturbance);
     });
     let noise = noise_totals(&run.noise(None), &packets);
-    builder.finish(RunData {
+    let mut data = builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
@@ -52,8 +54,11 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         noise,
         clock_reads: run.clock_reads(None),
         problems: problems(run, &rows, folder),
+        levels: levels.to_vec(),
         ..RunData::default()
-    })
+    });
+    data.series = series::of(run, &data.trials, resolved);
+    data
 }
 
 fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
@@ -107,7 +112,8 @@ fn problems(run: &Run, rows: &[TrialRow], folder: &str) -> Vec<String> {
             "the run is not complete: `delaylab resume {folder}` goes on with it"
         ));
     }
-    for warning in rows.iter().flat_map(|row| &row.facts.warnings) {
+    let facts = rows.iter().map(|row| &row.facts);
+    for warning in facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings)) {
         if !problems.contains(warning) {
             problems.push(warning.clone());
         }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `findings.rs` | each finding: verdict, claim, reason, numbers |
 //! | `trials.rs` | what came of the trials, by their levels |
+//! | `series.rs` | what was over time: queues, rates |
 //! | `noise.rs` | what else ran on the prober's CPU |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
 mod findings;
 mod noise;
+mod series;
 mod trials;
 
 use crate::run::RunData;
@@ -23,6 +25,7 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
     let sections = [
         head(run, style),
         trials::section(run, style),
+        series::section(run, style),
         noise::section(run, style),
         problems(run, style),
         findings::section(run, style),

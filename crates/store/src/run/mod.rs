@@ -7,8 +7,8 @@ mod batches;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
 use crate::join;
-use crate::part::{NOISE_NS, NOISE_WHO, records_schema};
-use crate::table::{self, Row};
+use crate::part::{self, NOISE_NS, NOISE_WHO};
+use crate::table::{self, Row, every_table};
 use crate::trial_row::TrialRow;
 use crate::writer::FORMAT;
 use arrow_array::cast::AsArray;
@@ -17,13 +17,16 @@ use arrow_array::{Array, RecordBatch};
 pub use batches::Batches;
 use batches::Step;
 use delaylab_model::Nanos;
+use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
+use delaylab_model::series::SeriesPoint;
 use serde_json::Value;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Did the run come to its end?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +87,34 @@ pub struct Noised<'a> {
     pub noise_ns: Option<Nanos>,
     /// Who held it longest.
     pub noise_who: Option<&'a str>,
+}
+
+/// A series of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeriesName {
+    /// Which trial of the run.
+    pub trial: u32,
+    /// What it is.
+    pub series: Arc<str>,
+    /// Of which port or flow.
+    pub of: Arc<str>,
+    /// What its values count.
+    pub unit: Unit,
+}
+
+impl SeriesName {
+    fn of(point: &SeriesPoint) -> Self {
+        Self {
+            trial: point.trial,
+            series: point.series.clone(),
+            of: point.of.clone(),
+            unit: point.unit,
+        }
+    }
+
+    fn is_of(&self, point: &SeriesPoint) -> bool {
+        (self.trial, &self.series, &self.of) == (point.trial, &point.series, &point.of)
+    }
 }
 
 impl Run {
@@ -163,9 +194,7 @@ impl Run {
 
     /// Opens every table once, so that what is damaged is known before anything is read.
     fn check_tables(&self) {
-        self.steps::<Record>(None);
-        self.steps::<NoiseEvent>(None);
-        self.steps::<ClockReads>(None);
+        every_table!(R => self.steps::<R>(None));
     }
 
     /// Are the parts joined? A run that was killed just before its end is partial all the same.
@@ -307,6 +336,41 @@ impl Run {
         self.all(trial)
     }
 
+    /// What packets of one trial, or of all, met in the queues of their path: by probe, packet and way.
+    /// Empty where the world does not see into its path.
+    pub fn hops(&self, trial: Option<u32>) -> Vec<Hop> {
+        self.all(trial)
+    }
+
+    /// The series of one trial, or of all: by name, by what they are of, and in time.
+    pub fn series(&self, trial: Option<u32>) -> Vec<SeriesPoint> {
+        self.all(trial)
+    }
+
+    /// Hands over every point of the series of one trial, or of all in their order.
+    pub fn for_each_series_point(&self, trial: Option<u32>, mut take: impl FnMut(&SeriesPoint)) {
+        self.each_batch(self.batches::<SeriesPoint>(trial, &[]), |_, rows| {
+            rows.iter().for_each(&mut take);
+        });
+    }
+
+    /// Every series of every trial, without its points, in their order.
+    pub fn series_names(&self) -> Vec<SeriesName> {
+        let columns = ["trial", "series", "of", "unit"];
+        let mut names: Vec<SeriesName> = Vec::new();
+        self.each_batch(
+            self.batches::<SeriesPoint>(None, &columns),
+            |_, rows: &[SeriesPoint]| {
+                for row in rows {
+                    if !names.last().is_some_and(|last| last.is_of(row)) {
+                        names.push(SeriesName::of(row));
+                    }
+                }
+            },
+        );
+        names
+    }
+
     fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
         let mut all = Vec::new();
         self.each_batch(self.batches::<R>(trial, &[]), |_, rows: &[R]| {
@@ -331,14 +395,12 @@ impl Run {
 
     /// The row groups and journals that may have rows of this trial, in the order of the trials.
     fn steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
-        let known = match R::TABLE {
-            Record::TABLE => records_schema(),
-            _ => table::schema::<R>(),
-        };
+        let known = part::schema::<R>();
         let mut steps = Vec::new();
         for path in self.parquet_files(R::TABLE) {
             match Step::row_groups(&path, &known, trial) {
                 Ok(found) => steps.extend(found),
+                Err(_) if !path.exists() && R::IS_OPTIONAL => {}
                 Err(_) if !path.exists() => self.note(&path, "missing"),
                 Err(error) => self.note(&path, &error.to_string()),
             }

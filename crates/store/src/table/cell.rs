@@ -3,8 +3,8 @@
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int32Type, Int64Type, TimestampNanosecondType, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type, TimestampNanosecondType,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int8Array, PrimitiveArray, StringArray,
@@ -12,7 +12,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 use delaylab_model::Nanos;
+use delaylab_model::hop::Direction;
 use delaylab_model::noise::NoiseKind;
+use delaylab_model::plan::Unit;
 use delaylab_model::record::{ClockEvent, Method, Outcome};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -108,7 +110,7 @@ macro_rules! numbers {
 
 numbers! {
     u8 => UInt8Type, u16 => UInt16Type, u32 => UInt32Type, u64 => UInt64Type,
-    i32 => Int32Type, i64 => Int64Type
+    i32 => Int32Type, i64 => Int64Type, f64 => Float64Type
 }
 
 /// A word from a fixed set.
@@ -145,7 +147,7 @@ macro_rules! words {
     )*};
 }
 
-words! { Method, Outcome, ClockEvent, NoiseKind }
+words! { Method, Outcome, ClockEvent, NoiseKind, Direction, Unit }
 
 fn word_array<W: Word>(cells: impl Iterator<Item = W>) -> ArrayRef {
     let place = |word| W::WORDS.iter().position(|known| *known == word);
@@ -199,21 +201,20 @@ impl Cell for bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Utc(pub(crate) Nanos);
 
-impl Cell for Utc {
-    const NULLABLE: bool = false;
+impl Cell for Option<Utc> {
+    const NULLABLE: bool = true;
 
     fn data_type() -> DataType {
         DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
     }
 
     fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        let times = TimestampNanosecondArray::from_iter_values(cells.map(|cell| cell.0));
+        let times = TimestampNanosecondArray::from_iter(cells.map(|cell| Some((*cell)?.0)));
         Arc::new(times.with_timezone("UTC"))
     }
 
     fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        no_nulls(array)?;
-        each_number::<TimestampNanosecondType>(array, |at, time| set(at, Utc(time)))
+        each_number::<TimestampNanosecondType>(array, |at, time| set(at, Some(Utc(time))))
     }
 }
 
@@ -232,6 +233,32 @@ impl Cell for String {
         no_nulls(array)?;
         each_text(array, |at, text| {
             set(at, text.to_owned());
+            Ok(())
+        })
+    }
+}
+
+/// A name that many rows share.
+impl Cell for Arc<str> {
+    const NULLABLE: bool = false;
+
+    fn data_type() -> DataType {
+        DataType::Utf8
+    }
+
+    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(cells))
+    }
+
+    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+        no_nulls(array)?;
+        let mut last: Self = Arc::default();
+        each_text(array, |at, text| {
+            // Rows of one name stand together.
+            if *last != *text {
+                last = text.into();
+            }
+            set(at, last.clone());
             Ok(())
         })
     }

@@ -23,6 +23,10 @@ pub(crate) struct Column<R: 'static> {
 pub(crate) trait Row: Clone + Send + 'static {
     /// The table's name, and that of its file.
     const TABLE: &'static str;
+    /// Is there no file where there are no rows?
+    const IS_OPTIONAL: bool = false;
+    /// How many places too late a row may come and still be put right.
+    const WINDOW: usize = 1 << 14;
     /// Its columns, in the order of the files.
     const COLUMNS: &'static [Column<Self>];
     /// What the rows of one stream are sorted by.
@@ -90,6 +94,35 @@ macro_rules! columns {
     };
 }
 pub(crate) use columns;
+
+/// Says the same of the rows of every table but that of the trials.
+macro_rules! every_table {
+    ($row:ident => $say:expr) => {
+        [
+            {
+                type $row = delaylab_model::record::Record;
+                $say
+            },
+            {
+                type $row = delaylab_model::noise::NoiseEvent;
+                $say
+            },
+            {
+                type $row = delaylab_model::noise::ClockReads;
+                $say
+            },
+            {
+                type $row = delaylab_model::hop::Hop;
+                $say
+            },
+            {
+                type $row = delaylab_model::series::SeriesPoint;
+                $say
+            },
+        ]
+    };
+}
+pub(crate) use every_table;
 
 /// The Arrow field of the field that `_get` gets.
 pub(crate) fn field_of<R, C: Cell>(name: &str, _get: fn(&R) -> &C) -> Field {

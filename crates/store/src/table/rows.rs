@@ -2,8 +2,12 @@
 
 use super::{Column, Row, columns};
 use delaylab_model::Nanos;
+use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
+use delaylab_model::plan::Unit;
 use delaylab_model::record::{Method, Record};
+use delaylab_model::series::SeriesPoint;
+use std::sync::Arc;
 
 impl Row for Record {
     const TABLE: &'static str = "records";
@@ -70,5 +74,65 @@ impl Row for ClockReads {
 
     fn key(&self) -> Self::Key {
         self.from_ns
+    }
+}
+
+impl Row for Hop {
+    const TABLE: &'static str = "hops";
+    const IS_OPTIONAL: bool = true;
+    const COLUMNS: &'static [Column<Self>] = columns! { Hop:
+        trial probe seq direction hop port t_enqueue t_dequeue backlog
+    };
+    type Key = (u64, Direction, u16);
+
+    fn blank() -> Self {
+        Hop {
+            trial: 0,
+            probe: 0,
+            seq: 0,
+            direction: Direction::Forward,
+            hop: 0,
+            port: Arc::default(),
+            t_enqueue: 0,
+            t_dequeue: 0,
+            backlog: 0,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        (self.seq, self.direction, self.hop)
+    }
+
+    fn stream(&self) -> u16 {
+        self.probe
+    }
+}
+
+impl Row for SeriesPoint {
+    const TABLE: &'static str = "series";
+    const IS_OPTIONAL: bool = true;
+    /// All at once: a world that has series thins them.
+    const WINDOW: usize = usize::MAX / 2;
+    const COLUMNS: &'static [Column<Self>] = columns! { SeriesPoint:
+        trial series of unit t length min mean max
+    };
+    type Key = (Arc<str>, Arc<str>, Nanos);
+
+    fn blank() -> Self {
+        SeriesPoint {
+            trial: 0,
+            series: Arc::default(),
+            of: Arc::default(),
+            unit: Unit::Number,
+            t: 0,
+            length: 0,
+            min: 0.0,
+            mean: 0.0,
+            max: 0.0,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        (self.series.clone(), self.of.clone(), self.t)
     }
 }

@@ -1,10 +1,12 @@
 //! What the tests share: rows of every shape, a run written from them, a run read back.
 #![allow(dead_code)] // each test uses a part of it
 
+use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{
     Delivery, LossDirection, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint,
 };
@@ -122,6 +124,51 @@ pub fn clock_reads(trial: u32) -> Vec<ClockReads> {
         .to_vec()
 }
 
+/// Two queues there and one back, of two packets of each probe. Trial 2 did not see into its path.
+pub fn hops(trial: u32) -> Vec<Hop> {
+    let ways = [
+        (Direction::Forward, 0),
+        (Direction::Forward, 1),
+        (Direction::Return, 0),
+    ];
+    let hop = |(probe, seq, (direction, hop)): (u16, u64, (Direction, u16))| Hop {
+        trial,
+        probe,
+        seq,
+        direction,
+        hop,
+        port: format!("s{hop}→s{}", hop + 1).into(),
+        t_enqueue: 1_000 * seq as i64,
+        t_dequeue: 1_000 * seq as i64 + i64::from(hop) * 10,
+        backlog: 3 * seq,
+    };
+    let packets = (0..2).flat_map(|probe| (0..2).map(move |seq| (probe, seq)));
+    let all = packets.flat_map(|(probe, seq)| ways.map(|way| hop((probe, seq, way))));
+    all.filter(|_| trial != 2).collect()
+}
+
+/// Two series of three stretches each. Trial 2 has none.
+pub fn series(trial: u32) -> Vec<SeriesPoint> {
+    let names = [
+        ("acr", "echo", Unit::CellsPerSecond),
+        ("backlog", "s1→s2", Unit::Cells),
+        ("backlog", "s2→s1", Unit::Cells),
+    ];
+    let point = |((series, of, unit), t): ((&str, &str, Unit), i64)| SeriesPoint {
+        trial,
+        series: series.into(),
+        of: of.into(),
+        unit,
+        t: 1_000_000 * t,
+        length: 1_000_000,
+        min: t as f64,
+        mean: t as f64 + 0.25,
+        max: t as f64 + 1.5,
+    };
+    let all = (names.into_iter()).flat_map(|name| (0..3).map(move |t| point((name, t))));
+    all.filter(|_| trial != 2).collect()
+}
+
 /// A probe of a trial.
 pub fn row(trial: u32, probe: u16) -> TrialRow {
     TrialRow {
@@ -131,7 +178,7 @@ pub fn row(trial: u32, probe: u16) -> TrialRow {
         method: Method::Udp,
         repeat: trial / 2,
         position: 9 - trial,
-        started_utc: 1_795_268_700_000_000_000 + i64::from(trial),
+        started_utc: Some(1_795_268_700_000_000_000 + i64::from(trial)),
         duration: 2_000_000_000,
         host: HostCondition::Quiet,
         seed: u64::MAX - u64::from(trial),
@@ -166,6 +213,13 @@ fn facts(trial: u32) -> ProbeFacts {
             0 => Vec::new(),
             _ => vec!["one, \"quoted\"".into(), "two".into()],
         },
+        flaws: match trial {
+            1 => vec!["cells were lost".into()],
+            _ => Vec::new(),
+        },
+        lost_load: (trial == 1).then_some(12),
+        trace_hash: (trial == 1).then_some(0xfeed),
+        simulated: None,
     }
 }
 
@@ -199,7 +253,18 @@ pub fn begin(run: &RunWriter, trial: u32, count: u64) -> TrialWriter {
     }
     writer.noise(&noise(trial)).unwrap();
     writer.clock_reads(&clock_reads(trial)).unwrap();
+    add_series_and_hops(&mut writer, trial);
     writer
+}
+
+/// As they come: the series take turns, and the last packets' hops are first.
+pub fn add_series_and_hops(writer: &mut TrialWriter, trial: u32) {
+    let mut points = series(trial);
+    points.sort_by_key(|point| point.t);
+    writer.series(&points).unwrap();
+    let mut hops = hops(trial);
+    hops.reverse();
+    writer.hops(&hops).unwrap();
 }
 
 /// What the noise of every run here is: some for some records.

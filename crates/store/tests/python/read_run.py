@@ -10,7 +10,7 @@ import sys
 import duckdb
 import polars
 
-TABLES = ["records", "trials", "noise", "clock_reads"]
+TABLES = ["records", "trials", "noise", "clock_reads", "hops", "series"]
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
@@ -26,6 +26,12 @@ def with_polars(run):
         "refused_by": tables["records"]["refused_by"].drop_nulls().unique().sort().to_list(),
         "noise_ns": tables["records"]["noise_ns"].sum(),
         "noise_who": tables["noise"].sort("trial", "start")["who"].to_list(),
+        "backlog": sorted(
+            tables["series"]
+            .filter((polars.col("series") == "backlog") & (polars.col("t") > 0))["mean"]
+            .unique()
+        ),
+        "ports": tables["hops"]["port"].unique().sort().to_list(),
         "started_utc": str(tables["trials"]["started_utc"][0]),
         "labels": tables["trials"].sort("trial", "probe")["factor_size"].to_list(),
         "response": {
@@ -73,6 +79,17 @@ def with_duckdb(run):
         "noise_ns": int(rows(f"SELECT sum(noise_ns) FROM {records}")[0][0]),
         "noise_who": [
             row[0] for row in rows("SELECT who FROM '{run}/noise.parquet' ORDER BY trial, start")
+        ],
+        "backlog": [
+            row[0]
+            for row in rows(
+                "SELECT DISTINCT mean FROM '{run}/series.parquet'"
+                " WHERE series = 'backlog' AND t > 0 ORDER BY mean"
+            )
+        ],
+        "ports": [
+            row[0]
+            for row in rows("SELECT DISTINCT port FROM '{run}/hops.parquet' ORDER BY port")
         ],
         "started_utc": rows(
             "SELECT strftime(started_utc AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M:%S+00:00')"

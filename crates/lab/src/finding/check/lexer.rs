@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
             .ok_or_else(|| {
                 let message = format!(
                     "`{}` is not a quantity: units are ns, us, ms, s, min, h; B, kB, KiB, MB, MiB; \
-                 bit/s, kbit/s, Mbit/s, Gbit/s; cells, packets, %. Quote it if it is a name",
+                 bit/s, kbit/s, Mbit/s, Gbit/s; cells, cells/s, packets, %. Quote it if it is a name",
                     &self.text[start..self.at]
                 );
                 self.error(start, message)
@@ -164,7 +164,8 @@ impl<'a> Lexer<'a> {
             self.at = number_end;
             return "";
         }
-        if word.to_lowercase().ends_with("bit") && self.rest().starts_with("/s") {
+        let is_counted = word.to_lowercase().ends_with("bit") || ["cell", "cells"].contains(&word);
+        if is_counted && self.rest().starts_with("/s") {
             self.at += 2;
         }
         &self.text[start..self.at]

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A number has a unit where a unit is owed: `1ms`, `64 B`, `10Mbit/s`, `500cells`, `5 %`; zero
-//! needs none. A name with spaces or commas is quoted. Factors that no selector names are pooled.
+//! needs none. A cell is 424 bits, so that `cells/s` are a rate like any other. A name with spaces or commas is quoted. Factors that no selector names are pooled.
 //! `p1` to `p99` are percentiles, and `p999` is 99.9 %, `p9999` 99.99 %. A bound inside `share` takes
 //! over the selectors of its share.
 

@@ -1,6 +1,7 @@
 //! Numbers with units.
 
 use super::{Dimension, Number};
+use crate::finding::series::CELL_BITS;
 use delaylab_model::units::{parse_duration, parse_rate, parse_size};
 
 /// Reads a number with this unit, both as written; `None` for a unit that there is not.
@@ -12,7 +13,8 @@ pub(super) fn number(digits: &str, unit: &str) -> Option<Number> {
         "%" => (plain? / 100.0, Dimension::NUMBER),
         "cells" | "cell" => (plain?, Dimension::CELLS),
         "packets" | "packet" => (plain?, Dimension::PACKETS),
-        _ => quantity(&text)?,
+        "cells/s" | "cell/s" => (plain? * CELL_BITS, Dimension::RATE),
+        _ => quantity(&text).or_else(|| finer(plain?, unit))?,
     };
     Some(Number {
         value,
@@ -26,4 +28,16 @@ fn quantity(text: &str) -> Option<(f64, Dimension)> {
     let size = || parse_size(text).map(|bytes| (bytes as f64, Dimension::SIZE));
     let rate = || parse_rate(text).map(|rate| (rate as f64, Dimension::RATE));
     duration.or_else(|_| size()).or_else(|_| rate()).ok()
+}
+
+/// Durations that are no whole number of nanoseconds: a mean may well be held against one.
+fn finer(plain: f64, unit: &str) -> Option<(f64, Dimension)> {
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some((plain * scale, Dimension::TIME))
 }

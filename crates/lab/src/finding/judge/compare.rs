@@ -198,7 +198,7 @@ impl Question<'_> {
         compared.repeats_differ = bounds.repeats_differ;
         compared.verdict = range.holds(&bounds);
         let excess = range.excess(value, &bounds).powi(2);
-        let undecided = compared.verdict == Verdict::CannotTell;
+        let undecided = compared.verdict == Verdict::CannotTell && !evaluation.has_series();
         if undecided && excess < MAX_FACTOR && !bounds.repeats_differ {
             let more = (excess - 1.0).max(0.1) * evaluation.count() as f64;
             compared.more_packets = Some(two_digits(more));

@@ -8,14 +8,17 @@ use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::verdict::Evaluated;
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
+use std::collections::BTreeMap;
 
+/// Fewer trials say nothing of how much they differ.
+const TRIALS: usize = 3;
 /// Points of a fit need no interval each, but this many independent values together.
 const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;
 
 /// A plan with its statistics.
 pub(super) struct Evaluation<'a> {
     plan: &'a Plan,
-    /// For each leaf; `None` for counted values.
+    /// For each leaf; `None` for counted values and numbers of trials.
     statistics: Vec<Option<Statistic<'a>>>,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
@@ -29,9 +32,16 @@ impl<'a> Evaluation<'a> {
         let resampling = Resampling::new(measured.strata(), &present, seed);
         let leaves = plan.leaves.iter().zip(&statistics).enumerate();
         let leaves: Vec<_> = leaves
-            .map(|(index, (leaf, statistic))| match statistic {
-                Some(statistic) => resampling.replicates(statistic, index as u64),
-                None => counted(leaf, &resampling, index as u64),
+            .map(|(index, (leaf, statistic))| {
+                let salt = index as u64;
+                let whole = || by_trials(leaf, &resampling, salt);
+                match statistic {
+                    Some(statistic) if statistic.doubt.is_some() => {
+                        whole().or_else(|| resampling.replicates(statistic, salt))
+                    }
+                    Some(statistic) => resampling.replicates(statistic, salt),
+                    None => counted(leaf, &resampling, salt),
+                }
             })
             .collect();
         let fits = plan.fits.iter().map(|fit| of_fit(fit, &leaves)).collect();
@@ -85,12 +95,33 @@ impl<'a> Evaluation<'a> {
     }
 
     fn leaf_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
+        let leaf = &self.plan.leaves[index];
+        let doubt = self.statistic_doubt(index, in_fit)?;
+        // Enough trials are independent values, however much those within one resemble each other.
+        if by_trial(leaf).len() >= TRIALS {
+            return None;
+        }
+        Some(if leaf.measure.is_series() {
+            "it hardly changes within a trial, or never comes back to the same: longer trials would \
+             tell, or at least 3 of them"
+                .to_owned()
+        } else {
+            doubt
+        })
+    }
+
+    fn statistic_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
         match (&self.statistics[index], &self.leaves[index]) {
             (Some(statistic), _) if statistic.count == 0 => {
                 Some("none of these packets was answered".to_owned())
             }
             (Some(statistic), _) if in_fit => statistic.point_doubt(),
             (Some(statistic), _) => statistic.doubt.clone(),
+            (None, None) if self.plan.leaves[index].measure.is_number_of_trial() => Some(
+                "a trial has one number of it, so at least 3 trials are needed to tell how much it \
+                 varies"
+                    .to_owned(),
+            ),
             (None, None) => Some(
                 "only how often each value came is known, not when, so at least 3 trials are \
                  needed to tell how much it varies"
@@ -114,6 +145,11 @@ impl<'a> Evaluation<'a> {
         (effective < MIN_EFFECTIVE_OF_FIT).then(|| {
             format!("all its points together say as much as {effective:.0} independent packets")
         })
+    }
+
+    /// Is something of it over time, and not of packets?
+    pub(super) fn has_series(&self) -> bool {
+        self.plan.leaves.iter().any(|leaf| leaf.measure.is_series())
     }
 
     /// How many values all statistics are made of.
@@ -145,7 +181,8 @@ impl<'a> Evaluation<'a> {
         }
         evidence.count = match (statistic, leaf.counted()) {
             (Some(statistic), _) => statistic.count,
-            (None, bins) => bins.unwrap_or_default().iter().map(|bin| bin.1).sum(),
+            (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),
+            (None, None) => leaf.numbers_of_trials().len() as u64,
         };
         let resembling = !matches!(
             leaf.functional,
@@ -195,20 +232,39 @@ fn nothing() -> String {
     "there are too few values".to_owned()
 }
 
-/// `None` for counted values.
+/// `None` for counted values and numbers of trials.
 fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
     let parts = leaf.values.iter().map(|(trial, values)| match &**values {
         Values::Packets(values) => Some(Part {
             trial: *trial,
             values,
         }),
-        Values::Counted(_) => None,
+        _ => None,
     });
     let parts: Option<Vec<Part<'_>>> = parts.collect();
     Some(Statistic::new(leaf.functional, parts?))
 }
 
-/// Of values that are only counted. A count and a largest value are facts; how much the others
+/// Of values that resemble each other too much within a trial: each trial is one value.
+fn by_trials(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
+    resampling.of_trials(leaf.point()?, &by_trial(leaf), salt)
+}
+
+/// The functional of each trial that has it.
+fn by_trial(leaf: &Leaf) -> Vec<f64> {
+    let mut values = BTreeMap::<usize, Vec<f64>>::new();
+    for (trial, stretches) in &leaf.values {
+        if let Values::Packets(stretches) = &**stretches {
+            let there = stretches.iter().copied().filter(|x| !x.is_nan());
+            values.entry(*trial).or_default().extend(there);
+        }
+    }
+    let each = values.into_values();
+    let each = each.filter_map(|mut values| leaf.functional.of(&mut values));
+    each.collect()
+}
+
+/// Of values that are only counted, or one a trial. A count and a largest value are facts; how much the others
 /// vary, whole trials tell.
 fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     let value = leaf.point()?;
@@ -221,7 +277,8 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
                 .iter()
                 .filter_map(|(_, values)| match &**values {
                     Values::Counted(bins) => leaf.functional.of_counted(bins),
-                    Values::Packets(_) => None,
+                    Values::Trial(number) => Some(*number),
+                    _ => None,
                 });
             resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
         }

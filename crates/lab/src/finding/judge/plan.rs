@@ -101,7 +101,7 @@ impl Plan {
         only_in_fit: bool,
     ) -> Result<(usize, Dimension), String> {
         let (functional, measure, note) = functional(statistic, selection, measured)?;
-        let streams = selection.streams(measured.streams())?;
+        let streams = selection.streams_of(measure, measured.streams())?;
         let same = |leaf: &Leaf| {
             (leaf.functional, leaf.measure) == (functional, measure) && leaf.streams == streams
         };
@@ -109,14 +109,15 @@ impl Plan {
             self.leaves[index].only_in_fit &= only_in_fit;
             return Ok((index, self.leaves[index].dimension));
         }
+        let values = measured.values(&streams, measure)?;
         let dimension = match functional {
             Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
-            _ => measure.dimension().unwrap_or(Dimension::NUMBER),
+            _ => counted_in(measure, &values)?,
         };
         self.leaves.push(Leaf {
             functional,
             measure,
-            values: measured.values(&streams, measure)?,
+            values: in_order_of_time(values, functional),
             streams,
             dimension,
             text: written(statistic, selection),
@@ -135,7 +136,8 @@ impl Plan {
         measured: &Measured<'_>,
     ) -> Planned {
         let selection = selection.within(&of.selectors);
-        let chosen = selection.streams(measured.streams())?;
+        let measure = measure_of(of).ok_or("a fit has no distribution")?;
+        let chosen = selection.streams_of(measure, measured.streams())?;
         let streams = measured.streams();
         let chosen: Vec<_> = chosen
             .into_iter()
@@ -172,6 +174,45 @@ impl Plan {
         self.fits.push(plan);
         Ok((Term::Fit(self.fits.len() - 1), dimension))
     }
+}
+
+/// What a statistic is of; `None` for a fit.
+fn measure_of(statistic: &Statistic) -> Option<Measure> {
+    match &statistic.kind {
+        Kind::Of(_, measure) | Kind::Share(measure, ..) => Some(*measure),
+        Kind::On(..) => None,
+    }
+}
+
+/// What a measure counts: a series says so itself.
+fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimension, String> {
+    let of = |values: &(usize, Rc<Values>)| match &*values.1 {
+        Values::OverTime(stretches) => stretches.dimension,
+        _ => measure.dimension().unwrap_or(Dimension::NUMBER),
+    };
+    let mut dimensions = values.iter().map(of);
+    let first = dimensions.next().unwrap_or(Dimension::NUMBER);
+    match dimensions.find(|other| *other != first) {
+        None => Ok(first),
+        Some(other) => Err(format!(
+            "{measure} counts {first} here and {other} there: select one with `of`"
+        )),
+    }
+}
+
+/// Series as the values of their stretches, which are treated as those of packets from here on.
+fn in_order_of_time(
+    values: Vec<(usize, Rc<Values>)>,
+    functional: Functional,
+) -> Vec<(usize, Rc<Values>)> {
+    let flat = |(trial, values): (usize, Rc<Values>)| match &*values {
+        Values::OverTime(stretches) => {
+            let flat = Values::Packets(stretches.values(functional));
+            (trial, Rc::new(flat))
+        }
+        _ => (trial, values),
+    };
+    values.into_iter().map(flat).collect()
 }
 
 fn binary(operator: Operator, a: (Term, Dimension), b: (Term, Dimension)) -> Planned {
@@ -262,10 +303,25 @@ fn point(
 impl Leaf {
     /// From all its values.
     pub(super) fn point(&self) -> Option<f64> {
-        match self.counted() {
-            Some(bins) => self.functional.of_counted(&bins),
-            None => self.functional.of(&mut self.packets()),
+        let numbers = self.numbers_of_trials();
+        match (self.functional, self.counted()) {
+            (Functional::Count, _) if !numbers.is_empty() => Some(numbers.iter().sum()),
+            (_, None) if !numbers.is_empty() => self.functional.of(&mut numbers.clone()),
+            (_, Some(bins)) => self.functional.of_counted(&bins),
+            (_, None) => self.functional.of(&mut self.packets()),
         }
+    }
+
+    /// The numbers of trials, where it is a measure of which each has one.
+    pub(super) fn numbers_of_trials(&self) -> Vec<f64> {
+        let numbers = self
+            .values
+            .iter()
+            .filter_map(|(_, values)| match &**values {
+                Values::Trial(number) => Some(*number),
+                _ => None,
+            });
+        numbers.collect()
     }
 
     /// The values of all packets that have one, pooled.
@@ -275,7 +331,7 @@ impl Leaf {
             .iter()
             .filter_map(|(_, values)| match &**values {
                 Values::Packets(packets) => Some(packets),
-                Values::Counted(_) => None,
+                _ => None,
             });
         streams.flatten().copied().filter(|x| !x.is_nan()).collect()
     }
@@ -286,7 +342,7 @@ impl Leaf {
         for (_, values) in &self.values {
             match &**values {
                 Values::Counted(bins) => pooled.extend_from_slice(bins),
-                Values::Packets(_) => return None,
+                _ => return None,
             }
         }
         pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

@@ -3,6 +3,7 @@
 use crate::finding::check::{Each, LevelText, Selector, Span, Which};
 use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
+use crate::finding::measure::Measure;
 use crate::finding::verdict::FixedLevel;
 use delaylab_model::plan::Level;
 
@@ -42,8 +43,24 @@ impl Selection {
         &self.selectors
     }
 
+    /// The streams with this measure that it means, by index; why none, where it means none.
+    pub(super) fn streams_of(
+        &self,
+        measure: Measure,
+        streams: &[StreamInfo],
+    ) -> Result<Vec<usize>, String> {
+        let can_have = |index: &usize| streams[*index].can_have(measure);
+        let known: Vec<usize> = (0..streams.len()).filter(can_have).collect();
+        if known.is_empty() {
+            return Err(format!("this run kept no {measure} ({})", measure.about()));
+        }
+        let own: Vec<StreamInfo> = known.iter().map(|&index| streams[index].clone()).collect();
+        let chosen = self.streams(&own)?;
+        Ok(chosen.into_iter().map(|index| known[index]).collect())
+    }
+
     /// The streams that it means, by index; why none, where it means none.
-    pub(super) fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
+    fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
             if let Which::In(levels) = &selector.which {

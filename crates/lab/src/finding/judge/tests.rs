@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::finding::data::{Samples, StreamInfo};
+use crate::finding::measure::Measure;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -82,6 +83,7 @@ fn run(
             let info = StreamInfo {
                 trial,
                 probe: "echo".to_owned(),
+                series: None,
                 repeat,
                 factors: factors
                     .map(|(name, text)| ((*name).to_owned(), level(text)))
@@ -502,6 +504,7 @@ fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
         let info = StreamInfo {
             trial: samples.streams().len() as u32,
             probe: "echo".to_owned(),
+            series: None,
             repeat: 2,
             factors: vec![("side".to_owned(), level(side))],
         };
@@ -657,4 +660,107 @@ fn chance_seldom_gives_a_verdict() {
         // 5 % and two standard errors of what 150 runs show of it.
         assert!(share <= 0.086, "{check}: {share}");
     }
+}
+
+/// A trial's backlog: about `mean` cells, with peaks twice as high.
+fn backlog(samples: &mut Samples, trial: u32, case: &str, of: &str, mean: f64) {
+    let mut random = SplitMix::new(u64::from(trial) + 7 * of.len() as u64);
+    let point = |k: i64| {
+        let here = mean * (0.5 + random.uniform());
+        delaylab_model::series::SeriesPoint {
+            trial,
+            series: "backlog".into(),
+            of: of.into(),
+            unit: Unit::Cells,
+            t: 10_000_000 * k,
+            length: 10_000_000,
+            min: 0.0,
+            mean: here,
+            max: 2.0 * mean,
+        }
+    };
+    let points = (0..1000).map(point).collect();
+    let info = StreamInfo {
+        trial,
+        probe: of.to_owned(),
+        series: Some(Measure::Backlog),
+        repeat: trial / 2,
+        factors: vec![("case".to_owned(), level(case))],
+    };
+    samples.push_series(info, points);
+}
+
+/// Two cases, each with so many repeats, a queue each way and a loss each.
+fn queues(repeats: u32) -> Samples {
+    let design = [vec![("case", "EFCI")], vec![("case", "FIFO")]];
+    let mut samples = run(&design, repeats, 3, |_| CALM);
+    for trial in 0..2 * repeats {
+        let (case, mean) = [("EFCI", 500.0), ("FIFO", 2000.0)][trial as usize % 2];
+        backlog(&mut samples, trial, case, "s1→s2", mean);
+        backlog(&mut samples, trial, case, "s2→s1", 1.0);
+        let lost = if case == "FIFO" { 300 } else { 10 };
+        samples.push_lost_load(trial, lost + u64::from(trial));
+    }
+    samples
+}
+
+#[test]
+fn series_are_measures_of_a_port() {
+    let samples = queues(1);
+    for (check, verdict) in [
+        (
+            "mean(backlog | case=EFCI, of='s1→s2') ≈ 500cells within 5 %",
+            Verdict::True,
+        ),
+        (
+            "mean(backlog | case=EFCI, of='s1→s2') < mean(backlog | case=FIFO, of='s1→s2')",
+            Verdict::True,
+        ),
+        (
+            "max(backlog | case=EFCI, of='s1→s2') >= 1000cells",
+            Verdict::True,
+        ),
+        (
+            "max(backlog | case=EFCI, of='s1→s2') >= 1001cells",
+            Verdict::CannotTell,
+        ),
+        (
+            "for each of: mean(backlog | case=EFCI) > 0.5cells",
+            Verdict::True,
+        ),
+        (
+            "p50(backlog | case=EFCI, of='s1→s2') > 1500cells",
+            Verdict::False,
+        ),
+    ] {
+        let judged = judged(check, &samples);
+        assert_eq!(judged.verdict, verdict, "{check}: {}", judged.reason);
+    }
+}
+
+#[test]
+fn what_series_there_are_not_says_so() {
+    let samples = queues(1);
+    for (check, why) in [
+        ("mean(acr | of=echo) > 1Mbit/s", "this run kept no acr"),
+        ("mean(backlog | of=nowhere) > 1cells", "it has s1→s2, s2→s1"),
+        ("mean(backlog | probe=echo) > 1cells", "no factor `probe`"),
+        ("mean(response | of=echo) > 1ms", "no factor `of`"),
+        ("mean(backlog | of='s1→s2') > 1ms", "cannot be held against"),
+        ("mean(lost_load | case=FIFO) > 100", "at least 3 trials"),
+    ] {
+        let judged = judged(check, &samples);
+        assert_eq!(judged.verdict, Verdict::CannotTell, "{check}");
+        assert!(judged.reason.contains(why), "{check}: {}", judged.reason);
+    }
+}
+
+#[test]
+fn what_the_load_loses_is_a_number_of_each_trial() {
+    let samples = queues(4);
+    let more = "mean(lost_load | case=FIFO) > 5 * mean(lost_load | case=EFCI)";
+    assert_eq!(judged(more, &samples).verdict, Verdict::True);
+    // 10 + 0, 10 + 2, 10 + 4, 10 + 6.
+    let all = "count(lost_load | case=EFCI) <= 52";
+    assert_eq!(judged(all, &samples).verdict, Verdict::True);
 }

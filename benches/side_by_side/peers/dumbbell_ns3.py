@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The dumbbell in ns-3: dumbbell_ns3.py FLOWS SECONDS. Prints one line of JSON.
+
+ns-3 runs as it was compiled for its wheel; Python only puts the network together. What is called for
+each packet (counting hops, the echo's round trips) is C++ too.
+"""
+
+import sys
+
+import cppyy
+from ns import ns
+
+from report import Report
+
+LINK = {"rate": "155.52Mbps", "delay": "5us", "mtu": 9188}
+HEADERS = 20 + 20 + 12  # IPv4, TCP, the timestamp option
+WINDOW, SEND_SIZE = 65_536, 8_192
+BOTTLENECK = "624000B"
+STAGGER_S, ECHO_FROM_S, ECHO_EVERY_S, ECHO_SIZE = 0.1, 0.5, 0.005, 1024
+ECHO_PORT, BULK_PORT = 9, 5001
+
+COUNTERS = """
+#include <algorithm>
+#include <deque>
+#include "ns3/core-module.h"
+#include "ns3/network-module.h"
+
+namespace dumbbell {
+uint64_t hops = 0, echoes = 0;
+std::deque<double> sent_us;  // of those under way: echoes come back in their order
+double sum_us = 0, max_us = 0;
+
+double now() { return ns3::Simulator::Now().GetNanoSeconds() / 1e3; }
+void hop(ns3::Ptr<const ns3::Packet>) { ++hops; }
+void sent(ns3::Ptr<const ns3::Packet>) { sent_us.push_back(now()); }
+void received(ns3::Ptr<const ns3::Packet>) {
+    double round_trip = now() - sent_us.front();
+    sent_us.pop_front();
+    ++echoes;
+    sum_us += round_trip;
+    max_us = std::max(max_us, round_trip);
+}
+void count(ns3::Ptr<ns3::NetDevice> device) {
+    device->TraceConnectWithoutContext("PhyRxEnd", ns3::MakeCallback(&hop));
+}
+void watch(ns3::Ptr<ns3::Application> echo) {
+    echo->TraceConnectWithoutContext("Tx", ns3::MakeCallback(&sent));
+    echo->TraceConnectWithoutContext("Rx", ns3::MakeCallback(&received));
+}
+}
+"""
+
+
+def set_defaults():
+    for name, value in {
+        "TcpL4Protocol::SocketType": ns.StringValue("ns3::TcpNewReno"),
+        "TcpSocket::SegmentSize": ns.UintegerValue(LINK["mtu"] - HEADERS),
+        "TcpSocket::SndBufSize": ns.UintegerValue(WINDOW),
+        "TcpSocket::RcvBufSize": ns.UintegerValue(WINDOW),
+        "BulkSendApplication::SendSize": ns.UintegerValue(SEND_SIZE),
+        "PointToPointNetDevice::Mtu": ns.UintegerValue(LINK["mtu"]),
+    }.items():
+        ns.Config.SetDefault(f"ns3::{name}", value)
+
+
+class Network:
+    """Two routers, and a pair of hosts for the echo and for each flow."""
+
+    def __init__(self, flows):
+        self.addresses = ns.Ipv4AddressHelper(ns.Ipv4Address("10.0.0.0"), ns.Ipv4Mask("255.255.255.252"))
+        self.stack = ns.InternetStackHelper()
+        near, far = self.router(), self.router()
+        self.link(near, far, BOTTLENECK)
+        self.pairs = [(self.host(near), self.host(far)) for _ in range(flows + 1)]
+        ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
+
+    def router(self):
+        nodes = ns.NodeContainer(1)
+        self.stack.Install(nodes)
+        return nodes.Get(0)
+
+    def host(self, router):
+        """A host at this router, and its address."""
+        node = self.router()
+        return node, self.link(node, router).GetAddress(0)
+
+    def link(self, one, other, queue=None):
+        helper = ns.PointToPointHelper()
+        helper.SetDeviceAttribute("DataRate", ns.StringValue(LINK["rate"]))
+        helper.SetChannelAttribute("Delay", ns.StringValue(LINK["delay"]))
+        devices = helper.Install(one, other)
+        interfaces = self.addresses.Assign(devices)
+        self.addresses.NewNetwork()
+        # Giving an address has put a queue disc on each device.
+        ns.TrafficControlHelper().Uninstall(devices)
+        for i in range(2):
+            cppyy.gbl.dumbbell.count(devices.Get(i))
+            if queue:
+                devices.Get(i).GetQueue().SetMaxSize(ns.QueueSize(queue))
+        return interfaces
+
+
+def start(helper, node, at_s, end_s):
+    applications = helper.Install(node)
+    applications.Start(ns.Seconds(at_s))
+    applications.Stop(ns.Seconds(end_s))
+    return applications.Get(0)
+
+
+def add_echo(pair, end_s):
+    (client, _), (server, address) = pair
+    start(ns.UdpEchoServerHelper(ECHO_PORT), server, 0, end_s)
+    helper = ns.UdpEchoClientHelper(ns.InetSocketAddress(address, ECHO_PORT).ConvertTo())
+    helper.SetAttribute("MaxPackets", ns.UintegerValue(2**32 - 1))
+    helper.SetAttribute("Interval", ns.TimeValue(ns.Seconds(ECHO_EVERY_S)))
+    helper.SetAttribute("PacketSize", ns.UintegerValue(ECHO_SIZE))
+    cppyy.gbl.dumbbell.watch(start(helper, client, ECHO_FROM_S, end_s))
+
+
+def add_bulk(pair, at_s, end_s):
+    (client, _), (server, address) = pair
+    anywhere = ns.InetSocketAddress(ns.Ipv4Address.GetAny(), BULK_PORT).ConvertTo()
+    start(ns.PacketSinkHelper("ns3::TcpSocketFactory", anywhere), server, 0, end_s)
+    there = ns.InetSocketAddress(address, BULK_PORT).ConvertTo()
+    helper = ns.BulkSendHelper("ns3::TcpSocketFactory", there)
+    helper.SetAttribute("MaxBytes", ns.UintegerValue(0))
+    start(helper, client, at_s, end_s)
+
+
+def main():
+    flows, seconds = int(sys.argv[1]), float(sys.argv[2])
+    cppyy.cppdef(COUNTERS)
+    set_defaults()
+    network = Network(flows)
+    add_echo(network.pairs[0], seconds)
+    for i, pair in enumerate(network.pairs[1:]):
+        add_bulk(pair, STAGGER_S * i, seconds)
+    ns.Simulator.Stop(ns.Seconds(seconds))
+    with Report() as report:
+        ns.Simulator.Run()
+    seen = cppyy.gbl.dumbbell
+    report.show(hops=seen.hops, echo_mean_us=seen.sum_us / seen.echoes, echo_max_us=seen.max_us)
+
+
+if __name__ == "__main__":
+    main()

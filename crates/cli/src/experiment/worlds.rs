@@ -1,0 +1,160 @@
+//! The worlds of a run: the one place that knows which there are.
+
+use super::live::{self, LiveRun};
+use super::progress::Told;
+use crate::exit::Failed;
+use delaylab_kernel::signals;
+use delaylab_lab::experiment::Resolved;
+use delaylab_lab::run::{Ending, LabError, Laboratory};
+use delaylab_live::world::LiveError;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::{Plan, Planned};
+use delaylab_model::trial::Trial;
+use delaylab_model::world::{Refusal, World};
+use delaylab_sim::world::Simulated;
+use delaylab_stats::summary::Summary;
+use delaylab_store::writer::RunWriter;
+use delaylab_wire::auth::Key;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
+
+/// What was asked of a world on the command line.
+#[derive(Default)]
+pub struct Asked {
+    /// live: port of the target's reflector.
+    pub port: Option<u16>,
+    /// live: key shared with it.
+    pub key: Option<Key>,
+    /// live: whoever started the run said that the load was wanted.
+    pub allow_load: bool,
+    /// sim: trials at once.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// A world that is ready to carry trials out.
+pub enum Place {
+    /// This host and a real path.
+    Live(Box<LiveRun>),
+    /// Discrete events.
+    Sim(Simulated),
+}
+
+/// What a world cannot honour of a trial.
+pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
+    match world {
+        WorldName::Live => live::refusals(trial),
+        WorldName::Testbed => Vec::new(), // refused as a whole
+        WorldName::Sim => delaylab_sim::refusals(trial),
+    }
+}
+
+/// A world that is still to come.
+pub fn refuse_missing(world: WorldName) -> Result<(), Failed> {
+    match world {
+        WorldName::Live | WorldName::Sim => Ok(()),
+        WorldName::Testbed => Err(Failed::usage(format!(
+            "the world `{world}` does not exist in this version: run it with --world live or \
+             --world sim"
+        ))),
+    }
+}
+
+impl Place {
+    /// The world of this run. A live one resolves its target, or starts a reflector of its own.
+    pub fn new(resolved: &Resolved, asked: &Asked) -> Result<Self, Failed> {
+        refuse_missing(resolved.world)?;
+        match resolved.world {
+            WorldName::Sim => Ok(Place::Sim(simulated(asked))),
+            WorldName::Live | WorldName::Testbed => {
+                refuse_threads(asked)?;
+                let key = asked.key.clone().filter(|_| resolved.target.is_some());
+                let live = LiveRun::new(resolved, asked.port, key)?;
+                Ok(Place::Live(Box::new(live)))
+            }
+        }
+    }
+
+    /// Every trial, with where it goes.
+    pub fn aimed(&self, resolved: &Resolved, asked: &Asked) -> Result<Vec<Planned>, Failed> {
+        match self {
+            Place::Live(live) => live.aimed(resolved, asked.allow_load),
+            Place::Sim(_) => Ok(resolved.planned.clone()),
+        }
+    }
+
+    /// Where live probes go.
+    pub fn target_name(&self) -> Option<&str> {
+        match self {
+            Place::Live(live) => Some(&live.target_name),
+            Place::Sim(_) => None,
+        }
+    }
+
+    /// How many trials a plan may hand out before it sees what came of them.
+    pub fn at_once(&self) -> usize {
+        match self {
+            Place::Live(_) => 1,
+            // A trial that ends early makes room for the next.
+            Place::Sim(_) => usize::MAX,
+        }
+    }
+
+    /// Carries a plan out. `done` trials are recorded already.
+    pub fn carry_out(
+        &mut self,
+        writer: &RunWriter,
+        done: usize,
+        plan: &mut dyn Plan<Observation = [Summary]>,
+        told: &mut Told,
+    ) -> Result<Ending, Failed> {
+        match self {
+            Place::Live(live) => {
+                carry_out(&mut live.world, writer, done, plan, told).map_err(live_broke_off)
+            }
+            Place::Sim(world) => carry_out(world, writer, done, plan, told)
+                .map_err(|error| Failed::environment(error.to_string())),
+        }
+    }
+}
+
+fn simulated(asked: &Asked) -> Simulated {
+    let all = || available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = asked.threads.map_or_else(all, NonZeroUsize::get);
+    Simulated::new(threads, signals::stops_asked)
+}
+
+fn refuse_threads(asked: &Asked) -> Result<(), Failed> {
+    match asked.threads {
+        None => Ok(()),
+        Some(_) => Err(Failed::usage(
+            "--threads is for the world `sim`: live trials run one after the other, so that none \
+             disturbs another",
+        )),
+    }
+}
+
+fn carry_out<W: World + Send>(
+    world: &mut W,
+    writer: &RunWriter,
+    done: usize,
+    plan: &mut dyn Plan<Observation = [Summary]>,
+    told: &mut Told,
+) -> Result<Ending, LabError<W::Error>>
+where
+    W::Error: Send,
+{
+    let mut laboratory = Laboratory {
+        world,
+        writer,
+        done,
+        stops_asked: signals::stops_asked,
+    };
+    laboratory.carry_out(plan, told)
+}
+
+fn live_broke_off(error: LabError<LiveError>) -> Failed {
+    match error {
+        LabError::World(LiveError::Probe(error)) => error.into(),
+        other => Failed::environment(other.to_string()),
+    }
+}

@@ -1,0 +1,181 @@
+//! The world `sim`: the same bytes on any number of threads, after a kill too, and what is refused.
+
+use crate::harness::process::{Process, Ran, delaylab};
+use crate::harness::scratch::Scratch;
+use nix::sys::signal::Signal;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Eight trials beside a TCP, half a second of simulated time each.
+const SMALL: &str = r#"
+name = "small"
+title = "A small one"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { poisson = "5ms" }
+duration = "500ms"
+
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 1
+window = "64KiB"
+
+[path]
+topology = "pairs-on-a-trunk"
+framing = "aal5"
+rate = "155.52Mbit/s"
+propagation = "5us"
+
+[path.switch]
+discipline = "fifo"
+buffer = "13000cells"
+
+[sweep]
+streams = { set = "load.bulk.streams", to = [0, 3] }
+
+[design]
+repeats = 4
+
+[[finding]]
+id = "1"
+says = "The queue is in the trunk"
+check = "mean(backlog | streams=3, of='s1→s2') > 100cells"
+"#;
+
+fn inside(scratch: &Scratch, words: &str) -> Command {
+    let mut command = delaylab(None);
+    command.args(words.split(' ')).current_dir(scratch.path(""));
+    command
+}
+
+fn ran(scratch: &Scratch, words: &str) -> Ran {
+    Ran::of(&mut inside(scratch, words))
+}
+
+fn with_small() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("small.toml", SMALL);
+    scratch
+}
+
+/// Every table of the run.
+fn tables(run: &Path) -> Vec<Vec<u8>> {
+    let names = [
+        "records",
+        "trials",
+        "hops",
+        "series",
+        "noise",
+        "clock_reads",
+    ];
+    let read = |name: &str| fs::read(run.join(format!("{name}.parquet"))).unwrap();
+    names.map(read).to_vec()
+}
+
+fn whole(scratch: &Scratch, words: &str) -> Vec<Vec<u8>> {
+    let done = ran(scratch, words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    tables(&scratch.path("runs/latest"))
+}
+
+#[test]
+fn threads_make_no_difference_and_the_report_shows_the_queue() {
+    let scratch = with_small();
+    let one = whole(&scratch, "run small.toml -q --threads 1");
+    assert!(one == whole(&scratch, "run small.toml -q --threads 3"));
+    let report = ran(&scratch, "report latest --svg figures");
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(report.stdout.contains("backlog"), "{}", report.stdout);
+    assert!(report.stdout.contains("true"), "{}", report.stdout);
+    let svg = fs::read_to_string(scratch.path("figures/series.svg")).unwrap();
+    assert!(svg.contains("backlog (cells)"));
+}
+
+#[test]
+fn a_simulation_that_is_killed_is_resumed_to_the_same_bytes() {
+    let scratch = with_small();
+    let undisturbed = whole(&scratch, "run small.toml -q");
+    for moment in 0..6 {
+        let scratch = with_small();
+        let mut command = inside(&scratch, "run small.toml -q");
+        let mut process = Process::start(command.stdout(Stdio::null()));
+        std::thread::sleep(Duration::from_millis(20 + 40 * moment));
+        process.signal(Signal::SIGKILL);
+        process.child.wait().unwrap();
+        let is_whole = fs::canonicalize(scratch.path("runs/latest")).is_ok();
+        let found = fs::read_dir(scratch.path("runs")).map(|entries| {
+            let mut names = entries.map(|entry| entry.unwrap().file_name());
+            names.any(|name| name.to_string_lossy().ends_with(".partial"))
+        });
+        if is_whole || !found.unwrap_or(false) {
+            continue;
+        }
+        let resumed = whole(&scratch, "resume latest -q --threads 2");
+        assert!(resumed == undisturbed, "killed at moment {moment}");
+    }
+}
+
+#[test]
+fn check_speaks_of_simulated_time() {
+    let scratch = with_small();
+    let checked = ran(&scratch, "check small.toml");
+    let expected = "8 trials in sim, about 4.00 s of simulated time";
+    assert!(checked.stdout.contains(expected), "{}", checked.stdout);
+}
+
+#[test]
+fn what_does_not_fit_the_world_is_refused() {
+    let scratch = with_small();
+    for (words, why) in [
+        (
+            "run small.toml --target 192.0.2.1",
+            "--target is for the world `live`",
+        ),
+        (
+            "run wait-time-jitter --threads 2",
+            "--threads is for the world `sim`",
+        ),
+        (
+            "check small.toml --world testbed",
+            "`testbed` does not exist",
+        ),
+        ("run small.toml --world testbed", "`testbed` does not exist"),
+    ] {
+        let refused = ran(&scratch, words);
+        assert_eq!(refused.code, 2, "{words}: {}", refused.stderr);
+        let said = refused
+            .stderr
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(said.contains(why), "{words}: {said}");
+    }
+}
+
+#[test]
+fn repeats_end_when_the_statistic_is_known() {
+    let scratch = Scratch::new();
+    let stops = r#"stop = { of = "mean(response)", within = "20%", at_most = 9 }"#;
+    scratch.file("small.toml", &SMALL.replace("repeats = 4", stops));
+    let checked = ran(&scratch, "check small.toml");
+    assert!(
+        checked.stdout.contains("at most 18 trials"),
+        "{}",
+        checked.stdout
+    );
+    let done = ran(&scratch, "run small.toml --json -q");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let trials = done
+        .stdout
+        .lines()
+        .filter(|line| line.contains("\"trial\":"));
+    let count = trials.count();
+    assert!((4..18).contains(&count), "{count} trials");
+}

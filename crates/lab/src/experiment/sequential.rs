@@ -1,0 +1,139 @@
+//! Repeating each combination of levels until a statistic of it is known well enough.
+
+use super::estimate::estimate;
+use super::stop::Stop;
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_stats::summary::{Figure, Summary};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What was seen of a trial: the figures of each probe.
+pub type Figures = Vec<Vec<Figure>>;
+
+/// Round after round: each is one repeat of every combination whose interval is still too wide.
+///
+/// A round is decided on when the one before is over, so that the trials are the same however many
+/// run at once, and in a run that was resumed.
+#[derive(Debug, Clone)]
+pub struct SequentialPlan {
+    stop: Stop,
+    /// Later rounds in full, the next one first.
+    rounds: VecDeque<Vec<Planned>>,
+    /// Of the round that is under way.
+    waiting: VecDeque<Planned>,
+    under_way: BTreeMap<u32, Nanos>,
+    at_once: usize,
+    done: BTreeMap<u32, Figures>,
+    /// Of each combination and probe, the statistic in each repeat so far.
+    seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
+}
+
+impl SequentialPlan {
+    /// `planned`: the trials of as many repeats as there may be. Those that are `done` already, by
+    /// number, are not handed out again. Hands out up to `at_once` trials before it sees what came of
+    /// them.
+    pub fn new(
+        planned: Vec<Planned>,
+        stop: Stop,
+        done: BTreeMap<u32, Figures>,
+        at_once: usize,
+    ) -> Self {
+        let mut rounds = BTreeMap::<u32, Vec<Planned>>::new();
+        for planned in planned {
+            rounds.entry(planned.repeat).or_default().push(planned);
+        }
+        let mut plan = Self {
+            stop,
+            rounds: rounds.into_values().collect(),
+            waiting: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            at_once: at_once.max(1),
+            done: BTreeMap::new(),
+            seen: BTreeMap::new(),
+        };
+        plan.recall(&done);
+        plan.done = done;
+        plan
+    }
+
+    fn recall(&mut self, done: &BTreeMap<u32, Figures>) {
+        let all: Vec<Planned> = self.rounds.iter().flatten().cloned().collect();
+        for planned in &all {
+            if let Some(figures) = done.get(&planned.trial.id) {
+                self.learn(planned, figures);
+            }
+        }
+    }
+
+    fn learn(&mut self, planned: &Planned, figures: &Figures) {
+        let combination = combination(planned);
+        for (index, (probe, figures)) in planned.trial.probes.iter().zip(figures).enumerate() {
+            if let Some(value) = self.stop.value(&probe.name, figures) {
+                let key = (combination.clone(), index);
+                self.seen.entry(key).or_default().push(value);
+            }
+        }
+    }
+
+    /// Is an interval of this combination still too wide? One of which nothing is known is.
+    fn is_open(&self, planned: &Planned) -> bool {
+        let combination = combination(planned);
+        let probes = 0..planned.trial.probes.len();
+        let mut seen = probes.filter_map(|index| self.seen.get(&(combination.clone(), index)));
+        let first = seen.next();
+        first.is_none_or(|first| !self.stop.is_reached(first))
+            || seen.any(|values| !self.stop.is_reached(values))
+    }
+
+    fn begin_round(&mut self) {
+        while self.waiting.is_empty() && self.under_way.is_empty() {
+            let Some(round) = self.rounds.pop_front() else {
+                return;
+            };
+            let is_new = |planned: &Planned| !self.done.contains_key(&planned.trial.id);
+            let wanted = round.into_iter().filter(|p| is_new(p) && self.is_open(p));
+            self.waiting = wanted.collect();
+        }
+    }
+}
+
+/// The levels of a trial, by which its repeats are known.
+fn combination(planned: &Planned) -> Vec<String> {
+    let levels = planned.factors.iter();
+    levels.map(|(_, level)| level.label.clone()).collect()
+}
+
+impl Plan for SequentialPlan {
+    type Observation = [Summary];
+
+    fn next_trials(&mut self) -> Vec<Planned> {
+        self.begin_round();
+        let free = self.at_once.saturating_sub(self.under_way.len());
+        let next: Vec<_> = self.waiting.drain(..free.min(self.waiting.len())).collect();
+        self.under_way
+            .extend(next.iter().map(|p| (p.trial.id, length(p))));
+        next
+    }
+
+    fn observe(&mut self, planned: &Planned, seen: &[Summary]) {
+        self.under_way.remove(&planned.trial.id);
+        let figures = seen.iter().map(Summary::figures).collect();
+        self.learn(planned, &figures);
+    }
+
+    /// At most: no combination may need all of its rounds.
+    fn remaining(&self) -> Option<Remaining> {
+        let later = self.rounds.iter().flatten();
+        let later = later.filter(|p| !self.done.contains_key(&p.trial.id) && self.is_open(p));
+        let waiting: Vec<Nanos> = self.waiting.iter().chain(later).map(length).collect();
+        let all = waiting.iter().chain(self.under_way.values());
+        Some(Remaining {
+            trials: waiting.len() + self.under_way.len(),
+            expected: all.fold(0, |sum: Nanos, each| sum.saturating_add(*each)),
+        })
+    }
+}
+
+fn length(planned: &Planned) -> Nanos {
+    estimate(&planned.trial).length
+}

@@ -1,0 +1,158 @@
+//! When a design has been repeated often enough: the stop rule, made ready.
+
+use crate::finding::check::{Check, Claim, Kind, LevelText, Selector, Statistic, Value, Which};
+use crate::finding::data::PROBE;
+use delaylab_model::experiment::StopRule;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::student;
+use delaylab_stats::summary::{Figure, SummaryBuilder};
+
+/// A statistic, and how well it is to be known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    /// The figure of a trial's summary.
+    figure: String,
+    /// Only of this probe.
+    probe: Option<String>,
+    /// Half-width of its interval at 95 %, relative to it.
+    within: f64,
+    /// Repeats of each combination, whatever the interval.
+    at_least: u32,
+}
+
+impl Stop {
+    /// Reads a rule; why not, in a sentence, where its statistic is none of a trial's summary.
+    pub fn read(rule: &StopRule, at_least: u32) -> Result<Self, String> {
+        let check = Check::parse(&format!("{} > 0", rule.of)).map_err(|error| error.message)?;
+        let Some(statistic) = only_statistic(check) else {
+            return Err(format!("`{}` is no statistic of a measure", rule.of));
+        };
+        Ok(Self {
+            figure: figure(&statistic)?,
+            probe: only_probe(&statistic.selectors)?,
+            within: rule.within.as_f64(),
+            at_least: at_least.max(2),
+        })
+    }
+
+    /// The statistic in one trial of one probe.
+    pub(super) fn value(&self, probe: &str, figures: &[Figure]) -> Option<f64> {
+        let is_meant = self.probe.as_deref().is_none_or(|meant| meant == probe);
+        let figure = figures.iter().find(|(name, _)| *name == self.figure);
+        figure.filter(|_| is_meant).and_then(|(_, value)| *value)
+    }
+
+    /// Is the mean of these independent values known well enough? Student's interval: repeats have
+    /// streams of random numbers of their own.
+    pub(super) fn is_reached(&self, values: &[f64]) -> bool {
+        let count = values.len();
+        if count < self.at_least as usize {
+            return false;
+        }
+        let n = count as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let error = (squares / (n - 1.0) / n).sqrt();
+        error * student::two_sided(0.95, count as u32 - 1) <= self.within * mean.abs()
+    }
+}
+
+fn only_statistic(check: Check) -> Option<Statistic> {
+    match check.claim {
+        Claim::Compare(comparison) if check.each.is_empty() && comparison.rest.len() == 1 => {
+            match comparison.first {
+                Value::Statistic(statistic) => Some(statistic),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The name of a statistic in a trial's summary.
+fn figure(statistic: &Statistic) -> Result<String, String> {
+    let name = match &statistic.kind {
+        Kind::Of(function, measure) => format!("{measure}_{}_ns", function.name()),
+        Kind::Share(..) | Kind::On(..) => String::new(),
+    };
+    let blank = SummaryBuilder::new(RecordFacts::default(), 0).finish();
+    if blank.figures().iter().any(|(known, _)| *known == name) {
+        return Ok(name);
+    }
+    Err(format!(
+        "`{statistic}` is not in a trial's summary, which has min, mean, sd, iqr, p50, p90, p99, p999 \
+         and max of response, round_trip, network, host, forward and return"
+    ))
+}
+
+fn only_probe(selectors: &[Selector]) -> Result<Option<String>, String> {
+    match selectors {
+        [] => Ok(None),
+        [selector] if selector.factor == PROBE => match &selector.which {
+            Which::In(levels) if levels.len() == 1 => Ok(levels.first().map(text)),
+            _ => Err("name one probe, as in `| probe=echo`, or none".to_owned()),
+        },
+        _ => Err(
+            "every combination of levels is repeated until its own interval is narrow enough: only \
+             `probe` can be selected"
+                .to_owned(),
+        ),
+    }
+}
+
+fn text(level: &LevelText) -> String {
+    level.text.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::quantity::Share;
+
+    fn read(of: &str) -> Result<Stop, String> {
+        let rule = StopRule {
+            of: of.to_owned(),
+            within: Share(50_000_000),
+            at_most: 20,
+        };
+        Stop::read(&rule, 1)
+    }
+
+    #[test]
+    fn a_statistic_of_the_summary_stops() {
+        let stop = read("p50(response | probe=echo)").unwrap();
+        let figures = [("response_p50_ns".to_owned(), Some(7.0))];
+        assert_eq!(stop.value("echo", &figures), Some(7.0));
+        assert_eq!(stop.value("other", &figures), None);
+        assert_eq!(
+            read("mean(round_trip)").unwrap().figure,
+            "round_trip_mean_ns"
+        );
+    }
+
+    #[test]
+    fn others_say_why_not() {
+        for (of, why) in [
+            ("p75(response)", "not in a trial's summary"),
+            ("share(response > 1ms)", "not in a trial's summary"),
+            ("2 * p50(response)", "no statistic"),
+            ("p50(response | size=64B)", "only `probe`"),
+            ("p50(latency)", "there is no measure"),
+        ] {
+            let said = read(of).unwrap_err();
+            assert!(said.contains(why), "{of}: {said}");
+        }
+    }
+
+    #[test]
+    fn an_interval_of_five_percent_is_narrow_enough() {
+        let stop = read("mean(response)").unwrap();
+        assert!(!stop.is_reached(&[100.0]));
+        assert!(stop.is_reached(&[100.0, 100.0]));
+        // t(1) = 12.7: two values tell little.
+        assert!(!stop.is_reached(&[100.0, 101.0]));
+        assert!(stop.is_reached(&[100.0, 101.0, 100.0, 101.0]));
+        assert!(!stop.is_reached(&[100.0, 120.0, 100.0, 120.0]));
+    }
+}

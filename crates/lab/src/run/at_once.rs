@@ -1,0 +1,129 @@
+//! Several trials at once, each in a world and on a thread of its own.
+//!
+//! What came of them is told in the order of the plan, whichever ends first: plan, output and rows are
+//! the same for any number of threads.
+
+use super::course::Course;
+use super::trial::Desk;
+use super::{Ending, LabError, Outcome};
+use delaylab_kernel::clock;
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Plan, Planned};
+use delaylab_model::world::World;
+use delaylab_stats::summary::Summary;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// What a trial came to; `None`: the user asked to stop.
+type Came<E> = Result<Option<Outcome>, LabError<E>>;
+
+/// What threads tell of the trials, by their places among those that may run.
+enum News<E> {
+    Begins(usize),
+    Over {
+        at: usize,
+        took: Nanos,
+        came: Came<E>,
+    },
+}
+
+/// Carries these trials out, as many at once as there are worlds.
+pub(super) fn carry_out<W, P>(
+    desk: Desk<'_>,
+    worlds: Vec<&mut W>,
+    trials: &[Planned],
+    course: &mut Course<'_, P>,
+) -> Result<Ending, LabError<W::Error>>
+where
+    W: World + Send,
+    W::Error: Send,
+    P: Plan<Observation = [Summary]> + ?Sized,
+{
+    let queue = Queue::new(trials.len());
+    let (sender, receiver) = channel();
+    std::thread::scope(|scope| {
+        for world in worlds {
+            let (sender, queue) = (sender.clone(), &queue);
+            scope.spawn(move || work(desk, world, trials, queue, &sender));
+        }
+        drop(sender);
+        follow(&receiver, trials, course)
+    })
+}
+
+/// Which trial is next.
+struct Queue {
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Queue {
+    fn new(end: usize) -> Self {
+        Self {
+            next: AtomicUsize::new(0),
+            end,
+        }
+    }
+
+    fn take(&self) -> Option<usize> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        (at < self.end).then_some(at)
+    }
+
+    /// No other trial begins.
+    fn close(&self) {
+        self.next.store(self.end, Ordering::Relaxed);
+    }
+}
+
+fn work<W: World>(
+    desk: Desk<'_>,
+    world: &mut W,
+    trials: &[Planned],
+    queue: &Queue,
+    news: &Sender<News<W::Error>>,
+) {
+    while let Some(at) = queue.take() {
+        // Nobody listens only if following panicked.
+        let _ = news.send(News::Begins(at));
+        let begun = clock::monotonic();
+        let came = desk.trial(world, &trials[at], at);
+        if !matches!(came, Ok(Some(_))) {
+            queue.close();
+        }
+        let took = clock::monotonic() - begun;
+        let _ = news.send(News::Over { at, took, came });
+    }
+}
+
+/// Tells what came of trials in their order, until all threads are done.
+fn follow<E, P: Plan<Observation = [Summary]> + ?Sized>(
+    news: &Receiver<News<E>>,
+    trials: &[Planned],
+    course: &mut Course<'_, P>,
+) -> Result<Ending, LabError<E>> {
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    let mut stopped = BTreeMap::new();
+    for news in news {
+        match news {
+            News::Begins(at) => course.begins(&trials[at]),
+            News::Over { at, took, came } => match came {
+                Ok(Some(outcome)) => {
+                    course.took(&trials[at], took);
+                    waiting.insert(at, outcome);
+                }
+                Ok(None) => drop(stopped.insert((1, at), Ok(Ending::Interrupted))),
+                Err(error) => drop(stopped.insert((0, at), Err(error))),
+            },
+        }
+        while let Some(outcome) = waiting.remove(&next) {
+            course.ended(&trials[next], &outcome);
+            next += 1;
+        }
+    }
+    // What went wrong matters more than that the user asked to stop.
+    let first = stopped.into_values().next();
+    first.unwrap_or(Ok(Ending::Complete))
+}

@@ -1,0 +1,63 @@
+//! How a run goes on, told to its plan and to whoever wants to know.
+
+use super::time_left::TimeLeft;
+use super::{Ended, Outcome, Progress};
+use crate::experiment::estimate;
+use delaylab_kernel::clock;
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_model::world::Clock;
+use delaylab_stats::summary::Summary;
+
+/// A plan that is being carried out.
+pub(super) struct Course<'a, P: ?Sized> {
+    pub(super) plan: &'a mut P,
+    pub(super) progress: &'a mut dyn Progress,
+    /// Trials that are recorded.
+    pub(super) done: usize,
+    time_left: TimeLeft,
+}
+
+impl<'a, P: Plan<Observation = [Summary]> + ?Sized> Course<'a, P> {
+    pub(super) fn new(
+        plan: &'a mut P,
+        progress: &'a mut dyn Progress,
+        done: usize,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            plan,
+            progress,
+            done,
+            time_left: TimeLeft::new(clock, clock::monotonic()),
+        }
+    }
+
+    pub(super) fn begins(&mut self, planned: &Planned) {
+        let left = self.left();
+        self.progress.begins(planned, self.done, left);
+    }
+
+    /// A trial took so long.
+    pub(super) fn took(&mut self, planned: &Planned, took: Nanos) {
+        let expected = estimate(&planned.trial).length;
+        self.time_left.learn(expected, took, clock::monotonic());
+    }
+
+    pub(super) fn ended(&mut self, planned: &Planned, (rows, summaries): &Outcome) {
+        self.done += 1;
+        self.plan.observe(planned, summaries);
+        let left = self.left();
+        let ended = Ended {
+            planned,
+            rows,
+            summaries,
+        };
+        self.progress.ended(&ended, self.done, left);
+    }
+
+    fn left(&self) -> Option<(Remaining, Option<Nanos>)> {
+        let remaining = self.plan.remaining()?;
+        Some((remaining, self.time_left.of(remaining)))
+    }
+}

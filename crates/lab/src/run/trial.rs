@@ -1,0 +1,133 @@
+//! One trial, from its beginning to its rows on disk.
+
+use super::recorder::Recorder;
+use super::{LabError, Outcome};
+use crate::pipeline;
+use delaylab_kernel::clock;
+use delaylab_model::Nanos;
+use delaylab_model::plan::Planned;
+use delaylab_model::trial::ProbeFacts;
+use delaylab_model::world::{Clock, World};
+use delaylab_stats::noise_join::Join;
+use delaylab_stats::summary::Summary;
+use delaylab_store::trial_row::TrialRow;
+use delaylab_store::writer::{RunWriter, TrialWriter};
+
+/// Where trials are recorded, and who may stop them.
+#[derive(Clone, Copy)]
+pub(super) struct Desk<'a> {
+    pub(super) writer: &'a RunWriter,
+    pub(super) stops_asked: fn() -> u32,
+}
+
+impl Desk<'_> {
+    /// Carries a trial out and records it. `turn`: how many had theirs before. `None`: the user asked
+    /// to stop.
+    pub(super) fn trial<W: World>(
+        &self,
+        world: &mut W,
+        planned: &Planned,
+        turn: usize,
+    ) -> Result<Option<Outcome>, LabError<W::Error>> {
+        if (self.stops_asked)() > 0 {
+            return Ok(None);
+        }
+        let trial = &planned.trial;
+        let begun = Begun::now(world.clock());
+        let recorder = Recorder::new(self.writer.begin_trial(trial.id)?, trial);
+        let (ran, recorder, recorded) =
+            pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
+        recorded.map_err(LabError::Recording)?;
+        let facts = ran.map_err(LabError::World)?;
+        if (self.stops_asked)() > 0 {
+            return Ok(None);
+        }
+        let (writer, summaries) = recorder.end();
+        let rows = begun.rows(planned, turn, facts, &summaries);
+        finish(writer, &rows)?;
+        Ok(Some((rows, summaries)))
+    }
+}
+
+/// Joins noise to records and makes the trial part of the run.
+fn finish(
+    mut writer: TrialWriter,
+    rows: &[TrialRow],
+) -> Result<(), delaylab_store::error::StoreError> {
+    let noise = writer.noise_so_far()?;
+    let join = Join::new(&noise);
+    let watched = rows.iter().any(|row| !row.facts.noise_sources.is_empty());
+    writer.finish(rows, &|record| {
+        let overlap = join.of(record);
+        (watched.then_some(overlap.ns), overlap.who())
+    })
+}
+
+/// When a trial began.
+struct Begun {
+    clock: Clock,
+    utc: Nanos,
+    monotonic: Nanos,
+}
+
+impl Begun {
+    fn now(clock: Clock) -> Self {
+        Self {
+            clock,
+            utc: clock::realtime(),
+            monotonic: clock::monotonic(),
+        }
+    }
+
+    fn rows(
+        &self,
+        planned: &Planned,
+        turn: usize,
+        facts: Vec<ProbeFacts>,
+        summaries: &[Summary],
+    ) -> Vec<TrialRow> {
+        let trial = &planned.trial;
+        let duration = self.duration(&facts);
+        let valid = facts.iter().all(|facts| facts.flaws.is_empty());
+        let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
+        let row = |(((probe, facts), summary), index): (((&_, _), &Summary), _)| {
+            let probe: &delaylab_model::probe::Probe = probe;
+            TrialRow {
+                trial: trial.id,
+                probe: index,
+                probe_name: probe.name.clone(),
+                method: probe.method,
+                repeat: planned.repeat,
+                position: self.position(trial.id, turn),
+                started_utc: (self.clock == Clock::Real).then_some(self.utc),
+                duration,
+                host: trial.host,
+                seed: trial.seed,
+                valid,
+                warmup: probe.warmup,
+                facts,
+                factors: planned.factors.clone(),
+                figures: summary.figures(),
+            }
+        };
+        probes.map(row).collect()
+    }
+
+    fn duration(&self, facts: &[ProbeFacts]) -> Nanos {
+        match self.clock {
+            Clock::Real => clock::monotonic() - self.monotonic,
+            Clock::Simulated => {
+                let simulated = facts.iter().filter_map(|facts| facts.simulated);
+                simulated.max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// Simulated trials have no turn that matters: theirs is the one that the plan gave them.
+    fn position(&self, id: u32, turn: usize) -> u32 {
+        match self.clock {
+            Clock::Real => u32::try_from(turn).unwrap_or(u32::MAX),
+            Clock::Simulated => id,
+        }
+    }
+}

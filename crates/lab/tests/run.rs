@@ -1,0 +1,355 @@
+//! Runs on a world whose time is its own: the same bytes on any number of threads, after an
+//! interruption too, and repeats until a statistic is known.
+#![allow(clippy::unwrap_used)]
+
+use delaylab_lab::experiment::sequential::Figures;
+use delaylab_lab::experiment::{
+    Choices, Experiment, FactorialPlan, Resolved, SequentialPlan, Source,
+};
+use delaylab_lab::run::{Ended, Ending, LabError, Laboratory, Left, Progress};
+use delaylab_model::plan::{Plan, Planned, Unit};
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::{ProbeFacts, Trial};
+use delaylab_model::world::{Clock, Refusal, Sink, World};
+use delaylab_stats::random::SplitMix;
+use delaylab_stats::summary::Summary;
+use delaylab_store::run::Run;
+use delaylab_store::writer::{NewRun, RunWriter};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+const TEXT: &str = r#"name = "toy"
+world = "sim"
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "1ms" }
+count = 50
+[sweep]
+size = { set = "probe.echo.payload", to = ["64B", "128B", "256B"] }
+[design]
+repeats = 4
+"#;
+
+fn resolve(text: &str) -> Resolved {
+    let source = Source {
+        name: "toy.toml".to_owned(),
+        text: text.to_owned(),
+    };
+    let experiment = Experiment::read(source).unwrap();
+    let honours_all = |_: &Trial| Vec::new();
+    experiment
+        .resolve(&Choices::default(), &honours_all)
+        .unwrap()
+}
+
+/// Delays are drawn from the trial's seed; larger packets vary more.
+#[derive(Clone)]
+struct Toy {
+    threads: usize,
+    /// Fails in this trial.
+    fails: Option<u32>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("it failed")]
+struct Failure;
+
+impl World for Toy {
+    type Error = Failure;
+
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Failure> {
+        if self.fails == Some(trial.id) {
+            return Err(Failure);
+        }
+        // Trials end in another order than they begin.
+        std::thread::sleep(Duration::from_millis(u64::from(7 * trial.id % 5)));
+        let mut random = SplitMix::new(trial.seed);
+        sink.begin(0, &Default::default()).unwrap();
+        for seq in 0..50 {
+            let mut record = Record::due(trial.id, 0, seq, Method::Udp, 1_000_000 * seq as i64);
+            let spread = f64::from(trial.probes[0].payload);
+            let delay = 100_000.0 + 100.0 * spread * random.uniform();
+            record.t_send = Some(record.t_intended);
+            record.t_recv = Some(record.t_intended + delay as i64);
+            record.outcome = Outcome::Ok;
+            sink.record(&record).unwrap();
+        }
+        sink.series(&point(trial.id)).unwrap();
+        Ok(vec![ProbeFacts {
+            simulated: Some(50_000_000),
+            trace_hash: Some(random.next()),
+            flaws: vec!["it is a toy".to_owned(); usize::from(trial.id == 1)],
+            ..ProbeFacts::default()
+        }])
+    }
+
+    fn parallelism(&self) -> usize {
+        self.threads
+    }
+
+    fn another(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Simulated
+    }
+}
+
+fn point(trial: u32) -> SeriesPoint {
+    SeriesPoint {
+        trial,
+        series: "backlog".into(),
+        of: "s1→s2".into(),
+        unit: Unit::Cells,
+        t: 0,
+        length: 50_000_000,
+        min: 0.0,
+        mean: f64::from(trial),
+        max: 100.0,
+    }
+}
+
+/// Notes which trials ended, in the order in which it is told.
+#[derive(Default)]
+struct Told(Vec<u32>);
+
+impl Progress for Told {
+    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
+
+    fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left) {
+        self.0.push(ended.planned.trial.id);
+        assert!(done >= self.0.len());
+        assert!(left.is_some());
+    }
+}
+
+fn create(runs: &Path) -> RunWriter {
+    let new = NewRun {
+        name: "toy",
+        world: "sim",
+        started: SystemTime::UNIX_EPOCH,
+        experiment: TEXT,
+        environment: &json!({}),
+    };
+    RunWriter::create(runs, &new).unwrap()
+}
+
+fn never() -> u32 {
+    0
+}
+
+fn toy(threads: usize) -> Toy {
+    Toy {
+        threads,
+        fails: None,
+    }
+}
+
+fn carry_out(
+    world: &mut Toy,
+    writer: &RunWriter,
+    plan: &mut dyn Plan<Observation = [Summary]>,
+    stops_asked: fn() -> u32,
+) -> (Result<Ending, LabError<Failure>>, Vec<u32>) {
+    let mut told = Told::default();
+    let mut laboratory = Laboratory {
+        world,
+        writer,
+        done: 0,
+        stops_asked,
+    };
+    let ending = laboratory.carry_out(plan, &mut told);
+    (ending, told.0)
+}
+
+fn factorial(done: &BTreeSet<u32>) -> FactorialPlan<[Summary]> {
+    FactorialPlan::new(resolve(TEXT).planned, done, usize::MAX)
+}
+
+/// Every table of a run.
+fn bytes(folder: &Path) -> Vec<Vec<u8>> {
+    ["records", "trials", "series", "noise", "clock_reads"]
+        .map(|table| std::fs::read(folder.join(format!("{table}.parquet"))).unwrap())
+        .to_vec()
+}
+
+fn finish(writer: RunWriter) -> Vec<Vec<u8>> {
+    bytes(&writer.finish(&json!([])).unwrap().folder)
+}
+
+fn whole(threads: usize) -> (Vec<u32>, Vec<Vec<u8>>) {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut plan = factorial(&BTreeSet::new());
+    let (ending, told) = carry_out(&mut toy(threads), &writer, &mut plan, never);
+    assert_eq!(ending.unwrap(), Ending::Complete);
+    (told, finish(writer))
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes_in_the_order_of_the_plan() {
+    let one = whole(1);
+    assert_eq!(one.0, (0..12).collect::<Vec<_>>());
+    for threads in [2, 3, 20] {
+        assert!(whole(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_trial_in_simulated_time_has_no_date_and_its_own_length() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    carry_out(
+        &mut toy(2),
+        &writer,
+        &mut factorial(&BTreeSet::new()),
+        never,
+    )
+    .0
+    .unwrap();
+    let run = Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap();
+    for row in run.trials() {
+        assert_eq!((row.started_utc, row.duration), (None, 50_000_000));
+        assert_eq!(row.position, row.trial);
+        assert_eq!(row.valid, row.trial != 1);
+        assert!(row.facts.trace_hash.is_some());
+        assert_eq!(run.series(Some(row.trial)), [point(row.trial)]);
+    }
+    // Repeats have random numbers of their own, combinations of one repeat the same.
+    let seeds = |of: fn(&(u32, u64)) -> u64| {
+        let rows = run.trials().iter().map(|row| (row.repeat, row.seed));
+        rows.map(|row| of(&row)).collect::<BTreeSet<_>>().len()
+    };
+    assert_eq!(seeds(|row| row.1), 4);
+    assert_eq!(seeds(|row| row.1 ^ u64::from(row.0).rotate_left(48)), 4);
+}
+
+#[test]
+fn what_was_recorded_before_a_failure_stays_and_the_rest_follows() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut failing = Toy {
+        threads: 3,
+        fails: Some(5),
+    };
+    let mut plan = factorial(&BTreeSet::new());
+    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, never);
+    assert!(matches!(ending, Err(LabError::World(Failure))));
+    assert_eq!(told, (0..5).collect::<Vec<_>>());
+    let folder = writer.folder().to_owned();
+    drop(writer);
+
+    let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+    assert!(!resumed.done.contains(&5));
+    let mut plan = factorial(&resumed.done);
+    let (ending, _) = carry_out(&mut toy(3), &writer, &mut plan, never);
+    assert_eq!(ending.unwrap(), Ending::Complete);
+    assert!(finish(writer) == whole(1).1);
+}
+
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// The user asks after some trials.
+fn soon() -> u32 {
+    u32::from(ASKED.fetch_add(1, Ordering::Relaxed) > 9)
+}
+
+#[test]
+fn a_run_that_is_stopped_is_resumed_to_the_same_bytes() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut plan = factorial(&BTreeSet::new());
+    let (ending, told) = carry_out(&mut toy(2), &writer, &mut plan, soon);
+    assert_eq!(ending.unwrap(), Ending::Interrupted);
+    assert!(told.len() < 12);
+    let folder = writer.folder().to_owned();
+    drop(writer);
+
+    let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+    let mut plan = factorial(&resumed.done);
+    let (ending, rest) = carry_out(&mut toy(2), &writer, &mut plan, never);
+    assert_eq!(ending.unwrap(), Ending::Complete);
+    assert_eq!(rest.len() + resumed.done.len(), 12);
+    assert!(finish(writer) == whole(1).1);
+}
+
+const STOPS: &str = r#"stop = { of = "mean(response)", within = "0.6%", at_most = 12 }"#;
+
+fn sequential(done: BTreeMap<u32, Figures>) -> SequentialPlan {
+    let resolved = resolve(&TEXT.replace("repeats = 4", STOPS));
+    assert_eq!(resolved.planned.len(), 3 * 12);
+    SequentialPlan::new(resolved.planned, resolved.stop.unwrap(), done, usize::MAX)
+}
+
+/// How often each size was repeated.
+fn repeats(folder: &Path) -> Vec<usize> {
+    let run = Run::open(folder).unwrap();
+    let of = |size: &str| {
+        let rows = run.trials().iter();
+        rows.filter(|row| row.factors[0].1.label == size).count()
+    };
+    ["64B", "128B", "256B"].map(of).to_vec()
+}
+
+#[test]
+fn combinations_are_repeated_until_each_is_known_well_enough() {
+    let mut all = Vec::new();
+    for threads in [1, 3] {
+        let runs = tempfile::tempdir().unwrap();
+        let writer = create(runs.path());
+        let mut plan = sequential(BTreeMap::new());
+        let (ending, _) = carry_out(&mut toy(threads), &writer, &mut plan, never);
+        assert_eq!(ending.unwrap(), Ending::Complete);
+        let folder = writer.finish(&json!([])).unwrap().folder;
+        all.push((repeats(&folder), bytes(&folder)));
+    }
+    assert!(all[0] == all[1]);
+    let repeats = &all[0].0;
+    assert!(repeats.is_sorted(), "{repeats:?}");
+    assert!(repeats[0] >= 2 && repeats[0] < repeats[2], "{repeats:?}");
+}
+
+#[test]
+fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut failing = Toy {
+        threads: 1,
+        fails: Some(4),
+    };
+    let (ending, _) = carry_out(
+        &mut failing,
+        &writer,
+        &mut sequential(BTreeMap::new()),
+        never,
+    );
+    ending.unwrap_err();
+    let folder = writer.folder().to_owned();
+    drop(writer);
+
+    let (writer, _) = RunWriter::resume(&folder).unwrap();
+    let run = Run::open(&folder).unwrap();
+    let seen = run.trials().iter();
+    let seen = seen
+        .map(|row| (row.trial, vec![row.figures.clone()]))
+        .collect();
+    let (ending, _) = carry_out(&mut toy(2), &writer, &mut sequential(seen), never);
+    ending.unwrap();
+    let resumed = finish(writer);
+
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut plan = sequential(BTreeMap::new());
+    carry_out(&mut toy(1), &writer, &mut plan, never).0.unwrap();
+    assert!(resumed == finish(writer));
+}

@@ -1,0 +1,29 @@
+//! Something that has a value at any time: a backlog, a rate, a window.
+
+use crate::Nanos;
+use crate::plan::Unit;
+use std::sync::Arc;
+
+/// What a series was over a stretch of time. The stretches of a series follow each other without gaps
+/// or overlaps; a world that thins a series makes them longer and keeps their extremes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesPoint {
+    /// During which trial of the run.
+    pub trial: u32,
+    /// What it is: `backlog`, `acr`, `cwnd`, `utilisation`, `marks`, `drops`.
+    pub series: Arc<str>,
+    /// Of which port or flow.
+    pub of: Arc<str>,
+    /// What its values count.
+    pub unit: Unit,
+    /// When the stretch begins.
+    pub t: Nanos,
+    /// How long it is.
+    pub length: Nanos,
+    /// Least value.
+    pub min: f64,
+    /// Mean over time.
+    pub mean: f64,
+    /// Largest value.
+    pub max: f64,
+}

@@ -1,0 +1,170 @@
+//! TCP connections: segments and acknowledgements between the two halves of `traffic::tcp`.
+
+use super::probes::StreamPoint;
+use super::{Connection, Engine, Flow};
+use crate::cpu::Job;
+use crate::event_set::EventSet;
+use crate::slots::Event;
+use crate::unit::Content;
+use delaylab_model::Picos;
+use delaylab_traffic::tcp::{Ack, Segment};
+
+impl<E: EventSet> Engine<E> {
+    fn connection(&mut self, flow: u32) -> Option<&mut Connection> {
+        match &mut self.flows[flow as usize] {
+            Flow::Tcp(connection) => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// The application writes.
+    pub(super) fn write(&mut self, flow: u32, bytes: u64) {
+        if let Some(connection) = self.connection(flow) {
+            connection.sender.write(bytes);
+            self.pump(flow);
+        }
+    }
+
+    /// Sends what may be sent. One segment at a time goes through the CPU: what comes up meanwhile has
+    /// its turn.
+    pub(super) fn pump(&mut self, flow: u32) {
+        let now = self.now;
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        if connection.starts > now {
+            let starts = connection.starts;
+            return self.set(Event::Application(flow), Some(starts));
+        }
+        self.set(Event::Application(flow), None);
+        while let Some(connection) = self.connection(flow) {
+            if connection.sending {
+                break;
+            }
+            let Some(segment) = connection.sender.poll_transmit(now) else {
+                break;
+            };
+            connection.sending = true;
+            let (data, from) = (connection.data, connection.from);
+            let ip_size = connection.headers + segment.len;
+            let packet = self.packet(data, ip_size, Content::Data { flow, segment });
+            self.submit(from, Job::Send(packet));
+        }
+        self.arm_sender(flow);
+    }
+
+    fn arm_sender(&mut self, flow: u32) {
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        let timeout = connection.sender.next_timeout();
+        self.set(Event::Retransmit(flow), timeout);
+    }
+
+    fn arm_receiver(&mut self, flow: u32) {
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        let timeout = connection.receiver.next_timeout();
+        self.set(Event::DelayedAck(flow), timeout);
+    }
+
+    /// A segment has gone down to the network card: the next may follow.
+    pub(super) fn segment_sent(&mut self, flow: u32, segment: &Segment) {
+        let now = self.now;
+        if let Some(connection) = self.connection(flow) {
+            connection.sending = false;
+        }
+        self.stamp(flow, segment, StreamPoint::Sched, now);
+        self.pump(flow);
+    }
+
+    /// Its first bit leaves.
+    pub(super) fn segment_leaves(&mut self, flow: u32, segment: &Segment, at: Picos) {
+        self.stamp(flow, segment, StreamPoint::Leaves, at);
+    }
+
+    /// Its last bit has come.
+    pub(super) fn segment_arrives(&mut self, flow: u32, segment: &Segment) {
+        let now = self.now;
+        self.stamp(flow, segment, StreamPoint::Arrives, now);
+    }
+
+    fn stamp(&mut self, flow: u32, segment: &Segment, point: StreamPoint, at: Picos) {
+        let probe = self
+            .connection(flow)
+            .and_then(|connection| connection.probe);
+        if let Some((probe, is_reply)) = probe {
+            let bytes = (segment.offset, segment.end());
+            self.stream_stamp(probe, is_reply, point, bytes, at);
+        }
+    }
+
+    /// The receiving host has a segment.
+    pub(super) fn segment_read(&mut self, flow: u32, segment: &Segment, marked: bool) {
+        let now = self.now;
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        let ack = connection.receiver.on_segment(now, segment, marked);
+        let (delivered, probe) = (connection.receiver.delivered(), connection.probe);
+        if let Some(ack) = ack {
+            self.acknowledge(flow, ack);
+        }
+        self.arm_receiver(flow);
+        if let Some((probe, is_reply)) = probe {
+            self.stream_read(probe, delivered, is_reply);
+        }
+    }
+
+    fn acknowledge(&mut self, flow: u32, ack: Ack) {
+        let Some(&mut Connection {
+            acks, to, headers, ..
+        }) = self.connection(flow)
+        else {
+            return;
+        };
+        let packet = self.packet(acks, headers, Content::Ack { flow, ack });
+        self.submit(to, Job::Send(packet));
+    }
+
+    /// The sending host has an acknowledgement.
+    pub(super) fn ack_read(&mut self, flow: u32, ack: Ack) {
+        let now = self.now;
+        if let Some(connection) = self.connection(flow) {
+            connection.sender.on_ack(now, ack);
+            connection.note_window(now);
+            self.pump(flow);
+        }
+    }
+
+    /// The retransmission timer has run out.
+    pub(super) fn retransmit(&mut self, flow: u32) {
+        let now = self.now;
+        if let Some(connection) = self.connection(flow) {
+            connection.sender.on_timeout(now);
+            connection.note_window(now);
+            self.pump(flow);
+        }
+    }
+
+    /// The delayed acknowledgement is due.
+    pub(super) fn delayed_ack(&mut self, flow: u32) {
+        let now = self.now;
+        let ack = self
+            .connection(flow)
+            .and_then(|connection| connection.receiver.on_timeout(now));
+        if let Some(ack) = ack {
+            self.acknowledge(flow, ack);
+        }
+        self.arm_receiver(flow);
+    }
+}
+
+impl Connection {
+    fn note_window(&mut self, now: Picos) {
+        if let Some(trace) = &mut self.cwnd {
+            trace.set(now, self.sender.cwnd());
+        }
+    }
+}

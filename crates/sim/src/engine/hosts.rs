@@ -1,0 +1,207 @@
+//! Packets go through CPUs and network cards.
+
+use super::{Engine, Flow, Near, Noise};
+use crate::cpu::Job;
+use crate::event_set::EventSet;
+use crate::network::Wire;
+use crate::slots::Event;
+use crate::unit::{CELL_OF_PDU, ChannelId, Content, ECT, Packet, PacketId, TRACED, Unit};
+use delaylab_model::Picos;
+
+impl<E: EventSet> Engine<E> {
+    /// A packet for this channel, and the host that has to send it.
+    pub(super) fn packet(
+        &mut self,
+        channel: ChannelId,
+        ip_size: u32,
+        content: Content,
+    ) -> PacketId {
+        let Wire { units, .. } = self.wire(ip_size);
+        self.packets.add(Packet {
+            channel,
+            ip_size,
+            left: units,
+            lost: false,
+            marked: false,
+            content,
+            queued: (0, 0),
+        })
+    }
+
+    /// A host has something to do. It is done at once if it costs nothing.
+    pub(super) fn submit(&mut self, host: u32, job: Job) {
+        if self.hosts[host as usize].cpu.is_free_for(job) {
+            self.begin(host, job);
+        }
+    }
+
+    /// The CPU gets to a job, which may find that there is nothing left to do.
+    fn begin(&mut self, host: u32, job: Job) {
+        let mut next = Some(job);
+        while let Some(job) = next {
+            // What it makes others want of this CPU waits behind it.
+            self.hosts[host as usize].cpu.job = Some(job);
+            let (job, cost) = match job {
+                Job::Due(flow) => match self.probe_begins(flow) {
+                    Some(packet) => (Job::Send(packet), self.packet_cost(host, packet)),
+                    None => {
+                        next = self.hosts[host as usize].cpu.next(self.now);
+                        continue;
+                    }
+                },
+                Job::Send(packet) | Job::Receive(packet) => (job, self.packet_cost(host, packet)),
+                Job::Daemon(daemon) => (job, self.daemon_begins(host, daemon)),
+            };
+            let cpu = &mut self.hosts[host as usize].cpu;
+            cpu.job = Some(job);
+            if cost > 0 {
+                return self.set(Event::Cpu(host), Some(self.now + cost));
+            }
+            self.complete(host, job);
+            next = self.hosts[host as usize].cpu.next(self.now);
+        }
+    }
+
+    fn packet_cost(&mut self, host: u32, packet: PacketId) -> Picos {
+        let bytes = self.packets.get(packet).ip_size;
+        self.hosts[host as usize].cpu.cost(self.now, bytes)
+    }
+
+    fn daemon_begins(&mut self, host: u32, daemon: usize) -> Picos {
+        let daemon = &self.hosts[host as usize].cpu.daemons[daemon];
+        // Noise is what the measuring host has: the first probe's.
+        if host == self.measuring {
+            self.noise.push(Noise {
+                start: self.now,
+                length: daemon.busy,
+                who: daemon.name.clone(),
+            });
+        }
+        daemon.busy
+    }
+
+    /// The CPU has done what it was at.
+    pub(super) fn cpu_done(&mut self, host: u32) {
+        self.set(Event::Cpu(host), None);
+        let Some(job) = self.hosts[host as usize].cpu.job else {
+            return;
+        };
+        self.complete(host, job);
+        if let Some(next) = self.hosts[host as usize].cpu.next(self.now) {
+            self.begin(host, next);
+        }
+    }
+
+    fn complete(&mut self, host: u32, job: Job) {
+        match job {
+            Job::Send(packet) => self.hand_down(packet),
+            Job::Receive(packet) => self.receive(host, packet),
+            Job::Due(_) | Job::Daemon(_) => {}
+        }
+    }
+
+    /// A daemon wants the CPU.
+    pub(super) fn daemon(&mut self, host: u32) {
+        let now = self.now;
+        let cpu = &mut self.hosts[host as usize].cpu;
+        let due = cpu
+            .daemons
+            .iter_mut()
+            .enumerate()
+            .find(|(_, daemon)| daemon.next <= now);
+        let job = due.map(|(at, daemon)| {
+            daemon.next += daemon.every;
+            Job::Daemon(at)
+        });
+        let next = cpu.next_daemon();
+        self.set(Event::Daemon(host), next);
+        if let Some(job) = job {
+            self.submit(host, job);
+        }
+    }
+
+    /// A packet goes to the network card.
+    fn hand_down(&mut self, id: PacketId) {
+        let packet = *self.packets.get(id);
+        let channel = &self.channels[packet.channel as usize];
+        let first = channel.first;
+        let Wire { units, bytes } = self.wire(packet.ip_size);
+        let traced = matches!(packet.content, Content::Request(_) | Content::Reply(_));
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        let unit = Unit {
+            packet: id,
+            channel: packet.channel,
+            bytes: bytes as u16,
+            ingress: 0,
+            hop: 0,
+            queue: channel.queue,
+            flags: flag(traced, TRACED) | flag(channel.ect, ECT) | flag(self.in_cells, CELL_OF_PDU),
+        };
+        self.handed_down(&packet);
+        if let Near::Nic(nic) = self.ports[first as usize].near {
+            self.catch_up(first);
+            self.nics[nic as usize].push(unit, units);
+            self.go(first);
+        }
+    }
+
+    /// Whoever sent it may want to know.
+    fn handed_down(&mut self, packet: &Packet) {
+        match packet.content {
+            Content::Request(echo) => self.probe_sent(echo),
+            Content::Data { flow, segment } => self.segment_sent(flow, &segment),
+            _ => {}
+        }
+    }
+
+    /// The network card begins to send it.
+    pub(super) fn first_unit_leaves(&mut self, id: PacketId, at: Picos) {
+        match self.packets.get(id).content {
+            Content::Request(echo) => self.probe_leaves(echo, at),
+            Content::Reply(mut echo) => {
+                echo.r_tx = at;
+                self.packets.get(id).content = Content::Reply(echo);
+            }
+            Content::Data { flow, segment } => self.segment_leaves(flow, &segment, at),
+            _ => {}
+        }
+    }
+
+    /// All of a packet has come to its host's network card.
+    pub(super) fn packet_arrives(&mut self, host: u32, id: PacketId) {
+        let now = self.now;
+        match self.packets.get(id).content {
+            Content::Request(mut echo) => {
+                (echo.r_rx, echo.t_rx) = (now, now);
+                self.packets.get(id).content = Content::Request(echo);
+            }
+            Content::Reply(mut echo) => {
+                echo.t_rx = now;
+                self.packets.get(id).content = Content::Reply(echo);
+            }
+            Content::Data { flow, segment } => self.segment_arrives(flow, &segment),
+            _ => {}
+        }
+        self.submit(host, Job::Receive(id));
+    }
+
+    /// The host has it.
+    fn receive(&mut self, host: u32, id: PacketId) {
+        let packet = self.packets.remove(id);
+        match packet.content {
+            Content::Request(echo) => self.request_read(host, echo, &packet),
+            Content::Reply(echo) => self.reply_read(echo, &packet),
+            Content::Data { flow, segment } => self.segment_read(flow, &segment, packet.marked),
+            Content::Ack { flow, ack } => self.ack_read(flow, ack),
+            Content::Load { .. } | Content::Management(_) | Content::Credit { .. } => {}
+        }
+    }
+
+    /// The probe's flow of this number, if it sends datagrams.
+    pub(super) fn datagrams(&mut self, flow: u32) -> Option<&mut super::ProbeFlow> {
+        match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => Some(probe),
+            _ => None,
+        }
+    }
+}

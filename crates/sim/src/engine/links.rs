@@ -1,0 +1,392 @@
+//! Units leave ports, travel, and come to queues or hosts.
+
+use super::{Engine, Far, Hop, Near, PortSeries};
+use crate::event_set::EventSet;
+use crate::nic::Leaving;
+use crate::slots::Event;
+use crate::unit::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
+use delaylab_model::Picos;
+use delaylab_switch::Dropped;
+use delaylab_traffic::abr::ResourceManagement;
+
+/// Mixes one word into the digest (FxHash's step).
+#[inline]
+fn mix(digest: u64, word: u64) -> u64 {
+    (digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+impl<E: EventSet> Engine<E> {
+    /// The oldest unit on its way arrives at the far end of this port.
+    #[inline]
+    pub(super) fn arrive(&mut self, id: u32) {
+        let port = &mut self.ports[id as usize];
+        let Some((at, mut unit)) = port.pipe.pop_front() else {
+            return;
+        };
+        let (far, ingress) = (port.far, port.ingress);
+        let next = port.pipe.front().map(|&(at, _)| at);
+        let (eager, free_at) = (port.eager, port.line.free_at());
+        self.digest = mix(
+            mix(self.digest, at),
+            u64::from(id) << 32 | u64::from(unit.channel),
+        );
+        self.counts.hops += 1;
+        match next {
+            Some(at) => self.set(Event::Arrive(id), Some(at)),
+            // Only now could somebody tell that the next unit has left.
+            None if !eager && self.waits(id) && self.serve(id, free_at) => {}
+            None => self.set(Event::Arrive(id), None),
+        }
+        if unit.has(CREDIT) {
+            return self.take_credit(id, unit);
+        }
+        match far {
+            Far::Switch => {
+                unit.hop += 1;
+                unit.ingress = ingress;
+                let channel = &self.channels[unit.channel as usize];
+                let next = self.ways[channel.way as usize + usize::from(unit.hop)];
+                self.offer(next, unit);
+            }
+            Far::Host(host) => self.deliver(host, unit),
+        }
+    }
+
+    /// Does anything wait at this port?
+    #[inline]
+    fn waits(&self, id: u32) -> bool {
+        match self.ports[id as usize].near {
+            Near::Switch { switch, egress } => {
+                let node = &self.switches[switch as usize];
+                !node.switch.backlog(egress as usize).is_empty()
+            }
+            Near::Nic(nic) => self.nics[nic as usize].waiting() > 0,
+        }
+    }
+
+    /// A unit comes to a switch's port.
+    #[inline]
+    fn offer(&mut self, id: u32, unit: Unit) {
+        let Near::Switch { switch, egress } = self.ports[id as usize].near else {
+            return;
+        };
+        self.catch_up(id);
+        let node = &self.switches[switch as usize];
+        // What other ports hold counts only where it could be too much.
+        if node.shared && !node.switch.has_room(egress as usize, &unit) {
+            self.catch_up_all(switch);
+        }
+        if unit.has(TRACED) {
+            self.note_arrival(switch, egress, &unit);
+        }
+        if !self.switches[switch as usize].rates.is_empty() {
+            self.see_rate(switch, egress, &unit);
+        }
+        let node = &mut self.switches[switch as usize];
+        if node.shared && !std::mem::replace(&mut self.ports[id as usize].is_listed, true) {
+            node.waiting.push(id);
+        }
+        node.switch
+            .enqueue(self.now, egress as usize, unit, &mut self.drops);
+        if !self.drops.is_empty() {
+            self.note_drops(id);
+        }
+        self.note_backlog(id, self.now);
+        self.go(id);
+    }
+
+    /// Departures up to now, which come before arrivals.
+    #[inline]
+    pub(super) fn catch_up(&mut self, id: u32) {
+        loop {
+            let port = &self.ports[id as usize];
+            let free_at = port.line.free_at();
+            if port.eager || free_at > self.now || !self.waits(id) || !self.serve(id, free_at) {
+                return;
+            }
+        }
+    }
+
+    /// Of all ports of a switch that something waits at.
+    fn catch_up_all(&mut self, switch: u32) {
+        let mut waiting = std::mem::take(&mut self.switches[switch as usize].waiting);
+        waiting.retain(|&id| {
+            self.catch_up(id);
+            let waits = self.waits(id);
+            self.ports[id as usize].is_listed = waits;
+            waits
+        });
+        self.switches[switch as usize].waiting = waiting;
+    }
+
+    /// At the end: every departure up to now, and what is left.
+    pub fn settle(&mut self) {
+        for id in 0..self.ports.len() as u32 {
+            self.catch_up(id);
+        }
+        self.close_records();
+        self.count_under_way();
+    }
+
+    /// Something may be able to leave at once.
+    #[inline]
+    pub(super) fn go(&mut self, id: u32) {
+        let port = &self.ports[id as usize];
+        let free = port.line.free_at() <= self.now;
+        if port.eager {
+            if free {
+                self.serve(id, self.now);
+            }
+            self.arm(id);
+        } else if free && self.waits(id) {
+            self.serve(id, self.now);
+        }
+    }
+
+    /// A port that has events of its own may send.
+    pub(super) fn transmit(&mut self, id: u32) {
+        self.serve(id, self.now);
+        self.arm(id);
+    }
+
+    /// When an eager port may send next.
+    fn arm(&mut self, id: u32) {
+        let port = &self.ports[id as usize];
+        let may = match port.near {
+            _ if !port.credits.is_empty() => Some(0),
+            Near::Nic(nic) => self.nics[nic as usize].next_event(),
+            Near::Switch { switch, egress } => {
+                let switch = &self.switches[switch as usize].switch;
+                let waits = !switch.backlog(egress as usize).is_empty();
+                waits.then(|| switch.next_event(egress as usize).unwrap_or(0))
+            }
+        };
+        // What could leave at once has been tried: only the line or a gate holds it.
+        let free_at = port.line.free_at();
+        let at = may.map(|may| may.max(free_at)).filter(|&at| at > self.now);
+        self.set(Event::Transmit(id), at);
+    }
+
+    /// Begins to send the next unit at `at`, which is now or was before anybody could tell. Was there
+    /// one?
+    #[inline]
+    fn serve(&mut self, id: u32, at: Picos) -> bool {
+        let port = &mut self.ports[id as usize];
+        let unit = match port.near {
+            _ if !port.credits.is_empty() => {
+                self.counts.sent += 1;
+                port.credits.pop_front()
+            }
+            Near::Switch { switch, egress } => {
+                let node = &mut self.switches[switch as usize];
+                let unit = node.switch.dequeue(at, egress as usize, &mut self.drops);
+                if !self.drops.is_empty() {
+                    self.note_drops(id);
+                }
+                self.note_backlog(id, at);
+                if let (Some(unit), false) = (&unit, self.forwarded.is_empty()) {
+                    self.forward(unit.channel, unit.hop - 1);
+                }
+                unit
+            }
+            Near::Nic(nic) => self.leave(nic, at),
+        };
+        let Some(unit) = unit else {
+            return false;
+        };
+        if unit.has(TRACED) {
+            self.note_departure(id, at, &unit);
+        }
+        let port = &mut self.ports[id as usize];
+        if let Some(series) = &mut port.series {
+            series.begins_to_send(port.line.free_at(), at);
+        }
+        let end = port.line.send(at, u32::from(unit.bytes)) + port.latency;
+        port.sent += 1;
+        port.pipe.push_back((end, unit));
+        if port.pipe.len() == 1 {
+            self.set(Event::Arrive(id), Some(end));
+        }
+        true
+    }
+
+    /// The next unit of a network card.
+    #[inline]
+    fn leave(&mut self, nic: u32, at: Picos) -> Option<Unit> {
+        self.counts.sent += 1;
+        match self.nics[nic as usize].dequeue(at) {
+            Some(Leaving::Unit {
+                mut unit,
+                first,
+                last,
+            }) => {
+                if first {
+                    self.first_unit_leaves(unit.packet, at);
+                }
+                if last {
+                    unit.flags |= END;
+                }
+                Some(unit)
+            }
+            Some(Leaving::Management(channel, rm)) => Some(self.management_cell(channel, rm)),
+            None => {
+                self.counts.sent -= 1;
+                None
+            }
+        }
+    }
+
+    fn management_cell(&mut self, channel: u32, rm: ResourceManagement) -> Unit {
+        let queue = self.channels[channel as usize].queue;
+        let packet = self.packets.add(Packet {
+            channel,
+            ip_size: 0,
+            left: 1,
+            lost: false,
+            marked: false,
+            content: Content::Management(rm),
+            queued: (0, 0),
+        });
+        Unit {
+            packet,
+            channel,
+            bytes: crate::network::CELL as u16,
+            ingress: 0,
+            hop: 0,
+            queue,
+            flags: MANAGEMENT | END,
+        }
+    }
+
+    /// A unit has come to its host.
+    #[inline]
+    fn deliver(&mut self, host: u32, unit: Unit) {
+        self.counts.delivered += 1;
+        if self.has_abr {
+            self.deliver_to_abr(&unit);
+        }
+        if !self.forwarded.is_empty() {
+            self.forward(unit.channel, unit.hop);
+        }
+        let packet = self.packets.get(unit.packet);
+        packet.left -= 1;
+        packet.marked |= unit.has(MARKED);
+        if packet.left > 0 {
+            return;
+        }
+        if packet.lost || unit.has(MANAGEMENT) {
+            self.packets.remove(unit.packet);
+            return;
+        }
+        self.packet_arrives(host, unit.packet);
+    }
+
+    /// ABR end systems see every cell.
+    fn deliver_to_abr(&mut self, unit: &Unit) {
+        let back = self.channels[unit.channel as usize].reverse;
+        let port = self.channels[back as usize].first;
+        let Near::Nic(nic) = self.ports[port as usize].near else {
+            return;
+        };
+        let Some(abr) = self.nics[nic as usize].abr(back) else {
+            return;
+        };
+        if !unit.has(MANAGEMENT) {
+            abr.destination.on_data(unit.has(MARKED));
+            return;
+        }
+        let Content::Management(rm) = self.packets.get(unit.packet).content else {
+            return;
+        };
+        if rm.backward {
+            abr.source.on_backward(self.now, &rm);
+            abr.note_rate(self.now);
+        } else {
+            abr.destination.on_forward(rm);
+        }
+        self.go(port);
+    }
+
+    /// Units that are not forwarded.
+    #[cold]
+    fn note_drops(&mut self, port: u32) {
+        while let Some(Dropped { item, cause }) = self.drops.pop() {
+            *self.counts.dropped.entry((port, cause)).or_default() += 1;
+            let packet = self.packets.get(item.packet);
+            packet.left -= 1;
+            packet.lost = true;
+            let probe = matches!(packet.content, Content::Request(_) | Content::Reply(_));
+            self.lost_load += u64::from(!probe);
+            if packet.left == 0 {
+                self.packets.remove(item.packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn note_backlog(&mut self, id: u32, at: Picos) {
+        let port = &mut self.ports[id as usize];
+        let (Some(series), Near::Switch { switch, egress }) = (&mut port.series, port.near) else {
+            return;
+        };
+        let backlog = self.switches[switch as usize]
+            .switch
+            .backlog(egress as usize);
+        let value = if self.in_cells {
+            backlog.items
+        } else {
+            backlog.bytes
+        };
+        series.backlog.set(at, value);
+    }
+
+    /// A probe's last unit comes to a queue.
+    fn note_arrival(&mut self, switch: u32, egress: u32, unit: &Unit) {
+        if unit.has(END) {
+            let backlog = self.switches[switch as usize]
+                .switch
+                .backlog(egress as usize);
+            let backlog = if self.in_cells {
+                backlog.items
+            } else {
+                backlog.bytes
+            };
+            self.packets.get(unit.packet).queued = (self.now, backlog);
+        }
+    }
+
+    /// A probe's last unit leaves a queue.
+    fn note_departure(&mut self, id: u32, at: Picos, unit: &Unit) {
+        if !unit.has(END) || matches!(self.ports[id as usize].near, Near::Nic(_)) {
+            return;
+        }
+        let packet = self.packets.get(unit.packet);
+        let (echo, back) = match packet.content {
+            Content::Request(echo) => (echo, false),
+            Content::Reply(echo) => (echo, true),
+            _ => return,
+        };
+        let (enqueue, backlog) = packet.queued;
+        self.hops.push(Hop {
+            probe: echo.flow as u16,
+            seq: echo.seq,
+            back,
+            hop: u16::from(unit.hop),
+            port: id,
+            enqueue,
+            dequeue: at,
+            backlog,
+        });
+    }
+}
+
+impl PortSeries {
+    /// It was idle until now, or it goes on.
+    #[inline]
+    fn begins_to_send(&mut self, free_at: Picos, at: Picos) {
+        if at > free_at || at == 0 {
+            self.utilisation.set(free_at, 0);
+            self.utilisation.set(at, 1);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The simulation of one trial: one thread, one event after the other, until every probe is done.
+//!
+//! | module | what happens |
+//! |---|---|
+//! | `credits` | credits go back, a link at a time |
+//! | `rates` | switches write rates into RM cells |
+//! | `links` | units leave ports, travel, and come to queues or hosts |
+//! | `hosts` | packets go through CPUs and network cards |
+//! | `probes` | probes send, reflectors answer, records become whole |
+//! | `connections` | TCP |
+//! | `loads` | packets that nobody answers |
+//! | `set_up` | all of it from a trial |
+//! | `outcome` | what comes of it |
+//!
+//! A port's queue is served only when somebody could tell: before something is put into it, when the
+//! unit in front of it arrives at the far end, and at the end. Each unit is dequeued with the time at
+//! which its transmission begins, in their order, so every discipline, stamp and trace is as if there
+//! had been an event at each departure; but there is one event a hop, not two. (`Serving::Eager` has
+//! them all; a test compares the two.) Only queues that wait for something else than the line, as those
+//! with ABR, CBR or credit do, are served by events of their own.
+
+mod connections;
+mod credits;
+mod hosts;
+mod links;
+mod loads;
+mod outcome;
+mod probes;
+mod rates;
+mod set_up;
+
+pub(crate) use probes::{ONLY_CPU, nanos};
+pub use set_up::{QUEUES, refusals};
+
+use crate::cpu::Cpu;
+use crate::event_set::{EventSet, NEVER};
+use crate::nic::Nic;
+use crate::slots::{Event, Slots};
+use crate::trace::Trace;
+use crate::transmitter::Transmitter;
+use crate::unit::{Arena, ChannelId, Unit};
+use delaylab_model::path::Framing;
+use delaylab_model::record::Record;
+use delaylab_model::{Nanos, Picos};
+use delaylab_switch::credit::Downstream;
+use delaylab_switch::explicit_rate::ExplicitRate;
+use delaylab_switch::{Cause, Dropped, Switch};
+use delaylab_traffic::arrival::{Arrival, Packet};
+use delaylab_traffic::prober::Prober;
+use delaylab_traffic::tcp;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// When queues are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Serving {
+    /// When somebody could tell.
+    #[default]
+    Lazy,
+    /// At every departure.
+    Eager,
+}
+
+/// The far end of a port.
+#[derive(Debug, Clone, Copy)]
+enum Far {
+    Host(u32),
+    Switch,
+}
+
+/// What a port sends from.
+#[derive(Debug, Clone, Copy)]
+enum Near {
+    Nic(u32),
+    Switch { switch: u32, egress: u32 },
+}
+
+/// A port.
+struct Port {
+    line: Transmitter,
+    /// From the last bit's leaving to its being in the next queue: propagation, and the latency of the
+    /// switch at the far end.
+    latency: Picos,
+    /// Credits, which go before everything else.
+    credits: VecDeque<Unit>,
+    /// Units that have left, and when they arrive.
+    pipe: VecDeque<(Picos, Unit)>,
+    near: Near,
+    far: Far,
+    /// The number of this link's port at the far switch.
+    ingress: u16,
+    /// Served at each departure.
+    eager: bool,
+    /// Among its switch's `waiting`.
+    is_listed: bool,
+    series: Option<Box<PortSeries>>,
+    sent: u64,
+}
+
+/// What a port did over time.
+struct PortSeries {
+    backlog: Trace,
+    /// 1 while it sends.
+    utilisation: Trace,
+}
+
+/// A switch, and its ports.
+struct Node {
+    switch: Switch<Unit>,
+    ports: Vec<u32>,
+    /// Beside each queue, if the switch tells sources their rate.
+    rates: Vec<ExplicitRate>,
+    /// What one port holds counts for the others.
+    shared: bool,
+    /// Of a shared buffer: every port that something waits at, and some where nothing does any more.
+    waiting: Vec<u32>,
+}
+
+/// A one-way flow of packets; in ATM a virtual channel.
+struct Channel {
+    /// The first link's port.
+    first: u32,
+    /// Where its links begin in `ways`.
+    way: u32,
+    links: u8,
+    /// What leads back.
+    reverse: ChannelId,
+    /// The flow that it is of.
+    flow: u32,
+    queue: u8,
+    dscp: u8,
+    ect: bool,
+}
+
+/// Somebody who sends.
+enum Flow {
+    Probe(Box<ProbeFlow>),
+    TcpProbe(Box<TcpProbe>),
+    Tcp(Box<Connection>),
+    Load(Box<Load>),
+}
+
+/// A probe over datagrams, and its reflector.
+struct ProbeFlow {
+    prober: Prober,
+    host: u32,
+    out: ChannelId,
+    back: ChannelId,
+    ip_size: u32,
+    /// The switch sends packets back: nobody reflects them.
+    loopback: bool,
+    /// A packet that is due waits for the CPU.
+    waiting: bool,
+    done: bool,
+}
+
+/// A probe over TCP: a connection each way.
+struct TcpProbe {
+    prober: Prober,
+    host: u32,
+    peer: u32,
+    channels: [ChannelId; 2],
+    /// The connections that carry its requests and its replies.
+    requests: u32,
+    replies: u32,
+    /// Bytes of each.
+    request: u64,
+    reply: u64,
+    asked: u64,
+    answered: u64,
+    waiting: bool,
+    done: bool,
+    stamps: VecDeque<TcpStamps>,
+}
+
+/// What is known of a request that is not answered yet.
+#[derive(Default, Clone, Copy)]
+struct TcpStamps {
+    r_rx: Option<Nanos>,
+    r_user: Option<Nanos>,
+    r_tx: Option<Nanos>,
+    t_rx: Option<Nanos>,
+}
+
+/// A TCP connection in one direction.
+struct Connection {
+    sender: tcp::Sender,
+    receiver: tcp::Receiver,
+    data: ChannelId,
+    acks: ChannelId,
+    from: u32,
+    to: u32,
+    /// Bytes of IP and TCP headers.
+    headers: u32,
+    /// A segment is on its way to the network card.
+    sending: bool,
+    starts: Picos,
+    /// The probe that it belongs to.
+    probe: Option<(u32, bool)>,
+    cwnd: Option<Trace>,
+}
+
+/// Packets at times of their own.
+struct Load {
+    arrivals: Arrival,
+    host: u32,
+    channel: ChannelId,
+    next: Option<Packet>,
+}
+
+/// What one probe's packet met at one hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Of the probe.
+    pub probe: u16,
+    /// Of the packet.
+    pub seq: u64,
+    /// On its way back?
+    pub back: bool,
+    /// Links behind it.
+    pub hop: u16,
+    /// The port whose queue it was in.
+    pub port: u32,
+    /// When its last unit came to the queue.
+    pub enqueue: Picos,
+    /// When that began to leave.
+    pub dequeue: Picos,
+    /// Cells in the queue before it, or bytes.
+    pub backlog: u64,
+}
+
+/// Units and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Events.
+    pub events: u64,
+    /// Units that arrived at the end of a link.
+    pub hops: u64,
+    /// Units that hosts put on links.
+    pub sent: u64,
+    /// Units that hosts took from links.
+    pub delivered: u64,
+    /// Units in queues and on links at the end.
+    pub under_way: u64,
+    /// Units dropped, by port and cause.
+    pub dropped: BTreeMap<(u32, Cause), u64>,
+}
+
+/// A simulation.
+pub struct Engine<E> {
+    now: Picos,
+    events: E,
+    slots: Slots,
+    ports: Vec<Port>,
+    switches: Vec<Node>,
+    nics: Vec<Nic>,
+    hosts: Vec<Host>,
+    channels: Vec<Channel>,
+    /// The ports of every channel's links, one channel after the other.
+    ways: Vec<u32>,
+    /// Beside `ways`: what the far end of each link has forwarded of the channel. Empty without credits.
+    forwarded: Vec<Downstream>,
+    packets: Arena,
+    flows: Vec<Flow>,
+    drops: Vec<Dropped<Unit>>,
+    in_cells: bool,
+    has_abr: bool,
+    framing: Framing,
+    probes_left: usize,
+    digest: u64,
+    /// What happened.
+    pub counts: Counts,
+    records: Vec<Record>,
+    hops: Vec<Hop>,
+    /// The host of the first probe.
+    measuring: u32,
+    noise: Vec<Noise>,
+    lost_load: u64,
+    /// Of each port, as in `s1→s2`; of each flow.
+    port_names: Vec<Arc<str>>,
+    flow_names: Vec<Arc<str>>,
+}
+
+/// A host.
+struct Host {
+    cpu: Cpu,
+}
+
+/// How far [`Engine::run`] got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// So many events as it was allowed.
+    Slice,
+    /// Every probe is done.
+    Done,
+    /// Nothing is to come, and a probe is not done.
+    Still,
+}
+
+/// A daemon had a CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noise {
+    /// When it began.
+    pub start: Picos,
+    /// How long it lasted.
+    pub length: Picos,
+    /// Which daemon.
+    pub who: String,
+}
+
+impl<E: EventSet> Engine<E> {
+    /// Until every probe is done, or for so many events.
+    pub fn run(&mut self, events: u64) -> Ran {
+        for _ in 0..events {
+            if self.probes_left == 0 {
+                return Ran::Done;
+            }
+            let (at, slot) = self.events.next();
+            if at == NEVER {
+                return Ran::Still;
+            }
+            debug_assert!(at >= self.now, "time goes back");
+            self.now = at;
+            self.counts.events += 1;
+            match self.slots.event(slot) {
+                Event::Arrive(port) => self.arrive(port),
+                Event::Transmit(port) => self.transmit(port),
+                Event::Cpu(host) => self.cpu_done(host),
+                Event::Daemon(host) => self.daemon(host),
+                Event::Retransmit(flow) => self.retransmit(flow),
+                Event::DelayedAck(flow) => self.delayed_ack(flow),
+                Event::Application(flow) => self.application(flow),
+            }
+        }
+        Ran::Slice
+    }
+
+    /// The time of the last event.
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    fn set(&mut self, event: Event, at: Option<Picos>) {
+        self.events.set(self.slots.of(event), at.unwrap_or(NEVER));
+    }
+
+    fn application(&mut self, flow: u32) {
+        match self.flows[flow as usize] {
+            Flow::Probe(_) | Flow::TcpProbe(_) => self.probe(flow),
+            Flow::Tcp(_) => self.pump(flow),
+            Flow::Load(_) => self.load(flow),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What comes of a simulation beside its records.
+
+use super::probes::nanos;
+use super::{Engine, Flow, Hop, Node, Noise};
+use crate::event_set::EventSet;
+use crate::trace::{Point, Trace};
+use delaylab_model::plan::Unit as Counted;
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::RecordFacts;
+use delaylab_switch::Cause;
+use std::sync::Arc;
+
+impl<E: EventSet> Engine<E> {
+    /// A digest of every arrival at the end of a link: what, where and when. Two simulations that agree
+    /// in it have done the same.
+    pub fn trace_hash(&self) -> u64 {
+        self.digest
+    }
+
+    /// How to read the records of this probe.
+    pub fn record_facts(&self, probe: usize) -> RecordFacts {
+        let loopback = matches!(&self.flows[probe], Flow::Probe(probe) if probe.loopback);
+        crate::world::record_facts(loopback)
+    }
+
+    /// As in `s1→s2`.
+    pub fn port_name(&self, port: u32) -> Arc<str> {
+        self.port_names[port as usize].clone()
+    }
+
+    /// What probes' packets met in queues since the last call.
+    pub fn take_hops(&mut self) -> Vec<Hop> {
+        std::mem::take(&mut self.hops)
+    }
+
+    /// Daemons of the measuring host since the last call.
+    pub fn take_noise(&mut self) -> Vec<Noise> {
+        std::mem::take(&mut self.noise)
+    }
+
+    /// Units in the queues of switches and on links.
+    pub(super) fn count_under_way(&mut self) {
+        let on_links: usize = self.ports.iter().map(|port| port.pipe.len()).sum();
+        let backlog = |node: &Node| {
+            let ports = 0..node.ports.len();
+            ports
+                .map(|port| node.switch.backlog(port).items)
+                .sum::<u64>()
+        };
+        let queued: u64 = self.switches.iter().map(backlog).sum();
+        self.counts.under_way = on_links as u64 + queued;
+    }
+
+    /// Cells or packets of loads that were dropped.
+    pub fn lost_load(&self) -> u64 {
+        self.lost_load
+    }
+
+    /// Where something was dropped and why, as sentences that repeated trials share.
+    pub fn warnings(&self) -> Vec<String> {
+        let what = if self.in_cells { "cells" } else { "packets" };
+        let sentence = |&(port, cause): &(u32, Cause)| {
+            let name = &self.port_names[port as usize];
+            format!("{what} were dropped at {name}: {}", words(cause))
+        };
+        self.counts.dropped.keys().map(sentence).collect()
+    }
+
+    /// Every series, until now. To be called once, at the end.
+    pub fn take_series(&mut self, trial: u32) -> Vec<SeriesPoint> {
+        let mut series = Series {
+            trial,
+            points: Vec::new(),
+        };
+        let backlog = if self.in_cells {
+            Counted::Cells
+        } else {
+            Counted::Bytes
+        };
+        let end = self.now;
+        for (port, name) in self.ports.iter_mut().zip(&self.port_names) {
+            let Some(mut kept) = port.series.take().filter(|_| port.sent > 0) else {
+                continue;
+            };
+            // What has left the queue and is on the line until after the end still counts as sent.
+            if port.line.free_at() < end {
+                kept.utilisation.set(port.line.free_at(), 0);
+            }
+            series.add("backlog", name, backlog, kept.backlog.finish(end));
+            series.add(
+                "utilisation",
+                name,
+                Counted::Share,
+                kept.utilisation.finish(end),
+            );
+        }
+        for (flow, name) in self.flows.iter_mut().zip(&self.flow_names) {
+            if let Flow::Tcp(connection) = flow {
+                let trace = connection.cwnd.take();
+                series.add_some("cwnd", name, Counted::Bytes, trace, end);
+            }
+        }
+        for (name, trace) in self.rates() {
+            series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
+        }
+        series.points
+    }
+
+    /// The allowed cell rates of flows.
+    fn rates(&mut self) -> Vec<(Arc<str>, Trace)> {
+        let mut rates = Vec::new();
+        for nic in &mut self.nics {
+            for (channel, abr) in nic.all_abr() {
+                if let Some(trace) = abr.trace.take() {
+                    let flow = self.channels[channel as usize].flow;
+                    rates.push((flow, self.flow_names[flow as usize].clone(), trace));
+                }
+            }
+        }
+        rates.sort_by_key(|(flow, ..)| *flow);
+        rates
+            .into_iter()
+            .map(|(_, name, trace)| (name, trace))
+            .collect()
+    }
+}
+
+struct Series {
+    trial: u32,
+    points: Vec<SeriesPoint>,
+}
+
+impl Series {
+    fn add(&mut self, series: &str, of: &Arc<str>, unit: Counted, points: Vec<Point>) {
+        let series: Arc<str> = series.into();
+        let trial = self.trial;
+        let row = |point: Point| SeriesPoint {
+            trial,
+            series: series.clone(),
+            of: of.clone(),
+            unit,
+            t: nanos(point.start),
+            length: nanos(point.start + point.length) - nanos(point.start),
+            min: point.min,
+            mean: point.mean,
+            max: point.max,
+        };
+        self.points.extend(points.into_iter().map(row));
+    }
+
+    fn add_some(
+        &mut self,
+        series: &str,
+        of: &Arc<str>,
+        unit: Counted,
+        trace: Option<Trace>,
+        end: u64,
+    ) {
+        if let Some(trace) = trace {
+            self.add(series, of, unit, trace.finish(end));
+        }
+    }
+}
+
+const fn words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::BufferFull => "the buffer was full",
+        Cause::Red => "random early detection",
+        Cause::CoDel => "CoDel",
+        Cause::EarlyPacketDiscard => "early packet discard",
+        Cause::PartialPacketDiscard => "a cell of their packet had been lost",
+    }
+}

@@ -1,0 +1,311 @@
+//! Probes send, reflectors answer, records become whole. What came of each packet is decided by the
+//! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
+
+use super::{Engine, Flow, ProbeFlow, TcpProbe};
+use crate::cpu::Job;
+use crate::event_set::EventSet;
+use crate::slots::Event;
+use crate::unit::{Content, Echo, Packet, PacketId};
+use delaylab_model::record::Record;
+use delaylab_model::trial::StampPoint;
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
+use delaylab_traffic::prober::{Prober, Reply, Step};
+
+/// Records count whole nanoseconds: what has begun counts, so that stamps keep their order.
+pub(crate) fn nanos(at: Picos) -> Nanos {
+    (at / PICOS_PER_NANO) as Nanos
+}
+
+fn picos(at: Nanos) -> Picos {
+    at.max(0) as Picos * PICOS_PER_NANO
+}
+
+/// The number of a simulated host's CPU.
+pub(crate) const ONLY_CPU: u16 = 0;
+
+/// Congestion experienced (RFC 3168).
+const CE: u8 = 3;
+
+impl<E: EventSet> Engine<E> {
+    fn prober(&mut self, flow: u32) -> Option<&mut Prober> {
+        match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => Some(&mut probe.prober),
+            Flow::TcpProbe(probe) => Some(&mut probe.prober),
+            _ => None,
+        }
+    }
+
+    /// Is a packet due, or a time-out over?
+    pub(super) fn probe(&mut self, flow: u32) {
+        let now = nanos(self.now);
+        let (host, waiting) = match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => (probe.host, &mut probe.waiting),
+            Flow::TcpProbe(probe) => (probe.host, &mut probe.waiting),
+            _ => return,
+        };
+        if *waiting {
+            return self.set(Event::Application(flow), None);
+        }
+        *waiting = true;
+        let Some(prober) = self.prober(flow) else {
+            return;
+        };
+        match prober.next(now) {
+            Step::Send { .. } => {
+                self.set(Event::Application(flow), None);
+                self.submit(host, Job::Due(flow));
+            }
+            _ => {
+                self.not_waiting(flow);
+                self.schedule(flow);
+            }
+        }
+    }
+
+    fn not_waiting(&mut self, flow: u32) {
+        match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => probe.waiting = false,
+            Flow::TcpProbe(probe) => probe.waiting = false,
+            _ => {}
+        }
+    }
+
+    /// When the probe has to do something next.
+    fn schedule(&mut self, flow: u32) {
+        let now = nanos(self.now);
+        let prober = match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => &mut probe.prober,
+            Flow::TcpProbe(probe) => &mut probe.prober,
+            _ => return,
+        };
+        let records = &mut self.records;
+        prober.take_whole(now, |record| records.push(*record));
+        let at = match prober.next(now) {
+            Step::Send { .. } => Some(self.now),
+            Step::Wait { due, deadline } => {
+                // A deadline is over when it has passed.
+                let deadline = deadline.map(|deadline| deadline.max(now) + 1);
+                due.into_iter().chain(deadline).min().map(picos)
+            }
+            Step::Done => {
+                self.done(flow);
+                None
+            }
+        };
+        self.set(Event::Application(flow), at);
+    }
+
+    fn done(&mut self, flow: u32) {
+        let done = match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => &mut probe.done,
+            Flow::TcpProbe(probe) => &mut probe.done,
+            _ => return,
+        };
+        if !std::mem::replace(done, true) {
+            self.probes_left -= 1;
+        }
+    }
+
+    /// The CPU has got to the packet that is due: the send call.
+    pub(super) fn probe_begins(&mut self, flow: u32) -> Option<PacketId> {
+        let now = nanos(self.now);
+        self.not_waiting(flow);
+        let prober = self.prober(flow)?;
+        let Step::Send { seq, t_intended } = prober.next(now) else {
+            self.schedule(flow);
+            return None;
+        };
+        prober.sent(t_intended, now, Some(ONLY_CPU));
+        let packet = match &mut self.flows[flow as usize] {
+            Flow::Probe(probe) => {
+                let (out, ip_size) = (probe.out, probe.ip_size);
+                let echo = Echo {
+                    flow,
+                    seq,
+                    r_rx: 0,
+                    r_user: 0,
+                    r_tx: 0,
+                    t_rx: 0,
+                };
+                Some(self.packet(out, ip_size, Content::Request(echo)))
+            }
+            _ => {
+                self.request(flow);
+                None
+            }
+        };
+        self.schedule(flow);
+        packet
+    }
+
+    /// A packet of the probe has gone down to the network card.
+    pub(super) fn probe_sent(&mut self, echo: Echo) {
+        let now = nanos(self.now);
+        if let Some(prober) = self.prober(echo.flow) {
+            prober.stamped(echo.seq, StampPoint::TSched, now);
+        }
+    }
+
+    /// Its first bit leaves.
+    pub(super) fn probe_leaves(&mut self, echo: Echo, at: Picos) {
+        if let Some(prober) = self.prober(echo.flow) {
+            prober.stamped(echo.seq, StampPoint::TTx, nanos(at));
+        }
+    }
+
+    /// The reflector has read a packet and answers it; without a reflector it is its own reply.
+    pub(super) fn request_read(&mut self, host: u32, mut echo: Echo, packet: &Packet) {
+        let Some(ProbeFlow { loopback, back, .. }) = self.datagrams(echo.flow) else {
+            return;
+        };
+        if *loopback {
+            return self.reply_read(echo, packet);
+        }
+        let back = *back;
+        echo.r_user = self.now;
+        let reply = self.packet(back, packet.ip_size, Content::Reply(echo));
+        self.submit(host, Job::Send(reply));
+    }
+
+    /// The probe has read a reply.
+    pub(super) fn reply_read(&mut self, echo: Echo, packet: &Packet) {
+        let t_recv = nanos(self.now);
+        let dscp = self.channels[packet.channel as usize].dscp;
+        let Some(probe) = self.datagrams(echo.flow) else {
+            return;
+        };
+        let reflected = |at: Picos| (!probe.loopback).then(|| nanos(at));
+        let reply = Reply {
+            seq: echo.seq,
+            t_recv,
+            t_rx: Some(nanos(echo.t_rx)),
+            r_rx: reflected(echo.r_rx),
+            r_user: reflected(echo.r_user),
+            r_dscp: (!probe.loopback).then_some(dscp),
+            reply_dscp: Some(dscp),
+            reply_ecn: packet.marked.then_some(CE),
+            ..Reply::default()
+        };
+        if !probe.loopback {
+            probe.prober.follow_up(echo.seq, nanos(echo.r_tx));
+        }
+        probe.prober.reply(&reply);
+        self.schedule(echo.flow);
+    }
+
+    /// The records that have become whole since the last call.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// The simulation is over: what is left is whole as it is.
+    pub(super) fn close_records(&mut self) {
+        let records = &mut self.records;
+        for flow in &mut self.flows {
+            match flow {
+                Flow::Probe(probe) => probe.prober.close(|record| records.push(*record)),
+                Flow::TcpProbe(probe) => probe.prober.close(|record| records.push(*record)),
+                _ => {}
+            }
+        }
+    }
+
+    /// A request over TCP: the application writes it.
+    fn request(&mut self, flow: u32) {
+        let Flow::TcpProbe(probe) = &mut self.flows[flow as usize] else {
+            return;
+        };
+        let (requests, bytes) = (probe.requests, probe.request);
+        self.write(requests, bytes);
+    }
+
+    /// Something of a probe over TCP has been read: by its reflector, or by itself.
+    pub(super) fn stream_read(&mut self, flow: u32, delivered: u64, is_reply: bool) {
+        let now = self.now;
+        let Flow::TcpProbe(probe) = &mut self.flows[flow as usize] else {
+            return;
+        };
+        if is_reply {
+            while probe.reply * (probe.answered + 1) <= delivered {
+                probe.answer(nanos(now));
+            }
+            return self.schedule(flow);
+        }
+        let mut replies = 0;
+        while probe.request * (probe.asked + 1) <= delivered {
+            probe.of(probe.asked).r_user = Some(nanos(now));
+            probe.asked += 1;
+            replies += probe.reply;
+        }
+        if replies > 0 {
+            let connection = probe.replies;
+            self.write(connection, replies);
+        }
+    }
+
+    /// A segment of a probe over TCP was at a place where stamps are made.
+    pub(super) fn stream_stamp(
+        &mut self,
+        flow: u32,
+        is_reply: bool,
+        point: StreamPoint,
+        bytes: (u64, u64),
+        at: Picos,
+    ) {
+        let at = nanos(at);
+        let Flow::TcpProbe(probe) = &mut self.flows[flow as usize] else {
+            return;
+        };
+        let size = if is_reply { probe.reply } else { probe.request };
+        // Those whose last byte is in the segment.
+        for seq in bytes.0 / size..bytes.1 / size {
+            match (point, is_reply) {
+                (StreamPoint::Sched, false) => probe.prober.stamped(seq, StampPoint::TSched, at),
+                (StreamPoint::Leaves, false) => probe.prober.stamped(seq, StampPoint::TTx, at),
+                (StreamPoint::Arrives, false) => _ = probe.of(seq).r_rx.get_or_insert(at),
+                (StreamPoint::Leaves, true) => _ = probe.of(seq).r_tx.get_or_insert(at),
+                (StreamPoint::Arrives, true) => _ = probe.of(seq).t_rx.get_or_insert(at),
+                (StreamPoint::Sched, true) => {}
+            }
+        }
+    }
+}
+
+/// Where a segment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamPoint {
+    /// Given to the network card.
+    Sched,
+    /// Its first bit leaves.
+    Leaves,
+    /// Its last bit has come.
+    Arrives,
+}
+
+impl TcpProbe {
+    /// What is known of the exchange of this number, if it is not over.
+    fn of(&mut self, seq: u64) -> &mut super::TcpStamps {
+        let at = seq.saturating_sub(self.answered) as usize;
+        if self.stamps.len() <= at {
+            self.stamps.resize(at + 1, super::TcpStamps::default());
+        }
+        &mut self.stamps[at]
+    }
+
+    fn answer(&mut self, t_recv: Nanos) {
+        let stamps = self.stamps.pop_front().unwrap_or_default();
+        let seq = self.answered;
+        self.answered += 1;
+        if let Some(r_tx) = stamps.r_tx {
+            self.prober.follow_up(seq, r_tx);
+        }
+        self.prober.reply(&Reply {
+            seq,
+            t_recv,
+            t_rx: stamps.t_rx,
+            r_rx: stamps.r_rx,
+            r_user: stamps.r_user,
+            ..Reply::default()
+        });
+    }
+}

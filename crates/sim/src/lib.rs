@@ -1,0 +1,45 @@
+//! The simulated world: hosts, links and switches as discrete events, in exact virtual time.
+//!
+//! A trial becomes a [`network`] with flows in it; the [`engine`] moves cells or frames through it and
+//! lets probes, reflectors, TCP connections and loads react; [`world`] hands over the records, which are
+//! those of a live world with every stamp there is.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`world`] | the trait `World`: one trial, from the experiment to its records |
+//! | [`engine`] | what happens when, one event after the other |
+//! | [`network`] | nodes and links of every topology, and the ways through them |
+//! | [`event_set`] | what happens next |
+//! | [`slots`] | which event is whose, and the order of those at the same time |
+//! | [`transmitter`] | exact times of bytes on a line of any rate |
+//! | [`unit`] | cells, frames, and the packets that they are of |
+//! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
+//! | [`cpu`] | a host's CPU: what packets cost, and daemons |
+//! | [`trace`] | a value over time, thinned without losing its extremes |
+//!
+//! Nothing here reads a clock or draws a random number that does not come from the trial's seed: the same
+//! trial gives the same records, whatever runs beside it.
+#![forbid(unsafe_code)]
+
+pub mod cpu;
+pub mod engine;
+pub mod event_set;
+pub mod network;
+pub mod nic;
+pub mod slots;
+pub mod trace;
+pub mod transmitter;
+pub mod unit;
+pub mod world;
+
+use delaylab_model::world::Refusal;
+
+pub use engine::refusals;
+
+/// What cannot be simulated, and why.
+pub(crate) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal {
+        field: field.into(),
+        reason: reason.into(),
+    })
+}

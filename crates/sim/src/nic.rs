@@ -1,0 +1,269 @@
+//! A host's network card: cuts packets into cells and says which leaves next, and when.
+//!
+//! Without ATM traffic contracts all packets wait in one queue. With them each virtual channel has its
+//! own, and a *gate*: a CBR channel sends one cell a slot, an ABR channel at the rate that the network
+//! allows it, a credit channel what the next
+//! switch has room for. Channels whose gates are open take turns, a cell each.
+
+use crate::trace::Trace;
+use crate::transmitter::Transmitter;
+use crate::unit::{ChannelId, PacketId, Unit};
+use delaylab_model::Picos;
+use delaylab_switch::credit::Upstream;
+use delaylab_traffic::abr::{Destination, InRate, ResourceManagement, Source};
+use std::collections::VecDeque;
+
+/// When a channel may send.
+#[derive(Debug)]
+pub enum Gate {
+    /// At any time.
+    Open,
+    /// One unit a slot.
+    Cbr(Transmitter),
+    /// At the allowed cell rate.
+    Abr(Box<Abr>),
+    /// As the next switch has room.
+    Credit(Upstream),
+}
+
+/// The ABR end system of a channel at its host: the source of what leaves by the channel, and the
+/// destination of what comes by the one that leads back.
+#[derive(Debug)]
+pub struct Abr {
+    /// Of this channel.
+    pub source: Source,
+    /// Of the channel that leads back.
+    pub destination: Destination,
+    /// The allowed cell rate over time.
+    pub trace: Option<Trace>,
+}
+
+/// A packet of which some units are still to leave.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    unit: Unit,
+    left: u32,
+    /// It is the packet's first unit that is next.
+    whole: bool,
+}
+
+/// A queue of packets.
+#[derive(Debug)]
+struct Lane {
+    channel: ChannelId,
+    gate: Gate,
+    packets: VecDeque<Sending>,
+}
+
+/// What leaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Leaving {
+    /// The next unit of a packet; `first` of it, `last` of it.
+    Unit {
+        /// As it goes on the wire, but for the flag that marks the last.
+        unit: Unit,
+        /// None of the packet left before.
+        first: bool,
+        /// All of the packet has left.
+        last: bool,
+    },
+    /// An RM cell of this channel.
+    Management(ChannelId, ResourceManagement),
+}
+
+/// A network card.
+#[derive(Debug, Default)]
+pub struct Nic {
+    lanes: Vec<Lane>,
+    turn: usize,
+}
+
+impl Nic {
+    /// Adds a channel with a contract.
+    pub fn add(&mut self, channel: ChannelId, gate: Gate) {
+        self.lanes.push(Lane {
+            channel,
+            gate,
+            packets: VecDeque::new(),
+        });
+    }
+
+    /// Is every gate open, so that something leaves whenever something waits?
+    pub fn is_plain(&self) -> bool {
+        self.lanes
+            .iter()
+            .all(|lane| matches!(lane.gate, Gate::Open))
+    }
+
+    /// A packet of so many units like this one.
+    pub fn push(&mut self, unit: Unit, units: u32) {
+        if self.lanes.is_empty() {
+            self.add(unit.channel, Gate::Open);
+        }
+        let at = self.lane(unit.channel).unwrap_or(0);
+        self.lanes[at].packets.push_back(Sending {
+            unit,
+            left: units,
+            whole: true,
+        });
+    }
+
+    fn lane(&self, channel: ChannelId) -> Option<usize> {
+        match self.lanes.len() {
+            1 => Some(0),
+            _ => self.lanes.iter().position(|lane| lane.channel == channel),
+        }
+    }
+
+    /// The ABR end system of this channel.
+    pub fn abr(&mut self, channel: ChannelId) -> Option<&mut Abr> {
+        let at = self.lane(channel)?;
+        match &mut self.lanes[at].gate {
+            Gate::Abr(abr) => Some(abr),
+            _ => None,
+        }
+    }
+
+    /// The next switch has forwarded so many cells of this channel.
+    pub fn credit(&mut self, channel: ChannelId, forwarded: u64) {
+        let lane = self.lane(channel).map(|at| &mut self.lanes[at]);
+        if let Some(Lane {
+            gate: Gate::Credit(upstream),
+            ..
+        }) = lane
+        {
+            upstream.receive(forwarded);
+        }
+    }
+
+    /// Every ABR end system, with its channel.
+    pub fn all_abr(&mut self) -> impl Iterator<Item = (ChannelId, &mut Abr)> {
+        self.lanes
+            .iter_mut()
+            .filter_map(|lane| match &mut lane.gate {
+                Gate::Abr(abr) => Some((lane.channel, &mut **abr)),
+                _ => None,
+            })
+    }
+
+    /// Packets of which something is still to leave.
+    pub fn waiting(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.packets.len()).sum()
+    }
+
+    /// What leaves at `now`.
+    #[inline]
+    pub fn dequeue(&mut self, now: Picos) -> Option<Leaving> {
+        let lanes = self.lanes.len();
+        for _ in 0..lanes {
+            let at = self.turn;
+            if let Some(leaving) = self.lanes[at].dequeue(now) {
+                // One queue sends packet by packet, several take turns.
+                self.turn = if at + 1 == lanes { 0 } else { at + 1 };
+                return Some(leaving);
+            }
+            self.turn = if at + 1 == lanes { 0 } else { at + 1 };
+        }
+        None
+    }
+
+    /// When something may leave although nothing may now.
+    pub fn next_event(&self) -> Option<Picos> {
+        self.lanes.iter().filter_map(Lane::next_event).min()
+    }
+
+    /// Which packets wait, for the books.
+    pub fn packets(&self) -> impl Iterator<Item = (PacketId, u32)> + '_ {
+        let all = self.lanes.iter().flat_map(|lane| &lane.packets);
+        all.map(|sending| (sending.unit.packet, sending.left))
+    }
+}
+
+impl Lane {
+    #[inline]
+    fn dequeue(&mut self, now: Picos) -> Option<Leaving> {
+        match &mut self.gate {
+            Gate::Open => self.next_unit(),
+            Gate::Cbr(slots) => {
+                let bytes = u32::from(self.packets.front()?.unit.bytes);
+                if slots.free_at() > now {
+                    return None;
+                }
+                slots.send(now, bytes);
+                self.next_unit()
+            }
+            Gate::Abr(_) => self.dequeue_abr(now),
+            Gate::Credit(upstream) => {
+                if self.packets.is_empty() || upstream.credit() == 0 {
+                    return None;
+                }
+                upstream.send();
+                self.next_unit()
+            }
+        }
+    }
+
+    #[inline]
+    fn next_unit(&mut self) -> Option<Leaving> {
+        let sending = self.packets.front_mut()?;
+        sending.left -= 1;
+        let leaving = Leaving::Unit {
+            unit: sending.unit,
+            first: std::mem::replace(&mut sending.whole, false),
+            last: sending.left == 0,
+        };
+        if sending.left == 0 {
+            self.packets.pop_front();
+        }
+        Some(leaving)
+    }
+
+    fn dequeue_abr(&mut self, now: Picos) -> Option<Leaving> {
+        let Gate::Abr(abr) = &mut self.gate else {
+            return None;
+        };
+        let channel = self.channel;
+        if abr.source.next_send() <= now {
+            let backward = abr.destination.backward();
+            match abr.source.send(now, !self.packets.is_empty(), backward) {
+                Some(InRate::Data) => return self.next_unit(),
+                Some(InRate::ForwardRm(rm)) => return Some(Leaving::Management(channel, rm)),
+                Some(InRate::BackwardRm(rm)) => {
+                    abr.destination.take_backward();
+                    return Some(Leaving::Management(channel, rm));
+                }
+                None => {}
+            }
+        }
+        if self.packets.is_empty() {
+            return None;
+        }
+        let rm = abr.source.out_of_rate(now)?;
+        Some(Leaving::Management(channel, rm))
+    }
+
+    fn next_event(&self) -> Option<Picos> {
+        let waits = !self.packets.is_empty();
+        match &self.gate {
+            Gate::Open => waits.then_some(0),
+            Gate::Cbr(slots) => waits.then(|| slots.free_at()),
+            Gate::Abr(abr) => {
+                let has = waits || abr.destination.backward_waits();
+                let in_rate = has.then(|| abr.source.next_send());
+                let out_of_rate = abr.source.next_out_of_rate().filter(|_| waits);
+                in_rate.into_iter().chain(out_of_rate).min()
+            }
+            Gate::Credit(upstream) => (waits && upstream.credit() > 0).then_some(0),
+        }
+    }
+}
+
+impl Abr {
+    /// Its rate may have changed.
+    pub fn note_rate(&mut self, now: Picos) {
+        let rate = self.source.acr();
+        if let Some(trace) = &mut self.trace {
+            trace.set(now, rate.round() as u64);
+        }
+    }
+}

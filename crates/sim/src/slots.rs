@@ -1,0 +1,103 @@
+//! Which slot of the event set is whose. What happens at the same picosecond happens in this order:
+//! departures before arrivals, arrivals before what hosts make of them. Drops and EFCI marks depend on
+//! it.
+
+use crate::event_set::Slot;
+
+/// Something that can happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A port may send its next unit.
+    Transmit(u32),
+    /// A port's oldest unit under way arrives at the other end.
+    Arrive(u32),
+    /// A host's CPU has done its job.
+    Cpu(u32),
+    /// A daemon of a host wants its CPU.
+    Daemon(u32),
+    /// The retransmission timer of a connection.
+    Retransmit(u32),
+    /// The delayed acknowledgement of a connection.
+    DelayedAck(u32),
+    /// A flow's application has something to do.
+    Application(u32),
+}
+
+/// How many there are of each.
+#[derive(Debug, Clone, Copy)]
+pub struct Slots {
+    ports: u32,
+    hosts: u32,
+    flows: u32,
+}
+
+impl Slots {
+    /// For so many.
+    pub const fn new(ports: usize, hosts: usize, flows: usize) -> Self {
+        Self {
+            ports: ports as u32,
+            hosts: hosts as u32,
+            flows: flows as u32,
+        }
+    }
+
+    /// All together.
+    pub const fn count(&self) -> usize {
+        (2 * self.ports + 2 * self.hosts + 3 * self.flows) as usize
+    }
+
+    /// Where this event's time is kept.
+    #[inline]
+    pub const fn of(&self, event: Event) -> Slot {
+        let hosts = 2 * self.ports;
+        let flows = hosts + 2 * self.hosts;
+        match event {
+            Event::Transmit(port) => port,
+            Event::Arrive(port) => self.ports + port,
+            Event::Cpu(host) => hosts + host,
+            Event::Daemon(host) => hosts + self.hosts + host,
+            Event::Retransmit(flow) => flows + flow,
+            Event::DelayedAck(flow) => flows + self.flows + flow,
+            Event::Application(flow) => flows + 2 * self.flows + flow,
+        }
+    }
+
+    /// Whose this slot is.
+    #[inline]
+    pub const fn event(&self, slot: Slot) -> Event {
+        if slot < self.ports {
+            return Event::Transmit(slot);
+        }
+        let slot = slot - self.ports;
+        if slot < self.ports {
+            return Event::Arrive(slot);
+        }
+        let slot = slot - self.ports;
+        if slot < self.hosts {
+            return Event::Cpu(slot);
+        }
+        let slot = slot - self.hosts;
+        if slot < self.hosts {
+            return Event::Daemon(slot);
+        }
+        let slot = slot - self.hosts;
+        match slot / self.flows {
+            0 => Event::Retransmit(slot),
+            1 => Event::DelayedAck(slot - self.flows),
+            _ => Event::Application(slot - 2 * self.flows),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slot_is_one_event() {
+        let slots = Slots::new(3, 2, 4);
+        for slot in 0..slots.count() as u32 {
+            assert_eq!(slots.of(slots.event(slot)), slot);
+        }
+    }
+}

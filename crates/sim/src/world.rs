@@ -1,0 +1,187 @@
+//! The simulated world: one trial, from the experiment to its records.
+
+use crate::engine::{Engine, Ran, Serving};
+use crate::event_set::{EventSet, Tournament};
+use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::trial::{
+    Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
+};
+use delaylab_model::world::{Clock, Refusal, Sink, World};
+use std::io;
+
+/// Events between two looks at what the user wants, and two deliveries of records.
+const SLICE: u64 = 1 << 20;
+
+/// The world.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    threads: usize,
+    stops_asked: fn() -> u32,
+}
+
+/// Why a trial could not be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// It asks for what cannot be.
+    #[error("{}: {}", .0.field, .0.reason)]
+    Refused(Refusal),
+    /// Nothing will ever happen again, and probes are still waiting.
+    #[error("the simulation stands still: no event is to come, and a probe still waits")]
+    Still,
+    /// Its records were not taken.
+    #[error(transparent)]
+    Sink(#[from] io::Error),
+}
+
+impl Simulated {
+    /// So many trials at once. `stops_asked` says how often the user has asked to stop.
+    pub fn new(threads: usize, stops_asked: fn() -> u32) -> Self {
+        Self {
+            threads: threads.max(1),
+            stops_asked,
+        }
+    }
+}
+
+impl World for Simulated {
+    type Error = SimError;
+
+    fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
+        crate::refusals(trial)
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, SimError> {
+        let mut engine =
+            Engine::<Tournament>::new(trial, Serving::Lazy).map_err(SimError::Refused)?;
+        simulate(&mut engine, trial, sink, self.stops_asked)
+    }
+
+    fn parallelism(&self) -> usize {
+        self.threads
+    }
+
+    fn another(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Simulated
+    }
+}
+
+/// Runs a simulation to its end, or until the user asks to stop, and hands over what comes of it.
+///
+/// # Errors
+/// The sink's, and [`SimError::Still`].
+pub fn simulate<E: EventSet>(
+    engine: &mut Engine<E>,
+    trial: &Trial,
+    sink: &mut dyn Sink,
+    stops_asked: fn() -> u32,
+) -> Result<Vec<ProbeFacts>, SimError> {
+    for index in 0..trial.probes.len() {
+        sink.begin(index as u16, &engine.record_facts(index))?;
+    }
+    loop {
+        let ran = engine.run(SLICE);
+        let over = ran != Ran::Slice || stops_asked() > 0;
+        hand_over(engine, trial, sink, over)?;
+        if over {
+            if ran == Ran::Still {
+                return Err(SimError::Still);
+            }
+            break;
+        }
+    }
+    for point in engine.take_series(trial.id) {
+        sink.series(&point)?;
+    }
+    Ok((0..trial.probes.len())
+        .map(|index| facts(engine, index))
+        .collect())
+}
+
+fn hand_over<E: EventSet>(
+    engine: &mut Engine<E>,
+    trial: &Trial,
+    sink: &mut dyn Sink,
+    over: bool,
+) -> io::Result<()> {
+    if over {
+        engine.settle();
+    }
+    for record in engine.take_records() {
+        sink.record(&record)?;
+    }
+    for hop in engine.take_hops() {
+        sink.hop(&Hop {
+            trial: trial.id,
+            probe: hop.probe,
+            seq: hop.seq,
+            direction: if hop.back {
+                Direction::Return
+            } else {
+                Direction::Forward
+            },
+            hop: hop.hop,
+            port: engine.port_name(hop.port),
+            t_enqueue: crate::engine::nanos(hop.enqueue),
+            t_dequeue: crate::engine::nanos(hop.dequeue),
+            backlog: hop.backlog,
+        })?;
+    }
+    for noise in engine.take_noise() {
+        sink.noise(&NoiseEvent {
+            trial: trial.id,
+            start: crate::engine::nanos(noise.start),
+            length: crate::engine::nanos(noise.length),
+            cpu: Some(crate::engine::ONLY_CPU),
+            kind: NoiseKind::Scheduled,
+            who: Some(noise.who),
+            pid: None,
+        })?;
+    }
+    Ok(())
+}
+
+fn facts<E: EventSet>(engine: &Engine<E>, index: usize) -> ProbeFacts {
+    let records = engine.record_facts(index);
+    ProbeFacts {
+        records,
+        stamps: stamps(&records),
+        noise_sources: vec!["daemons".to_owned()],
+        warnings: engine.warnings(),
+        lost_load: Some(engine.lost_load()),
+        trace_hash: Some(engine.trace_hash()),
+        simulated: Some(crate::engine::nanos(engine.now())),
+        ..ProbeFacts::default()
+    }
+}
+
+fn stamps(facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
+    let delivered = |point: StampPoint| match point {
+        StampPoint::TTxHw | StampPoint::TRxHw => Delivery::Unsupported,
+        StampPoint::RRx | StampPoint::RUser | StampPoint::RTx
+            if facts.reflector_clock == ReflectorClock::None =>
+        {
+            Delivery::Unsupported
+        }
+        _ => Delivery::Delivered,
+    };
+    StampPoint::ALL
+        .map(|point| (point, delivered(point)))
+        .to_vec()
+}
+
+/// How to read the records of a probe that comes back by itself, or from a reflector.
+pub(crate) fn record_facts(loopback: bool) -> RecordFacts {
+    if loopback {
+        RecordFacts::default()
+    } else {
+        RecordFacts {
+            reflector_clock: ReflectorClock::Same,
+            residence: Residence::ToDriver,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Ways to simulate that must not differ: queues served when somebody could tell or at every departure,
+//! one event set or the other. And what must hold for every discipline under random traffic.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Taken, every, poisson, probe, run, run_with, trial};
+use delaylab_model::hop::Hop;
+use delaylab_model::trial::Trial;
+use delaylab_sim::engine::{Counts, Serving};
+use delaylab_sim::event_set::{Ordered, Tournament};
+use proptest::prelude::*;
+
+/// Each discipline as `[path.switch]` has it, for packets.
+const DISCIPLINES: &[&str] = &[
+    "discipline = \"fifo\"\nbuffer = \"20packets\"",
+    "discipline = \"fifo\"\nbuffer = \"30kB\"\npool = \"shared\"",
+    "discipline = \"per-flow\"\nbuffer = \"20packets\"",
+    "discipline = \"drr\"\nbuffer = \"20packets\"",
+    "discipline = \"priority\"\nbuffer = \"20packets\"",
+    "discipline = \"wrr\"\nbuffer = \"20packets\"",
+    "discipline = \"wfq\"\nbuffer = \"20packets\"",
+    "discipline = \"red\"\nbuffer = \"60packets\"",
+    "discipline = \"codel\"\nbuffer = \"100packets\"",
+    "discipline = \"fq-codel\"\nbuffer = \"100packets\"",
+];
+
+const CELL_DISCIPLINES: &[(&str, &str)] = &[
+    (
+        "discipline = \"fifo\"\nbuffer = \"1000cells\"\npool = \"shared\"",
+        "",
+    ),
+    (
+        "discipline = \"per-flow\"\nbuffer = \"2000cells\"\npool = \"input\"",
+        "",
+    ),
+    ("discipline = \"per-flow\"\nbuffer = \"500cells\"", ""),
+    (
+        "discipline = \"efci\"\nbuffer = \"unlimited\"\nthreshold = \"300cells\"",
+        "abr = \"eprca-1995\"",
+    ),
+    (
+        "discipline = \"efci\"\nbuffer = \"unlimited\"\nthreshold = \"300cells\"",
+        "abr = { preset = \"eprca-1995\", icr = \"155Mbit/s\" }",
+    ),
+    (
+        "discipline = \"explicit-rate\"\nbuffer = \"unlimited\"",
+        "abr = { preset = \"eprca-1995\", icr = \"155Mbit/s\" }",
+    ),
+    ("discipline = \"credit\"\ncredit = { n2 = 10, n3 = 20 }", ""),
+    (
+        "discipline = \"fifo\"\nbuffer = \"1000cells\"",
+        "shaper = { cbr = \"20Mbit/s\" }",
+    ),
+];
+
+fn packets(switch: &str, seed: u64) -> Trial {
+    let sections = format!(
+        r#"
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 2
+congestion_control = "newreno"
+[[load]]
+name = "web"
+kind = "on-off"
+rate = "60Mbit/s"
+payload = "1200B"
+class = "ef"
+on = "5ms"
+off = "10ms"
+[path]
+topology = "pairs-on-a-trunk"
+framing = "ethernet"
+rate = "100Mbit/s"
+propagation = "20us"
+host = {{ per_packet = "5us" }}
+[path.switch]
+latency = "3us"
+{switch}
+"#
+    );
+    let mut trial = trial(
+        &sections,
+        vec![
+            probe("echo", 100, every(1_000_000), 300),
+            probe("other", 1000, poisson(700_000), 300),
+        ],
+    );
+    trial.seed = seed;
+    trial
+}
+
+fn cells(switch: &str, path: &str, seed: u64) -> Trial {
+    let sections = format!(
+        r#"
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 3
+congestion_control = "reno-1995"
+[path]
+topology = "pairs-on-a-trunk"
+framing = "aal5"
+rate = "155.52Mbit/s"
+propagation = "5us"
+host = {{ per_packet = "150us", per_byte = "60ns" }}
+{path}
+[path.switch]
+latency = "12us"
+{switch}
+"#
+    );
+    let mut trial = trial(&sections, vec![probe("echo", 512, every(5_000_000), 200)]);
+    trial.seed = seed;
+    trial
+}
+
+fn all(seed: u64) -> Vec<Trial> {
+    let packets = DISCIPLINES.iter().map(|switch| packets(switch, seed));
+    let cells = CELL_DISCIPLINES
+        .iter()
+        .map(|(switch, path)| cells(switch, path, seed));
+    packets.chain(cells).collect()
+}
+
+/// Compared part by part: a difference in all of it would fill the screen.
+fn assert_same(one: &Taken, other: &Taken, what: &str) {
+    assert_eq!(one.hash, other.hash, "{what}: trace hash");
+    assert!(one.records == other.records, "{what}: records");
+    assert_eq!(one.facts, other.facts, "{what}: facts");
+    assert!(one.series == other.series, "{what}: series");
+    assert!(one.noise == other.noise, "{what}: noise");
+    assert!(sorted(one) == sorted(other), "{what}: hops");
+    let counts = |taken: &Taken| Counts {
+        events: 0,
+        ..taken.counts.clone()
+    };
+    assert_eq!(counts(one), counts(other), "{what}: counts");
+}
+
+/// Hops come when they are noticed, in any order.
+fn sorted(taken: &Taken) -> Vec<Hop> {
+    let mut hops = taken.hops.clone();
+    hops.sort_by_key(|hop| (hop.probe, hop.seq, hop.direction, hop.hop));
+    hops
+}
+
+#[test]
+fn lazy_and_eager_serving_do_the_same() {
+    for trial in all(7) {
+        let lazy = run_with::<Tournament>(&trial, Serving::Lazy);
+        let eager = run_with::<Tournament>(&trial, Serving::Eager);
+        assert!(lazy.counts.hops > 1000);
+        assert_same(&lazy, &eager, &format!("{:?}", trial.path.switch));
+    }
+}
+
+#[test]
+fn both_event_sets_do_the_same() {
+    for trial in all(8) {
+        let fast = run_with::<Tournament>(&trial, Serving::Lazy);
+        let plain = run_with::<Ordered>(&trial, Serving::Lazy);
+        assert_same(&fast, &plain, &format!("{:?}", trial.path.switch));
+    }
+}
+
+#[test]
+fn another_seed_is_another_simulation() {
+    let [one, other] = [1, 2].map(|seed| run(&packets(DISCIPLINES[0], seed)).hash);
+    assert_ne!(one, other);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2))]
+    #[test]
+    fn nothing_is_lost_or_made_up(seed in any::<u64>()) {
+        for trial in all(seed) {
+            let taken = run(&trial);
+            let counts = &taken.counts;
+            let dropped: u64 = counts.dropped.values().sum();
+            prop_assert_eq!(counts.sent, counts.delivered + dropped + counts.under_way, "{:?}", trial.path.switch);
+            // Every packet of every probe ends in one record, in its order.
+            for (probe, index) in trial.probes.iter().zip(0..) {
+                let seqs: Vec<_> = taken.records.iter().filter(|record| record.probe == index).map(|record| record.seq).collect();
+                prop_assert_eq!(seqs, (0..probe.count.unwrap()).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn credit_loses_nothing_and_rates_keep_their_bounds(seed in any::<u64>()) {
+        for (switch, path) in CELL_DISCIPLINES {
+            let taken = run(&cells(switch, path, seed));
+            if switch.contains("credit") {
+                prop_assert!(taken.counts.dropped.is_empty());
+            }
+            // MCR 0.5 and PCR 155 Mbit/s, in whole cells a second.
+            for point in taken.series.iter().filter(|point| &*point.series == "acr") {
+                prop_assert!(point.min >= (0.5e6_f64 / 424.0).floor() && point.max <= (155e6_f64 / 424.0).ceil());
+            }
+        }
+    }
+
+    #[test]
+    fn stamps_are_in_their_order(seed in any::<u64>()) {
+        for trial in all(seed) {
+            for record in run(&trial).records.iter().filter(|record| record.answered()) {
+                let stamps = [Some(record.t_intended), record.t_send, record.t_sched, record.t_tx, record.r_rx,
+                    record.r_user, record.r_tx, record.t_rx, record.t_recv];
+                let stamps: Vec<_> = stamps.into_iter().map(|stamp| stamp.unwrap()).collect();
+                prop_assert!(stamps.is_sorted(), "{:?}", record);
+            }
+        }
+    }
+}

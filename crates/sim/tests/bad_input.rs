@@ -1,0 +1,218 @@
+//! What cannot be simulated is refused before the run, by the name of its field.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{every, probe, trial};
+use delaylab_model::trial::Trial;
+use delaylab_sim::refusals;
+
+const PAIRS: &str = "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\n";
+
+fn of_path(path: &str) -> Trial {
+    trial(
+        &format!("[path]\n{path}"),
+        vec![probe("echo", 64, every(1_000_000), 3)],
+    )
+}
+
+fn of_load(load: &str) -> Trial {
+    let sections = format!("[[load]]\nname = \"bulk\"\n{load}\n[path]\n{PAIRS}");
+    trial(&sections, vec![probe("echo", 64, every(1_000_000), 3)])
+}
+
+/// The trial, the field that is refused, and part of why.
+fn cases() -> Vec<(Trial, &'static str, &'static str)> {
+    let path = |text: &str| of_path(text);
+    let on_pairs = |text: &str| of_path(&format!("{PAIRS}{text}"));
+    vec![
+        (
+            path(""),
+            "path.topology",
+            "give a topology, or nodes and links",
+        ),
+        (
+            path("topology = \"loopback\""),
+            "path.rate",
+            "links need a rate",
+        ),
+        (
+            path("topology = \"two-hosts\""),
+            "path.rate",
+            "links need a rate",
+        ),
+        (
+            path("topology = \"two-hosts\"\nrate = \"0bit/s\""),
+            "path.rate",
+            "a rate of zero",
+        ),
+        (
+            path("topology = \"fat-tree\"\nports = 3\nrate = \"1Gbit/s\""),
+            "path.ports",
+            "an even number",
+        ),
+        (
+            path("topology = \"chain\"\nhops = 0\nrate = \"1Gbit/s\""),
+            "path.hops",
+            "none make no path",
+        ),
+        (
+            path("topology = \"chain\"\nhops = 400\nrate = \"1Gbit/s\""),
+            "probe.echo",
+            "at most 255 links",
+        ),
+        (on_pairs("mtu = \"20B\""), "path.mtu", "68 B"),
+        (
+            on_pairs("mtu = \"80B\""),
+            "probe.echo.payload",
+            "over the MTU of 80 B",
+        ),
+        (
+            on_pairs("abr = \"eprca-1995\""),
+            "path.abr",
+            "ABR is for ATM",
+        ),
+        (
+            on_pairs("shaper = { cbr = \"0bit/s\" }"),
+            "path.shaper.cbr",
+            "a rate of zero",
+        ),
+        (
+            on_pairs("target = \"192.0.2.1\""),
+            "path.target",
+            "no target",
+        ),
+        (
+            on_pairs("queue = { be = \"gold\" }"),
+            "path.queue.be",
+            "there is no queue `gold`",
+        ),
+        (
+            on_pairs("switch = { buffer = \"0packets\" }"),
+            "path.switch.buffer",
+            "",
+        ),
+        (
+            on_pairs("switch = { buffer = \"100cells\" }"),
+            "path.switch.buffer",
+            "the links carry packets",
+        ),
+        (
+            on_pairs("switch = { discipline = \"kernel-tbf\" }"),
+            "path.switch.discipline",
+            "",
+        ),
+        (
+            on_pairs("switch = { discipline = \"efci\", threshold = \"1kB\" }"),
+            "path.switch.discipline",
+            "path.abr",
+        ),
+        (
+            on_pairs("node = [{ name = \"a\", kind = \"host\" }]"),
+            "path.node",
+            "a topology by name",
+        ),
+        (
+            path(
+                "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }, { name = \"b\", kind = \"host\" }]",
+            ),
+            "probe.echo",
+            "no links lead from `a` to `b`",
+        ),
+        (
+            path(
+                "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }, { name = \"a\", kind = \"switch\" }]",
+            ),
+            "path.node",
+            "two nodes are called `a`",
+        ),
+        (
+            path(
+                "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }]\nlink = [{ name = \"l\", from = \"a\", to = \"x\" }]",
+            ),
+            "path.link.l",
+            "no node `x`",
+        ),
+        (
+            path(
+                "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }]\nlink = [{ name = \"l\", from = \"a\", to = \"a\" }]",
+            ),
+            "path.link.l",
+            "two ends",
+        ),
+        (
+            of_load("kind = \"tcp\"\nstreams = 1000000000"),
+            "load.bulk.streams",
+            "at most 1000000",
+        ),
+        (
+            of_load("kind = \"tcp\"\nrate = \"1Mbit/s\""),
+            "load.bulk.rate",
+            "leave the rate out",
+        ),
+        (
+            of_load("kind = \"tcp\"\ncongestion_control = \"vegas\""),
+            "load.bulk.congestion_control",
+            "reno-1995, reno",
+        ),
+        (
+            of_load("kind = \"tcp\"\nwindow = \"10B\""),
+            "load.bulk.window",
+            "smaller than any segment",
+        ),
+        (of_load("kind = \"cbr\""), "load.bulk.rate", "how much?"),
+        (
+            of_load("kind = \"cbr\"\nrate = \"0bit/s\""),
+            "load.bulk.rate",
+            "`streams` to 0",
+        ),
+        (
+            of_load("kind = \"on-off\"\nrate = \"1Mbit/s\""),
+            "load.bulk.on",
+            "how long?",
+        ),
+        (
+            of_load("kind = \"poisson\"\nrate = \"1Mbit/s\"\npayload = \"9kB\""),
+            "load.bulk.payload",
+            "MTU of 1500 B",
+        ),
+        (of_load("kind = \"replay\""), "load.bulk.file", "which file"),
+        (
+            of_load("kind = \"replay\"\nfile = \"/no/such/file\""),
+            "load.bulk.file",
+            "cannot read /no/such/file",
+        ),
+        (
+            of_load("kind = \"tcp\"\nfrom = \"s1\""),
+            "load.bulk.from",
+            "forwards and does not send",
+        ),
+        (
+            of_load("kind = \"tcp\"\nto = \"b9\""),
+            "load.bulk.to",
+            "there is no node `b9`",
+        ),
+        (
+            of_load("kind = \"tcp\"\nroute = \"scenic\""),
+            "load.bulk",
+            "by way of `scenic`",
+        ),
+    ]
+}
+
+#[test]
+fn each_is_refused_by_name_and_says_why() {
+    for (trial, field, why) in cases() {
+        let refused = refusals(&trial);
+        let said = refused
+            .iter()
+            .any(|refusal| refusal.field == field && refusal.reason.contains(why));
+        assert!(said, "{field}: {why}: {refused:?}");
+    }
+}
+
+#[test]
+fn what_can_be_simulated_is_not_refused() {
+    assert_eq!(refusals(&of_path(PAIRS)), []);
+    assert_eq!(refusals(&of_load("kind = \"tcp\"")), []);
+}
