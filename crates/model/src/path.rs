@@ -132,6 +132,30 @@ pub struct Credit {
     pub n3: u32,
 }
 
+/// How a switch finds the rate that it tells ABR sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateAlgorithm {
+    /// EPRCA with intelligent marking.
+    #[default]
+    Eprca,
+    /// ERICA: a fair share of the measured load.
+    Erica,
+}
+
+/// What becomes of the cells of an AAL5 packet that is not whole any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketDiscard {
+    /// They go on.
+    #[default]
+    None,
+    /// Once a cell is lost, so are those behind it (PPD).
+    Partial,
+    /// And a packet that begins when the buffer is nearly full is not begun (EPD).
+    Early,
+}
+
 /// A switch, and the queues at its ports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -161,6 +185,10 @@ pub struct Switch {
     pub codel: Option<CoDel>,
     /// credit.
     pub credit: Option<Credit>,
+    /// explicit-rate: how rates are found.
+    pub explicit_rate: Option<RateAlgorithm>,
+    /// ATM: whether what is left of a packet is dropped with a cell of it.
+    pub packet_discard: Option<PacketDiscard>,
 }
 
 /// A process that a simulated host runs at regular intervals.

@@ -15,6 +15,7 @@
 //! | [`unit`] | cells, frames, and the packets that they are of |
 //! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
 //! | [`cpu`] | a host's CPU: what packets cost, and daemons |
+//! | [`settling`] | whether a probe's warm-up is long enough |
 //! | [`trace`] | a value over time, thinned without losing its extremes |
 //!
 //! Nothing here reads a clock or draws a random number that does not come from the trial's seed: the same
@@ -26,6 +27,7 @@ pub mod engine;
 pub mod event_set;
 pub mod network;
 pub mod nic;
+pub mod settling;
 pub mod slots;
 pub mod trace;
 pub mod transmitter;

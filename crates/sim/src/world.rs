@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Ran, Serving};
 use crate::event_set::{EventSet, Tournament};
+use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::trial::{
@@ -83,10 +84,11 @@ pub fn simulate<E: EventSet>(
     for index in 0..trial.probes.len() {
         sink.begin(index as u16, &engine.record_facts(index))?;
     }
+    let mut settling = Settling::new(trial);
     loop {
         let ran = engine.run(SLICE);
         let over = ran != Ran::Slice || stops_asked() > 0;
-        hand_over(engine, trial, sink, over)?;
+        hand_over(engine, trial, sink, &mut settling, over)?;
         if over {
             if ran == Ran::Still {
                 return Err(SimError::Still);
@@ -98,7 +100,7 @@ pub fn simulate<E: EventSet>(
         sink.series(&point)?;
     }
     Ok((0..trial.probes.len())
-        .map(|index| facts(engine, index))
+        .map(|index| facts(engine, &mut settling, index))
         .collect())
 }
 
@@ -106,12 +108,14 @@ fn hand_over<E: EventSet>(
     engine: &mut Engine<E>,
     trial: &Trial,
     sink: &mut dyn Sink,
+    settling: &mut Settling<'_>,
     over: bool,
 ) -> io::Result<()> {
     if over {
         engine.settle();
     }
     for record in engine.take_records() {
+        settling.see(&record);
         sink.record(&record)?;
     }
     for hop in engine.take_hops() {
@@ -145,13 +149,15 @@ fn hand_over<E: EventSet>(
     Ok(())
 }
 
-fn facts<E: EventSet>(engine: &Engine<E>, index: usize) -> ProbeFacts {
+fn facts<E: EventSet>(engine: &Engine<E>, settling: &mut Settling<'_>, index: usize) -> ProbeFacts {
     let records = engine.record_facts(index);
     ProbeFacts {
         records,
         stamps: stamps(&records),
         noise_sources: vec!["daemons".to_owned()],
-        warnings: engine.warnings(),
+        warnings: (engine.warnings().into_iter())
+            .chain(settling.warning(index))
+            .collect(),
         lost_load: Some(engine.lost_load()),
         trace_hash: Some(engine.trace_hash()),
         simulated: Some(crate::engine::nanos(engine.now())),

@@ -108,6 +108,11 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "path.abr",
         ),
         (
+            on_pairs("switch = { packet_discard = \"early\" }"),
+            "path.switch.packet_discard",
+            "about cells",
+        ),
+        (
             on_pairs("node = [{ name = \"a\", kind = \"host\" }]"),
             "path.node",
             "a topology by name",

@@ -17,6 +17,7 @@
 //! | [`random`] | random numbers for resampling |
 //! | [`noise_join`] | which records overlap what disturbed the host |
 //! | [`student`] | quantiles and tails of Student's t |
+//! | [`warm_up`] | how much of a simulation's beginning to leave out |
 //!
 //! Everything here is sans-IO: nothing reads a clock, and the same records give the same figures.
 #![forbid(unsafe_code)]
@@ -44,3 +45,4 @@ pub mod summary;
 mod testing;
 pub mod variation;
 pub mod verdict;
+pub mod warm_up;

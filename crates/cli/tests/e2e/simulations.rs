@@ -98,6 +98,50 @@ fn threads_make_no_difference_and_the_report_shows_the_queue() {
     assert!(svg.contains("backlog (cells)"));
 }
 
+/// Every experiment of the catalogue that can be simulated, as short as it still says something.
+const CATALOGUE: &[&str] = &[
+    "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
+    "packet-size-latency --world sim --set design.repeats=1 --set probe.echo.count=12",
+    "wait-time-jitter --world sim --set design.repeats=1 --set probe.echo.count=40",
+    "bufferbloat --set design.repeats=1 --set probe.echo.duration=2s --set probe.echo.warmup=0s",
+    "classes --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
+    "incast --set design.repeats=1 --set probe.query.duration=5ms --set probe.query.warmup=0ms",
+    "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
+    "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
+    "ns3-dumbbell --set probe.echo.duration=600ms",
+];
+
+/// `trials.parquet` has the trace hash of each.
+#[test]
+fn each_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
+    for words in CATALOGUE {
+        let scratch = Scratch::new();
+        let on = |threads| {
+            // What a short form finds does not matter here, nor that few packets came back.
+            let done = ran(
+                &scratch,
+                &format!("run {words} --quick -q --threads {threads}"),
+            );
+            assert!(done.code == 0, "{words}: {}", done.stderr);
+            let run = fs::canonicalize(scratch.path("runs/latest")).unwrap();
+            let tables = fs::read_dir(run)
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
+            let mut tables: Vec<_> = tables
+                .filter(|path| path.extension().is_some_and(|ext| ext == "parquet"))
+                .collect();
+            tables.sort();
+            tables
+                .iter()
+                .map(|path| fs::read(path).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let [one, two] = [1, 2].map(on);
+        assert!(one.len() >= 4, "{words}: {} tables", one.len());
+        assert!(one == two, "{words}: one thread and two differ");
+    }
+}
+
 #[test]
 fn a_simulation_that_is_killed_is_resumed_to_the_same_bytes() {
     let scratch = with_small();

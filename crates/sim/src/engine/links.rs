@@ -73,7 +73,7 @@ impl<E: EventSet> Engine<E> {
         self.catch_up(id);
         let node = &self.switches[switch as usize];
         // What other ports hold counts only where it could be too much.
-        if node.shared && !node.switch.has_room(egress as usize, &unit) {
+        if node.shared && (node.early || !node.switch.has_room(egress as usize, &unit)) {
             self.catch_up_all(switch);
         }
         if unit.has(TRACED) {

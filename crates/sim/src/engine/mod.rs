@@ -112,6 +112,8 @@ struct Node {
     rates: Vec<ExplicitRate>,
     /// What one port holds counts for the others.
     shared: bool,
+    /// It drops packets before its buffer is full.
+    early: bool,
     /// Of a shared buffer: every port that something waits at, and some where nothing does any more.
     waiting: Vec<u32>,
 }

@@ -15,7 +15,10 @@ use crate::transmitter::Transmitter;
 use crate::unit::{Arena, ChannelId};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::path::{Credit, Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
+use delaylab_model::path::{
+    Credit, Discipline, Framing, HostCosts, PacketDiscard, Path, RateAlgorithm,
+    Switch as SwitchSection,
+};
 use delaylab_model::probe::{HostCondition, Probe};
 use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
@@ -25,10 +28,11 @@ use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::buffer::{Bound, Owner};
 use delaylab_switch::credit::{Downstream, Upstream};
-use delaylab_switch::explicit_rate::{Eprca, ExplicitRate};
+use delaylab_switch::discard::Discard;
+use delaylab_switch::explicit_rate::{Eprca, Erica, ExplicitRate};
 use delaylab_switch::settings::Kind as Queueing;
 use delaylab_switch::{Counts, Settings, Switch};
-use delaylab_traffic::abr::{Destination, Parameters, Source};
+use delaylab_traffic::abr::{CELL_BITS, Destination, Parameters, Source};
 use delaylab_traffic::arrival::on_off::Periods;
 use delaylab_traffic::arrival::{Arrival, cbr, on_off, poisson, replay};
 use delaylab_traffic::prober::{Config, Expected, Prober};
@@ -183,6 +187,15 @@ fn switch_settings(
         Ok(settings) => settings,
         Err(wrong) => return refuse(format!("path.switch.{}", wrong.field), wrong.reason),
     };
+    let discard = section.packet_discard.unwrap_or_default();
+    if discard != PacketDiscard::None && counts == Counts::Packets {
+        return refuse(
+            "path.switch.packet_discard",
+            "is about cells: give `framing = \"aal5\"` too",
+        );
+    }
+    let discard = packet_discard(discard, &settings);
+    let settings = settings.with_discard(discard);
     let Some(abr) = &path.abr else {
         return Ok(settings);
     };
@@ -193,9 +206,17 @@ fn switch_settings(
     }
 }
 
-/// What stands beside each queue of a switch that tells sources their rate: EPRCA with intelligent
-/// marking, very congested at twice its threshold.
-fn rates(settings: &Settings, ports: usize) -> Vec<ExplicitRate> {
+/// ERICA's averaging interval, and the share of the capacity that it aims at (Jain et al. 1996).
+const ERICA_INTERVAL: Picos = 1_000_000 * PICOS_PER_NANO;
+const ERICA_UTILISATION: f64 = 0.95;
+
+/// What stands beside each queue of a switch that tells sources their rate, port by port. EPRCA calls a
+/// queue very long at twice its threshold.
+fn explicit_rates(
+    settings: &Settings,
+    algorithm: RateAlgorithm,
+    capacities: impl Iterator<Item = u64>,
+) -> Vec<ExplicitRate> {
     let Queueing::ExplicitRate { threshold } = settings.kind else {
         return Vec::new();
     };
@@ -203,9 +224,32 @@ fn rates(settings: &Settings, ports: usize) -> Vec<ExplicitRate> {
         items: threshold.items.saturating_mul(2),
         bytes: threshold.bytes.saturating_mul(2),
     };
-    (0..ports)
-        .map(|_| ExplicitRate::Eprca(Eprca::new(threshold, very)))
-        .collect()
+    let one = |rate: u64| match algorithm {
+        RateAlgorithm::Eprca => ExplicitRate::Eprca(Eprca::new(threshold, very)),
+        RateAlgorithm::Erica => {
+            let cells = rate as f64 / CELL_BITS;
+            ExplicitRate::Erica(Erica::new(cells, ERICA_UTILISATION, ERICA_INTERVAL))
+        }
+    };
+    capacities.map(one).collect()
+}
+
+/// Early packet discard begins at four fifths of the buffer (Romanow and Floyd 1995 leave it open).
+fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard {
+    let most = |bound: u64| match bound {
+        u64::MAX => u64::MAX,
+        bound => bound / 5 * 4,
+    };
+    match how {
+        PacketDiscard::None => Discard::Cells,
+        PacketDiscard::Partial => Discard::Partial,
+        PacketDiscard::Early => Discard::Early {
+            from: Bound {
+                items: most(settings.memory.size.items),
+                bytes: most(settings.memory.size.bytes),
+            },
+        },
+    }
 }
 
 fn picos(duration: Option<Duration>) -> Picos {
@@ -601,9 +645,16 @@ impl<'a> Maker<'a> {
                     let ports = self.network.of_node[id as usize].clone();
                     let seed = seed_for(self.trial, SWITCHES, u64::from(id));
                     self.switches.push(Node {
-                        rates: rates(&settings, ports.len()),
+                        rates: explicit_rates(
+                            &settings,
+                            section.explicit_rate.unwrap_or_default(),
+                            ports
+                                .iter()
+                                .map(|&port| self.network.ports[port as usize].rate),
+                        ),
                         shared: settings.memory.owner != Owner::Output,
                         switch: Switch::new(&settings, ports.len(), seed),
+                        early: settings.discard != Discard::Cells,
                         waiting: Vec::new(),
                         ports,
                     });
