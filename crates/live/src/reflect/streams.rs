@@ -15,7 +15,7 @@ use delaylab_traffic::reflector::{Arrival, Opening, SessionRef, Verdict};
 use delaylab_wire::control;
 use delaylab_wire::tcp::{Decoder, Frame};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::thread::Scope;
 use std::time::Duration;
@@ -270,6 +270,9 @@ impl<'a> Connection<'a> {
 
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
+        // To close it is not enough where another thread has a copy of the descriptor: one that took a
+        // table of its own while the connection was open. An error says that it is closed already.
+        let _ = self.socket.stream().shutdown(Shutdown::Both);
         if let Some(session) = self.session {
             self.shared.reflector().stream_closed(session);
         }

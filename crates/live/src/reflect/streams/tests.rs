@@ -198,3 +198,22 @@ fn an_idle_session_is_closed() {
         |address| assert!(is_closed(&mut session(address))),
     );
 }
+
+#[test]
+fn a_copy_of_the_descriptor_elsewhere_keeps_no_session_open() {
+    with_reflector(
+        |policy| policy.max_idle = 300 * MILLISECOND,
+        |address| {
+            let mut session = session(address);
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let other = std::thread::spawn(move || {
+                delaylab_kernel::process::own_descriptors().unwrap();
+                let _ = ended.recv();
+            });
+            // It has its table before the session's time is over.
+            assert!(is_closed(&mut session));
+            drop(end);
+            other.join().unwrap();
+        },
+    );
+}
