@@ -191,6 +191,35 @@ pub struct Switch {
     pub packet_discard: Option<PacketDiscard>,
 }
 
+impl Switch {
+    /// What it says itself, and for the rest what `base` says.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        let own = self.clone();
+        let weights = if own.weights.is_empty() {
+            base.weights.clone()
+        } else {
+            own.weights
+        };
+        Self {
+            latency: own.latency.or(base.latency),
+            discipline: own.discipline.or(base.discipline),
+            buffer: own.buffer.or(base.buffer),
+            pool: own.pool.or(base.pool),
+            threshold: own.threshold.or(base.threshold),
+            alpha: own.alpha.or(base.alpha),
+            weights,
+            quantum: own.quantum.or(base.quantum),
+            burst: own.burst.or(base.burst),
+            red: own.red.or(base.red),
+            codel: own.codel.or(base.codel),
+            credit: own.credit.or(base.credit),
+            explicit_rate: own.explicit_rate.or(base.explicit_rate),
+            packet_discard: own.packet_discard.or(base.packet_discard),
+        }
+    }
+}
+
 /// A process that a simulated host runs at regular intervals.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -226,6 +255,24 @@ pub struct HostCosts {
     /// Processes beside the prober.
     #[serde(default)]
     pub daemon: Vec<Daemon>,
+}
+
+impl HostCosts {
+    /// What it says itself, and for the rest what `base` says.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        let daemon = if self.daemon.is_empty() {
+            base.daemon.clone()
+        } else {
+            self.daemon.clone()
+        };
+        Self {
+            per_packet: self.per_packet.or(base.per_packet),
+            per_byte: self.per_byte.or(base.per_byte),
+            wake_up: self.wake_up.or(base.wake_up),
+            daemon,
+        }
+    }
 }
 
 /// What paces packets before the path.

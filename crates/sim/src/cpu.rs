@@ -3,10 +3,10 @@
 //! A packet sent or received costs a + b·bytes (protocol processing and data copying, seed 003). A
 //! daemon takes the CPU now and then; after a rest the first job costs more (seeds 000 and 002).
 
-use crate::unit::PacketId;
+use crate::packet::PacketId;
+use crate::picos;
+use delaylab_model::Picos;
 use delaylab_model::path::HostCosts;
-use delaylab_model::quantity::Duration;
-use delaylab_model::{PICOS_PER_NANO, Picos};
 use std::collections::VecDeque;
 
 /// What a CPU is wanted for.
@@ -47,11 +47,6 @@ pub struct Cpu {
     /// What it does now.
     pub job: Option<Job>,
     idle_since: Picos,
-}
-
-fn picos(duration: Option<Duration>) -> Picos {
-    let nanos = duration.map_or(0, |duration| duration.0);
-    Picos::try_from(nanos).unwrap_or(0) * PICOS_PER_NANO
 }
 
 impl Cpu {

@@ -12,7 +12,7 @@
 //! | [`event_set`] | what happens next |
 //! | [`slots`] | which event is whose, and the order of those at the same time |
 //! | [`transmitter`] | exact times of bytes on a line of any rate |
-//! | [`unit`] | cells, frames, and the packets that they are of |
+//! | [`packet`] | cells, frames, and the packets that they are of |
 //! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
 //! | [`cpu`] | a host's CPU: what packets cost, and daemons |
 //! | [`settling`] | whether a probe's warm-up is long enough |
@@ -27,16 +27,38 @@ pub mod engine;
 pub mod event_set;
 pub mod network;
 pub mod nic;
+pub mod packet;
 pub mod settling;
 pub mod slots;
 pub mod trace;
 pub mod transmitter;
-pub mod unit;
 pub mod world;
 
+use delaylab_model::quantity::Duration;
 use delaylab_model::world::Refusal;
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
 pub use engine::refusals;
+
+/// A virtual clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
+const LONGEST: Nanos = 100 * 86_400 * SECOND;
+
+/// Is this a length of time that can be simulated?
+pub(crate) fn in_time(field: impl Into<String>, length: Option<Duration>) -> Result<(), Refusal> {
+    match length {
+        Some(Duration(nanos)) if nanos < 0 => refuse(field, "a time is not below zero"),
+        Some(Duration(nanos)) if nanos > LONGEST => refuse(field, "at most 100 days are simulated"),
+        _ => Ok(()),
+    }
+}
+
+/// In picoseconds; nothing is zero.
+pub(crate) fn picos(length: Option<Duration>) -> Picos {
+    let nanos = length.map_or(0, |length| length.0);
+    Picos::try_from(nanos)
+        .unwrap_or(0)
+        .saturating_mul(PICOS_PER_NANO)
+}
 
 /// What cannot be simulated, and why.
 pub(crate) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {

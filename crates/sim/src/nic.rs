@@ -5,9 +5,9 @@
 //! allows it, a credit channel what the next
 //! switch has room for. Channels whose gates are open take turns, a cell each.
 
+use crate::packet::{ChannelId, Unit};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
-use crate::unit::{ChannelId, PacketId, Unit};
 use delaylab_model::Picos;
 use delaylab_switch::credit::Upstream;
 use delaylab_traffic::abr::{Destination, InRate, ResourceManagement, Source};
@@ -171,12 +171,6 @@ impl Nic {
     pub fn next_event(&self) -> Option<Picos> {
         self.lanes.iter().filter_map(Lane::next_event).min()
     }
-
-    /// Which packets wait, for the books.
-    pub fn packets(&self) -> impl Iterator<Item = (PacketId, u32)> + '_ {
-        let all = self.lanes.iter().flat_map(|lane| &lane.packets);
-        all.map(|sending| (sending.unit.packet, sending.left))
-    }
 }
 
 impl Lane {
@@ -225,7 +219,10 @@ impl Lane {
         let channel = self.channel;
         if abr.source.next_send() <= now {
             let backward = abr.destination.backward();
-            match abr.source.send(now, !self.packets.is_empty(), backward) {
+            let leaves = abr.source.send(now, !self.packets.is_empty(), backward);
+            // To send may cut the rate, too.
+            abr.note_rate(now);
+            match leaves {
                 Some(InRate::Data) => return self.next_unit(),
                 Some(InRate::ForwardRm(rm)) => return Some(Leaving::Management(channel, rm)),
                 Some(InRate::BackwardRm(rm)) => {

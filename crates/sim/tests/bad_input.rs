@@ -217,6 +217,17 @@ fn each_is_refused_by_name_and_says_why() {
 }
 
 #[test]
+fn a_replay_with_packets_beyond_the_mtu_is_refused() {
+    let file = std::env::temp_dir().join(format!("delaylab-replay-{}.csv", std::process::id()));
+    std::fs::write(&file, "time,size\n0ms,100B\n1ms,100kB\n").unwrap();
+    let trial = of_load(&format!("kind = \"replay\"\nfile = \"{}\"", file.display()));
+    let refused = refusals(&trial);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(refused[0].field, "load.bulk.file");
+    assert!(refused[0].reason.contains("packet 2"), "{refused:?}");
+}
+
+#[test]
 fn what_can_be_simulated_is_not_refused() {
     assert_eq!(refusals(&of_path(PAIRS)), []);
     assert_eq!(refusals(&of_load("kind = \"tcp\"")), []);

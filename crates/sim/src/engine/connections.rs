@@ -4,8 +4,8 @@ use super::probes::StreamPoint;
 use super::{Connection, Engine, Flow};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
+use crate::packet::Content;
 use crate::slots::Event;
-use crate::unit::Content;
 use delaylab_model::Picos;
 use delaylab_traffic::tcp::{Ack, Segment};
 

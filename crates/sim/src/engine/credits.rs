@@ -4,7 +4,7 @@
 use super::{Engine, Near};
 use crate::event_set::EventSet;
 use crate::network::{CELL, other_end};
-use crate::unit::{CREDIT, ChannelId, Content, END, Packet, Unit};
+use crate::packet::{CREDIT, ChannelId, Content, END, Packet, Unit};
 
 impl<E: EventSet> Engine<E> {
     /// A cell that came by link number `link` of its channel has been forwarded.

@@ -4,8 +4,8 @@ use super::{Engine, Flow, Near, Noise};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
 use crate::network::Wire;
+use crate::packet::{CELL_OF_PDU, ChannelId, Content, ECT, Packet, PacketId, TRACED, Unit};
 use crate::slots::Event;
-use crate::unit::{CELL_OF_PDU, ChannelId, Content, ECT, Packet, PacketId, TRACED, Unit};
 use delaylab_model::Picos;
 
 impl<E: EventSet> Engine<E> {
@@ -127,6 +127,12 @@ impl<E: EventSet> Engine<E> {
         let first = channel.first;
         let Wire { units, bytes } = self.wire(packet.ip_size);
         let traced = matches!(packet.content, Content::Request(_) | Content::Reply(_));
+        // Retransmissions and pure acknowledgements are not ECT (RFC 3168 §6.1.4 and §6.1.5).
+        let ect = match packet.content {
+            Content::Data { segment, .. } => segment.ect,
+            Content::Ack { .. } => false,
+            _ => channel.ect,
+        };
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         let unit = Unit {
             packet: id,
@@ -135,7 +141,7 @@ impl<E: EventSet> Engine<E> {
             ingress: 0,
             hop: 0,
             queue: channel.queue,
-            flags: flag(traced, TRACED) | flag(channel.ect, ECT) | flag(self.in_cells, CELL_OF_PDU),
+            flags: flag(traced, TRACED) | flag(ect, ECT) | flag(self.in_cells, CELL_OF_PDU),
         };
         self.handed_down(&packet);
         if let Near::Nic(nic) = self.ports[first as usize].near {
@@ -150,6 +156,7 @@ impl<E: EventSet> Engine<E> {
         match packet.content {
             Content::Request(echo) => self.probe_sent(echo),
             Content::Data { flow, segment } => self.segment_sent(flow, &segment),
+            Content::Load { flow } => self.load_sent(flow),
             _ => {}
         }
     }

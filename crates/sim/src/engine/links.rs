@@ -3,8 +3,8 @@
 use super::{Engine, Far, Hop, Near, PortSeries};
 use crate::event_set::EventSet;
 use crate::nic::Leaving;
+use crate::packet::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
 use crate::slots::Event;
-use crate::unit::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_switch::Dropped;
 use delaylab_traffic::abr::ResourceManagement;
@@ -184,9 +184,6 @@ impl<E: EventSet> Engine<E> {
                     self.note_drops(id);
                 }
                 self.note_backlog(id, at);
-                if let (Some(unit), false) = (&unit, self.forwarded.is_empty()) {
-                    self.forward(unit.channel, unit.hop - 1);
-                }
                 unit
             }
             Near::Nic(nic) => self.leave(nic, at),
@@ -204,8 +201,13 @@ impl<E: EventSet> Engine<E> {
         let end = port.line.send(at, u32::from(unit.bytes)) + port.latency;
         port.sent += 1;
         port.pipe.push_back((end, unit));
+        let forwards = !self.forwarded.is_empty() && matches!(port.near, Near::Switch { .. });
         if port.pipe.len() == 1 {
             self.set(Event::Arrive(id), Some(end));
+        }
+        // The credit for it may have to wait for this very line.
+        if forwards && !unit.has(CREDIT) {
+            self.forward(unit.channel, unit.hop - 1);
         }
         true
     }
@@ -315,8 +317,9 @@ impl<E: EventSet> Engine<E> {
             let packet = self.packets.get(item.packet);
             packet.left -= 1;
             packet.lost = true;
-            let probe = matches!(packet.content, Content::Request(_) | Content::Reply(_));
-            self.lost_load += u64::from(!probe);
+            let flow = self.channels[packet.channel as usize].flow;
+            let of_load = flow >= self.first_load && !item.has(MANAGEMENT);
+            self.lost_load += u64::from(of_load);
             if packet.left == 0 {
                 self.packets.remove(item.packet);
             }

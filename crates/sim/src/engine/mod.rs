@@ -35,10 +35,10 @@ pub use set_up::{QUEUES, refusals};
 use crate::cpu::Cpu;
 use crate::event_set::{EventSet, NEVER};
 use crate::nic::Nic;
+use crate::packet::{Arena, ChannelId, Unit};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
-use crate::unit::{Arena, ChannelId, Unit};
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
 use delaylab_model::{Nanos, Picos};
@@ -208,6 +208,10 @@ struct Load {
     host: u32,
     channel: ChannelId,
     next: Option<Packet>,
+    /// A packet waits for the CPU: the next is not sent before it.
+    waiting: bool,
+    /// The next has become due meanwhile.
+    late: bool,
 }
 
 /// What one probe's packet met at one hop.
@@ -277,6 +281,8 @@ pub struct Engine<E> {
     /// The host of the first probe.
     measuring: u32,
     noise: Vec<Noise>,
+    /// Flows from here on are loads.
+    first_load: u32,
     lost_load: u64,
     /// Of each port, as in `s1→s2`; of each flow.
     port_names: Vec<Arc<str>>,

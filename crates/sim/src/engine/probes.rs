@@ -1,11 +1,11 @@
 //! Probes send, reflectors answer, records become whole. What came of each packet is decided by the
 //! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
 
-use super::{Engine, Flow, ProbeFlow, TcpProbe};
+use super::{Channel, Engine, Flow, ProbeFlow, TcpProbe};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
+use crate::packet::{Content, Echo, Packet, PacketId};
 use crate::slots::Event;
-use crate::unit::{Content, Echo, Packet, PacketId};
 use delaylab_model::record::Record;
 use delaylab_model::trial::StampPoint;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
@@ -17,7 +17,7 @@ pub(crate) fn nanos(at: Picos) -> Nanos {
 }
 
 fn picos(at: Nanos) -> Picos {
-    at.max(0) as Picos * PICOS_PER_NANO
+    (at.max(0) as Picos).saturating_mul(PICOS_PER_NANO)
 }
 
 /// The number of a simulated host's CPU.
@@ -25,6 +25,8 @@ pub(crate) const ONLY_CPU: u16 = 0;
 
 /// Congestion experienced (RFC 3168).
 const CE: u8 = 3;
+/// Capable of it.
+const ECT_0: u8 = 2;
 
 impl<E: EventSet> Engine<E> {
     fn prober(&mut self, flow: u32) -> Option<&mut Prober> {
@@ -170,7 +172,12 @@ impl<E: EventSet> Engine<E> {
     /// The probe has read a reply.
     pub(super) fn reply_read(&mut self, echo: Echo, packet: &Packet) {
         let t_recv = nanos(self.now);
-        let dscp = self.channels[packet.channel as usize].dscp;
+        let Channel { dscp, ect, .. } = self.channels[packet.channel as usize];
+        // EFCI is the cell's affair; an IP header says what it was sent with, or CE.
+        let ecn = match (ect && !self.in_cells, packet.marked) {
+            (true, true) => CE,
+            (_, _) => u8::from(ect) * ECT_0,
+        };
         let Some(probe) = self.datagrams(echo.flow) else {
             return;
         };
@@ -183,7 +190,7 @@ impl<E: EventSet> Engine<E> {
             r_user: reflected(echo.r_user),
             r_dscp: (!probe.loopback).then_some(dscp),
             reply_dscp: Some(dscp),
-            reply_ecn: packet.marked.then_some(CE),
+            reply_ecn: Some(ecn),
             ..Reply::default()
         };
         if !probe.loopback {
@@ -233,7 +240,9 @@ impl<E: EventSet> Engine<E> {
         }
         let mut replies = 0;
         while probe.request * (probe.asked + 1) <= delivered {
-            probe.of(probe.asked).r_user = Some(nanos(now));
+            if let Some(stamps) = probe.of(probe.asked) {
+                stamps.r_user = Some(nanos(now));
+            }
             probe.asked += 1;
             replies += probe.reply;
         }
@@ -262,10 +271,7 @@ impl<E: EventSet> Engine<E> {
             match (point, is_reply) {
                 (StreamPoint::Sched, false) => probe.prober.stamped(seq, StampPoint::TSched, at),
                 (StreamPoint::Leaves, false) => probe.prober.stamped(seq, StampPoint::TTx, at),
-                (StreamPoint::Arrives, false) => _ = probe.of(seq).r_rx.get_or_insert(at),
-                (StreamPoint::Leaves, true) => _ = probe.of(seq).r_tx.get_or_insert(at),
-                (StreamPoint::Arrives, true) => _ = probe.of(seq).t_rx.get_or_insert(at),
-                (StreamPoint::Sched, true) => {}
+                _ => probe.note(seq, is_reply, point, at),
             }
         }
     }
@@ -283,13 +289,28 @@ pub(super) enum StreamPoint {
 }
 
 impl TcpProbe {
-    /// What is known of the exchange of this number, if it is not over.
-    fn of(&mut self, seq: u64) -> &mut super::TcpStamps {
-        let at = seq.saturating_sub(self.answered) as usize;
+    /// The first time counts: later ones are of segments sent again.
+    fn note(&mut self, seq: u64, is_reply: bool, point: StreamPoint, at: Nanos) {
+        let Some(stamps) = self.of(seq) else {
+            return;
+        };
+        let stamp = match (point, is_reply) {
+            (StreamPoint::Arrives, false) => &mut stamps.r_rx,
+            (StreamPoint::Leaves, true) => &mut stamps.r_tx,
+            (StreamPoint::Arrives, true) => &mut stamps.t_rx,
+            _ => return,
+        };
+        stamp.get_or_insert(at);
+    }
+
+    /// What is known of the exchange of this number; `None` once it is over: what comes of it then was
+    /// sent again.
+    fn of(&mut self, seq: u64) -> Option<&mut super::TcpStamps> {
+        let at = seq.checked_sub(self.answered)? as usize;
         if self.stamps.len() <= at {
             self.stamps.resize(at + 1, super::TcpStamps::default());
         }
-        &mut self.stamps[at]
+        self.stamps.get_mut(at)
     }
 
     fn answer(&mut self, t_recv: Nanos) {

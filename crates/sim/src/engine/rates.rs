@@ -3,7 +3,7 @@
 
 use super::Engine;
 use crate::event_set::EventSet;
-use crate::unit::{Content, MANAGEMENT, Unit};
+use crate::packet::{Content, MANAGEMENT, Unit};
 
 impl<E: EventSet> Engine<E> {
     /// A cell comes to a switch with explicit rates.

@@ -8,23 +8,23 @@ use crate::cpu::{Cpu, Daemon};
 use crate::event_set::EventSet;
 use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
 use crate::nic::{Abr, Gate, Nic};
-use crate::refuse;
+use crate::packet::{Arena, ChannelId};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
-use crate::unit::{Arena, ChannelId};
+use crate::{in_time, picos, refuse};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
 use delaylab_model::path::{
     Credit, Discipline, Framing, HostCosts, PacketDiscard, Path, RateAlgorithm,
     Switch as SwitchSection,
 };
-use delaylab_model::probe::{HostCondition, Probe};
-use delaylab_model::quantity::Duration;
+use delaylab_model::probe::{HostCondition, Pacing, Probe};
+use delaylab_model::quantity::{Duration, Limit};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
-use delaylab_model::{PICOS_PER_NANO, Picos};
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::buffer::{Bound, Owner};
 use delaylab_switch::credit::{Downstream, Upstream};
@@ -122,6 +122,11 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             );
             return refuse(field("payload"), what);
         }
+        in_time(field("timeout"), Some(Duration(probe.timeout)))?;
+        in_time(field("pacing"), Some(Duration(gap(probe.pacing))))?;
+        // A count of slots, one after the other.
+        let lasts = probe.expected_duration().unwrap_or(0);
+        in_time(field("count"), Some(Duration(lasts)))?;
         if probe.interface.is_some() {
             return refuse(
                 field("interface"),
@@ -135,13 +140,27 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The longest from one packet to the next.
+const fn gap(pacing: Pacing) -> Nanos {
+    match pacing {
+        Pacing::Every { interval_ns } | Pacing::Burst { interval_ns, .. } => interval_ns,
+        Pacing::Poisson { mean_ns } => mean_ns,
+        Pacing::Wait { wait_ns } => wait_ns,
+    }
+}
+
 fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
     for load in &trial.loads {
         let field = |name: &str| format!("load.{}.{name}", load.name);
-        match load.kind {
-            LoadKind::Tcp => _ = settings_of(load, mtu)?,
-            _ => _ = arrivals(load, 0, 0)?,
-        }
+        in_time(field("start"), load.start)?;
+        in_time(field("stagger"), load.stagger)?;
+        in_time(field("on"), load.on)?;
+        in_time(field("off"), load.off)?;
+        let last = picos(load.stagger).saturating_mul(u64::from(load.streams));
+        in_time(
+            field("stagger"),
+            Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
+        )?;
         let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0);
         if load.kind != LoadKind::Tcp && payload + u64::from(DATAGRAM_HEADERS) > u64::from(mtu) {
             return refuse(
@@ -149,25 +168,133 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
                 format!("does not fit into the MTU of {mtu} B"),
             );
         }
+        match load.kind {
+            LoadKind::Tcp => _ = settings_of(load, mtu)?,
+            LoadKind::Replay => small_enough(load, mtu)?,
+            _ => _ = arrivals(load, 0, 0)?,
+        }
     }
     Ok(())
 }
 
 fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    let path = &trial.path;
     for node in &built.network.nodes {
-        if let Kind::Switch(section) = &node.kind {
-            switch_settings(section, &trial.path, built.framing)?;
-            let abr = trial.path.abr.is_some();
-            if matches!(
-                section.discipline,
-                Some(Discipline::Efci | Discipline::ExplicitRate)
-            ) && !abr
-            {
-                return refuse(
-                    "path.switch.discipline",
-                    "marks rates for ABR sources: give `path.abr`, as in `path.abr = \"eprca-1995\"`",
-                );
-            }
+        match &node.kind {
+            Kind::Switch(section) => of_a_switch(path, &node.name, section, built.framing)?,
+            Kind::Host(costs) => of_a_host(costs)?,
+        }
+    }
+    of_the_rates(path, &built.network)
+}
+
+fn of_a_switch(
+    path: &Path,
+    name: &str,
+    section: &SwitchSection,
+    framing: Framing,
+) -> Result<(), Refusal> {
+    let own = path
+        .node
+        .iter()
+        .any(|node| node.name == name && node.switch.is_some());
+    let under = if own {
+        format!("path.node.{name}.switch")
+    } else {
+        "path.switch".to_owned()
+    };
+    let field = |name: &str| format!("{under}.{name}");
+    in_time(field("latency"), section.latency)?;
+    if let Err(refusal) = switch_settings(section, path, framing) {
+        let below = refusal
+            .field
+            .strip_prefix("path.switch")
+            .unwrap_or_default();
+        return refuse(format!("{under}{below}"), refusal.reason);
+    }
+    let discipline = section.discipline;
+    if matches!(
+        discipline,
+        Some(Discipline::Efci | Discipline::ExplicitRate)
+    ) && path.abr.is_none()
+    {
+        return refuse(
+            field("discipline"),
+            "marks rates for ABR sources: give `path.abr`, as in `path.abr = \"eprca-1995\"`",
+        );
+    }
+    let common = path.switch.as_ref().and_then(|switch| switch.discipline);
+    if (discipline == Some(Discipline::Credit)) != (common == Some(Discipline::Credit)) {
+        return refuse(
+            field("discipline"),
+            "credit is between all neighbours or none: give it, and `credit`, under [path.switch]",
+        );
+    }
+    if discipline == Some(Discipline::Credit) {
+        return of_credit(path, section, &under);
+    }
+    Ok(())
+}
+
+/// What goes with credit flow control.
+fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Refusal> {
+    let common = path.switch.as_ref().and_then(|switch| switch.credit);
+    if section.credit != common {
+        return refuse(
+            format!("{under}.credit"),
+            "the same for all switches: give it under [path.switch]",
+        );
+    }
+    if !matches!(section.buffer, None | Some(Limit::Unlimited)) {
+        let why = "credit bounds what is held to n2 + n3 cells a channel: leave the buffer out";
+        return refuse(format!("{under}.buffer"), why);
+    }
+    if path.shaper.is_some() || path.abr.is_some() {
+        let field = if path.abr.is_some() {
+            "path.abr"
+        } else {
+            "path.shaper"
+        };
+        return refuse(field, "a channel with credit has no other contract");
+    }
+    Ok(())
+}
+
+/// A CPU must have time for more than its daemons.
+fn of_a_host(costs: &HostCosts) -> Result<(), Refusal> {
+    in_time("path.host.per_packet", costs.per_packet)?;
+    in_time("path.host.per_byte", costs.per_byte)?;
+    if let Some(wake_up) = costs.wake_up {
+        in_time("path.host.wake_up.after", Some(wake_up.after))?;
+        in_time("path.host.wake_up.cost", Some(wake_up.cost))?;
+    }
+    let mut share = 0.0;
+    for daemon in &costs.daemon {
+        in_time("path.host.daemon.every", Some(daemon.every))?;
+        in_time("path.host.daemon.busy", Some(daemon.busy))?;
+        share += daemon.busy.0 as f64 / daemon.every.0 as f64;
+    }
+    if share.is_nan() || share >= 1.0 {
+        return refuse(
+            "path.host.daemon",
+            "daemons that are busy all the time leave none for packets",
+        );
+    }
+    Ok(())
+}
+
+/// ABR sources fit the links that they are at.
+fn of_the_rates(path: &Path, network: &Network) -> Result<(), Refusal> {
+    let Some(abr) = &path.abr else {
+        return Ok(());
+    };
+    for port in network
+        .ports
+        .iter()
+        .filter(|port| network.is_host(port.from))
+    {
+        if let Err(wrong) = Parameters::read(&abr.0, port.rate) {
+            return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
         }
     }
     Ok(())
@@ -238,7 +365,7 @@ fn explicit_rates(
 fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard {
     let most = |bound: u64| match bound {
         u64::MAX => u64::MAX,
-        bound => bound / 5 * 4,
+        bound => bound - bound / 5,
     };
     match how {
         PacketDiscard::None => Discard::Cells,
@@ -250,13 +377,6 @@ fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard {
             },
         },
     }
-}
-
-fn picos(duration: Option<Duration>) -> Picos {
-    let nanos = duration.map_or(0, |duration| duration.0);
-    Picos::try_from(nanos)
-        .unwrap_or(0)
-        .saturating_mul(PICOS_PER_NANO)
 }
 
 /// What an end system of this load does.
@@ -336,6 +456,21 @@ fn arrivals(load: &LoadSection, start: Picos, seed: u64) -> Result<Arrival, Refu
     })
 }
 
+/// Does every packet of the file fit?
+fn small_enough(load: &LoadSection, mtu: u32) -> Result<(), Refusal> {
+    let mut packets = replay_of(load, 0)?.zip(1..);
+    match packets.find(|(packet, _)| packet.bytes > mtu) {
+        Some((packet, number)) => refuse(
+            format!("load.{}.file", load.name),
+            format!(
+                "its packet {number} of {} B is over the MTU of {mtu} B",
+                packet.bytes
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
 fn replay_of(load: &LoadSection, start: Picos) -> Result<replay::Replay, Refusal> {
     let field = format!("load.{}.file", load.name);
     let Some(file) = &load.file else {
@@ -407,6 +542,7 @@ struct Maker<'a> {
     ways: Vec<u32>,
     flows: Vec<Flow>,
     names: Vec<Arc<str>>,
+    first_load: u32,
     hosts: Vec<Host>,
     switches: Vec<Node>,
     ports: Vec<Port>,
@@ -432,6 +568,7 @@ impl<'a> Maker<'a> {
             ways: Vec::new(),
             flows: Vec::new(),
             names: Vec::new(),
+            first_load: 0,
             hosts: Vec::new(),
             switches: Vec::new(),
             ports: Vec::new(),
@@ -452,13 +589,9 @@ impl<'a> Maker<'a> {
         for index in 0..trial.probes.len() {
             self.connections_of(index);
         }
-        while let Some(name) = self
-            .flows
-            .get(self.names.len())
-            .and_then(|_| self.names.last())
-        {
-            self.names.push(name.clone());
-        }
+        let first_load = self.flows.len();
+        self.names.resize(first_load, "probe".into());
+        self.first_load = first_load as u32;
         for (load, streams) in trial.loads.iter().zip(&self.built.loads) {
             for (stream, ends) in streams.iter().enumerate() {
                 self.load(load, stream as u64, ends)?;
@@ -595,6 +728,8 @@ impl<'a> Maker<'a> {
                 host,
                 channel,
                 next,
+                waiting: false,
+                late: false,
             })));
             return Ok(());
         }
@@ -836,6 +971,7 @@ impl<'a> Maker<'a> {
             hops: Vec::new(),
             measuring,
             noise: Vec::new(),
+            first_load: self.first_load,
             lost_load: 0,
             port_names,
             flow_names: self.names,

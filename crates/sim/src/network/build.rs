@@ -2,12 +2,11 @@
 //! does not say.
 
 use super::{Kind, Line, Network, NodeId, Routes};
-use crate::refuse;
+use crate::{in_time, picos, refuse};
 use delaylab_model::path::{Framing, HostCosts, Link, Node, NodeKind, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Rate};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
-use delaylab_model::{PICOS_PER_NANO, Picos};
 
 /// More flows than anyone means to simulate; a slip of the pen makes more.
 const MOST_FLOWS: u64 = 1_000_000;
@@ -55,6 +54,8 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
     let framing = path.framing.unwrap_or(Framing::Ethernet);
     let mtu = mtu(path, framing)?;
     let site = Site::of(path, flows)?;
+    few_ports(&site.network)?;
+    known_routes(path, &site.network)?;
     let (probes, loads) = site.flows(trial)?;
     Ok(Built {
         network: site.network,
@@ -67,6 +68,9 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
 
 fn count_flows(trial: &Trial) -> Result<u64, Refusal> {
     let mut flows = trial.probes.len() as u64;
+    if flows > u64::from(u16::MAX) {
+        return refuse("probe", format!("{flows} probes: at most {}", u16::MAX));
+    }
     for load in &trial.loads {
         flows += u64::from(load.streams);
         if flows > MOST_FLOWS {
@@ -260,6 +264,35 @@ fn check(
     Ok(())
 }
 
+/// Ports are counted in 16 bits.
+fn few_ports(network: &Network) -> Result<(), Refusal> {
+    for (node, ports) in network.nodes.iter().zip(&network.of_node) {
+        if ports.len() > usize::from(u16::MAX) {
+            let what = format!(
+                "`{}` would have {} ports: at most {}",
+                node.name,
+                ports.len(),
+                u16::MAX
+            );
+            return refuse("path", what);
+        }
+    }
+    Ok(())
+}
+
+fn known_routes(path: &Path, network: &Network) -> Result<(), Refusal> {
+    for (class, link) in &path.route {
+        let field = format!("path.route.{class}");
+        if class.parse::<delaylab_model::dscp::Dscp>().is_err() {
+            return refuse(field, "is not a traffic class");
+        }
+        if !network.ports.iter().any(|port| port.link == *link) {
+            return refuse(field, format!("there is no link `{link}`"));
+        }
+    }
+    Ok(())
+}
+
 /// The way that this class takes.
 fn class_route(path: &Path, class: delaylab_model::dscp::Dscp) -> Option<&String> {
     let entries = path.route.iter();
@@ -288,14 +321,11 @@ fn line(rate: Option<Rate>, propagation: Option<Duration>, field: &str) -> Resul
             "nothing gets through a rate of zero",
         );
     }
-    let propagation = propagation.map_or(0, |delay| delay.0);
-    match Picos::try_from(propagation) {
-        Ok(nanos) => Ok(Line {
-            rate,
-            propagation: nanos * PICOS_PER_NANO,
-        }),
-        Err(_) => refuse(format!("{field}.propagation"), "a delay is not below zero"),
-    }
+    in_time(format!("{field}.propagation"), propagation)?;
+    Ok(Line {
+        rate,
+        propagation: picos(propagation),
+    })
 }
 
 /// Nodes and links as they are listed.
@@ -329,18 +359,14 @@ fn add_node(network: &mut Network, path: &Path, node: &Node) -> Result<(), Refus
         return refuse("path.node", format!("two nodes are called `{}`", node.name));
     }
     let kind = match node.kind {
-        NodeKind::Host => Kind::Host(
-            node.host
-                .clone()
-                .or_else(|| path.host.clone())
-                .unwrap_or_default(),
-        ),
-        NodeKind::Switch | NodeKind::Router => Kind::Switch(
-            node.switch
-                .clone()
-                .or_else(|| path.switch.clone())
-                .unwrap_or_default(),
-        ),
+        NodeKind::Host => {
+            let base = path.host.clone().unwrap_or_default();
+            Kind::Host(node.host.clone().unwrap_or_default().over(&base))
+        }
+        NodeKind::Switch | NodeKind::Router => {
+            let base = path.switch.clone().unwrap_or_default();
+            Kind::Switch(node.switch.clone().unwrap_or_default().over(&base))
+        }
     };
     network.node(&node.name, kind);
     Ok(())

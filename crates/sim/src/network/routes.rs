@@ -4,6 +4,8 @@ use super::{Network, NodeId, PortId, other_end};
 use std::collections::{BTreeMap, VecDeque};
 
 const FAR: u32 = u32::MAX;
+/// Choices among equal ways that are tried for a way by a named link.
+const TRIES: u64 = 64;
 
 /// Finds paths, and remembers distances: flows to one switch share them.
 pub struct Routes<'a> {
@@ -39,9 +41,12 @@ impl<'a> Routes<'a> {
             return self.shortest(from, to, key);
         };
         let link = self.ports_of(via);
-        let ways = link
-            .into_iter()
-            .filter_map(|port| self.through(from, port, to, key));
+        // Of equal ways the one to the link and the one from it may cross: then others are tried.
+        let keys = (0..TRIES).map(|salt| key ^ salt << 32);
+        let ways = link.into_iter().filter_map(|port| {
+            let mut tries = keys.clone();
+            tries.find_map(|key| self.through(from, port, to, key))
+        });
         ways.min_by_key(Vec::len)
     }
 

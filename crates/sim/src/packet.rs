@@ -198,11 +198,6 @@ impl Arena {
         self.free.push(id);
         self.packets[id as usize]
     }
-
-    /// How many are under way.
-    pub fn under_way(&self) -> usize {
-        self.packets.len() - self.free.len()
-    }
 }
 
 #[cfg(test)]
