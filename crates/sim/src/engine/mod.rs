@@ -9,6 +9,8 @@
 //! | `probes` | probes send, reflectors answer, records become whole |
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
+//! | `refusals` | what cannot be simulated |
+//! | `sections` | what sections of an experiment mean |
 //! | `set_up` | all of it from a trial |
 //! | `outcome` | what comes of it |
 //!
@@ -27,10 +29,13 @@ mod loads;
 mod outcome;
 mod probes;
 mod rates;
+mod refusals;
+mod sections;
 mod set_up;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
-pub use set_up::{QUEUES, refusals};
+pub use refusals::refusals;
+pub use sections::QUEUES;
 
 use crate::cpu::Cpu;
 use crate::event_set::{EventSet, NEVER};

@@ -1,0 +1,261 @@
+//! Everything that is checked before a simulation, so that none breaks off on the way.
+
+use super::sections::{
+    DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, settings_of, small_enough, switch_settings,
+};
+use crate::network::{Built, Kind, Network, build, in_cells};
+use crate::{in_time, picos, refuse};
+use delaylab_model::dscp::Dscp;
+use delaylab_model::load::LoadKind;
+use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
+use delaylab_model::probe::Pacing;
+use delaylab_model::quantity::{Duration, Limit};
+use delaylab_model::record::Method;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+use delaylab_model::{Nanos, PICOS_PER_NANO};
+use delaylab_traffic::abr::Parameters;
+
+/// Every field of the trial that cannot be simulated.
+pub fn refusals(trial: &Trial) -> Vec<Refusal> {
+    let built = match build(trial) {
+        Ok(built) => built,
+        Err(refusal) => return vec![refusal],
+    };
+    let checks = [
+        of_the_path(trial),
+        of_the_probes(trial, built.mtu),
+        of_the_loads(trial, built.mtu),
+        of_the_switches(trial, &built),
+    ];
+    checks.into_iter().filter_map(Result::err).collect()
+}
+
+fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
+    let path = &trial.path;
+    if path.target.is_some() {
+        return refuse(
+            "path.target",
+            "a simulation has no target: leave it out, or run the live world",
+        );
+    }
+    let framing = path.framing.unwrap_or(Framing::Ethernet);
+    if path.abr.is_some() && !in_cells(framing) {
+        return refuse("path.abr", "ABR is for ATM: give `framing = \"aal5\"` too");
+    }
+    if let Some(shaper) = path.shaper {
+        if shaper.cbr.0 == 0 {
+            return refuse("path.shaper.cbr", "nothing gets through a rate of zero");
+        }
+        if path.abr.is_some() {
+            return refuse("path.shaper", "a channel is CBR or ABR, not both");
+        }
+    }
+    if let Some(abr) = &path.abr {
+        let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
+        if let Err(wrong) = Parameters::read(&abr.0, rate) {
+            return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
+        }
+    }
+    for (class, queue) in &path.queue {
+        if class.parse::<Dscp>().is_err() {
+            return refuse(format!("path.queue.{class}"), "is not a traffic class");
+        }
+        if !QUEUES.contains(&queue.as_str()) {
+            let what = format!(
+                "there is no queue `{queue}`: there are {}",
+                QUEUES.join(", ")
+            );
+            return refuse(format!("path.queue.{class}"), what);
+        }
+    }
+    Ok(())
+}
+
+fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
+    for probe in &trial.probes {
+        let field = |name: &str| format!("probe.{}.{name}", probe.name);
+        let size = probe.payload + DATAGRAM_HEADERS;
+        if probe.method != Method::Tcp && size > mtu {
+            let what = format!(
+                "an IP packet of {size} B is over the MTU of {mtu} B, and the simulation has no fragments: raise path.mtu"
+            );
+            return refuse(field("payload"), what);
+        }
+        in_time(field("timeout"), Some(Duration(probe.timeout)))?;
+        in_time(field("pacing"), Some(Duration(gap(probe.pacing))))?;
+        // A count of slots, one after the other.
+        let lasts = probe.expected_duration().unwrap_or(0);
+        in_time(field("count"), Some(Duration(lasts)))?;
+        if probe.interface.is_some() {
+            return refuse(
+                field("interface"),
+                "simulated hosts have no interfaces by name: use `from`",
+            );
+        }
+        if probe.ttl.is_some() {
+            return refuse(field("ttl"), "nothing counts hops down in the simulation");
+        }
+    }
+    Ok(())
+}
+
+/// The longest from one packet to the next.
+const fn gap(pacing: Pacing) -> Nanos {
+    match pacing {
+        Pacing::Every { interval_ns } | Pacing::Burst { interval_ns, .. } => interval_ns,
+        Pacing::Poisson { mean_ns } => mean_ns,
+        Pacing::Wait { wait_ns } => wait_ns,
+    }
+}
+
+fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
+    for load in &trial.loads {
+        let field = |name: &str| format!("load.{}.{name}", load.name);
+        in_time(field("start"), load.start)?;
+        in_time(field("stagger"), load.stagger)?;
+        in_time(field("on"), load.on)?;
+        in_time(field("off"), load.off)?;
+        let last = picos(load.stagger).saturating_mul(u64::from(load.streams));
+        in_time(
+            field("stagger"),
+            Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
+        )?;
+        let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0);
+        if load.kind != LoadKind::Tcp && payload + u64::from(DATAGRAM_HEADERS) > u64::from(mtu) {
+            return refuse(
+                field("payload"),
+                format!("does not fit into the MTU of {mtu} B"),
+            );
+        }
+        match load.kind {
+            LoadKind::Tcp => _ = settings_of(load, mtu)?,
+            LoadKind::Replay => small_enough(load, mtu)?,
+            _ => _ = arrivals(load, 0, 0)?,
+        }
+    }
+    Ok(())
+}
+
+fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    let path = &trial.path;
+    for node in &built.network.nodes {
+        match &node.kind {
+            Kind::Switch(section) => of_a_switch(path, &node.name, section, built.framing)?,
+            Kind::Host(costs) => of_a_host(costs)?,
+        }
+    }
+    of_the_rates(path, &built.network)
+}
+
+fn of_a_switch(
+    path: &Path,
+    name: &str,
+    section: &SwitchSection,
+    framing: Framing,
+) -> Result<(), Refusal> {
+    let own = path
+        .node
+        .iter()
+        .any(|node| node.name == name && node.switch.is_some());
+    let under = if own {
+        format!("path.node.{name}.switch")
+    } else {
+        "path.switch".to_owned()
+    };
+    let field = |name: &str| format!("{under}.{name}");
+    in_time(field("latency"), section.latency)?;
+    if let Err(refusal) = switch_settings(section, path, framing) {
+        let below = refusal
+            .field
+            .strip_prefix("path.switch")
+            .unwrap_or_default();
+        return refuse(format!("{under}{below}"), refusal.reason);
+    }
+    let discipline = section.discipline;
+    if matches!(
+        discipline,
+        Some(Discipline::Efci | Discipline::ExplicitRate)
+    ) && path.abr.is_none()
+    {
+        return refuse(
+            field("discipline"),
+            "marks rates for ABR sources: give `path.abr`, as in `path.abr = \"eprca-1995\"`",
+        );
+    }
+    let common = path.switch.as_ref().and_then(|switch| switch.discipline);
+    if (discipline == Some(Discipline::Credit)) != (common == Some(Discipline::Credit)) {
+        return refuse(
+            field("discipline"),
+            "credit is between all neighbours or none: give it, and `credit`, under [path.switch]",
+        );
+    }
+    if discipline == Some(Discipline::Credit) {
+        return of_credit(path, section, &under);
+    }
+    Ok(())
+}
+
+/// What goes with credit flow control.
+fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Refusal> {
+    let common = path.switch.as_ref().and_then(|switch| switch.credit);
+    if section.credit != common {
+        return refuse(
+            format!("{under}.credit"),
+            "the same for all switches: give it under [path.switch]",
+        );
+    }
+    if !matches!(section.buffer, None | Some(Limit::Unlimited)) {
+        let why = "credit bounds what is held to n2 + n3 cells a channel: leave the buffer out";
+        return refuse(format!("{under}.buffer"), why);
+    }
+    if path.shaper.is_some() || path.abr.is_some() {
+        let field = if path.abr.is_some() {
+            "path.abr"
+        } else {
+            "path.shaper"
+        };
+        return refuse(field, "a channel with credit has no other contract");
+    }
+    Ok(())
+}
+
+/// A CPU must have time for more than its daemons.
+fn of_a_host(costs: &HostCosts) -> Result<(), Refusal> {
+    in_time("path.host.per_packet", costs.per_packet)?;
+    in_time("path.host.per_byte", costs.per_byte)?;
+    if let Some(wake_up) = costs.wake_up {
+        in_time("path.host.wake_up.after", Some(wake_up.after))?;
+        in_time("path.host.wake_up.cost", Some(wake_up.cost))?;
+    }
+    let mut share = 0.0;
+    for daemon in &costs.daemon {
+        in_time("path.host.daemon.every", Some(daemon.every))?;
+        in_time("path.host.daemon.busy", Some(daemon.busy))?;
+        share += daemon.busy.0 as f64 / daemon.every.0 as f64;
+    }
+    if share.is_nan() || share >= 1.0 {
+        return refuse(
+            "path.host.daemon",
+            "daemons that are busy all the time leave none for packets",
+        );
+    }
+    Ok(())
+}
+
+/// ABR sources fit the links that they are at.
+fn of_the_rates(path: &Path, network: &Network) -> Result<(), Refusal> {
+    let Some(abr) = &path.abr else {
+        return Ok(());
+    };
+    for port in network
+        .ports
+        .iter()
+        .filter(|port| network.is_host(port.from))
+    {
+        if let Err(wrong) = Parameters::read(&abr.0, port.rate) {
+            return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
+        }
+    }
+    Ok(())
+}

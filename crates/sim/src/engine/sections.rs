@@ -1,0 +1,234 @@
+//! What sections of an experiment mean to the simulation: a switch's settings, a TCP load's, a load's times.
+
+use crate::network::in_cells;
+use crate::{picos, refuse};
+use delaylab_model::dscp::Dscp;
+use delaylab_model::load::{Load as LoadSection, LoadKind};
+use delaylab_model::path::{Framing, PacketDiscard, Path, RateAlgorithm, Switch as SwitchSection};
+use delaylab_model::quantity::Duration;
+use delaylab_model::world::Refusal;
+use delaylab_model::{PICOS_PER_NANO, Picos};
+use delaylab_switch::buffer::Bound;
+use delaylab_switch::discard::Discard;
+use delaylab_switch::explicit_rate::{Eprca, Erica, ExplicitRate};
+use delaylab_switch::settings::Kind as Queueing;
+use delaylab_switch::{Counts, Settings};
+use delaylab_traffic::abr::{CELL_BITS, Parameters};
+use delaylab_traffic::arrival::on_off::Periods;
+use delaylab_traffic::arrival::{Arrival, cbr, on_off, poisson, replay};
+use delaylab_traffic::tcp;
+
+/// IPv4 and UDP, or ICMP.
+pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
+/// IPv4 and TCP, and the timestamp option of RFC 7323 with its padding.
+pub(super) const TCP_HEADERS: u32 = 20 + 20;
+pub(super) const TIMESTAMP_OPTION: u32 = 12;
+/// A load's packet when the experiment does not say.
+pub(super) const LOAD_PAYLOAD: u64 = 1024;
+/// Socket buffers when the experiment does not say.
+pub(super) const WINDOW_OF_1995: u64 = 64 << 10;
+pub(super) const WINDOW: u64 = 4 << 20;
+
+/// Class queues from the first that is served on: what `[path.queue]` and `[path.switch.weights]` name.
+pub const QUEUES: [&str; 4] = ["network-control", "expedited", "best-effort", "scavenger"];
+
+pub(super) fn switch_settings(
+    section: &SwitchSection,
+    path: &Path,
+    framing: Framing,
+) -> Result<Settings, Refusal> {
+    let counts = if in_cells(framing) {
+        Counts::Cells
+    } else {
+        Counts::Packets
+    };
+    let settings = match Settings::read(section, counts, &QUEUES) {
+        Ok(settings) => settings,
+        Err(wrong) => return refuse(format!("path.switch.{}", wrong.field), wrong.reason),
+    };
+    let discard = section.packet_discard.unwrap_or_default();
+    if discard != PacketDiscard::None && counts == Counts::Packets {
+        return refuse(
+            "path.switch.packet_discard",
+            "is about cells: give `framing = \"aal5\"` too",
+        );
+    }
+    let discard = packet_discard(discard, &settings);
+    let settings = settings.with_discard(discard);
+    let Some(abr) = &path.abr else {
+        return Ok(settings);
+    };
+    let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
+    match Parameters::read(&abr.0, rate) {
+        Ok(parameters) => Ok(settings.with_mark(parameters.mark)),
+        Err(wrong) => refuse(format!("path.abr.{}", wrong.field), wrong.reason),
+    }
+}
+
+/// ERICA's averaging interval, and the share of the capacity that it aims at (Jain et al. 1996).
+const ERICA_INTERVAL: Picos = 1_000_000 * PICOS_PER_NANO;
+const ERICA_UTILISATION: f64 = 0.95;
+
+/// What stands beside each queue of a switch that tells sources their rate, port by port. EPRCA calls a
+/// queue very long at twice its threshold.
+pub(super) fn explicit_rates(
+    settings: &Settings,
+    algorithm: RateAlgorithm,
+    capacities: impl Iterator<Item = u64>,
+) -> Vec<ExplicitRate> {
+    let Queueing::ExplicitRate { threshold } = settings.kind else {
+        return Vec::new();
+    };
+    let very = Bound {
+        items: threshold.items.saturating_mul(2),
+        bytes: threshold.bytes.saturating_mul(2),
+    };
+    let one = |rate: u64| match algorithm {
+        RateAlgorithm::Eprca => ExplicitRate::Eprca(Eprca::new(threshold, very)),
+        RateAlgorithm::Erica => {
+            let cells = rate as f64 / CELL_BITS;
+            ExplicitRate::Erica(Erica::new(cells, ERICA_UTILISATION, ERICA_INTERVAL))
+        }
+    };
+    capacities.map(one).collect()
+}
+
+/// Early packet discard begins at four fifths of the buffer (Romanow and Floyd 1995 leave it open).
+pub(super) fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard {
+    let most = |bound: u64| match bound {
+        u64::MAX => u64::MAX,
+        bound => bound - bound / 5,
+    };
+    match how {
+        PacketDiscard::None => Discard::Cells,
+        PacketDiscard::Partial => Discard::Partial,
+        PacketDiscard::Early => Discard::Early {
+            from: Bound {
+                items: most(settings.memory.size.items),
+                bytes: most(settings.memory.size.bytes),
+            },
+        },
+    }
+}
+
+/// What an end system of this load does.
+pub(super) fn settings_of(load: &LoadSection, mtu: u32) -> Result<tcp::Settings, Refusal> {
+    let field = |name: &str| format!("load.{}.{name}", load.name);
+    let window = |usual: u64| load.window.map_or(usual, |window| window.0);
+    let segment = mtu - TCP_HEADERS;
+    let stamped = segment - TIMESTAMP_OPTION;
+    let modern = |congestion| tcp::Settings {
+        congestion,
+        ecn: congestion == tcp::Congestion::Dctcp,
+        ..tcp::Settings::modern(stamped, window(WINDOW))
+    };
+    let mut settings = match load.congestion_control.as_deref() {
+        Some("reno-1995") => tcp::Settings::of_1995(segment, window(WINDOW_OF_1995)),
+        Some("reno") => modern(tcp::Congestion::Reno),
+        Some("newreno") => modern(tcp::Congestion::NewReno),
+        Some("cubic") | None => modern(tcp::Congestion::Cubic),
+        Some("dctcp") => modern(tcp::Congestion::Dctcp),
+        Some("ns-3") => {
+            let settings = tcp::Settings::ns3(mtu);
+            tcp::Settings {
+                window: window(settings.window),
+                ..settings
+            }
+        }
+        Some(other) => {
+            let what =
+                format!("there is no `{other}` here: reno-1995, reno, newreno, cubic, dctcp, ns-3");
+            return refuse(field("congestion_control"), what);
+        }
+    };
+    if settings.window < u64::from(settings.mss.min(64)) {
+        return refuse(field("window"), "is smaller than any segment");
+    }
+    if let Some(size) = load.payload {
+        let buffer = settings.window;
+        settings.application = tcp::Application::Writes {
+            size: size.0,
+            buffer,
+        };
+    }
+    if load.rate.is_some() {
+        return refuse(
+            field("rate"),
+            "tcp sends as much as it gets through: leave the rate out",
+        );
+    }
+    Ok(settings)
+}
+
+/// When a load's packets leave.
+pub(super) fn arrivals(load: &LoadSection, start: Picos, seed: u64) -> Result<Arrival, Refusal> {
+    let field = |name: &str| format!("load.{}.{name}", load.name);
+    let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0) as u32;
+    // The offered load is that of IP packets.
+    let bytes = payload + DATAGRAM_HEADERS;
+    let rate = || match load.rate {
+        Some(rate) if rate.0 > 0 => Ok(rate.0),
+        Some(_) => refuse(field("rate"), "a load of nothing: set `streams` to 0"),
+        None => refuse(field("rate"), "how much? Like \"10Mbit/s\""),
+    };
+    let period = |given: Option<Duration>, name: &str| match picos(given) {
+        0 => refuse(field(name), "how long? Like \"10ms\""),
+        period => Ok(period),
+    };
+    Ok(match load.kind {
+        LoadKind::Cbr => Arrival::Cbr(cbr::Cbr::new(start, bytes, rate()?)),
+        LoadKind::Poisson => Arrival::Poisson(poisson::Poisson::new(start, bytes, rate()?, seed)),
+        LoadKind::OnOff => {
+            let (on, off) = (period(load.on, "on")?, period(load.off, "off")?);
+            let periods = Periods::Exponential { on, off };
+            Arrival::OnOff(on_off::OnOff::new(start, bytes, rate()?, periods, seed))
+        }
+        LoadKind::Replay => Arrival::Replay(replay_of(load, start)?),
+        LoadKind::Tcp => return refuse(field("kind"), "tcp has no times of its own"),
+    })
+}
+
+/// Does every packet of the file fit?
+pub(super) fn small_enough(load: &LoadSection, mtu: u32) -> Result<(), Refusal> {
+    let mut packets = replay_of(load, 0)?.zip(1..);
+    match packets.find(|(packet, _)| packet.bytes > mtu) {
+        Some((packet, number)) => refuse(
+            format!("load.{}.file", load.name),
+            format!(
+                "its packet {number} of {} B is over the MTU of {mtu} B",
+                packet.bytes
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn replay_of(load: &LoadSection, start: Picos) -> Result<replay::Replay, Refusal> {
+    let field = format!("load.{}.file", load.name);
+    let Some(file) = &load.file else {
+        return refuse(field, "which file has the times and sizes?");
+    };
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => return refuse(field, format!("cannot read {file}: {error}")),
+    };
+    match replay::Replay::parse(&text, start) {
+        Ok(replay) => Ok(replay),
+        Err(error) => refuse(field, format!("{file}: {error}")),
+    }
+}
+
+/// The class queue that a class has by itself (RFC 4594), or by the path's word.
+pub(super) fn queue_of(path: &Path, class: Dscp) -> u8 {
+    let entries = path.queue.iter();
+    let mut said = entries.filter(|(name, _)| name.parse() == Ok(class));
+    if let Some((_, queue)) = said.next() {
+        return QUEUES.iter().position(|name| name == queue).unwrap_or(2) as u8;
+    }
+    match class.code_point() {
+        48..=63 => 0,
+        40..=47 => 1,
+        1 | 8 => 3,
+        _ => 2,
+    }
+}
