@@ -169,6 +169,21 @@ pub struct Packet {
     pub queued: (Picos, u64),
 }
 
+impl Packet {
+    /// Of so many units, none of which has left.
+    pub const fn new(channel: ChannelId, ip_size: u32, units: u32, content: Content) -> Self {
+        Self {
+            channel,
+            ip_size,
+            left: units,
+            lost: false,
+            marked: false,
+            content,
+            queued: (0, 0),
+        }
+    }
+}
+
 /// Packets under way, found by number.
 #[derive(Debug, Default)]
 pub struct Arena {

@@ -3,8 +3,8 @@
 
 use super::{Engine, Near};
 use crate::event_set::EventSet;
-use crate::network::{CELL, other_end};
-use crate::packet::{CREDIT, ChannelId, Content, END, Packet, Unit};
+use crate::network::other_end;
+use crate::packet::{CREDIT, ChannelId, Content, Unit};
 
 impl<E: EventSet> Engine<E> {
     /// A cell that came by link number `link` of its channel has been forwarded.
@@ -17,24 +17,8 @@ impl<E: EventSet> Engine<E> {
     }
 
     fn give_credit(&mut self, channel: ChannelId, port: u32, forwarded: u64) {
-        let packet = self.packets.add(Packet {
-            channel,
-            ip_size: 0,
-            left: 1,
-            lost: false,
-            marked: false,
-            content: Content::Credit { channel, forwarded },
-            queued: (0, 0),
-        });
-        self.ports[port as usize].credits.push_back(Unit {
-            packet,
-            channel,
-            bytes: CELL as u16,
-            ingress: 0,
-            hop: 0,
-            queue: 0,
-            flags: CREDIT | END,
-        });
+        let cell = self.lone_cell(channel, Content::Credit { channel, forwarded }, CREDIT);
+        self.ports[port as usize].credits.push_back(cell);
         self.go(port);
     }
 

@@ -17,20 +17,13 @@ impl<E: EventSet> Engine<E> {
         content: Content,
     ) -> PacketId {
         let Wire { units, .. } = self.wire(ip_size);
-        self.packets.add(Packet {
-            channel,
-            ip_size,
-            left: units,
-            lost: false,
-            marked: false,
-            content,
-            queued: (0, 0),
-        })
+        self.packets
+            .add(Packet::new(channel, ip_size, units, content))
     }
 
     /// A host has something to do. It is done at once if it costs nothing.
     pub(super) fn submit(&mut self, host: u32, job: Job) {
-        if self.hosts[host as usize].cpu.is_free_for(job) {
+        if self.hosts[host as usize].is_free_for(job) {
             self.begin(host, job);
         }
     }
@@ -40,35 +33,35 @@ impl<E: EventSet> Engine<E> {
         let mut next = Some(job);
         while let Some(job) = next {
             // What it makes others want of this CPU waits behind it.
-            self.hosts[host as usize].cpu.job = Some(job);
+            self.hosts[host as usize].job = Some(job);
             let (job, cost) = match job {
                 Job::Due(flow) => match self.probe_begins(flow) {
                     Some(packet) => (Job::Send(packet), self.packet_cost(host, packet)),
                     None => {
-                        next = self.hosts[host as usize].cpu.next(self.now);
+                        next = self.hosts[host as usize].next(self.now);
                         continue;
                     }
                 },
                 Job::Send(packet) | Job::Receive(packet) => (job, self.packet_cost(host, packet)),
                 Job::Daemon(daemon) => (job, self.daemon_begins(host, daemon)),
             };
-            let cpu = &mut self.hosts[host as usize].cpu;
+            let cpu = &mut self.hosts[host as usize];
             cpu.job = Some(job);
             if cost > 0 {
                 return self.set(Event::Cpu(host), Some(self.now + cost));
             }
             self.complete(host, job);
-            next = self.hosts[host as usize].cpu.next(self.now);
+            next = self.hosts[host as usize].next(self.now);
         }
     }
 
     fn packet_cost(&mut self, host: u32, packet: PacketId) -> Picos {
         let bytes = self.packets.get(packet).ip_size;
-        self.hosts[host as usize].cpu.cost(self.now, bytes)
+        self.hosts[host as usize].cost(self.now, bytes)
     }
 
     fn daemon_begins(&mut self, host: u32, daemon: usize) -> Picos {
-        let daemon = &self.hosts[host as usize].cpu.daemons[daemon];
+        let daemon = &self.hosts[host as usize].daemons[daemon];
         // Noise is what the measuring host has: the first probe's.
         if host == self.measuring {
             self.noise.push(Noise {
@@ -83,11 +76,11 @@ impl<E: EventSet> Engine<E> {
     /// The CPU has done what it was at.
     pub(super) fn cpu_done(&mut self, host: u32) {
         self.set(Event::Cpu(host), None);
-        let Some(job) = self.hosts[host as usize].cpu.job else {
+        let Some(job) = self.hosts[host as usize].job else {
             return;
         };
         self.complete(host, job);
-        if let Some(next) = self.hosts[host as usize].cpu.next(self.now) {
+        if let Some(next) = self.hosts[host as usize].next(self.now) {
             self.begin(host, next);
         }
     }
@@ -103,7 +96,7 @@ impl<E: EventSet> Engine<E> {
     /// A daemon wants the CPU.
     pub(super) fn daemon(&mut self, host: u32) {
         let now = self.now;
-        let cpu = &mut self.hosts[host as usize].cpu;
+        let cpu = &mut self.hosts[host as usize];
         let due = cpu
             .daemons
             .iter_mut()

@@ -2,6 +2,7 @@
 
 use super::{Engine, Far, Hop, Near, PortSeries};
 use crate::event_set::EventSet;
+use crate::network::CELL;
 use crate::nic::Leaving;
 use crate::packet::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
 use crate::slots::Event;
@@ -215,48 +216,42 @@ impl<E: EventSet> Engine<E> {
     /// The next unit of a network card.
     #[inline]
     fn leave(&mut self, nic: u32, at: Picos) -> Option<Unit> {
+        let leaving = self.nics[nic as usize].dequeue(at)?;
         self.counts.sent += 1;
-        match self.nics[nic as usize].dequeue(at) {
-            Some(Leaving::Unit {
+        Some(match leaving {
+            Leaving::Unit {
                 mut unit,
                 first,
                 last,
-            }) => {
+            } => {
                 if first {
                     self.first_unit_leaves(unit.packet, at);
                 }
                 if last {
                     unit.flags |= END;
                 }
-                Some(unit)
+                unit
             }
-            Some(Leaving::Management(channel, rm)) => Some(self.management_cell(channel, rm)),
-            None => {
-                self.counts.sent -= 1;
-                None
-            }
-        }
+            Leaving::Management(channel, rm) => self.management_cell(channel, rm),
+        })
     }
 
     fn management_cell(&mut self, channel: u32, rm: ResourceManagement) -> Unit {
         let queue = self.channels[channel as usize].queue;
-        let packet = self.packets.add(Packet {
-            channel,
-            ip_size: 0,
-            left: 1,
-            lost: false,
-            marked: false,
-            content: Content::Management(rm),
-            queued: (0, 0),
-        });
+        let cell = self.lone_cell(channel, Content::Management(rm), MANAGEMENT);
+        Unit { queue, ..cell }
+    }
+
+    /// A cell that is of no packet but its own.
+    pub(super) fn lone_cell(&mut self, channel: u32, content: Content, flag: u8) -> Unit {
         Unit {
-            packet,
+            packet: self.packets.add(Packet::new(channel, 0, 1, content)),
             channel,
-            bytes: crate::network::CELL as u16,
+            bytes: CELL as u16,
             ingress: 0,
             hop: 0,
-            queue,
-            flags: MANAGEMENT | END,
+            queue: 0,
+            flags: flag | END,
         }
     }
 
@@ -328,32 +323,31 @@ impl<E: EventSet> Engine<E> {
 
     #[inline]
     fn note_backlog(&mut self, id: u32, at: Picos) {
-        let port = &mut self.ports[id as usize];
-        let (Some(series), Near::Switch { switch, egress }) = (&mut port.series, port.near) else {
-            return;
-        };
-        let backlog = self.switches[switch as usize]
-            .switch
-            .backlog(egress as usize);
-        let value = if self.in_cells {
+        let port = &self.ports[id as usize];
+        if let (true, Near::Switch { switch, egress }) = (port.series.is_some(), port.near) {
+            let backlog = self.backlog(switch, egress);
+            if let Some(series) = &mut self.ports[id as usize].series {
+                series.backlog.set(at, backlog);
+            }
+        }
+    }
+
+    /// What waits at a port of a switch: cells, or bytes of packets.
+    #[inline]
+    fn backlog(&self, switch: u32, egress: u32) -> u64 {
+        let switch = &self.switches[switch as usize].switch;
+        let backlog = switch.backlog(egress as usize);
+        if self.in_cells {
             backlog.items
         } else {
             backlog.bytes
-        };
-        series.backlog.set(at, value);
+        }
     }
 
     /// A probe's last unit comes to a queue.
     fn note_arrival(&mut self, switch: u32, egress: u32, unit: &Unit) {
         if unit.has(END) {
-            let backlog = self.switches[switch as usize]
-                .switch
-                .backlog(egress as usize);
-            let backlog = if self.in_cells {
-                backlog.items
-            } else {
-                backlog.bytes
-            };
+            let backlog = self.backlog(switch, egress);
             self.packets.get(unit.packet).queued = (self.now, backlog);
         }
     }

@@ -147,24 +147,28 @@ enum Flow {
     Load(Box<Load>),
 }
 
-/// A probe over datagrams, and its reflector.
-struct ProbeFlow {
+/// What both kinds of probes have.
+struct Asking {
     prober: Prober,
     host: u32,
-    out: ChannelId,
-    back: ChannelId,
-    ip_size: u32,
-    /// The switch sends packets back: nobody reflects them.
-    loopback: bool,
     /// A packet that is due waits for the CPU.
     waiting: bool,
     done: bool,
 }
 
+/// A probe over datagrams, and its reflector.
+struct ProbeFlow {
+    asking: Asking,
+    out: ChannelId,
+    back: ChannelId,
+    ip_size: u32,
+    /// The switch sends packets back: nobody reflects them.
+    loopback: bool,
+}
+
 /// A probe over TCP: a connection each way.
 struct TcpProbe {
-    prober: Prober,
-    host: u32,
+    asking: Asking,
     peer: u32,
     channels: [ChannelId; 2],
     /// The connections that carry its requests and its replies.
@@ -175,9 +179,18 @@ struct TcpProbe {
     reply: u64,
     asked: u64,
     answered: u64,
-    waiting: bool,
-    done: bool,
     stamps: VecDeque<TcpStamps>,
+}
+
+impl Flow {
+    /// What a probe of either kind has.
+    fn asking(&mut self) -> Option<&mut Asking> {
+        match self {
+            Flow::Probe(probe) => Some(&mut probe.asking),
+            Flow::TcpProbe(probe) => Some(&mut probe.asking),
+            Flow::Tcp(_) | Flow::Load(_) => None,
+        }
+    }
 }
 
 /// What is known of a request that is not answered yet.
@@ -265,7 +278,8 @@ pub struct Engine<E> {
     ports: Vec<Port>,
     switches: Vec<Node>,
     nics: Vec<Nic>,
-    hosts: Vec<Host>,
+    /// Of each host.
+    hosts: Vec<Cpu>,
     channels: Vec<Channel>,
     /// The ports of every channel's links, one channel after the other.
     ways: Vec<u32>,
@@ -292,11 +306,6 @@ pub struct Engine<E> {
     /// Of each port, as in `s1→s2`; of each flow.
     port_names: Vec<Arc<str>>,
     flow_names: Vec<Arc<str>>,
-}
-
-/// A host.
-struct Host {
-    cpu: Cpu,
 }
 
 /// How far [`Engine::run`] got.

@@ -30,59 +30,39 @@ const ECT_0: u8 = 2;
 
 impl<E: EventSet> Engine<E> {
     fn prober(&mut self, flow: u32) -> Option<&mut Prober> {
-        match &mut self.flows[flow as usize] {
-            Flow::Probe(probe) => Some(&mut probe.prober),
-            Flow::TcpProbe(probe) => Some(&mut probe.prober),
-            _ => None,
-        }
+        let asking = self.flows[flow as usize].asking()?;
+        Some(&mut asking.prober)
     }
 
     /// Is a packet due, or a time-out over?
     pub(super) fn probe(&mut self, flow: u32) {
         let now = nanos(self.now);
-        let (host, waiting) = match &mut self.flows[flow as usize] {
-            Flow::Probe(probe) => (probe.host, &mut probe.waiting),
-            Flow::TcpProbe(probe) => (probe.host, &mut probe.waiting),
-            _ => return,
-        };
-        if *waiting {
-            return self.set(Event::Application(flow), None);
-        }
-        *waiting = true;
-        let Some(prober) = self.prober(flow) else {
+        let Some(asking) = self.flows[flow as usize].asking() else {
             return;
         };
-        match prober.next(now) {
-            Step::Send { .. } => {
-                self.set(Event::Application(flow), None);
+        let host = asking.host;
+        if asking.waiting || matches!(asking.prober.next(now), Step::Send { .. }) {
+            let waited = std::mem::replace(&mut asking.waiting, true);
+            self.set(Event::Application(flow), None);
+            if !waited {
                 self.submit(host, Job::Due(flow));
             }
-            _ => {
-                self.not_waiting(flow);
-                self.schedule(flow);
-            }
-        }
-    }
-
-    fn not_waiting(&mut self, flow: u32) {
-        match &mut self.flows[flow as usize] {
-            Flow::Probe(probe) => probe.waiting = false,
-            Flow::TcpProbe(probe) => probe.waiting = false,
-            _ => {}
+        } else {
+            self.schedule(flow);
         }
     }
 
     /// When the probe has to do something next.
     fn schedule(&mut self, flow: u32) {
         let now = nanos(self.now);
-        let prober = match &mut self.flows[flow as usize] {
-            Flow::Probe(probe) => &mut probe.prober,
-            Flow::TcpProbe(probe) => &mut probe.prober,
-            _ => return,
+        let Some(asking) = self.flows[flow as usize].asking() else {
+            return;
         };
         let records = &mut self.records;
-        prober.take_whole(now, |record| records.push(*record));
-        let at = match prober.next(now) {
+        asking
+            .prober
+            .take_whole(now, |record| records.push(*record));
+        let at = match asking.prober.next(now) {
             Step::Send { .. } => Some(self.now),
             Step::Wait { due, deadline } => {
                 // A deadline is over when it has passed.
@@ -90,29 +70,20 @@ impl<E: EventSet> Engine<E> {
                 due.into_iter().chain(deadline).min().map(picos)
             }
             Step::Done => {
-                self.done(flow);
+                let done = std::mem::replace(&mut asking.done, true);
+                self.probes_left -= usize::from(!done);
                 None
             }
         };
         self.set(Event::Application(flow), at);
     }
 
-    fn done(&mut self, flow: u32) {
-        let done = match &mut self.flows[flow as usize] {
-            Flow::Probe(probe) => &mut probe.done,
-            Flow::TcpProbe(probe) => &mut probe.done,
-            _ => return,
-        };
-        if !std::mem::replace(done, true) {
-            self.probes_left -= 1;
-        }
-    }
-
     /// The CPU has got to the packet that is due: the send call.
     pub(super) fn probe_begins(&mut self, flow: u32) -> Option<PacketId> {
         let now = nanos(self.now);
-        self.not_waiting(flow);
-        let prober = self.prober(flow)?;
+        let asking = self.flows[flow as usize].asking()?;
+        asking.waiting = false;
+        let prober = &mut asking.prober;
         let Step::Send { seq, t_intended } = prober.next(now) else {
             self.schedule(flow);
             return None;
@@ -194,9 +165,9 @@ impl<E: EventSet> Engine<E> {
             ..Reply::default()
         };
         if !probe.loopback {
-            probe.prober.follow_up(echo.seq, nanos(echo.r_tx));
+            probe.asking.prober.follow_up(echo.seq, nanos(echo.r_tx));
         }
-        probe.prober.reply(&reply);
+        probe.asking.prober.reply(&reply);
         self.schedule(echo.flow);
     }
 
@@ -208,12 +179,8 @@ impl<E: EventSet> Engine<E> {
     /// The simulation is over: what is left is whole as it is.
     pub(super) fn close_records(&mut self) {
         let records = &mut self.records;
-        for flow in &mut self.flows {
-            match flow {
-                Flow::Probe(probe) => probe.prober.close(|record| records.push(*record)),
-                Flow::TcpProbe(probe) => probe.prober.close(|record| records.push(*record)),
-                _ => {}
-            }
+        for asking in self.flows.iter_mut().filter_map(Flow::asking) {
+            asking.prober.close(|record| records.push(*record));
         }
     }
 
@@ -269,8 +236,12 @@ impl<E: EventSet> Engine<E> {
         // Those whose last byte is in the segment.
         for seq in bytes.0 / size..bytes.1 / size {
             match (point, is_reply) {
-                (StreamPoint::Sched, false) => probe.prober.stamped(seq, StampPoint::TSched, at),
-                (StreamPoint::Leaves, false) => probe.prober.stamped(seq, StampPoint::TTx, at),
+                (StreamPoint::Sched, false) => {
+                    probe.asking.prober.stamped(seq, StampPoint::TSched, at)
+                }
+                (StreamPoint::Leaves, false) => {
+                    probe.asking.prober.stamped(seq, StampPoint::TTx, at)
+                }
                 _ => probe.note(seq, is_reply, point, at),
             }
         }
@@ -318,9 +289,9 @@ impl TcpProbe {
         let seq = self.answered;
         self.answered += 1;
         if let Some(r_tx) = stamps.r_tx {
-            self.prober.follow_up(seq, r_tx);
+            self.asking.prober.follow_up(seq, r_tx);
         }
-        self.prober.reply(&Reply {
+        self.asking.prober.reply(&Reply {
             seq,
             t_recv,
             t_rx: stamps.t_rx,

@@ -6,7 +6,7 @@ use super::sections::{
     settings_of, switch_settings,
 };
 use super::{
-    Channel, Connection, Engine, Far, Flow, Host, Load, Near, Node, Port, PortSeries, ProbeFlow,
+    Asking, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries, ProbeFlow,
     Serving, TcpProbe,
 };
 use crate::cpu::{Cpu, Daemon};
@@ -39,6 +39,7 @@ use std::sync::Arc;
 
 /// Ports and flows whose series are kept. More would be more than anyone looks at.
 const MOST_SERIES: usize = 64;
+
 /// A stream of random numbers of its own for each thing that needs one.
 fn seed_for(trial: &Trial, purpose: u64, index: u64) -> u64 {
     SplitMix::new(trial.seed ^ purpose.rotate_left(48) ^ index.rotate_left(20)).next()
@@ -81,7 +82,7 @@ struct Maker<'a> {
     flows: Vec<Flow>,
     names: Vec<Arc<str>>,
     first_load: u32,
-    hosts: Vec<Host>,
+    hosts: Vec<Cpu>,
     switches: Vec<Node>,
     ports: Vec<Port>,
     nics: Vec<Nic>,
@@ -191,21 +192,22 @@ impl<'a> Maker<'a> {
                 follow_ups: !loopback,
             },
         });
-        let host = self.number(ends.from);
+        let asking = Asking {
+            prober,
+            host: self.number(ends.from),
+            waiting: false,
+            done: false,
+        };
         self.flows.push(match ip_size {
             Some(ip_size) => Flow::Probe(Box::new(ProbeFlow {
-                prober,
-                host,
+                asking,
                 out,
                 back,
                 ip_size,
                 loopback,
-                waiting: false,
-                done: false,
             })),
             None => Flow::TcpProbe(Box::new(TcpProbe {
-                prober,
-                host,
+                asking,
                 request: u64::from(probe.payload.max(1)),
                 reply: u64::from(probe.reply_payload.unwrap_or(probe.payload).max(1)),
                 requests: 0,
@@ -214,8 +216,6 @@ impl<'a> Maker<'a> {
                 peer: self.number(ends.to),
                 asked: 0,
                 answered: 0,
-                waiting: false,
-                done: false,
                 stamps: VecDeque::new(),
             })),
         });
@@ -229,7 +229,7 @@ impl<'a> Maker<'a> {
             return;
         };
         (probe.requests, probe.replies) = (next, next + 1);
-        let ([out, back], host, peer) = (probe.channels, probe.host, probe.peer);
+        let ([out, back], host, peer) = (probe.channels, probe.asking.host, probe.peer);
         let mss = self.built.mtu - TCP_HEADERS - TIMESTAMP_OPTION;
         let settings = tcp::Settings {
             application: tcp::Application::Requests,
@@ -309,9 +309,7 @@ impl<'a> Maker<'a> {
             match &node.kind {
                 Kind::Host(costs) => {
                     let daemons = self.daemons(costs);
-                    self.hosts.push(Host {
-                        cpu: Cpu::new(costs, daemons),
-                    });
+                    self.hosts.push(Cpu::new(costs, daemons));
                 }
                 Kind::Switch(section) => {
                     let settings = switch_settings(section, &self.trial.path, self.built.framing)?;
@@ -522,7 +520,7 @@ impl<'a> Maker<'a> {
 impl<E: EventSet> Engine<E> {
     fn begin_all(&mut self) {
         for host in 0..self.hosts.len() as u32 {
-            let next = self.hosts[host as usize].cpu.next_daemon();
+            let next = self.hosts[host as usize].next_daemon();
             self.set(Event::Daemon(host), next);
         }
         for flow in 0..self.flows.len() as u32 {
