@@ -2,7 +2,7 @@
 //! library makes of the same records.
 
 use crate::harness::beside_others;
-use crate::harness::process::{Process, Ran, delaylab};
+use crate::harness::process::{Process, Ran, inside, ran};
 use crate::harness::scratch::Scratch;
 use crate::skip;
 use nix::sys::signal::Signal;
@@ -44,17 +44,6 @@ fn with_small() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
     scratch
-}
-
-/// `delaylab WORDS` in this directory.
-fn inside(scratch: &Scratch, words: &str) -> Command {
-    let mut command = delaylab(None);
-    command.args(words.split(' ')).current_dir(scratch.path(""));
-    command
-}
-
-fn ran(scratch: &Scratch, words: &str) -> Ran {
-    Ran::of(&mut inside(scratch, words))
 }
 
 /// The runs there, as `list --json` tells of them.

@@ -1,11 +1,11 @@
 //! The world `sim`: the same bytes on any number of threads, after a kill too, and what is refused.
 
-use crate::harness::process::{Process, Ran, delaylab};
+use crate::harness::process::{Process, inside, ran};
 use crate::harness::scratch::Scratch;
 use nix::sys::signal::Signal;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Eight trials beside a TCP, half a second of simulated time each.
@@ -48,16 +48,6 @@ id = "1"
 says = "The queue is in the trunk"
 check = "mean(backlog | streams=3, of='s1→s2') > 100cells"
 "#;
-
-fn inside(scratch: &Scratch, words: &str) -> Command {
-    let mut command = delaylab(None);
-    command.args(words.split(' ')).current_dir(scratch.path(""));
-    command
-}
-
-fn ran(scratch: &Scratch, words: &str) -> Ran {
-    Ran::of(&mut inside(scratch, words))
-}
 
 fn with_small() -> Scratch {
     let scratch = Scratch::new();

@@ -2,6 +2,7 @@
 
 use super::netns::Namespace;
 use super::run::{Record, Run};
+use super::scratch::Scratch;
 use delaylab_kernel::clock;
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
@@ -254,4 +255,16 @@ fn rest_of(mut stderr: BufReader<ChildStderr>) -> String {
     let mut rest = String::new();
     let _ = stderr.read_to_string(&mut rest);
     rest
+}
+
+/// `delaylab WORDS` in this directory.
+pub fn inside(scratch: &Scratch, words: &str) -> Command {
+    let mut command = delaylab(None);
+    command.args(words.split(' ')).current_dir(scratch.path(""));
+    command
+}
+
+/// What came of `delaylab WORDS` in this directory.
+pub fn ran(scratch: &Scratch, words: &str) -> Ran {
+    Ran::of(&mut inside(scratch, words))
 }
