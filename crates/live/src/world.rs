@@ -9,12 +9,32 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, Trial};
 use delaylab_model::world::{Refusal, Sink, World};
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// Records of a thread that are handed on at once.
 const BATCH: usize = 1024;
 /// Batches under way between threads.
 const BATCHES: usize = 64;
+
+/// What a thread does first, to be where its sockets belong: on a testbed, entering a namespace.
+pub type Enter = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
+
+/// Something to carry out, and where.
+#[derive(Clone)]
+pub struct Placed<T> {
+    /// What.
+    pub run: T,
+    /// How its threads get there; `None`: it stays where it is.
+    pub enter: Option<Enter>,
+}
+
+impl<T> Placed<T> {
+    /// Where this process is.
+    pub const fn here(run: T) -> Self {
+        Self { run, enter: None }
+    }
+}
 
 /// This host and a real path.
 #[derive(Debug)]
@@ -84,7 +104,22 @@ impl World for Live {
 
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, LiveError> {
         let target = trial.target.ok_or(LiveError::NoTarget)?;
-        let runs: Vec<_> = trial.probe_runs(target).collect();
+        let runs: Vec<_> = trial.probe_runs(target).map(Placed::here).collect();
+        self.carry_out(trial, &runs, sink)
+    }
+}
+
+impl Live {
+    /// Carries a trial out whose probes go from these places. Its target is not looked at.
+    ///
+    /// # Errors
+    /// See [`LiveError`]. What was recorded has been handed over.
+    pub fn carry_out(
+        &mut self,
+        trial: &Trial,
+        runs: &[Placed<ProbeRun>],
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<ProbeFacts>, LiveError> {
         let watcher = match self.watcher.take() {
             Some(watcher) => watcher,
             None => self.start_watcher()?,
@@ -92,8 +127,9 @@ impl World for Live {
         let watcher = self.watcher.insert(watcher);
         let mut applied = Applied::new(trial.host, &condition_options(trial))?;
         let watch = watcher.watch(trial.id);
-        let ran = match runs.as_slice() {
-            [one] => self.probing.run(one, sink).map(|facts| vec![facts]),
+        let ran = match runs {
+            // On this thread: one that stays where it is needs none of its own.
+            [Placed { run, enter: None }] => self.probing.run(run, sink).map(|facts| vec![facts]),
             several => at_once(&self.probing, several, sink),
         };
         let seen = watch.finish();
@@ -165,20 +201,21 @@ enum Message {
 }
 
 /// Each probe on a thread of its own, so that none waits for another's replies.
-fn at_once(
-    probing: &Probing,
-    runs: &[ProbeRun],
+fn at_once<'env>(
+    probing: &'env Probing,
+    runs: &'env [Placed<ProbeRun>],
     sink: &mut dyn Sink,
 ) -> Result<Vec<ProbeFacts>, RunError> {
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(BATCHES);
-        let start = |run| {
+        let start = |Placed { run, enter }: &'env Placed<ProbeRun>| {
             let mut forward = Forward {
                 sender: sender.clone(),
                 batch: Vec::new(),
             };
             scope.spawn(move || {
-                let ran = probing.run(run, &mut forward);
+                let entered = enter_place(enter.as_ref());
+                let ran = entered.and_then(|()| probing.run(run, &mut forward));
                 // An error here is the receiver's, which has its own reason.
                 let _ = forward.pause();
                 ran
@@ -201,6 +238,12 @@ fn at_once(
         received.map_err(RunError::Sink)?;
         ran.into_iter().collect()
     })
+}
+
+fn enter_place(enter: Option<&Enter>) -> Result<(), RunError> {
+    enter
+        .map_or(Ok(()), |enter| enter())
+        .map_err(RunError::Enter)
 }
 
 /// Hands records to the thread that started this one.

@@ -121,6 +121,9 @@ pub enum RunError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Its thread could not get to where its sockets belong.
+    #[error("cannot enter the probe's network namespace: {0}")]
+    Enter(io::Error),
     /// Receive calls failed.
     #[error("cannot receive: {0}")]
     Receive(io::Error),
@@ -202,7 +205,7 @@ impl RunError {
                 Failure::Usage
             }
             RunError::Send { .. } | RunError::Receive(_) => Failure::Unreachable,
-            RunError::Sink(_) => Failure::Environment,
+            RunError::Enter(_) | RunError::Sink(_) => Failure::Environment,
         }
     }
 }
