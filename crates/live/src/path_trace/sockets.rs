@@ -1,0 +1,353 @@
+//! What the packets of a path trace leave by, and what their answers arrive by.
+//!
+//! Packets leave whole, IP header and all, by a raw socket for each class: its own mark on the socket has
+//! this host's routes and queues treat the packet as one of its class. A socket that is bound and never
+//! used keeps our port from others.
+
+use super::PathTracing;
+use crate::prober::error::OpenError;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
+use delaylab_kernel::privilege::{self, Capability};
+use delaylab_kernel::stamping::Flags;
+use delaylab_kernel::{random, socket_options as options};
+use delaylab_model::Nanos;
+use delaylab_model::record::Method;
+use delaylab_traffic::path_trace::{Answer, Said, Seen};
+use delaylab_wire::icmp_error::IcmpError;
+use delaylab_wire::ip::Header;
+use delaylab_wire::path_probe::{Flow, TcpReply, Transport};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// The port by which the kernel is asked for the route where the method has none: udp's discard.
+const ANY_PORT: u16 = 9;
+/// Longer than any quote.
+const BUFFER: usize = 65_536;
+
+/// An answer that has arrived.
+pub struct Arrived {
+    /// Which packet it answers.
+    pub number: u16,
+    /// When, by the kernel's real time, if it was stamped.
+    pub stamp: Option<Nanos>,
+    /// The answer, without the time.
+    pub answer: Answer,
+}
+
+/// The sockets of a path trace.
+pub struct Sockets {
+    flow: Flow,
+    to: SocketAddr,
+    senders: Vec<DatagramSocket>,
+    icmp: DatagramSocket,
+    tcp: Option<DatagramSocket>,
+    /// Bound to our port and connected to the target's.
+    udp: DatagramSocket,
+    /// Bound to our port.
+    _tcp_port: Option<Socket>,
+    buffer: Vec<u8>,
+}
+
+impl Sockets {
+    /// Opens them.
+    pub fn open(tracing: &PathTracing) -> Result<Self, OpenError> {
+        let opening = Opening { tracing };
+        let (udp, local) = opening.udp()?;
+        let [a, b, c, d, ..] = random::bytes().map_err(opening.failed("random numbers"))?;
+        let mut tcp_port = None;
+        let transport = match tracing.method {
+            Method::Icmp => Transport::Icmp {
+                id: u16::from_be_bytes([a, b]),
+            },
+            Method::Tcp => {
+                let (socket, source) = opening.tcp_port(local)?;
+                tcp_port = Some(socket);
+                Transport::Tcp {
+                    source,
+                    port: tracing.target.port(),
+                }
+            }
+            _ => Transport::Udp {
+                source: local.port(),
+                port: tracing.target.port(),
+            },
+        };
+        let mut to = tracing.target;
+        to.set_port(0);
+        Ok(Self {
+            flow: Flow {
+                source: local.ip(),
+                destination: tracing.target.ip(),
+                transport,
+                token: u16::from_be_bytes([c, d]).max(1),
+            },
+            to,
+            senders: opening.senders()?,
+            icmp: opening.icmp()?,
+            tcp: (tracing.method == Method::Tcp)
+                .then(|| opening.tcp(to))
+                .transpose()?,
+            udp,
+            _tcp_port: tcp_port,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    /// What all packets have in common.
+    pub const fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// What to wait for.
+    pub fn readable(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let always = [self.icmp.as_fd(), self.udp.as_fd()];
+        always.into_iter().chain(self.tcp.iter().map(AsFd::as_fd))
+    }
+
+    /// Sends a whole packet of this class.
+    pub fn send(&self, class: usize, packet: &[u8]) -> io::Result<usize> {
+        self.senders[class].send_to(packet, self.to, SendOptions::default())
+    }
+
+    /// The next answer to a packet of ours that has arrived, if there is one.
+    pub fn receive(&mut self) -> io::Result<Option<Arrived>> {
+        while let Some(received) = arrived(&self.icmp, false, &mut self.buffer)? {
+            if let Some(arrived) = self.read_icmp(received) {
+                return Ok(Some(arrived));
+            }
+        }
+        if let Some(tcp) = &self.tcp {
+            while let Some(received) = arrived(tcp, true, &mut self.buffer)? {
+                if let Some(arrived) = self.read_tcp(received) {
+                    return Ok(Some(arrived));
+                }
+            }
+        }
+        while let Some(received) = arrived(&self.udp, true, &mut self.buffer)? {
+            if let Ok(number) = self.flow.udp_reply(&self.buffer[..received.length]) {
+                let packet = Unpacked::of_socket(received, self.flow.destination);
+                return Ok(Some(packet.says(number, Said::Datagram)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read_icmp(&self, received: Received) -> Option<Arrived> {
+        let (packet, message) = self.unpack(received)?;
+        let v6 = self.flow.destination.is_ipv6();
+        if let Ok(number) = self.flow.echo_reply(message) {
+            // Others may answer in the target's name; only its own echo counts.
+            let is_target = packet.from == self.flow.destination;
+            return is_target.then(|| packet.says(number, Said::EchoReply));
+        }
+        let error = IcmpError::parse(message, v6).ok()?;
+        let mark = self.flow.quoted(error.quote).ok()?;
+        let mut arrived = packet.says(mark.number, Said::Error(error.reason));
+        arrived.answer.seen = Some(Seen {
+            traffic_class: mark.traffic_class,
+            ttl: mark.ttl,
+        });
+        arrived.answer.labels = error.labels;
+        Some(arrived)
+    }
+
+    fn read_tcp(&self, received: Received) -> Option<Arrived> {
+        let (packet, segment) = self.unpack(received)?;
+        let (number, reply) = self.flow.tcp_reply(segment).ok()?;
+        let said = match reply {
+            TcpReply::Open => Said::Open,
+            TcpReply::Closed => Said::Closed,
+        };
+        Some(packet.says(number, said))
+    }
+
+    /// What was read from a raw socket, without the IP header that IPv4 ones leave on.
+    fn unpack(&self, received: Received) -> Option<(Unpacked, &[u8])> {
+        let bytes = &self.buffer[..received.length];
+        if self.flow.destination.is_ipv6() {
+            let from = received.from?.ip();
+            return Some((Unpacked::of_socket(received, from), bytes));
+        }
+        let (header, at) = Header::parse(bytes).ok()?;
+        let packet = Unpacked {
+            from: header.source,
+            stamp: received.beside.software,
+            ttl: Some(header.ttl),
+            traffic_class: Some(header.traffic_class),
+        };
+        Some((packet, &bytes[at..]))
+    }
+}
+
+/// What is known of a packet but for its content.
+struct Unpacked {
+    from: IpAddr,
+    stamp: Option<Nanos>,
+    ttl: Option<u8>,
+    traffic_class: Option<u8>,
+}
+
+impl Unpacked {
+    const fn of_socket(received: Received, from: IpAddr) -> Self {
+        Self {
+            from,
+            stamp: received.beside.software,
+            ttl: received.beside.ttl,
+            traffic_class: received.beside.traffic_class,
+        }
+    }
+
+    const fn says(&self, number: u16, said: Said) -> Arrived {
+        Arrived {
+            number,
+            stamp: self.stamp,
+            answer: Answer {
+                at: 0,
+                from: self.from,
+                said,
+                seen: None,
+                labels: Vec::new(),
+                reply_ttl: self.ttl,
+                reply_traffic_class: self.traffic_class,
+            },
+        }
+    }
+}
+
+/// The next packet of a socket. A connected one is told of ICMP errors as well; the raw one reads them.
+fn arrived(
+    socket: &DatagramSocket,
+    connected: bool,
+    buffer: &mut [u8],
+) -> io::Result<Option<Received>> {
+    loop {
+        match socket.receive_from(buffer, Blocking::No) {
+            Ok(received) => return Ok(Some(received)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if connected || error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+struct Opening<'a> {
+    tracing: &'a PathTracing,
+}
+
+impl Opening<'_> {
+    fn failed(&self, what: &'static str) -> impl Fn(io::Error) -> OpenError + use<> {
+        let method = self.tracing.method;
+        move |source| match source.kind() {
+            io::ErrorKind::PermissionDenied => OpenError::NoRawPrivilege,
+            _ => OpenError::Socket {
+                method,
+                what: what.to_owned(),
+                source,
+            },
+        }
+    }
+
+    const fn v6(&self) -> bool {
+        self.tracing.target.is_ipv6()
+    }
+
+    fn bind_to_interface(&self, socket: &impl AsFd) -> Result<(), OpenError> {
+        let Some(name) = &self.tracing.interface else {
+            return Ok(());
+        };
+        let bound = options::bind_to_interface(socket, name);
+        bound.map_err(|source| OpenError::Interface {
+            name: name.clone(),
+            source,
+        })
+    }
+
+    /// The socket that keeps our udp port, and by which the kernel says from which address we send.
+    fn udp(&self) -> Result<(DatagramSocket, SocketAddr), OpenError> {
+        let socket = DatagramSocket::open(Kind::Udp, self.v6()).map_err(self.failed("open"))?;
+        self.bind_to_interface(&socket)?;
+        let mut target = self.tracing.target;
+        if self.tracing.method != Method::Udp {
+            target.set_port(ANY_PORT);
+        }
+        socket
+            .connect(target)
+            .map_err(|source| OpenError::NoRoute { target, source })?;
+        options::receive_marks(&socket, self.v6()).map_err(self.failed("receive marks"))?;
+        let _ = socket.set_stamping(Flags::reflector());
+        let local = socket.local_address().map_err(self.failed("address"))?;
+        Ok((socket, local))
+    }
+
+    /// A tcp port of this address that nobody else has. Nothing listens there, so the kernel resets what
+    /// the target opens.
+    fn tcp_port(&self, local: SocketAddr) -> Result<(Socket, u16), OpenError> {
+        let domain = if self.v6() {
+            Domain::IPV6
+        } else {
+            Domain::IPV4
+        };
+        let mut any = local;
+        any.set_port(0);
+        let port = || {
+            let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+            socket.bind(&any.into())?;
+            let bound = socket.local_addr()?.as_socket();
+            Ok((socket, bound.map_or(0, |bound| bound.port())))
+        };
+        port().map_err(self.failed("port"))
+    }
+
+    fn raw(&self, kind: Kind) -> Result<DatagramSocket, OpenError> {
+        // A permitted capability (setcap …+p) is only used where it is raised.
+        let opened = privilege::with(Capability::CAP_NET_RAW, || {
+            DatagramSocket::open(kind, self.v6())
+        });
+        let socket = opened.map_err(self.failed("open"))?;
+        self.bind_to_interface(&socket)?;
+        Ok(socket)
+    }
+
+    fn senders(&self) -> Result<Vec<DatagramSocket>, OpenError> {
+        let settings = &self.tracing.settings;
+        let sender = |class: &delaylab_model::dscp::Dscp| {
+            let socket = self.raw(Kind::IpRaw)?;
+            let byte = class.traffic_class(settings.ecn);
+            options::set_traffic_class(&socket, self.v6(), byte).map_err(self.failed("class"))?;
+            Ok(socket)
+        };
+        settings.classes.iter().map(sender).collect()
+    }
+
+    fn listener(&self, kind: Kind) -> Result<DatagramSocket, OpenError> {
+        let socket = self.raw(kind)?;
+        options::receive_marks(&socket, self.v6()).map_err(self.failed("receive marks"))?;
+        // Without the kernel's stamps the reader's clock has to do.
+        let _ = socket.set_stamping(Flags::reflector());
+        Ok(socket)
+    }
+
+    fn icmp(&self) -> Result<DatagramSocket, OpenError> {
+        let socket = self.listener(Kind::IcmpRaw)?;
+        let types: &[u8] = if self.v6() {
+            &[1, 2, 3, 4, 129]
+        } else {
+            &[0, 3, 4, 5, 11, 12]
+        };
+        let filtered = socket.accept_only_types(types);
+        filtered.map_err(self.failed("filter answers"))?;
+        Ok(socket)
+    }
+
+    /// Segments of the target alone: others have connections as well.
+    fn tcp(&self, to: SocketAddr) -> Result<DatagramSocket, OpenError> {
+        let socket = self.listener(Kind::TcpRaw)?;
+        let connected = socket.connect(to);
+        connected.map_err(|source| OpenError::NoRoute { target: to, source })?;
+        Ok(socket)
+    }
+}

@@ -1,0 +1,493 @@
+//! One JSON document at the end of `delaylab trace --json`, and its JSON Schema.
+//!
+//! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
+
+use super::{Traced, name, quantile, words};
+use crate::json::SystemInfo;
+use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::record::Method;
+use delaylab_traffic::path_trace::compare::Finding;
+use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
+use delaylab_traffic::path_trace::{End, Packet};
+use delaylab_wire::mpls::Entry;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/trace/1";
+
+/// The whole document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "delaylab trace")]
+pub struct Document<'a> {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// Version of delaylab.
+    pub version: &'a str,
+    /// The host that sent the packets.
+    pub system_info: &'a SystemInfo,
+    /// The settings as resolved.
+    pub config: Config<'a>,
+    /// The command line as typed.
+    pub supplied: &'a [String],
+    /// Was it stopped before its end?
+    pub stopped: bool,
+    /// The path of each class, in the order asked for.
+    pub paths: Vec<Path<'a>>,
+    /// What tells the classes apart, and what to know of the figures.
+    pub findings: Vec<Found>,
+    /// The findings in words.
+    pub verdict: String,
+    /// Every packet, in the order in which they were sent.
+    pub packets: Vec<Row<'a>>,
+}
+
+/// The settings as resolved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Config<'a> {
+    /// The target as named by the user.
+    pub target: &'a str,
+    /// The address that it resolved to.
+    pub address: String,
+    /// The port; null for icmp.
+    pub port: Option<u16>,
+    /// How it asks.
+    pub method: Method,
+    /// Bytes behind the UDP or ICMP header.
+    pub payload: u32,
+    /// The classes, by name.
+    pub classes: Vec<String>,
+    /// ECN bits of every packet.
+    pub ecn: u8,
+    /// The first hop asked.
+    pub first_ttl: u8,
+    /// The last hop to ask.
+    pub max_ttl: u8,
+    /// Packets to each hop of each class.
+    pub queries: u32,
+    /// From a packet to one hop to the next packet there.
+    pub interval_ns: Nanos,
+    /// From one packet to the next.
+    pub gap_ns: Nanos,
+    /// An answer later than this is late.
+    pub timeout_ns: Nanos,
+    /// Behind so many silent hops nothing is looked for.
+    pub give_up: u8,
+}
+
+/// The path of one class.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Path<'a> {
+    /// Its name.
+    pub class: String,
+    /// Its DSCP as sent.
+    pub dscp: u8,
+    /// How it ends: `target`, `refused`, `silent`, `beyond` (further than the last hop asked).
+    pub end: &'static str,
+    /// The last hop.
+    pub last_hop: u8,
+    /// Its hops.
+    pub hops: Vec<HopOf<'a>>,
+}
+
+/// One hop.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HopOf<'a> {
+    /// How far it is.
+    pub ttl: u8,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets answered in time.
+    pub answered: u64,
+    /// Packets not answered in time, those answered late included.
+    pub unanswered: u64,
+    /// Packets answered after the time-out.
+    pub late: u64,
+    /// Is more answered from behind it? Then what it leaves unanswered is no loss of the path.
+    pub limits_answers: bool,
+    /// Who answers, the most frequent first.
+    pub routers: Vec<RouterOf<'a>>,
+}
+
+/// Who answers at a hop.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RouterOf<'a> {
+    /// From this address.
+    pub address: String,
+    /// Its name.
+    pub name: Option<&'a str>,
+    /// What it said, last.
+    pub said: &'static str,
+    /// From the send call to the arrival in this host's kernel.
+    pub round_trip: RoundTrip,
+    /// With which marks packets arrived there, and how many; empty where it quotes none.
+    pub seen: Vec<SeenOf>,
+    /// With which MPLS label stacks they arrived there, and how many.
+    pub labels: Vec<StackOf>,
+}
+
+/// Round trips by their quantiles.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct RoundTrip {
+    /// How many.
+    pub count: u64,
+    /// The shortest.
+    pub min_ns: Option<Nanos>,
+    /// The median.
+    pub p50_ns: Option<Nanos>,
+    /// The 99th percentile; of fewer than 100 the longest.
+    pub p99_ns: Option<Nanos>,
+    /// The longest.
+    pub max_ns: Option<Nanos>,
+}
+
+/// The marks of packets as they arrived somewhere.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SeenOf {
+    /// DSCP.
+    pub dscp: u8,
+    /// Its name.
+    pub class: String,
+    /// ECN bits.
+    pub ecn: u8,
+    /// On so many packets.
+    pub packets: u64,
+}
+
+/// A label stack.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StackOf {
+    /// Its labels, the top first.
+    pub stack: Vec<Label>,
+    /// On so many packets.
+    pub packets: u64,
+}
+
+/// One MPLS label.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Label {
+    /// 20 bits.
+    pub label: u32,
+    /// Class of service, 3 bits.
+    pub cos: u8,
+    /// The last of its stack.
+    pub bottom: bool,
+    /// Time to live.
+    pub ttl: u8,
+}
+
+/// A finding.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Found {
+    /// `re-marked`, `ecn-changed`, `parts`, `distance`, `ignored`, `spread`, `lost`, `limited`,
+    /// `not-reached`.
+    pub kind: &'static str,
+    /// The class that it is about; null: all.
+    pub class: Option<String>,
+    /// The last hop before it; 0 is this host.
+    pub after: Option<u8>,
+    /// The first hop that shows it.
+    pub hop: Option<u8>,
+    /// In words.
+    pub text: String,
+}
+
+/// One packet.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Row<'a> {
+    /// Its class.
+    pub class: String,
+    /// Its TTL or hop limit.
+    pub ttl: u8,
+    /// CLOCK_MONOTONIC just before its send call.
+    pub t_send_ns: Nanos,
+    /// CLOCK_MONOTONIC at which the answer arrived; null: none came in time.
+    pub t_rx_ns: Option<Nanos>,
+    /// The difference of the two.
+    pub round_trip_ns: Option<Nanos>,
+    /// Did an answer come after the time-out?
+    pub late: bool,
+    /// Who answered.
+    pub from: Option<String>,
+    /// What that said.
+    pub said: Option<&'a str>,
+    /// DSCP of the packet as it arrived there.
+    pub seen_dscp: Option<u8>,
+    /// ECN bits of the packet as it arrived there.
+    pub seen_ecn: Option<u8>,
+    /// Its TTL as it arrived there; more than 1 where hops are hidden.
+    pub seen_ttl: Option<u8>,
+    /// MPLS labels that it arrived with.
+    pub labels: Vec<Label>,
+    /// DSCP of the answer.
+    pub reply_dscp: Option<u8>,
+    /// ECN bits of the answer.
+    pub reply_ecn: Option<u8>,
+    /// TTL or hop limit of the answer.
+    pub reply_ttl: Option<u8>,
+}
+
+impl<'a> Document<'a> {
+    /// Of a path trace.
+    pub fn new(
+        traced: &'a Traced<'a>,
+        system_info: &'a SystemInfo,
+        supplied: &'a [String],
+    ) -> Self {
+        let packets = traced.trace.packets().iter();
+        let findings = traced.findings.iter();
+        let words = words::of(traced);
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            system_info,
+            config: Config::new(traced),
+            supplied,
+            stopped: traced.stopped,
+            paths: traced.paths.iter().map(|p| Path::new(p, traced)).collect(),
+            findings: findings.map(|found| Found::new(found, traced)).collect(),
+            verdict: words.verdict,
+            packets: packets.map(|packet| Row::new(packet, traced)).collect(),
+        }
+    }
+
+    /// Writes the document and a line feed.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Document`].
+pub fn schema() -> serde_json::Value {
+    crate::json::schema_of::<Document<'_>>()
+}
+
+impl<'a> Config<'a> {
+    fn new(traced: &Traced<'a>) -> Self {
+        let settings = traced.trace.settings();
+        Self {
+            target: traced.target,
+            address: traced.address.ip().to_string(),
+            port: (traced.method != Method::Icmp).then_some(traced.address.port()),
+            method: traced.method,
+            payload: traced.payload,
+            classes: settings.classes.iter().map(Dscp::to_string).collect(),
+            ecn: settings.ecn,
+            first_ttl: settings.first_ttl,
+            max_ttl: settings.max_ttl,
+            queries: settings.queries,
+            interval_ns: settings.interval,
+            gap_ns: settings.gap,
+            timeout_ns: settings.timeout,
+            give_up: settings.give_up,
+        }
+    }
+}
+
+impl<'a> Path<'a> {
+    fn new(path: &'a ClassPath, traced: &Traced<'a>) -> Self {
+        let hops = path.hops.iter();
+        Self {
+            class: path.class.to_string(),
+            dscp: path.class.code_point(),
+            end: match path.end {
+                End::Target(_) => "target",
+                End::Refused(_) => "refused",
+                End::Silent(_) => "silent",
+                End::Beyond(_) => "beyond",
+            },
+            last_hop: path.end.last_hop(),
+            hops: hops.map(|hop| HopOf::new(hop, path, traced)).collect(),
+        }
+    }
+}
+
+impl<'a> HopOf<'a> {
+    fn new(hop: &Hop, path: &ClassPath, traced: &Traced<'a>) -> Self {
+        let routers = hop.routers.iter();
+        Self {
+            ttl: hop.ttl,
+            sent: hop.sent,
+            answered: hop.answered(),
+            unanswered: hop.unanswered(),
+            late: hop.late,
+            limits_answers: path.limits_answers(hop),
+            routers: routers.map(|r| RouterOf::new(r, traced)).collect(),
+        }
+    }
+}
+
+impl<'a> RouterOf<'a> {
+    fn new(router: &Router, traced: &Traced<'a>) -> Self {
+        let at = |q| quantile(&router.round_trips, q);
+        let labels = router.labels.iter();
+        Self {
+            address: router.address.to_string(),
+            name: traced.names.get(&router.address).map(String::as_str),
+            said: name(router.said),
+            round_trip: RoundTrip {
+                count: router.round_trips.len() as u64,
+                min_ns: at(0.0),
+                p50_ns: at(0.5),
+                p99_ns: at(0.99),
+                max_ns: at(1.0),
+            },
+            seen: router.seen.iter().map(SeenOf::new).collect(),
+            labels: labels
+                .map(|(stack, &packets)| StackOf {
+                    stack: stack.iter().map(Label::new).collect(),
+                    packets,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl SeenOf {
+    fn new((&byte, &packets): (&u8, &u64)) -> Self {
+        let (dscp, ecn) = Dscp::from_traffic_class(byte);
+        Self {
+            dscp: dscp.code_point(),
+            class: dscp.to_string(),
+            ecn,
+            packets,
+        }
+    }
+}
+
+impl Label {
+    const fn new(entry: &Entry) -> Self {
+        Self {
+            label: entry.label,
+            cos: entry.cos,
+            bottom: entry.bottom,
+            ttl: entry.ttl,
+        }
+    }
+}
+
+impl Found {
+    fn new(finding: &Finding, traced: &Traced<'_>) -> Self {
+        let (kind, class, after, hop) = match finding {
+            Finding::Remarked {
+                class, after, at, ..
+            } => ("re-marked", Some(class), Some(*after), Some(*at)),
+            Finding::EcnChanged {
+                class, after, at, ..
+            } => ("ecn-changed", Some(class), Some(*after), Some(*at)),
+            Finding::Parts {
+                class, after, at, ..
+            } => ("parts", Some(class), Some(*after), Some(*at)),
+            Finding::Ignored { class, ttl, .. } => ("ignored", Some(class), None, Some(*ttl)),
+            Finding::Spread { class, ttl, .. } => ("spread", Some(class), None, Some(*ttl)),
+            Finding::Lost { class, from, .. } => ("lost", Some(class), None, Some(*from)),
+            Finding::Limited { .. } => ("limited", None, None, None),
+            Finding::NotReached { class, end } => {
+                ("not-reached", Some(class), Some(end.last_hop()), None)
+            }
+            Finding::Distance { class, .. } => ("distance", Some(class), None, None),
+        };
+        Self {
+            kind,
+            class: class.map(Dscp::to_string),
+            after,
+            hop,
+            text: words::one(finding, traced),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(packet: &'a Packet, traced: &Traced<'_>) -> Self {
+        let answer = packet.answer.as_ref();
+        let seen = answer.and_then(|answer| answer.seen);
+        let seen_marks = seen.map(|seen| Dscp::from_traffic_class(seen.traffic_class));
+        let reply = answer.and_then(|answer| answer.reply_traffic_class);
+        let reply_marks = reply.map(Dscp::from_traffic_class);
+        let labels = answer.map_or(&[][..], |answer| &answer.labels);
+        Self {
+            class: traced.trace.settings().classes[packet.class].to_string(),
+            ttl: packet.ttl,
+            t_send_ns: packet.sent_at,
+            t_rx_ns: answer.map(|answer| answer.at),
+            round_trip_ns: packet.round_trip(),
+            late: packet.late,
+            from: answer.map(|answer| answer.from.to_string()),
+            said: answer.map(|answer| name(answer.said)),
+            seen_dscp: seen_marks.map(|(dscp, _)| dscp.code_point()),
+            seen_ecn: seen_marks.map(|(_, ecn)| ecn),
+            seen_ttl: seen.map(|seen| seen.ttl),
+            labels: labels.iter().map(Label::new).collect(),
+            reply_dscp: reply_marks.map(|(dscp, _)| dscp.code_point()),
+            reply_ecn: reply_marks.map(|(_, ecn)| ecn),
+            reply_ttl: answer.and_then(|answer| answer.reply_ttl),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::trace::samples::{Sample, samples};
+    use serde_json::Value;
+
+    fn document(sample: &Sample) -> Value {
+        let info = SystemInfo::default();
+        let supplied = ["trace".to_owned()];
+        let mut text = Vec::new();
+        let traced = sample.traced();
+        Document::new(&traced, &info, &supplied)
+            .write(&mut text)
+            .unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for (name, sample) in samples() {
+            let document = document(&sample);
+            let errors: Vec<_> = validator
+                .iter_errors(&document)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_we_never_write() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let (_, sample) = samples().remove(0);
+        let good = document(&sample);
+        for (pointer, bad) in [
+            ("/schema", Value::from("delaylab/trace/2")),
+            ("/paths/0/hops/0/sent", Value::Null),
+            ("/packets/0/t_send_ns", Value::from("soon")),
+        ] {
+            let mut document = good.clone();
+            *document.pointer_mut(pointer).unwrap() = bad;
+            assert!(!validator.is_valid(&document), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn findings_are_there_in_words_too() {
+        let (_, sample) = samples().remove(0);
+        let document = document(&sample);
+        let kinds = document["findings"].as_array().unwrap().iter();
+        let kinds: Vec<_> = kinds.map(|found| found["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["re-marked", "parts", "limited"]);
+        assert_eq!(document["findings"][0]["class"], "ef");
+        assert_eq!(document["findings"][0]["after"], 2);
+        assert_eq!(
+            document["paths"][0]["hops"][2]["routers"][0]["labels"][0]["stack"][0]["label"],
+            24_001
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! What came from each hop, by class.
+
+use super::{Answer, End, Packet, PathTrace, Said};
+use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
+use delaylab_wire::mpls;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The path of one class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassPath {
+    /// Which class.
+    pub class: Dscp,
+    /// Its TOS or traffic class byte as sent.
+    pub traffic_class: u8,
+    /// Every hop from the first that was asked, to the end.
+    pub hops: Vec<Hop>,
+    /// How it ends.
+    pub end: End,
+}
+
+/// One hop of one class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    /// How far it is.
+    pub ttl: u8,
+    /// Packets sent.
+    pub sent: u64,
+    /// Of these, answered after the time-out, and so not among the answers.
+    pub late: u64,
+    /// Who answered, the one with most answers first.
+    pub routers: Vec<Router>,
+}
+
+/// One address at one hop of one class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Router {
+    /// From where it answers.
+    pub address: IpAddr,
+    /// What it said, last.
+    pub said: Said,
+    /// Round trips, the shortest first.
+    pub round_trips: Vec<Nanos>,
+    /// TOS or traffic class bytes of packets as they arrived there, and of how many.
+    pub seen: BTreeMap<u8, u64>,
+    /// MPLS label stacks with which they arrived there, and of how many.
+    pub labels: BTreeMap<Vec<mpls::Entry>, u64>,
+}
+
+impl ClassPath {
+    /// Of every class of a path trace.
+    pub fn of(trace: &PathTrace) -> Vec<Self> {
+        let classes = trace.settings().classes.iter().enumerate();
+        classes
+            .map(|(index, &class)| {
+                let end = trace.end(index);
+                let ttls = trace.settings().first_ttl..=end.last_hop();
+                Self {
+                    class,
+                    traffic_class: class.traffic_class(trace.settings().ecn),
+                    hops: ttls.map(|ttl| Hop::of(trace, index, ttl)).collect(),
+                    end,
+                }
+            })
+            .collect()
+    }
+
+    /// The hop so far away, if it is on the path.
+    pub fn hop(&self, ttl: u8) -> Option<&Hop> {
+        self.hops.iter().find(|hop| hop.ttl == ttl)
+    }
+
+    /// Does it end at the target?
+    pub fn reaches_target(&self) -> bool {
+        matches!(self.end, End::Target(_))
+    }
+
+    /// Does more of what is sent come back from behind this hop than from it? Then it limits its answers,
+    /// and what is missing is no loss.
+    pub fn limits_answers(&self, hop: &Hop) -> bool {
+        let mut behind = self.hops.iter().filter(|behind| behind.ttl > hop.ttl);
+        behind.any(|behind| behind.answered() * hop.sent > hop.answered() * behind.sent)
+    }
+}
+
+impl Hop {
+    fn of(trace: &PathTrace, class: usize, ttl: u8) -> Self {
+        let ours = |packet: &&Packet| packet.class == class && packet.ttl == ttl;
+        let mut hop = Self {
+            ttl,
+            sent: 0,
+            late: 0,
+            routers: Vec::new(),
+        };
+        for packet in trace.packets().iter().filter(ours) {
+            hop.sent += 1;
+            hop.late += u64::from(packet.late);
+            if let Some(answer) = &packet.answer {
+                hop.take(answer, answer.at - packet.sent_at);
+            }
+        }
+        // The sort is stable: of equals, the one that answered first stays first.
+        hop.routers
+            .sort_by_key(|router| std::cmp::Reverse(router.round_trips.len()));
+        for router in &mut hop.routers {
+            router.round_trips.sort_unstable();
+        }
+        hop
+    }
+
+    fn take(&mut self, answer: &Answer, round_trip: Nanos) {
+        let known = self.routers.iter().position(|r| r.address == answer.from);
+        let index = known.unwrap_or(self.routers.len());
+        if known.is_none() {
+            self.routers.push(Router {
+                address: answer.from,
+                said: answer.said,
+                round_trips: Vec::new(),
+                seen: BTreeMap::new(),
+                labels: BTreeMap::new(),
+            });
+        }
+        let router = &mut self.routers[index];
+        router.said = answer.said;
+        router.round_trips.push(round_trip);
+        if let Some(seen) = answer.seen {
+            *router.seen.entry(seen.traffic_class).or_default() += 1;
+        }
+        if !answer.labels.is_empty() {
+            *router.labels.entry(answer.labels.clone()).or_default() += 1;
+        }
+    }
+
+    /// Packets answered in time.
+    pub fn answered(&self) -> u64 {
+        let routers = self.routers.iter();
+        routers.map(|router| router.round_trips.len() as u64).sum()
+    }
+
+    /// Packets without an answer in time.
+    pub fn unanswered(&self) -> u64 {
+        self.sent - self.answered()
+    }
+
+    /// The TOS or traffic class byte that most packets had when they arrived there.
+    pub fn seen(&self) -> Option<u8> {
+        let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
+        for (&byte, count) in self.routers.iter().flat_map(|router| &router.seen) {
+            *counts.entry(byte).or_default() += count;
+        }
+        let most = counts.into_iter().max_by_key(|&(_, count)| count);
+        most.map(|(byte, _)| byte)
+    }
+
+    /// Does this address answer here?
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.routers.iter().any(|router| router.address == address)
+    }
+}

@@ -1,0 +1,484 @@
+//! A path trace: which packet with which TTL and class is due, what came of it, and when a class has
+//! seen its path.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`hop`] | what came from each hop, by class |
+//! | [`compare`] | where classes are re-marked, part and meet again, lose |
+//!
+//! Classes go side by side: at each hop their packets take turns, so that a change of the path in time
+//! is not mistaken for a difference between them.
+//!
+//! **Pace.** Routers answer so many packets a second and no more (RFC 1812 §4.3.2.8; Linux one a second,
+//! after six). So packets to one hop, of whatever class, stand [`Settings::interval`] apart, while those
+//! to different hops are under way together, [`Settings::gap`] apart.
+//!
+//! **How far.** A class looks [`AHEAD`] hops beyond the last that it knows of, and no further than
+//! another class found the target, unless it is not there. It ends at the target, where its packets are
+//! refused, behind [`Settings::give_up`] silent hops, or at [`Settings::max_ttl`].
+
+pub mod compare;
+pub mod hop;
+
+use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
+use delaylab_wire::icmp_error::Reason;
+use delaylab_wire::mpls;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+/// So many hops are asked of which nothing is known yet.
+pub const AHEAD: u8 = 4;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The classes to compare; the others are compared with the first.
+    pub classes: Vec<Dscp>,
+    /// ECN bits of all packets.
+    pub ecn: u8,
+    /// The first hop to ask.
+    pub first_ttl: u8,
+    /// The last.
+    pub max_ttl: u8,
+    /// Packets to each hop of each class.
+    pub queries: u32,
+    /// From a packet to one hop to the next packet there.
+    pub interval: Nanos,
+    /// From one packet to the next.
+    pub gap: Nanos,
+    /// An answer later than this is late.
+    pub timeout: Nanos,
+    /// Behind so many silent hops in a row nothing is looked for.
+    pub give_up: u8,
+    /// A hop is asked again only when its last packet is answered or given up. So for tcp: a target takes
+    /// a second SYN for a part of the connection that the first one opens.
+    pub one_at_a_time: bool,
+}
+
+/// Settings that no path trace can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// No class at all.
+    #[error("no class to trace")]
+    NoClass,
+    /// The first hop is behind the last.
+    #[error("the first hop ({first}) is behind the last ({last})")]
+    FirstBehindLast {
+        /// [`Settings::first_ttl`].
+        first: u8,
+        /// [`Settings::max_ttl`].
+        last: u8,
+    },
+    /// Packets are told apart by 16 bits.
+    #[error("{0} packets at most; a path trace has room for 65535. Ask for fewer of each hop")]
+    TooMany(u64),
+}
+
+/// A packet to be sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Which packet, from 1.
+    pub number: u16,
+    /// Index of its class.
+    pub class: usize,
+    /// TTL or hop limit.
+    pub ttl: u8,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send a packet, now.
+    Send(Due),
+    /// Wait for answers, until then at the most.
+    Wait(Nanos),
+    /// Nothing is left to do.
+    Done,
+}
+
+/// What answered a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Said {
+    /// An ICMP error.
+    Error(Reason),
+    /// An echo reply.
+    EchoReply,
+    /// Its datagram came back.
+    Datagram,
+    /// SYN and ACK.
+    Open,
+    /// RST.
+    Closed,
+}
+
+impl Said {
+    /// Does it say that the packet arrived at the target?
+    pub const fn is_arrival(self) -> bool {
+        match self {
+            Said::Error(reason) => reason.is_arrival(),
+            _ => true,
+        }
+    }
+
+    /// Does it say that the packet was on its way?
+    pub const fn is_hop(self) -> bool {
+        matches!(self, Said::Error(Reason::TtlExceeded))
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// When it arrived.
+    pub at: Nanos,
+    /// Who sent it.
+    pub from: IpAddr,
+    /// What it says.
+    pub said: Said,
+    /// TOS or traffic class byte of the packet as it arrived there, and its TTL: from the quote.
+    pub seen: Option<Seen>,
+    /// MPLS labels that the packet arrived there with.
+    pub labels: Vec<mpls::Entry>,
+    /// TTL or hop limit of the answer as it arrived here.
+    pub reply_ttl: Option<u8>,
+    /// TOS or traffic class byte of the answer as it arrived here.
+    pub reply_traffic_class: Option<u8>,
+}
+
+/// A packet as a router saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// TOS or traffic class byte.
+    pub traffic_class: u8,
+    /// TTL or hop limit.
+    pub ttl: u8,
+}
+
+/// A packet and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// Index of its class.
+    pub class: usize,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// When it was sent.
+    pub sent_at: Nanos,
+    /// The answer that came in time.
+    pub answer: Option<Answer>,
+    /// Did an answer come after its time-out?
+    pub late: bool,
+    given_up: bool,
+}
+
+impl Packet {
+    const fn is_open(&self) -> bool {
+        self.answer.is_none() && !self.given_up
+    }
+
+    /// From its send call to the arrival of its answer.
+    pub fn round_trip(&self) -> Option<Nanos> {
+        self.answer.as_ref().map(|answer| answer.at - self.sent_at)
+    }
+}
+
+/// How the path of a class ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// At the target, so many hops away.
+    Target(u8),
+    /// Refused, at this hop.
+    Refused(u8),
+    /// Behind this hop nothing answers; 0: nothing does at all.
+    Silent(u8),
+    /// Not at the last hop that was asked for.
+    Beyond(u8),
+}
+
+impl End {
+    /// The last hop that there is something to say of.
+    pub const fn last_hop(self) -> u8 {
+        match self {
+            End::Target(ttl) | End::Refused(ttl) | End::Silent(ttl) | End::Beyond(ttl) => ttl,
+        }
+    }
+}
+
+/// What one class knows of its path.
+#[derive(Debug, Clone)]
+struct Course {
+    /// Packets sent, by TTL.
+    sent: Vec<u32>,
+    /// Is there an answer, or was one given up, by TTL?
+    resolved: Vec<bool>,
+    /// The furthest hop that answered; 0 is none.
+    heard: u8,
+    /// The nearest TTL with which a packet arrived.
+    target: Option<u8>,
+    /// The nearest TTL with which one was refused.
+    refused: Option<u8>,
+}
+
+impl Course {
+    fn new(max_ttl: u8) -> Self {
+        let hops = usize::from(max_ttl) + 1;
+        Self {
+            sent: vec![0; hops],
+            resolved: vec![false; hops],
+            heard: 0,
+            target: None,
+            refused: None,
+        }
+    }
+
+    fn end(&self) -> Option<End> {
+        let target = self.target.map(End::Target);
+        match (target, self.refused) {
+            (Some(end), Some(refused)) if refused >= end.last_hop() => Some(end),
+            (_, Some(refused)) => Some(End::Refused(refused)),
+            (end, None) => end,
+        }
+    }
+
+    /// The last hop up to which every hop is resolved.
+    fn settled(&self, first_ttl: u8) -> u8 {
+        let from = usize::from(first_ttl);
+        let known = self.resolved[from..].iter().take_while(|known| **known);
+        (from + known.count() - 1) as u8
+    }
+}
+
+/// The path trace under way.
+#[derive(Debug, Clone)]
+pub struct PathTrace {
+    settings: Settings,
+    courses: Vec<Course>,
+    packets: Vec<Packet>,
+    /// Packets under way, by index, in the order in which they were sent.
+    open: VecDeque<usize>,
+    /// When each hop may be asked again, by TTL.
+    hop_free: Vec<Nanos>,
+    free: Nanos,
+}
+
+impl PathTrace {
+    /// With these settings, from now on.
+    pub fn new(settings: Settings, now: Nanos) -> Result<Self, SettingsError> {
+        if settings.classes.is_empty() {
+            return Err(SettingsError::NoClass);
+        }
+        let (first, last) = (settings.first_ttl.max(1), settings.max_ttl);
+        if first > last {
+            return Err(SettingsError::FirstBehindLast { first, last });
+        }
+        let hops = u64::from(last - first) + 1;
+        let most = hops * settings.classes.len() as u64 * u64::from(settings.queries);
+        if most > u16::MAX.into() {
+            return Err(SettingsError::TooMany(most));
+        }
+        Ok(Self {
+            courses: vec![Course::new(last); settings.classes.len()],
+            packets: Vec::new(),
+            open: VecDeque::new(),
+            hop_free: vec![now; usize::from(last) + 1],
+            free: now,
+            settings: Settings {
+                first_ttl: first,
+                ..settings
+            },
+        })
+    }
+
+    /// What to do at `now`.
+    pub fn next(&mut self, now: Nanos) -> Step {
+        self.give_up_until(now);
+        let (ready, next_at) = self.candidates(now);
+        match ready {
+            Some((class, ttl)) if now >= self.free => Step::Send(self.send(class, ttl, now)),
+            Some(_) => Step::Wait(self.free),
+            None => {
+                let given_up = self.open.front().map(|&at| self.times_out(at));
+                match [next_at, given_up].into_iter().flatten().min() {
+                    Some(at) => Step::Wait(at),
+                    None => Step::Done,
+                }
+            }
+        }
+    }
+
+    /// The packet is about to be sent; this is the last clock reading before.
+    pub fn sent(&mut self, number: u16, at: Nanos) {
+        if let Some(packet) = self.packets.get_mut(usize::from(number).wrapping_sub(1)) {
+            packet.sent_at = at;
+        }
+    }
+
+    /// An answer to the packet with this number. Returns whether there was one to answer.
+    pub fn answered(&mut self, number: u16, answer: Answer) -> bool {
+        let index = usize::from(number).wrapping_sub(1);
+        let Some(packet) = self.packets.get_mut(index) else {
+            return false;
+        };
+        if !packet.is_open() {
+            packet.late |= packet.given_up;
+            return false;
+        }
+        if answer.at - packet.sent_at > self.settings.timeout {
+            // Its time-out has come, although nobody has looked yet.
+            packet.late = true;
+            return false;
+        }
+        let (course, ttl) = (&mut self.courses[packet.class], packet.ttl);
+        course.resolved[usize::from(ttl)] = true;
+        course.heard = course.heard.max(ttl);
+        let nearest = |known: Option<u8>| Some(known.map_or(ttl, |known| known.min(ttl)));
+        if answer.said.is_arrival() {
+            course.target = nearest(course.target);
+        } else if !answer.said.is_hop() {
+            course.refused = nearest(course.refused);
+        }
+        packet.answer = Some(answer);
+        self.open.retain(|&open| open != index);
+        true
+    }
+
+    /// Nothing more is sent or waited for: packets under way are forgotten. The last thing to be told.
+    pub fn stop(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        let mut index = 0;
+        self.packets.retain(|_| {
+            index += 1;
+            !open.contains(&(index - 1))
+        });
+    }
+
+    /// What was asked for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Every packet, in the order in which they were sent.
+    pub fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// How the path of a class ends, as far as is known.
+    pub fn end(&self, class: usize) -> End {
+        let course = &self.courses[class];
+        let silent = || {
+            let asked = course.sent.iter().rposition(|&sent| sent > 0).unwrap_or(0) as u8;
+            if course.heard == self.settings.max_ttl && asked == self.settings.max_ttl {
+                End::Beyond(asked)
+            } else {
+                End::Silent(course.heard)
+            }
+        };
+        course.end().unwrap_or_else(silent)
+    }
+
+    fn times_out(&self, index: usize) -> Nanos {
+        self.packets[index]
+            .sent_at
+            .saturating_add(self.settings.timeout)
+    }
+
+    fn give_up_until(&mut self, now: Nanos) {
+        while let Some(&index) = self.open.front()
+            && self.times_out(index) <= now
+        {
+            self.open.pop_front();
+            let packet = &mut self.packets[index];
+            packet.given_up = true;
+            self.courses[packet.class].resolved[usize::from(packet.ttl)] = true;
+        }
+    }
+
+    /// The packet that is next, if its hop may be asked now; else when one may. Hops that were asked least
+    /// often come first, the nearest of them before the others, and classes take turns.
+    fn candidates(&self, now: Nanos) -> (Option<(usize, u8)>, Option<Nanos>) {
+        let classes = self.courses.len();
+        let mut best = None;
+        let mut next_at = None;
+        for (class, course) in self.courses.iter().enumerate() {
+            for ttl in self.settings.first_ttl..=self.horizon(course) {
+                let sent = course.sent[usize::from(ttl)];
+                if sent >= self.settings.queries || (sent > 0 && ttl > self.worth_repeating(course))
+                {
+                    continue;
+                }
+                let free = self.hop_free[usize::from(ttl)];
+                if free > now {
+                    next_at = Some(next_at.map_or(free, |at: Nanos| at.min(free)));
+                } else if !self.is_busy(ttl) {
+                    // The first class looks for the path; the others follow where it has been.
+                    let moved = if sent == 0 {
+                        0
+                    } else {
+                        usize::from(ttl) + sent as usize
+                    };
+                    let turn = (class + moved) % classes;
+                    let rank = (sent, ttl, turn);
+                    if best.is_none_or(|(known, _)| rank < known) {
+                        best = Some((rank, class));
+                    }
+                }
+            }
+        }
+        (best.map(|((_, ttl, _), class)| (class, ttl)), next_at)
+    }
+
+    /// A hop of which an answer is waited for, where that matters.
+    fn is_busy(&self, ttl: u8) -> bool {
+        let mut open = self.open.iter();
+        self.settings.one_at_a_time && open.any(|&index| self.packets[index].ttl == ttl)
+    }
+
+    /// The last hop to ask of.
+    fn horizon(&self, course: &Course) -> u8 {
+        if let Some(end) = course.end() {
+            return end.last_hop();
+        }
+        let settled = course.settled(self.settings.first_ttl);
+        if settled.saturating_sub(course.heard.max(self.settings.first_ttl - 1))
+            >= self.settings.give_up
+        {
+            return course.heard;
+        }
+        let ahead = settled.saturating_add(AHEAD).min(self.settings.max_ttl);
+        let elsewhere = self.courses.iter().filter_map(|other| other.target).max();
+        match elsewhere {
+            Some(target) if settled < target => ahead.min(target),
+            _ => ahead,
+        }
+    }
+
+    /// The last hop that is worth a second packet. What is behind it has not answered the first.
+    fn worth_repeating(&self, course: &Course) -> u8 {
+        course.end().map_or(course.heard, End::last_hop)
+    }
+
+    fn send(&mut self, class: usize, ttl: u8, now: Nanos) -> Due {
+        let index = self.packets.len();
+        self.packets.push(Packet {
+            class,
+            ttl,
+            sent_at: now,
+            answer: None,
+            late: false,
+            given_up: false,
+        });
+        self.open.push_back(index);
+        self.courses[class].sent[usize::from(ttl)] += 1;
+        self.hop_free[usize::from(ttl)] = now + self.settings.interval;
+        self.free = now + self.settings.gap;
+        Due {
+            // Settings leave room for every packet.
+            number: (index + 1) as u16,
+            class,
+            ttl,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

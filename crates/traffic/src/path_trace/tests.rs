@@ -1,0 +1,377 @@
+#![allow(clippy::unwrap_used)]
+use super::compare::{Finding, Meeting, findings};
+use super::hop::ClassPath;
+use super::*;
+use delaylab_model::{MILLISECOND, SECOND};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+fn class(name: &str) -> Dscp {
+    name.parse().unwrap()
+}
+
+fn settings(classes: &[&str]) -> Settings {
+    Settings {
+        classes: classes.iter().map(|name| class(name)).collect(),
+        ecn: 0,
+        first_ttl: 1,
+        max_ttl: 30,
+        queries: 3,
+        interval: SECOND,
+        gap: 2 * MILLISECOND,
+        timeout: SECOND,
+        give_up: 5,
+        one_at_a_time: false,
+    }
+}
+
+/// Router `last` of a network; 0 is the target.
+fn address(last: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, last])
+}
+
+/// A network: what it says to a packet, and after how long.
+type Net<'a> = &'a mut dyn FnMut(Dscp, u8, usize) -> Option<(Nanos, Answer)>;
+
+/// By this router, having seen this class.
+fn answer(router: u8, seen: Dscp) -> Option<(Nanos, Answer)> {
+    let said = if router == 0 {
+        Said::Error(Reason::PortUnreachable)
+    } else {
+        Said::Error(Reason::TtlExceeded)
+    };
+    let answer = Answer {
+        at: 0,
+        from: address(router),
+        said,
+        seen: Some(Seen {
+            traffic_class: seen.traffic_class(0),
+            ttl: 1,
+        }),
+        labels: Vec::new(),
+        reply_ttl: None,
+        reply_traffic_class: None,
+    };
+    Some((MILLISECOND * i64::from(router + 1), answer))
+}
+
+/// Carries a path trace out in virtual time.
+fn run(settings: Settings, net: Net<'_>) -> PathTrace {
+    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let mut now = 0;
+    let mut replies = BinaryHeap::new();
+    for _ in 0..1_000_000 {
+        let arrived = |(at, ..): &(Nanos, u16)| *at <= now;
+        while let Some(Reverse((at, number))) = replies.peek().copied()
+            && arrived(&(at, number))
+        {
+            replies.pop();
+            let packet = &trace.packets()[usize::from(number) - 1];
+            let class = trace.settings().classes[packet.class];
+            let (_, answer) = net(class, packet.ttl, usize::from(number)).unwrap();
+            trace.answered(number, Answer { at, ..answer });
+        }
+        match trace.next(now) {
+            Step::Done => return trace,
+            Step::Send(due) => {
+                let class = trace.settings().classes[due.class];
+                if let Some((delay, _)) = net(class, due.ttl, due.number.into()) {
+                    replies.push(Reverse((now + delay, due.number)));
+                }
+            }
+            Step::Wait(until) => {
+                assert!(until > now, "it waits for the past");
+                let reply = replies.peek().map(|Reverse((at, _))| *at);
+                now = reply.map_or(until, |at| at.clamp(now, until));
+            }
+        }
+    }
+    panic!("it does not end");
+}
+
+/// A path of `hops` routers and the target behind them.
+fn plain(hops: u8) -> impl FnMut(Dscp, u8, usize) -> Option<(Nanos, Answer)> {
+    move |class, ttl, _| answer(if ttl > hops { 0 } else { ttl }, class)
+}
+
+fn found(trace: &PathTrace) -> Vec<Finding> {
+    findings(&ClassPath::of(trace))
+}
+
+#[test]
+fn every_hop_is_asked_as_often_as_it_was_wanted_and_no_more() {
+    let trace = run(settings(&["be", "ef"]), &mut plain(4));
+    for path in ClassPath::of(&trace) {
+        assert_eq!(path.end, End::Target(5));
+        let asked: Vec<_> = path.hops.iter().map(|hop| (hop.ttl, hop.sent)).collect();
+        assert_eq!(asked, [(1, 3), (2, 3), (3, 3), (4, 3), (5, 3)]);
+        assert_eq!(path.hops[1].routers[0].round_trips, [3 * MILLISECOND; 3]);
+    }
+    assert_eq!(found(&trace), []);
+    // Only the first class had to look for the target: what it sent beyond it is all there is.
+    let beyond = trace.packets().iter().filter(|packet| packet.ttl > 5);
+    assert!(beyond.clone().all(|packet| packet.class == 0));
+    assert!(beyond.count() < AHEAD.into());
+}
+
+/// A long path costs no more time than a short one: what counts is how often each hop is asked.
+#[test]
+fn hops_are_asked_side_by_side() {
+    let trace = run(settings(&["be", "ef", "cs1"]), &mut plain(19));
+    let last = trace.packets().last().unwrap();
+    assert_eq!(trace.end(2), End::Target(20));
+    assert!(last.sent_at < 9 * SECOND, "{last:?}");
+    let first_round = trace.packets().iter().filter(|p| p.sent_at < SECOND);
+    assert!(first_round.clone().all(|packet| packet.class == 0));
+    assert!(first_round.count() >= 20);
+}
+
+/// The limiter of Linux: six at once, then one a second.
+#[test]
+fn a_routers_limiter_is_not_met() {
+    let mut tokens: Vec<(Nanos, i64)> = vec![(0, 6 * SECOND); 10];
+    let mut settings = settings(&["be", "ef", "cs1"]);
+    settings.queries = 10;
+    let mut sent = Vec::new();
+    let trace = run(settings, &mut |class, ttl, number| {
+        if !sent.contains(&number) {
+            sent.push(number);
+        }
+        answer(if ttl > 4 { 0 } else { ttl }, class)
+    });
+    for packet in trace.packets() {
+        let router = usize::from(packet.ttl.min(5));
+        let (last, credit) = tokens[router];
+        let credit = (credit + packet.sent_at - last).min(6 * SECOND) - SECOND;
+        assert!(credit >= 0, "{packet:?}");
+        tokens[router] = (packet.sent_at, credit);
+    }
+    assert_eq!(found(&trace), []);
+}
+
+#[test]
+fn a_class_that_is_re_marked_says_where() {
+    let trace = run(settings(&["be", "ef"]), &mut |sent, ttl, _| {
+        // Hop 3 says nothing, so nobody knows on which side of it the mark is cleared.
+        let seen = if ttl > 3 { class("be") } else { sent };
+        let router = if ttl > 5 { 0 } else { ttl };
+        (ttl != 3).then(|| answer(router, seen)).flatten()
+    });
+    let remarked = Finding::Remarked {
+        class: class("ef"),
+        from: class("ef"),
+        to: class("be"),
+        after: 2,
+        at: 4,
+    };
+    let limited = Finding::Limited {
+        some: vec![],
+        none: vec![3],
+    };
+    assert_eq!(found(&trace), [remarked, limited]);
+}
+
+#[test]
+fn a_class_that_leaves_the_path_says_where_and_where_it_is_back() {
+    let trace = run(settings(&["be", "cs1"]), &mut |sent, ttl, _| {
+        let router = match (sent == class("cs1"), ttl) {
+            (true, 3) => 13,
+            (true, 4) => 14,
+            (true, 5) => 4,
+            (true, 6) => 0,
+            (_, 1..=4) => ttl,
+            _ => 0,
+        };
+        answer(router, sent)
+    });
+    let parts = Finding::Parts {
+        class: class("cs1"),
+        from: class("be"),
+        after: 2,
+        at: 3,
+        meets: Some(Meeting {
+            ttl: 5,
+            address: address(4),
+        }),
+        certain: true,
+    };
+    let distance = Finding::Distance {
+        class: class("cs1"),
+        hops: 6,
+        from: class("be"),
+        but: 5,
+    };
+    assert_eq!(found(&trace), [parts, distance]);
+}
+
+#[test]
+fn a_hop_that_answers_some_classes_alone_is_named_unless_it_is_another() {
+    let silent_for_ef = |sent, ttl, _| {
+        let router = if ttl > 4 { 0 } else { ttl };
+        let silent = sent == class("ef") && ttl == 3;
+        (!silent).then(|| answer(router, sent)).flatten()
+    };
+    let trace = run(settings(&["be", "ef"]), &mut { silent_for_ef });
+    let ignored = Finding::Ignored {
+        class: class("ef"),
+        ttl: 3,
+        unlike: class("be"),
+    };
+    assert_eq!(found(&trace), [ignored]);
+    // Where ef comes another way, who answers be there has never seen ef.
+    let trace = run(settings(&["be", "ef"]), &mut |sent, ttl, number| {
+        let elsewhere = sent == class("ef") && ttl == 2;
+        if elsewhere {
+            answer(12, sent)
+        } else {
+            silent_for_ef(sent, ttl, number)
+        }
+    });
+    let found = found(&trace);
+    assert!(matches!(found[..], [Finding::Parts { .. }]), "{found:?}");
+}
+
+#[test]
+fn loss_is_told_from_routers_that_answer_seldom() {
+    let mut lossy = |sent: Dscp, ttl: u8, number: usize| {
+        // Hop 2 answers every other packet; from hop 4 on every third is lost.
+        let answered = match ttl {
+            2 => (number / 6).is_multiple_of(2),
+            4.. => !(number / 6 + 2).is_multiple_of(3),
+            _ => true,
+        };
+        answered
+            .then(|| answer(if ttl > 5 { 0 } else { ttl }, sent))
+            .flatten()
+    };
+    let mut settings = settings(&["be"]);
+    settings.queries = 40;
+    let trace = run(settings, &mut lossy);
+    let paths = ClassPath::of(&trace);
+    let [hop_2, hop_4] = [2, 4].map(|ttl| paths[0].hop(ttl).unwrap());
+    assert!(paths[0].limits_answers(hop_2));
+    let target = paths[0].hops.last().unwrap();
+    assert!(hop_4.unanswered() > 5 && target.unanswered() > 5);
+    let lost = found(&trace).into_iter().find_map(|finding| match finding {
+        Finding::Lost { from, lost, .. } => Some((from, lost)),
+        _ => None,
+    });
+    assert_eq!(lost, Some((4, target.unanswered())));
+}
+
+#[test]
+fn silence_ends_a_path() {
+    let mut settings = settings(&["be"]);
+    settings.give_up = 3;
+    let mut silent = |sent, ttl, _| (ttl < 3).then(|| answer(ttl, sent)).flatten();
+    let trace = run(settings.clone(), &mut silent);
+    assert_eq!(trace.end(0), End::Silent(2));
+    let asked = trace.packets().iter().map(|packet| packet.ttl).max();
+    assert!(asked <= Some(2 + 3 + AHEAD), "{asked:?}");
+    let not_reached = Finding::NotReached {
+        class: class("be"),
+        end: End::Silent(2),
+    };
+    assert_eq!(found(&trace), [not_reached]);
+    let trace = run(settings.clone(), &mut |_, _, _| None);
+    assert_eq!(trace.end(0), End::Silent(0));
+    settings.max_ttl = 2;
+    let trace = run(settings, &mut plain(9));
+    assert_eq!(trace.end(0), End::Beyond(2));
+}
+
+#[test]
+fn a_refusal_ends_a_path_of_its_class_alone() {
+    let trace = run(settings(&["be", "cs1"]), &mut |sent, ttl, _| {
+        let (delay, mut answer) = answer(if ttl > 4 { 0 } else { ttl }, sent)?;
+        if sent == class("cs1") && ttl >= 3 {
+            answer.said = Said::Error(Reason::Prohibited);
+            answer.from = address(3);
+        }
+        Some((delay, answer))
+    });
+    assert_eq!(
+        (trace.end(0), trace.end(1)),
+        (End::Target(5), End::Refused(3))
+    );
+}
+
+#[test]
+fn an_answer_behind_its_time_out_is_late_and_not_taken() {
+    let mut settings = settings(&["be"]);
+    (settings.max_ttl, settings.queries) = (1, 1);
+    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let Step::Send(due) = trace.next(0) else {
+        panic!("nothing is due");
+    };
+    trace.sent(due.number, 5);
+    let (_, late) = answer(1, class("be")).unwrap();
+    let at = SECOND + 6;
+    assert!(!trace.answered(due.number, Answer { at, ..late.clone() }));
+    assert_eq!(trace.next(at), Step::Done);
+    assert!(trace.packets()[0].late && trace.packets()[0].answer.is_none());
+    for nobodys in [0, 2, u16::MAX] {
+        assert!(!trace.answered(nobodys, late.clone()));
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |change: fn(&mut Settings)| {
+        let mut settings = settings(&["be", "ef"]);
+        change(&mut settings);
+        PathTrace::new(settings, 0).err()
+    };
+    assert_eq!(refused(|s| s.classes.clear()), Some(SettingsError::NoClass));
+    assert_eq!(
+        refused(|s| s.first_ttl = 31),
+        Some(SettingsError::FirstBehindLast {
+            first: 31,
+            last: 30
+        })
+    );
+    assert_eq!(
+        refused(|s| s.queries = 2000),
+        Some(SettingsError::TooMany(120_000))
+    );
+    assert_eq!(refused(|_| ()), None);
+}
+
+proptest! {
+    /// Whatever a network does: it ends, keeps its pace, and asks for no more than it was told to.
+    #[test]
+    fn any_network_is_traced_at_its_pace(
+        seed: u64, hops in 1_u8..12, classes in 1_usize..4, one_at_a_time: bool, first_ttl in 1_u8..4,
+    ) {
+        let mut settings = settings(&["be", "ef", "cs1"][..classes]);
+        (settings.one_at_a_time, settings.first_ttl) = (one_at_a_time, first_ttl);
+        // A hash decides of each packet: lost, late, or by which of two routers it is answered.
+        let mut net = |sent: Dscp, ttl: u8, number: usize| {
+            let dice = seed.wrapping_mul(number as u64 | 1).rotate_left(17) ^ seed;
+            let (mut delay, answer) = answer(if ttl > hops { 0 } else { ttl + 100 * (dice % 2) as u8 }, sent)?;
+            match dice % 7 {
+                0 => return None,
+                1 => delay += SECOND,
+                _ => (),
+            }
+            Some((delay, answer))
+        };
+        let trace = run(settings.clone(), &mut net);
+        let packets = trace.packets();
+        for pair in packets.windows(2) {
+            prop_assert!(pair[1].sent_at - pair[0].sent_at >= settings.gap);
+        }
+        for ttl in 1..=settings.max_ttl {
+            let times: Vec<_> = packets.iter().filter(|p| p.ttl == ttl).map(|p| p.sent_at).collect();
+            prop_assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= settings.interval));
+        }
+        for path in ClassPath::of(&trace) {
+            for hop in &path.hops {
+                prop_assert!(hop.sent <= settings.queries.into());
+                prop_assert!(hop.answered() + hop.late <= hop.sent);
+            }
+        }
+        found(&trace);
+    }
+}
