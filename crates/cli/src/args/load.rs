@@ -1,0 +1,236 @@
+//! Load beside the probes: what is sent, and who takes it.
+
+use clap::Args;
+use delaylab_live::reflect::LOAD_PORT;
+use delaylab_model::MILLISECOND;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::quantity::{Class, Duration, Rate, Size};
+use delaylab_model::trial::Server;
+use delaylab_model::units;
+use delaylab_wire::iperf3;
+
+/// How `iperf3 -s` is named.
+const IPERF3: &str = "iperf3://";
+/// How long bursts and silences are on average, where nobody says.
+const PERIOD: i64 = 100 * MILLISECOND;
+
+/// Who takes load.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LoadServerArgs {
+    /// Port of the target's `delaylab reflect --accept-load` [default: 8863]
+    #[arg(
+        long,
+        value_name = "PORT",
+        conflicts_with = "load_server",
+        help_heading = "Load"
+    )]
+    pub load_port: Option<u16>,
+
+    /// Send load there instead: HOST[:PORT], or iperf3://HOST[:PORT] for an `iperf3 -s`
+    #[arg(long, value_name = "SERVER", value_parser = load_server, help_heading = "Load")]
+    pub load_server: Option<LoadServer>,
+}
+
+/// A host that takes load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadServer {
+    /// What listens there.
+    pub server: Server,
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+fn load_server(text: &str) -> Result<LoadServer, String> {
+    let (server, rest, default) = match text.strip_prefix(IPERF3) {
+        Some(rest) => (Server::Iperf3, rest, iperf3::PORT),
+        None => (Server::Reflector, text, LOAD_PORT),
+    };
+    let wrong = || {
+        format!(
+            "`{text}` names no server: write HOST, HOST:PORT or iperf3://HOST[:PORT], an IPv6 address in brackets"
+        )
+    };
+    if let Some(scheme) = rest.find("://") {
+        let scheme = &rest[..scheme];
+        return Err(format!(
+            "`{scheme}` is no kind of server: there is iperf3://"
+        ));
+    }
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    // The colons of a bare IPv6 address name no port.
+    let bare = rest.parse::<std::net::Ipv6Addr>().is_ok();
+    let after = rest.rfind(']').map_or(0, |end| end + 1);
+    let (host, port) = match rest[after..].rfind(':').filter(|_| !bare) {
+        Some(colon) => {
+            let port = rest[after + colon + 1..].parse();
+            (&rest[..after + colon], port.map_err(|_| wrong())?)
+        }
+        None => (rest, default),
+    };
+    if host.is_empty() || port == 0 {
+        return Err(wrong());
+    }
+    Ok(LoadServer {
+        server,
+        host: host.to_owned(),
+        port,
+    })
+}
+
+/// A load in few words: `tcp:4`, `cbr:50Mbit/s:ef`. What a part is, its form says.
+pub fn load(text: &str) -> Result<Load, String> {
+    let mut parts = text.split(':');
+    let kind = kind(parts.next().unwrap_or_default())?;
+    let mut load = Load {
+        name: text.to_owned(),
+        kind,
+        class: Class::default(),
+        streams: 1,
+        rate: None,
+        payload: None,
+        congestion_control: None,
+        window: None,
+        start: None,
+        stagger: None,
+        on: None,
+        off: None,
+        file: None,
+        from: None,
+        to: None,
+        route: None,
+    };
+    for part in parts {
+        take(&mut load, part.trim())?;
+    }
+    if kind == LoadKind::OnOff {
+        load.on = load.on.or(Some(Duration(PERIOD)));
+        load.off = load.off.or(Some(Duration(PERIOD)));
+    }
+    if kind != LoadKind::Tcp && load.rate.is_none() {
+        let name = kind.name();
+        return Err(format!("{name}: how much? Like {name}:10Mbit/s"));
+    }
+    Ok(load)
+}
+
+fn kind(name: &str) -> Result<LoadKind, String> {
+    match name {
+        "tcp" => Ok(LoadKind::Tcp),
+        "cbr" => Ok(LoadKind::Cbr),
+        "poisson" => Ok(LoadKind::Poisson),
+        "on-off" => Ok(LoadKind::OnOff),
+        _ => Err(format!(
+            "`{name}` is no kind of load: there are tcp, cbr, poisson and on-off, like tcp:4 or cbr:50Mbit/s:ef"
+        )),
+    }
+}
+
+fn take(load: &mut Load, part: &str) -> Result<(), String> {
+    let twice = |what: &str| format!("`{part}` is a second {what}");
+    let tcp = load.kind == LoadKind::Tcp;
+    if let Ok(streams) = part.parse() {
+        if !(1..=MOST_STREAMS).contains(&streams) {
+            return Err(format!("`{part}` streams: 1 to {MOST_STREAMS}"));
+        }
+        load.streams = streams;
+    } else if let Ok(rate) = units::parse_rate(part) {
+        if tcp {
+            return Err(format!(
+                "`{part}`: tcp sends as much as it gets through; for a rate use cbr"
+            ));
+        }
+        load.rate
+            .replace(Rate(rate))
+            .map_or(Ok(()), |_| Err(twice("rate")))?;
+    } else if let Ok(size) = units::parse_size(part) {
+        let field = if tcp {
+            &mut load.window
+        } else {
+            &mut load.payload
+        };
+        field
+            .replace(Size(size))
+            .map_or(Ok(()), |_| Err(twice("size")))?;
+    } else if let Ok(class) = part.parse() {
+        load.class = Class(class);
+    } else if tcp && !part.is_empty() && load.congestion_control.is_none() {
+        load.congestion_control = Some(part.to_owned());
+    } else {
+        return Err(wrong_part(load.kind, part));
+    }
+    Ok(())
+}
+
+/// Each is a thread.
+const MOST_STREAMS: u32 = 128;
+
+fn wrong_part(kind: LoadKind, part: &str) -> String {
+    let known = match kind {
+        LoadKind::Tcp => {
+            "a number of streams (4), a class (cs1), a window (64KiB) or a congestion control (reno)"
+        }
+        _ => "a rate (50Mbit/s), a class (ef), a payload (1400B) or a number of streams (4)",
+    };
+    format!("`{part}` is no part of a {} load: {known}", kind.name())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn parts_say_what_they_are() {
+        let tcp = load("tcp:4:cs1:bbr:64KiB").unwrap();
+        assert_eq!((tcp.streams, tcp.class.0.to_string().as_str()), (4, "cs1"));
+        assert_eq!(tcp.congestion_control.as_deref(), Some("bbr"));
+        assert_eq!(tcp.window, Some(Size(65_536)));
+        let cbr = load("cbr:50Mbit/s:ef:1400B").unwrap();
+        assert_eq!(
+            (cbr.rate, cbr.payload),
+            (Some(Rate(50_000_000)), Some(Size(1400)))
+        );
+        assert_eq!(cbr.class.0.to_string(), "ef");
+        let on_off = load("on-off:10mbit").unwrap();
+        assert_eq!(on_off.on, Some(Duration(PERIOD)));
+        assert_eq!(load("tcp").unwrap().streams, 1);
+    }
+
+    #[test]
+    fn what_is_no_load_says_why() {
+        for (text, word) in [
+            ("bulk", "no kind"),
+            ("cbr", "how much"),
+            ("cbr:fast", "no part"),
+            ("tcp:10Mbit/s", "use cbr"),
+            ("tcp:0", "1 to"),
+            ("cbr:1Mbit/s:2Mbit/s", "second rate"),
+            ("cbr:1Mbit/s:", "no part"),
+        ] {
+            let error = load(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn servers() {
+        let read = |text| load_server(text).unwrap();
+        let expected = |server, host: &str, port| LoadServer {
+            server,
+            host: host.to_owned(),
+            port,
+        };
+        assert_eq!(read("iperf3://a"), expected(Server::Iperf3, "a", 5201));
+        assert_eq!(
+            read("iperf3://[::1]:7/"),
+            expected(Server::Iperf3, "[::1]", 7)
+        );
+        assert_eq!(read("b:9"), expected(Server::Reflector, "b", 9));
+        assert_eq!(read("::1"), expected(Server::Reflector, "::1", 8863));
+        for wrong in ["", "iperf3://", "a:b", "a:0", "http://a", "iperf://a"] {
+            assert!(load_server(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Load: what is sent, what takes it, and what it does to the probes beside it.
+
+use crate::harness::netns::{B4, BOTH_PREFIXES, Pair};
+use crate::harness::process::{Process, Ran, Reflector, delaylab, ping, ran};
+use crate::harness::scratch::{KEY, Scratch};
+use crate::harness::{alone, beside_others};
+use crate::or_skip;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Takes load on loopback, on any free port.
+fn sink() -> Reflector {
+    let words = "reflect -p 0 --stamp-port 0 --accept-load --load-port 0";
+    Reflector::start(delaylab(None).args(words.split(' ')))
+}
+
+/// `delaylab ping WORDS --json`, which must end well: its `under_load`.
+fn under_load(command: &mut Command) -> Value {
+    let ran = Ran::of(command.arg("--json"));
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(document["stats"]["received"].as_u64().unwrap() > 0, "idle");
+    document["under_load"].clone()
+}
+
+fn at(sink: &Reflector, words: &str) -> Command {
+    let (port, load) = (sink.port, sink.load_port);
+    ping(
+        None,
+        &format!("127.0.0.1 --method udp --port {port} --load-port {load} -w 1s {words}"),
+    )
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn tcp_load_is_told_beside_the_probe() {
+    let _machine = beside_others();
+    let sink = sink();
+    let told = under_load(&mut at(&sink, "--load tcp:2:reno"));
+    let streams = told["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 2);
+    for stream in streams {
+        assert_eq!(stream["congestion_control"], "reno");
+        assert_eq!(stream["flaws"], Value::Array(Vec::new()));
+        assert!(number(&stream["received_bytes"]) > 1e6, "{stream}");
+        assert!(number(&stream["sent_bytes"]) > 1e6, "{stream}");
+    }
+    assert!(told["stats"]["received"].as_u64().unwrap() > 0);
+    assert!(number(&told["round_trips_a_minute"]["idle"]) > 0.0);
+    assert!(number(&told["round_trips_a_minute"]["under_load"]) > 0.0);
+    assert!(told["verdict"].as_str().unwrap().ends_with('.'));
+}
+
+#[test]
+fn a_rate_is_kept_or_the_miss_is_a_flaw() {
+    let _machine = alone();
+    let sink = sink();
+    for rate in [10_u32, 50] {
+        let words = format!("--load cbr:{rate}Mbit/s:ef --load poisson:{rate}Mbit/s:1400B");
+        let told = under_load(&mut at(&sink, &words));
+        for stream in told["streams"].as_array().unwrap() {
+            let (due, sent) = (number(&stream["due_bytes"]), number(&stream["sent_bytes"]));
+            let missed = 1.0 - sent / due;
+            let flawed = stream["flaws"]
+                .as_array()
+                .is_some_and(|flaws| !flaws.is_empty());
+            assert_eq!(missed > 0.01, flawed, "{stream}");
+            // What the other end counted is what was sent, or what was lost says how much is not.
+            let received = number(&stream["received_bytes"]);
+            assert!(received <= sent);
+            assert_eq!(received < sent, number(&stream["lost"]) > 0.0, "{stream}");
+        }
+        // The schedule itself is the rate that was asked for: that of IP packets.
+        let cbr = &told["streams"][0];
+        let seconds = number(&cbr["duration_ns"]) / 1e9;
+        let offered = number(&cbr["due_bytes"]) * (1052.0 / 1024.0) * 8.0 / seconds;
+        let error = offered / (f64::from(rate) * 1e6) - 1.0;
+        assert!(error.abs() < 0.01, "{offered} bit/s: {cbr}");
+    }
+}
+
+#[test]
+fn who_does_not_take_load_says_so() {
+    let _machine = beside_others();
+    let reflector = Reflector::local();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let words = format!(
+        "127.0.0.1 --port {} --load-port {port} --load tcp",
+        reflector.port
+    );
+    let refused = Ran::of(&mut ping(None, &words));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--accept-load"),
+        "{}",
+        refused.stderr
+    );
+    // The port of probes is no port of load.
+    let words = format!("127.0.0.1 --load-port {} --load tcp", reflector.port);
+    assert_eq!(Ran::of(&mut ping(None, &words)).code, 2);
+}
+
+#[test]
+fn load_needs_the_key() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let key = scratch.file("key", KEY);
+    let wrong = scratch.file("wrong", "sixteen bytes or more of another key");
+    let words =
+        "reflect -p 0 --stamp-port 0 --accept-load --load-port 0 --bind 127.0.0.1 --key-file";
+    let sink = Reflector::start(delaylab(None).args(words.split(' ')).arg(&key));
+    for load in ["tcp", "cbr:1Mbit/s"] {
+        let words = format!("--load {load}");
+        let told = under_load(at(&sink, &words).arg("--key-file").arg(&key));
+        assert!(number(&told["streams"][0]["received_bytes"]) > 0.0);
+        for (file, word) in [(Some(&wrong), "another key"), (None, "--key-file")] {
+            let mut command = at(&sink, &words);
+            if let Some(file) = file {
+                command.arg("--key-file").arg(file);
+            }
+            let refused = Ran::of(&mut command);
+            assert_eq!(refused.code, 2, "{}", refused.stderr);
+            assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn no_load_leaves_for_another_host_unasked() {
+    let refused = Ran::of(&mut ping(None, "192.0.2.1 --load tcp"));
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("--allow-load"),
+        "{}",
+        refused.stderr
+    );
+    let scratch = Scratch::new();
+    scratch.file("bulk.toml", BULK);
+    let refused = ran(&scratch, "run bulk.toml --target 192.0.2.1");
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("--allow-load"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_sink_that_goes_away_is_a_flaw_and_what_was_measured_stays() {
+    let _machine = beside_others();
+    let (probed, sink) = (Reflector::local(), sink());
+    let words = format!(
+        "127.0.0.1 --method udp --port {} --load-port {} --load cbr:1Mbit/s -i 50ms -c 60 --json",
+        probed.port, sink.load_port
+    );
+    let mut command = ping(None, &words);
+    let mut process = Process::start(command.stdout(Stdio::piped()));
+    // Idle takes three seconds, and the load begins two before its probe.
+    std::thread::sleep(Duration::from_secs(6));
+    sink.process.signal(Signal::SIGKILL);
+    let text = std::io::read_to_string(process.child.stdout.take().unwrap()).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let told = &document["under_load"];
+    assert_eq!(told["round_trips"].as_array().unwrap().len(), 60);
+    let flaws = told["streams"][0]["flaws"].to_string();
+    assert!(flaws.contains("nobody takes"), "{flaws}");
+}
+
+#[test]
+fn a_queue_of_this_host_is_named() {
+    let _machine = alone();
+    let pair = or_skip!(Pair::new(1500));
+    or_skip!(pair.a.qdisc("tbf rate 20mbit burst 10kb latency 100ms"));
+    let allow = [
+        "reflect",
+        "--accept-load",
+        "--open",
+        "--allow",
+        BOTH_PREFIXES,
+    ];
+    let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
+    let words = format!("{B4} --method udp -w 3s -i 50ms --allow-load --load tcp:2");
+    let told = under_load(&mut ping(Some(&pair.a), &words));
+    assert_eq!(told["grew"]["stage"], "local queue", "{told}");
+    let verdict = told["verdict"].as_str().unwrap();
+    assert!(verdict.contains("this host's own interface"), "{verdict}");
+    let rate: f64 = told["streams"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stream| number(&stream["goodput_bps"]))
+        .sum();
+    assert!((10e6..21e6).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_window_bounds_what_is_under_way() {
+    let _machine = beside_others();
+    let pair = or_skip!(Pair::new(1500));
+    or_skip!(pair.a.qdisc("netem delay 50ms"));
+    let allow = [
+        "reflect",
+        "--accept-load",
+        "--open",
+        "--allow",
+        BOTH_PREFIXES,
+    ];
+    let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
+    let words = format!("{B4} --method udp -w 3s -i 100ms --allow-load --load tcp:64KiB");
+    let told = under_load(&mut ping(Some(&pair.a), &words));
+    let rate = number(&told["streams"][0]["goodput_bps"]);
+    // 64 KiB in 50 ms, and a little for round trips that are longer.
+    assert!((5e6..10.6e6).contains(&rate), "{rate}");
+}
+
+/// Load in an experiment: what its series and counts are, judged by its findings.
+const BULK: &str = r#"
+name = "bulk"
+title = "Load beside a probe"
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "20ms" }
+duration = "2s"
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 2
+window = "64KiB"
+congestion_control = "reno"
+[[load]]
+name = "steady"
+kind = "cbr"
+class = "ef"
+rate = "5Mbit/s"
+payload = "500B"
+[[finding]]
+id = "cwnd"
+says = "TCP has a window"
+check = "min(cwnd) > 1kB"
+[[finding]]
+id = "srtt"
+says = "and a round trip"
+check = "max(srtt) > 0s and max(srtt) < 1s"
+[[finding]]
+id = "goodput"
+says = "Something gets through"
+check = "mean(goodput) > 1Mbit/s"
+[[finding]]
+id = "retransmits"
+says = "Nothing goes back in time"
+check = "min(load_retransmits) >= 0"
+[[finding]]
+id = "offered"
+says = "Near the rate that was asked for, less the headers"
+check = "mean(offered) ≈ 4.73Mbit/s within 5 %"
+[[finding]]
+id = "lost"
+says = "The sink says what was lost"
+check = "mean(lost_load) >= 0"
+"#;
+
+#[test]
+fn load_of_an_experiment_is_recorded_over_time() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    scratch.file("bulk.toml", BULK);
+    let ran = ran(&scratch, "run bulk.toml --json");
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let last: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+    let findings = last["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 6, "{last}");
+    for finding in findings {
+        let statistic = &finding["parts"][0]["statistics"][0];
+        assert!(statistic["value"].is_number(), "{finding}");
+        // Of what stands still within a trial, one trial cannot tell how much it varies.
+        if ["cwnd", "retransmits", "offered"]
+            .map(Value::from)
+            .contains(&finding["id"])
+        {
+            assert_eq!(finding["verdict"], "true", "{finding}");
+        }
+    }
+}
+
+#[test]
+fn a_load_that_never_begins_makes_the_trial_invalid() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    scratch.file("bulk.toml", BULK);
+    let words = r#"run bulk.toml --set load.steady.start="1h" --json"#;
+    let ran = ran(&scratch, words);
+    assert!(
+        ran.stdout.contains("never began"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+}
+
+/// `iperf3 -s` on a free port, if there is one on this machine.
+fn iperf3() -> Result<(Process, u16), String> {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let found = Command::new("iperf3").arg("--version").output();
+    found.map_err(|error| format!("no iperf3 to interwork with: {error}"))?;
+    let mut command = Command::new("iperf3");
+    command
+        .args(["-s", "-p", &port.to_string()])
+        .stdout(Stdio::null());
+    let process = Process::start(&mut command);
+    for _ in 0..100 {
+        let listens = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default()
+            + &std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+        if listens.contains(&format!(":{port:04X} 0000")) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok((process, port))
+}
+
+#[test]
+fn iperf3_takes_our_load() {
+    let _machine = beside_others();
+    let (_server, port) = or_skip!(iperf3());
+    let reflector = Reflector::local();
+    let words = |load: &str| {
+        format!(
+            "127.0.0.1 --method udp --port {} -w 1s --load-server iperf3://127.0.0.1:{port} --load {load}",
+            reflector.port
+        )
+    };
+    for (load, streams) in [("tcp:3", 3), ("cbr:5Mbit/s:2", 2), ("tcp", 1)] {
+        let told = under_load(&mut ping(None, &words(load)));
+        let told = told["streams"].as_array().unwrap();
+        assert_eq!(told.len(), streams, "{load}");
+        for stream in told {
+            assert_eq!(
+                stream["flaws"],
+                Value::Array(Vec::new()),
+                "{load}: {stream}"
+            );
+            assert!(number(&stream["received_bytes"]) > 1e5, "{load}: {stream}");
+        }
+    }
+    let refused = Ran::of(&mut ping(None, &words("poisson:1Mbit/s")));
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("tcp and cbr"), "{}", refused.stderr);
+    let two = words("tcp") + " --load cbr:1Mbit/s";
+    let refused = Ran::of(&mut ping(None, &two));
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("one test at a time"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -1,0 +1,122 @@
+//! Why a load could not be started, each with its remedy.
+
+use crate::prober::error::Failure;
+use delaylab_model::trial::Server;
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a load could not be started. Nothing has been sent.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Nothing takes it.
+    #[error("load: nothing listens on {target}. {}", start(*.server))]
+    NothingListens {
+        /// Where.
+        target: SocketAddr,
+        /// What should.
+        server: Server,
+    },
+    /// There is no way there.
+    #[error("load: cannot reach {target}: {source}. {}", start(*.server))]
+    Unreachable {
+        /// Where.
+        target: SocketAddr,
+        /// What should listen there.
+        server: Server,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The connection was closed where an answer was due.
+    #[error(
+        "load: {target} takes load from nobody without {}",
+        if *.with_key { "another key: is it the one that `delaylab reflect` there was given?" }
+        else { "a key: give it with --key-file, or start `delaylab reflect --open --allow …` there" }
+    )]
+    WrongKey {
+        /// Where.
+        target: SocketAddr,
+        /// Was a key used?
+        with_key: bool,
+    },
+    /// What listens there is something else.
+    #[error("load: {target} answers, but not as {} does. {}", name(*.server), start(*.server))]
+    NotOurs {
+        /// Where.
+        target: SocketAddr,
+        /// What should listen there.
+        server: Server,
+    },
+    /// It said no.
+    #[error("load: {target} refused: {text}")]
+    Refused {
+        /// Who.
+        target: SocketAddr,
+        /// Its words, safe to print.
+        text: String,
+    },
+    /// A setting that cannot be honoured.
+    #[error("{field}: {reason}")]
+    Setting {
+        /// The setting, as the user would write it.
+        field: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A socket could not be made or set up.
+    #[error("load: cannot set up a socket: {what}: {source}")]
+    Socket {
+        /// Which step.
+        what: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Its thread could not be started, or not get to where its sockets belong.
+    #[error("load: cannot start a generator: {0}")]
+    Thread(io::Error),
+}
+
+fn name(server: Server) -> &'static str {
+    match server {
+        Server::Reflector => "`delaylab reflect --accept-load`",
+        Server::Iperf3 => "`iperf3 -s`",
+    }
+}
+
+fn start(server: Server) -> &'static str {
+    match server {
+        Server::Reflector => {
+            "Start `delaylab reflect --accept-load` there, or name the port with --load-port, or another \
+             server with --load-server"
+        }
+        Server::Iperf3 => {
+            "Start `iperf3 -s` there, or name its port: --load-server iperf3://HOST:PORT"
+        }
+    }
+}
+
+impl LoadError {
+    /// What the kernel said when the connection was made.
+    pub(super) fn connecting(target: SocketAddr, server: Server, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::ConnectionRefused {
+            return LoadError::NothingListens { target, server };
+        }
+        LoadError::Unreachable {
+            target,
+            server,
+            source,
+        }
+    }
+
+    /// Its kind, for exit codes.
+    pub fn failure(&self) -> Failure {
+        match self {
+            LoadError::NothingListens { .. }
+            | LoadError::Unreachable { .. }
+            | LoadError::NotOurs { .. } => Failure::Unreachable,
+            LoadError::WrongKey { .. } | LoadError::Refused { .. } | LoadError::Setting { .. } => {
+                Failure::Usage
+            }
+            LoadError::Socket { .. } | LoadError::Thread(_) => Failure::Environment,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A load's streams to `iperf3 -s`, which takes one test at a time.
+
+use super::bulk::{self, Bulk};
+use super::error::LoadError;
+use super::paced::{self, Heading, Paced};
+use super::report::{Amount, Received, StreamReport};
+use super::{Flow, HORIZON, StreamRun};
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::{random, socket_options};
+use delaylab_model::SECOND;
+use delaylab_model::load::LoadKind;
+use delaylab_model::trial::Server;
+use delaylab_traffic::arrival::section;
+use delaylab_wire::iperf3::{
+    COOKIE, Parameters, Results, State, StreamResult, UDP_HELLO, cookie, length, stream_id,
+};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// An answer comes by then: it may wait in a queue that the load has filled.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// A udp stream's first datagram may be lost.
+const TRIES: u32 = 3;
+
+/// A test that is set up: the server waits for its streams' packets.
+pub(super) struct Test {
+    control: TcpStream,
+}
+
+impl Test {
+    /// Agrees on a test of these streams, which are those of one load.
+    pub(super) fn open(runs: &[StreamRun]) -> Result<(Self, Vec<Flow>), LoadError> {
+        let run = &runs[0];
+        let parameters = parameters(runs)?;
+        let cookie = cookie(&random::bytes().map_err(LoadError::Thread)?);
+        let mut test = Self {
+            control: connect(run, &cookie)?,
+        };
+        let asks = |error| asking(run.target, error);
+        test.expect(State::ParamExchange).map_err(asks)?;
+        test.control.write_all(&parameters.frame()).map_err(asks)?;
+        test.expect(State::CreateStreams).map_err(asks)?;
+        let flows = runs.iter().map(|run| flow(run, &cookie));
+        let flows = flows.collect::<Result<Vec<_>, _>>()?;
+        test.expect(State::TestStart).map_err(asks)?;
+        test.expect(State::TestRunning).map_err(asks)?;
+        Ok((test, flows))
+    }
+
+    /// The streams are over: tells what was sent and asks what arrived.
+    pub(super) fn end(mut self, flows: Vec<Flow>, reports: &mut [StreamReport]) {
+        match self.results(reports) {
+            Ok(results) => take(&results, reports),
+            Err(error) => {
+                for report in &mut *reports {
+                    let why = format!("`iperf3 -s` no longer says what arrived: {error}");
+                    report.failed.get_or_insert(why);
+                }
+            }
+        }
+        // Only now: a stream that breaks off before is an error there.
+        for flow in flows {
+            if let Flow::Bulk(bulk) = flow {
+                bulk.abort();
+            }
+        }
+    }
+
+    fn results(&mut self, reports: &[StreamReport]) -> io::Result<Results> {
+        self.say(State::TestEnd)?;
+        self.expect(State::ExchangeResults)?;
+        let result = |(report, index): (&StreamReport, u32)| StreamResult {
+            id: stream_id(index),
+            bytes: report.sent.bytes,
+            retransmits: report.retransmits.unwrap_or(0),
+            packets: report.sent.packets,
+            errors: 0,
+        };
+        let ours = Results {
+            streams: reports.iter().zip(0..).map(result).collect(),
+        };
+        let lasted = reports.iter().filter_map(|report| report.lasted).max();
+        let seconds = lasted.unwrap_or(0) as f64 / SECOND as f64;
+        self.control.write_all(&ours.frame(seconds))?;
+        let theirs = self.json()?;
+        self.expect(State::DisplayResults)?;
+        self.say(State::Done)?;
+        Results::parse(&theirs).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    fn json(&mut self) -> io::Result<Vec<u8>> {
+        let mut prefix = [0; 4];
+        self.control.read_exact(&mut prefix)?;
+        let length = length(&prefix);
+        let length = length.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let mut json = vec![0; length];
+        self.control.read_exact(&mut json)?;
+        Ok(json)
+    }
+
+    fn say(&mut self, state: State) -> io::Result<()> {
+        self.control.write_all(&[state.byte()])
+    }
+
+    fn expect(&mut self, state: State) -> io::Result<()> {
+        let mut byte = [0];
+        self.control.read_exact(&mut byte)?;
+        let said = State::of(byte[0]);
+        let other = |what: &str| Err(io::Error::other(what.to_owned()));
+        match said {
+            said if said == state => Ok(()),
+            State::AccessDenied => other("it is busy with another test"),
+            State::ServerError => other("it reports an error: its own output says which"),
+            State::ServerTerminate => other("it has ended the test"),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
+    let (run, load) = (&runs[0], &runs[0].load);
+    let tcp = match load.kind {
+        LoadKind::Tcp => true,
+        LoadKind::Cbr => false,
+        LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => {
+            return Err(LoadError::Setting {
+                field: format!("load.{}.kind", load.name),
+                reason: format!(
+                    "`iperf3 -s` takes tcp and cbr: for {} start `delaylab reflect --accept-load`",
+                    load.kind.name()
+                ),
+            });
+        }
+    };
+    let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+    let usual = if tcp { 128 << 10 } else { section::PAYLOAD };
+    Ok(Parameters {
+        tcp,
+        time_s: HORIZON,
+        parallel: runs.len() as u32,
+        len: small(load.payload.map_or(usual, |size| size.0)),
+        bandwidth: load.rate.map_or(0, |rate| rate.0),
+        window: small(load.window.map_or(0, |window| window.0)),
+        tos: load.class.0.traffic_class(0),
+        congestion: tcp.then(|| bulk::congestion_control(run).to_owned()),
+    })
+}
+
+fn connect(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<TcpStream, LoadError> {
+    let connecting = |source| LoadError::connecting(run.target, run.server, source);
+    let mut stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN).map_err(connecting)?;
+    stream
+        .set_nodelay(true)
+        .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
+        .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
+        .and_then(|()| stream.write_all(cookie))
+        .map_err(connecting)?;
+    Ok(stream)
+}
+
+fn asking(target: SocketAddr, error: io::Error) -> LoadError {
+    match error.kind() {
+        io::ErrorKind::Other => LoadError::Refused {
+            target,
+            text: error.to_string(),
+        },
+        _ => LoadError::NotOurs {
+            target,
+            server: Server::Iperf3,
+        },
+    }
+}
+
+fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
+    let connecting = |source| LoadError::connecting(run.target, run.server, source);
+    if run.load.kind == LoadKind::Tcp {
+        let mut stream = bulk::connect(run)?;
+        stream.write_all(cookie).map_err(connecting)?;
+        return Bulk::new(stream, run).map(Flow::Bulk);
+    }
+    let socket = paced::socket(run)?;
+    socket_options::set_receive_timeout(&socket, SECOND).map_err(connecting)?;
+    let greet = || {
+        socket.send(&UDP_HELLO)?;
+        socket.receive_plain(&mut [0; 64], Blocking::Yes)
+    };
+    let mut greeted = greet();
+    for _ in 1..TRIES {
+        if greeted.is_ok() {
+            break;
+        }
+        greeted = greet();
+    }
+    greeted.map_err(connecting)?;
+    let paced = Paced::new(socket, Heading::Iperf3, run)?;
+    Ok(Flow::Paced(Box::new(paced)))
+}
+
+/// What the server counted. Its packets are the highest number that came, and its errors those missing.
+fn take(results: &Results, reports: &mut [StreamReport]) {
+    for (report, index) in reports.iter_mut().zip(0..) {
+        let theirs = results
+            .streams
+            .iter()
+            .find(|stream| stream.id == stream_id(index));
+        let Some(theirs) = theirs else { continue };
+        let tcp = report.kind == LoadKind::Tcp;
+        let packets = theirs.packets.saturating_sub(theirs.errors);
+        report.received = Some(Received {
+            amount: Amount {
+                packets: if tcp { 0 } else { packets },
+                bytes: theirs.bytes,
+            },
+            reordered: 0,
+            refused: 0,
+            lost: (!tcp).then_some(theirs.errors),
+        });
+    }
+}

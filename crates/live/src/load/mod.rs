@@ -1,0 +1,388 @@
+//! Load: what competes with the probes for the path.
+//!
+//! Each stream of a `[[load]]` has a thread of its own. All are set up first; then all start, by the same
+//! clock, and send until the last probe has ended.
+//!
+//! | module | does |
+//! |---|---|
+//! | `bulk` | tcp: as much as gets through |
+//! | `paced` | udp: packets when they are due |
+//! | `session` | agrees with `delaylab reflect --accept-load`, and asks what arrived |
+//! | `iperf3` | the same with `iperf3 -s` |
+//! | `over_time` | what a stream was, a few times a second |
+//! | [`report`] | what it did, held against what was asked |
+//! | [`error`] | why it could not be started |
+
+mod bulk;
+pub mod error;
+mod iperf3;
+mod over_time;
+mod paced;
+pub mod report;
+mod session;
+
+pub use delaylab_model::trial::StreamRun;
+pub use report::{Amount, Received, StreamReport, lost};
+
+use crate::gather::Message;
+use crate::prober::Probing;
+use crate::world::{Placed, enter_place};
+use bulk::Bulk;
+use delaylab_kernel::{clock, scheduling, wait};
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::trial::Server;
+use delaylab_model::world::Refusal;
+use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_traffic::arrival::replay::Replay;
+use delaylab_traffic::arrival::{Arrival, Packet, section};
+use delaylab_wire::auth::Key;
+use error::LoadError;
+use over_time::OverTime;
+use paced::Paced;
+use session::Session;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::thread::JoinHandle;
+
+/// A thread that sleeps looks this often whether it is to stop.
+const LOOK_EVERY: Nanos = 100 * MILLISECOND;
+/// How far a schedule reaches: longer than any trial.
+const HORIZON: u32 = 24 * 3600;
+/// Congestion control where nobody says which: the kernel's default may be any.
+const CONGESTION_CONTROL: &str = "cubic";
+
+/// Every field of a load that no stream can honour.
+pub fn refusals(load: &Load) -> Vec<Refusal> {
+    let refusal = |field: &str, reason: String| Refusal {
+        field: format!("load.{}.{field}", load.name),
+        reason,
+    };
+    if load.kind == LoadKind::Tcp {
+        let reason = "tcp sends as much as it gets through: leave the rate out";
+        let rate = load.rate.map(|_| refusal("rate", reason.to_owned()));
+        return rate.into_iter().collect();
+    }
+    match packets(load, true, 0) {
+        Ok(_) => Vec::new(),
+        Err((field, reason)) => vec![refusal(field, reason)],
+    }
+}
+
+/// The IP packets of a load that is no tcp.
+fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, section::Wrong> {
+    let headers = headers(v6);
+    let largest = u64::from(65_535 - headers);
+    let smallest = delaylab_wire::iperf3::HEADER as u64;
+    let payload = load.payload.map_or(section::PAYLOAD, |size| size.0);
+    if !(smallest..=largest).contains(&payload) {
+        let reason =
+            format!("a packet that can be counted has {smallest} to {largest} B of payload");
+        return Err(("payload", reason));
+    }
+    let file = (load.kind == LoadKind::Replay).then(|| replayed(load));
+    section::arrivals(load, headers, file.transpose()?, 0, seed)
+}
+
+/// Bytes of the IP and UDP headers.
+const fn headers(v6: bool) -> u32 {
+    if v6 { 40 + 8 } else { 20 + 8 }
+}
+
+fn replayed(load: &Load) -> Result<Arc<[Packet]>, section::Wrong> {
+    let Some(file) = &load.file else {
+        return Err(("file", "which file has the times and sizes?".to_owned()));
+    };
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| ("file", format!("cannot read {file}: {error}")))?;
+    let replay = Replay::parse(&text, 0).map_err(|error| ("file", format!("{file}: {error}")))?;
+    let packets: Vec<Packet> = replay.collect();
+    let smallest = headers(true) + delaylab_wire::iperf3::HEADER as u32;
+    let fits = |packet: &Packet| (smallest..=65_535).contains(&packet.bytes);
+    match packets.iter().position(|packet| !fits(packet)) {
+        None => Ok(packets.into()),
+        Some(index) => Err((
+            "file",
+            format!(
+                "{file}: packet {} has {} B: an IP packet that can be counted has {smallest} to 65535",
+                index + 1,
+                packets[index].bytes
+            ),
+        )),
+    }
+}
+
+/// What every thread looks at.
+#[derive(Debug)]
+struct Course {
+    stop: AtomicBool,
+    stops_asked: fn() -> u32,
+}
+
+impl Course {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || (self.stops_asked)() > 0
+    }
+
+    /// Sleeps until then, or until it is over.
+    fn sleep_until(&self, deadline: Nanos) {
+        while !self.stopped() {
+            let now = clock::monotonic();
+            if now >= deadline {
+                return;
+            }
+            // An error is a signal: look again.
+            let _ = clock::sleep_until(deadline.min(now + LOOK_EVERY));
+        }
+    }
+}
+
+/// The load lasts as long as these do.
+pub(crate) struct Lasts {
+    course: Arc<Course>,
+    left: AtomicUsize,
+}
+
+impl Lasts {
+    /// One of them; it has ended when this is dropped.
+    pub(crate) fn guard(&self) -> impl Drop + '_ {
+        struct Guard<'a>(&'a Lasts);
+        impl Drop for Guard<'_> {
+            fn drop(&mut self) {
+                if self.0.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    self.0.course.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        Guard(self)
+    }
+
+    /// Sleeps until then, or until the user asks to stop.
+    pub(crate) fn sleep_until(&self, deadline: Nanos) {
+        self.course.sleep_until(deadline);
+    }
+}
+
+/// Streams that are set up, on threads of their own.
+pub(crate) struct UnderWay {
+    threads: Vec<JoinHandle<Vec<StreamReport>>>,
+    go: Vec<Sender<Nanos>>,
+    course: Arc<Course>,
+}
+
+impl UnderWay {
+    /// Sets all streams up, and returns when they are. Series go to `series`.
+    pub(crate) fn begin(
+        loads: &[Placed<StreamRun>],
+        probing: &Probing,
+        series: &SyncSender<Message>,
+    ) -> Result<Self, LoadError> {
+        let course = Arc::new(Course {
+            stop: AtomicBool::new(false),
+            stops_asked: probing.stops_asked,
+        });
+        let mut under_way = Self {
+            threads: Vec::new(),
+            go: Vec::new(),
+            course: course.clone(),
+        };
+        let (ready, all_ready) = channel();
+        for job in jobs(loads)? {
+            let (go, gone) = channel();
+            let worker = Worker {
+                job,
+                key: probing.key.clone(),
+                course: course.clone(),
+                series: series.clone(),
+            };
+            let ready = ready.clone();
+            let thread = std::thread::Builder::new()
+                .name("delaylab load".to_owned())
+                .spawn(move || worker.run(ready, &gone))
+                .map_err(LoadError::Thread)?;
+            under_way.threads.push(thread);
+            under_way.go.push(go);
+        }
+        drop(ready);
+        // On an error all that wait see that nobody will tell them to go, and end.
+        all_ready.into_iter().collect::<Result<(), LoadError>>()?;
+        Ok(under_way)
+    }
+
+    /// Lets all streams start.
+    pub(crate) fn release(&self) {
+        let now = clock::monotonic();
+        for go in &self.go {
+            // An error is a thread that has ended; why is in its report.
+            let _ = go.send(now);
+        }
+    }
+
+    /// The load ends with the last of so many.
+    pub(crate) fn as_long_as(&self, many: usize) -> Lasts {
+        Lasts {
+            course: self.course.clone(),
+            left: AtomicUsize::new(many),
+        }
+    }
+
+    /// Ends all streams and says what they did.
+    pub(crate) fn finish(self) -> Vec<StreamReport> {
+        self.course.stop.store(true, Ordering::Relaxed);
+        let join = |thread: JoinHandle<Vec<StreamReport>>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        self.threads.into_iter().flat_map(join).collect()
+    }
+}
+
+/// Streams that one thread sets up: one, but all of a load where they share a control connection.
+type Job = Placed<Vec<StreamRun>>;
+
+fn jobs(loads: &[Placed<StreamRun>]) -> Result<Vec<Job>, LoadError> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for Placed { run, enter } in loads {
+        let same_server = |job: &&mut Job| {
+            let first = &job.run[0];
+            run.server == Server::Iperf3 && first.server == run.server && first.target == run.target
+        };
+        match jobs.iter_mut().find(same_server) {
+            Some(job) if job.run[0].load.name == run.load.name => job.run.push(run.clone()),
+            Some(job) => {
+                return Err(LoadError::Setting {
+                    field: format!("load.{}", run.load.name),
+                    reason: format!(
+                        "`iperf3 -s` carries out one test at a time, and load `{}` has it: use `delaylab \
+                         reflect --accept-load`, or one load with several streams",
+                        job.run[0].load.name
+                    ),
+                });
+            }
+            None => jobs.push(Placed {
+                run: vec![run.clone()],
+                enter: enter.clone(),
+            }),
+        }
+    }
+    Ok(jobs)
+}
+
+/// What a thread has.
+struct Worker {
+    job: Job,
+    key: Option<Key>,
+    course: Arc<Course>,
+    series: SyncSender<Message>,
+}
+
+/// How a stream's packets go.
+enum Flow {
+    Bulk(Bulk),
+    Paced(Box<Paced>),
+}
+
+/// Streams that are set up.
+struct Ready {
+    flows: Vec<Flow>,
+    control: Control,
+}
+
+/// Who counts what arrives.
+enum Control {
+    Sink(Box<Session>),
+    Iperf3(iperf3::Test),
+}
+
+impl Worker {
+    fn run(self, ready: Sender<Result<(), LoadError>>, go: &Receiver<Nanos>) -> Vec<StreamReport> {
+        // The default of 50 µs would bunch packets; and a stop of the process must not shift them.
+        let _ = scheduling::set_timer_slack(1);
+        let _ = wait::keep_deadlines_over_stops();
+        let entered = enter_place(self.job.enter.as_ref()).map_err(LoadError::Thread);
+        let set_up = entered.and_then(|()| self.set_up());
+        let (result, set_up) = match set_up {
+            Ok(set_up) => (Ok(()), Some(set_up)),
+            Err(error) => (Err(error), None),
+        };
+        let told = ready.send(result);
+        // Whoever waits for all of them waits for the last of these.
+        drop(ready);
+        match (set_up, told, go.recv()) {
+            (Some(set_up), Ok(()), Ok(start)) => self.send(set_up, start),
+            _ => Vec::new(),
+        }
+    }
+
+    fn set_up(&self) -> Result<Ready, LoadError> {
+        let runs = &self.job.run;
+        match runs[0].server {
+            Server::Reflector => {
+                let session = Session::open(&runs[0], self.key.as_ref())?;
+                let flow = session.flow(&runs[0])?;
+                Ok(Ready {
+                    flows: vec![flow],
+                    control: Control::Sink(Box::new(session)),
+                })
+            }
+            Server::Iperf3 => {
+                let (test, flows) = iperf3::Test::open(runs)?;
+                Ok(Ready {
+                    flows,
+                    control: Control::Iperf3(test),
+                })
+            }
+        }
+    }
+
+    fn send(&self, mut set_up: Ready, start: Nanos) -> Vec<StreamReport> {
+        let runs = &self.job.run;
+        let mut reports: Vec<StreamReport> = match &mut set_up.flows[..] {
+            [flow] => vec![self.send_one(&runs[0], flow, start)],
+            flows => std::thread::scope(|scope| {
+                let threads: Vec<_> = runs
+                    .iter()
+                    .zip(flows)
+                    .map(|(run, flow)| {
+                        scope.spawn(move || {
+                            let _ = scheduling::set_timer_slack(1);
+                            self.send_one(run, flow, start)
+                        })
+                    })
+                    .collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                threads.into_iter().map(join).collect()
+            }),
+        };
+        match set_up.control {
+            Control::Sink(session) => session.end(set_up.flows, &mut reports[0]),
+            Control::Iperf3(test) => test.end(set_up.flows, &mut reports),
+        }
+        reports
+    }
+
+    fn send_one(&self, run: &StreamRun, flow: &mut Flow, released: Nanos) -> StreamReport {
+        let after =
+            |time: Option<delaylab_model::quantity::Duration>| time.map_or(0, |time| time.0);
+        let stagger = after(run.load.stagger).saturating_mul(Nanos::from(run.number) - 1);
+        let start = released
+            .saturating_add(after(run.load.start))
+            .saturating_add(stagger);
+        self.course.sleep_until(start);
+        let mut report = StreamReport::new(run);
+        let mut over_time = OverTime::new(run, self.series.clone());
+        if self.course.stopped() {
+            return report;
+        }
+        match flow {
+            Flow::Bulk(bulk) => bulk.run(&self.course, &mut over_time, &mut report),
+            Flow::Paced(paced) => paced.run(start, &self.course, &mut over_time, &mut report),
+        }
+        report
+    }
+}

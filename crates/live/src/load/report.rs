@@ -1,0 +1,252 @@
+//! What a stream did, held against what was asked of it.
+
+use delaylab_model::Nanos;
+use delaylab_model::load::LoadKind;
+use delaylab_model::trial::StreamRun;
+use delaylab_model::units::{format_duration, format_duration_f64};
+
+/// A rate-controlled stream may miss this share of what was asked of it.
+pub const TOLERANCE: f64 = 0.01;
+
+/// So much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amount {
+    /// Packets; 0 for tcp, whose packets are the kernel's business.
+    pub packets: u64,
+    /// Bytes of payload.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// One packet more.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+    }
+}
+
+/// What the other end counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Received {
+    /// What arrived.
+    pub amount: Amount,
+    /// Packets that came after one that was sent later.
+    pub reordered: u64,
+    /// Packets that it got and did not take: over its limits, or no room in its own buffer.
+    pub refused: u64,
+    /// Packets that it missed, where it says so itself; else they are what was sent and did not arrive.
+    pub lost: Option<u64>,
+}
+
+/// What a stream did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamReport {
+    /// As in series.
+    pub name: String,
+    /// How it sends.
+    pub kind: LoadKind,
+    /// From its first packet to its end; `None`: it never began.
+    pub lasted: Option<Nanos>,
+    /// tcp: what the kernel uses.
+    pub congestion_control: Option<String>,
+    /// tcp: nobody had said which.
+    pub default_congestion_control: bool,
+    /// What its schedule wanted sent by its end (at least: only so many missed packets are counted); tcp has
+    /// none.
+    pub due: Option<Amount>,
+    /// What it sent; tcp: what the other end acknowledged.
+    pub sent: Amount,
+    /// What the other end says; `None`: it no longer did.
+    pub received: Option<Received>,
+    /// tcp: segments that were sent again.
+    pub retransmits: Option<u64>,
+    /// Why it ended before the probes did, or what could not be learned.
+    pub failed: Option<String>,
+}
+
+impl StreamReport {
+    /// Of a stream that has not begun.
+    pub(super) fn new(run: &StreamRun) -> Self {
+        let load = &run.load;
+        Self {
+            name: run.name(),
+            kind: load.kind,
+            lasted: None,
+            congestion_control: None,
+            default_congestion_control: load.kind == LoadKind::Tcp
+                && load.congestion_control.is_none(),
+            due: None,
+            sent: Amount::default(),
+            received: None,
+            retransmits: None,
+            failed: None,
+        }
+    }
+
+    /// Bits of payload a second, as the other end counted them; as sent, where it did not.
+    pub fn goodput(&self) -> Option<f64> {
+        let lasted = self.lasted.filter(|&lasted| lasted > 0)?;
+        let received = self.received.map(|received| received.amount.bytes);
+        let bytes = received.unwrap_or(self.sent.bytes);
+        Some(bytes as f64 * 8e9 / lasted as f64)
+    }
+
+    /// Packets that were lost; tcp: segments that had to be sent again.
+    pub fn lost(&self) -> Option<u64> {
+        if self.kind == LoadKind::Tcp {
+            return self.retransmits;
+        }
+        let received = self.received?;
+        if received.lost.is_some() {
+            return received.lost;
+        }
+        let arrived = received.amount.packets + received.refused;
+        Some(self.sent.packets.saturating_sub(arrived))
+    }
+
+    /// The share of its schedule that it did not send.
+    fn missed(&self) -> Option<f64> {
+        let due = self.due.filter(|due| due.bytes > 0)?;
+        Some(1.0 - self.sent.bytes as f64 / due.bytes as f64)
+    }
+
+    /// Why the trial is not what its experiment meant.
+    pub fn flaws(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut flaws = Vec::new();
+        if let Some(why) = &self.failed {
+            flaws.push(format!("load `{name}`: {why}"));
+        }
+        let Some(lasted) = self.lasted else {
+            if self.failed.is_none() {
+                flaws.push(format!(
+                    "load `{name}` never began: its `start` is after the end of the last probe"
+                ));
+            }
+            return flaws;
+        };
+        if let Some(missed) = self.missed().filter(|&missed| missed > TOLERANCE) {
+            let due = self.due.unwrap_or_default().bytes;
+            flaws.push(format!(
+                "load `{name}` offered {:.1} % less than it should: {} of {due} bytes in {}. This host \
+                 cannot send as fast; use larger packets or a lower rate",
+                missed * 100.0,
+                self.sent.bytes,
+                format_duration(lasted),
+            ));
+        }
+        if self.kind == LoadKind::Tcp && self.sent.bytes == 0 && self.failed.is_none() {
+            flaws.push(format!(
+                "load `{name}`: nothing got through in {}",
+                format_duration_f64(lasted as f64)
+            ));
+        }
+        flaws
+    }
+
+    /// Which congestion control was used, where nobody had said which.
+    pub fn by_default(&self) -> Option<String> {
+        let used = self.congestion_control.as_deref();
+        let used = used.filter(|_| self.default_congestion_control)?;
+        Some(format!(
+            "load `{}` uses the congestion control `{used}`: `congestion_control` is not given",
+            self.name
+        ))
+    }
+
+    /// What to check before trusting the figures.
+    pub fn warnings(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut warnings = Vec::new();
+        if let Some(refused) = self
+            .received
+            .map(|r| r.refused)
+            .filter(|&refused| refused > 0)
+        {
+            warnings.push(format!(
+                "load `{name}`: {refused} packets reached the other end and were not taken there: they are \
+                 over its limits (--max-rate, --max-bandwidth), or it is too slow. They are not counted \
+                 as lost"
+            ));
+        }
+        warnings
+    }
+}
+
+/// Packets of all streams that were lost; `None` without any that can tell.
+pub fn lost(reports: &[StreamReport]) -> Option<u64> {
+    let lost: Vec<u64> = reports.iter().filter_map(StreamReport::lost).collect();
+    (!lost.is_empty()).then(|| lost.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn report(due: u64, sent: u64) -> StreamReport {
+        let amount = |packets| Amount {
+            packets,
+            bytes: packets * 1000,
+        };
+        StreamReport {
+            name: "bulk".to_owned(),
+            kind: LoadKind::Cbr,
+            lasted: Some(1_000_000_000),
+            congestion_control: None,
+            default_congestion_control: false,
+            due: Some(amount(due)),
+            sent: amount(sent),
+            received: Some(Received {
+                amount: amount(sent),
+                ..Received::default()
+            }),
+            retransmits: None,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn a_miss_is_a_flaw_with_its_figure() {
+        assert!(report(1000, 991).flaws().is_empty());
+        let flaws = report(1000, 970).flaws();
+        assert!(flaws[0].contains("3.0 % less") && flaws[0].contains("970000 of 1000000"));
+    }
+
+    #[test]
+    fn what_never_began_is_a_flaw() {
+        let mut never = report(0, 0);
+        never.lasted = None;
+        assert!(never.flaws()[0].contains("never began"));
+        never.failed = Some("it broke".to_owned());
+        assert_eq!(never.flaws(), ["load `bulk`: it broke"]);
+    }
+
+    #[test]
+    fn what_was_refused_is_not_lost() {
+        let mut short = report(1000, 1000);
+        short.received = Some(Received {
+            amount: Amount {
+                packets: 900,
+                bytes: 900_000,
+            },
+            refused: 60,
+            ..Received::default()
+        });
+        assert_eq!(short.lost(), Some(40));
+        assert!(short.warnings()[0].contains("60 packets"));
+        short.received = None;
+        assert_eq!((short.lost(), lost(&[short])), (None, None));
+        assert_eq!(lost(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_flaw_says_so_exactly_past_the_tolerance(due in 1_u64..1_000_000, sent in 0_u64..1_000_000) {
+            let sent = sent.min(due);
+            let missed = 1.0 - sent as f64 / due as f64;
+            let flawed = !report(due, sent).flaws().is_empty();
+            prop_assert_eq!(flawed, missed > TOLERANCE);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A stream's session with `delaylab reflect --accept-load`.
+
+use super::bulk::{self, Bulk};
+use super::error::LoadError;
+use super::paced::{self, Heading, Paced};
+use super::report::{Amount, Received, StreamReport};
+use super::{Flow, StreamRun};
+use crate::prober::session::printable;
+use delaylab_kernel::{clock, socket_options};
+use delaylab_model::load::LoadKind;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_wire::auth::{Key, KeyPair, Transport};
+use delaylab_wire::control::{Control, Counted, LoadHello, SIZE};
+use socket2::SockRef;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// An answer comes by then: it may wait in a queue that the load has filled.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two questions of what has arrived.
+const ASK_EVERY: Nanos = 100 * MILLISECOND;
+/// Nothing more is under way once the count has stood still for so many questions.
+const STILL: u32 = 3;
+/// It is asked no longer than this.
+const PATIENCE: Nanos = 5 * SECOND;
+
+/// Streams introduce themselves one after the other: a reflector lets an address hold few connections that
+/// have not said anything yet.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session that is agreed.
+pub(super) struct Session {
+    control: TcpStream,
+    token: u32,
+    keys: Option<KeyPair>,
+}
+
+const fn transport(kind: LoadKind) -> Transport {
+    match kind {
+        LoadKind::Tcp => Transport::Tcp,
+        LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => Transport::Udp,
+    }
+}
+
+impl Session {
+    /// Agrees on a session for this stream.
+    pub(super) fn open(run: &StreamRun, key: Option<&Key>) -> Result<Self, LoadError> {
+        let _alone = one_at_a_time();
+        let transport = transport(run.load.kind);
+        let mut control = connect(run)?;
+        let window = run.load.window.map_or(0, |window| window.0);
+        let hello = LoadHello {
+            nonce: run.seed ^ (clock::realtime() as u64).rotate_left(32),
+            transport,
+            window: u32::try_from(window).unwrap_or(u32::MAX),
+        };
+        let pair = key.map(|key| KeyPair::control(key, Transport::Tcp));
+        let answer = exchange(&mut control, &Control::LoadHello(hello), pair.as_ref());
+        let refused = |error: &io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => LoadError::WrongKey {
+                target: run.target,
+                with_key: key.is_some(),
+            },
+            _ => LoadError::NotOurs {
+                target: run.target,
+                server: run.server,
+            },
+        };
+        let accept = match answer {
+            Ok(Control::Accept(accept)) if accept.nonce == hello.nonce => accept,
+            Ok(Control::Refuse(refuse)) => {
+                return Err(LoadError::Refused {
+                    target: run.target,
+                    text: printable(&refuse.text),
+                });
+            }
+            Ok(_) => return Err(refused(&io::ErrorKind::InvalidData.into())),
+            Err(error) => return Err(refused(&error)),
+        };
+        let mut session = Self {
+            control,
+            token: accept.token,
+            keys: key.map(|key| accept.keys(key, transport)),
+        };
+        // The first question shows that both ends have the session's keys; from then on it counts.
+        session.ask().map_err(|error| refused(&error))?;
+        Ok(session)
+    }
+
+    /// What carries the stream's packets.
+    pub(super) fn flow(&self, run: &StreamRun) -> Result<Flow, LoadError> {
+        if run.load.kind != LoadKind::Tcp {
+            let paced = Paced::new(paced::socket(run)?, Heading::Ours(self.token), run)?;
+            return Ok(Flow::Paced(Box::new(paced)));
+        }
+        let _alone = one_at_a_time();
+        let mut stream = bulk::connect(run)?;
+        let mut attach = [0; SIZE];
+        let key = self.keys.as_ref().map(|pair| &pair.request);
+        let token = self.token;
+        Control::Attach { token }
+            .emit(key, &mut attach)
+            .map_err(|_| io::ErrorKind::InvalidData.into())
+            .and_then(|_| stream.write_all(&attach))
+            .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
+        Bulk::new(stream, run).map(Flow::Bulk)
+    }
+
+    /// The stream is over: asks what arrived.
+    pub(super) fn end(mut self, flows: Vec<Flow>, report: &mut StreamReport) {
+        for flow in flows {
+            if let Flow::Bulk(bulk) = flow {
+                bulk.abort();
+            }
+        }
+        if report.lasted.is_none() {
+            return;
+        }
+        match self.settled(report.sent) {
+            Ok(counted) => {
+                report.received = Some(Received {
+                    amount: Amount {
+                        packets: counted.packets,
+                        bytes: counted.bytes,
+                    },
+                    reordered: counted.reordered,
+                    refused: counted.refused,
+                    lost: None,
+                });
+            }
+            Err(error) => {
+                let why = match error.kind() {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                        "it has ended, or has ended the session (--max-duration)".to_owned()
+                    }
+                    _ => error.to_string(),
+                };
+                let unknown = format!("the other end no longer says what arrived: {why}");
+                report.failed.get_or_insert(unknown);
+            }
+        }
+    }
+
+    /// What has arrived once nothing more is under way.
+    fn settled(&mut self, sent: Amount) -> io::Result<Counted> {
+        let deadline = clock::monotonic() + PATIENCE;
+        let mut counted = self.ask()?;
+        let mut still = 0;
+        while clock::monotonic() < deadline && still < STILL {
+            let whole = counted.packets + counted.refused >= sent.packets;
+            if sent.packets > 0 && whole {
+                break;
+            }
+            let _ = clock::sleep_until(clock::monotonic() + ASK_EVERY);
+            let before = counted;
+            counted = self.ask()?;
+            still = if counted == before { still + 1 } else { 0 };
+        }
+        Ok(counted)
+    }
+
+    fn ask(&mut self) -> io::Result<Counted> {
+        let count = Control::Count { token: self.token };
+        match exchange(&mut self.control, &count, self.keys.as_ref())? {
+            Control::Counted(counted) if counted.token == self.token => Ok(counted),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// The control connection goes as the load does: in the same queues, so an answer comes after what was
+/// sent before the question.
+fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
+    let failed = |what| move |source| LoadError::Socket { what, source };
+    let stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN)
+        .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
+    let class = run.load.class.0.traffic_class(0);
+    socket_options::set_traffic_class(&stream, run.target.is_ipv6(), class)
+        .and_then(|()| stream.set_nodelay(true))
+        .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
+        .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
+        .map_err(failed("control connection"))?;
+    // Nobody needs what is under way when it ends.
+    let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+    Ok(stream)
+}
+
+/// One question, one answer.
+fn exchange(
+    stream: &mut TcpStream,
+    asked: &Control,
+    keys: Option<&KeyPair>,
+) -> io::Result<Control> {
+    let mut packet = [0; SIZE];
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    asked
+        .emit(keys.map(|pair| &pair.request), &mut packet)
+        .map_err(|_| invalid())?;
+    stream.write_all(&packet)?;
+    stream.read_exact(&mut packet)?;
+    Control::parse(keys.map(|pair| &pair.reply), &packet).map_err(|_| invalid())
+}

@@ -1,0 +1,204 @@
+//! The sink of loads: a thread that counts datagrams, one that accepts connections, one a connection.
+//!
+//! It must not make the noise that the probes measure: nothing is copied that is only counted, and the
+//! thread of datagrams rests between reads.
+
+use super::places::Place;
+use super::{Shared, bind, now, start};
+use delaylab_kernel::batch;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket};
+use delaylab_kernel::stream::StreamSocket;
+use delaylab_kernel::wait::{self, Woken};
+use delaylab_kernel::{clock, socket_options};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::reflector::load::{LoadOpening, LoadRef, Taken};
+use delaylab_wire::control;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread::Scope;
+
+/// A connection that has not said what it wants by then is closed.
+const HELLO_WITHIN: Nanos = 5 * SECOND;
+/// The thread of datagrams rests so long between reads; its buffer holds what comes meanwhile.
+const REST: Nanos = MILLISECOND;
+/// One read of a connection.
+const READ: usize = 1 << 20;
+
+/// Counts datagrams until told to stop.
+pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
+    let _ = delaylab_kernel::process::own_descriptors();
+    let mut next_look = 0;
+    while !shared.stopped() {
+        let mut came = 0;
+        let read = {
+            // One that came at once is the first of its batch; the lock is taken once it is there.
+            let mut sink = None;
+            batch::receive(socket, |packet| {
+                let sink = sink.get_or_insert_with(|| (shared.sink(), now()));
+                came += 1;
+                if let Some(from) = packet.from {
+                    sink.0
+                        .datagram(sink.1, from.ip(), &packet.head, packet.length);
+                }
+            })
+        };
+        let time = clock::monotonic();
+        if time >= next_look {
+            next_look = time + REST * 20;
+            if let Some(packets) = batch::overflowed(socket) {
+                shared.sink().overflowed(packets.into());
+            }
+        }
+        // A full batch: there is more.
+        if read.is_ok() && came < batch::BATCH {
+            let _ = clock::sleep_until(time + REST);
+        }
+    }
+}
+
+/// Accepts connections until told to stop.
+pub fn serve<'scope, 'env>(
+    listener: &TcpListener,
+    shared: &'scope Shared<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+) {
+    while !shared.stopped() {
+        let look = clock::monotonic() + bind::LOOK_EVERY;
+        match wait::until_readable(listener.as_fd(), Some(look)) {
+            Ok(Woken::Ready) => {}
+            _ => continue,
+        }
+        let Ok((stream, from)) = listener.accept() else {
+            continue;
+        };
+        if !shared.sink().admits(from.ip()) {
+            continue;
+        }
+        let Some(place) = shared.places.take(from.ip()) else {
+            continue;
+        };
+        // Where no thread can be started, the connection is closed and its place free again.
+        let _ = start(scope, move || {
+            // An error is this connection's end and nobody else's business.
+            let _ = connection(stream, from, shared, place);
+        });
+    }
+}
+
+fn connection(
+    stream: TcpStream,
+    from: SocketAddr,
+    shared: &Shared<'_>,
+    mut place: Place<'_>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let socket = StreamSocket::new(stream)?;
+    socket_options::set_receive_timeout(&socket, bind::LOOK_EVERY)?;
+    socket_options::set_send_timeout(&socket, SECOND)?;
+    let mut packet = [0; control::SIZE];
+    let mut reply = [0; control::SIZE];
+    let deadline = clock::monotonic() + HELLO_WITHIN;
+    if !read(&socket, &mut packet, || {
+        !shared.stopped() && clock::monotonic() < deadline
+    })? {
+        return Ok(());
+    }
+    let opening = shared.sink().open(now(), from.ip(), &packet, &mut reply);
+    match opening {
+        LoadOpening::Control(length, session) => {
+            place.accepted();
+            let ended =
+                send(&socket, &reply[..length]).and_then(|()| answer(&socket, session, shared));
+            shared.sink().closed(session);
+            ended
+        }
+        LoadOpening::Data(session, window) => {
+            place.accepted();
+            if let Some(bytes) = window {
+                socket.hold_receive_buffer(bytes)?;
+            }
+            take(&socket, session, window, shared)
+        }
+        LoadOpening::Refused(length) => send(&socket, &reply[..length]),
+        LoadOpening::Close => Ok(()),
+    }
+}
+
+/// Answers what is asked of a session, until its connection ends.
+fn answer(socket: &StreamSocket, session: LoadRef, shared: &Shared<'_>) -> io::Result<()> {
+    let mut packet = [0; control::SIZE];
+    let mut reply = [0; control::SIZE];
+    let goes_on = || !shared.stopped() && shared.sink().is_alive(now(), session);
+    while read(socket, &mut packet, goes_on)? {
+        let length = shared.sink().control(now(), session, &packet, &mut reply);
+        let Some(length) = length else { break };
+        send(socket, &reply[..length])?;
+    }
+    Ok(())
+}
+
+/// Takes a session's data until it ends.
+fn take(
+    socket: &StreamSocket,
+    session: LoadRef,
+    window: Option<u32>,
+    shared: &Shared<'_>,
+) -> io::Result<()> {
+    while !shared.stopped() {
+        // Said again and again: the kernel forgets it when it learns how long segments are.
+        if let Some(bytes) = window {
+            socket.set_window_clamp(bytes)?;
+        }
+        let length = match socket.discard(READ) {
+            Ok(0) => return Ok(()),
+            Ok(length) => length,
+            Err(error) if is_time_out(&error) => 0,
+            Err(error) => return Err(error),
+        };
+        let mut taken = shared.sink().bytes(now(), session, length);
+        while let Taken::Wait(pause) = taken {
+            if shared.stopped() {
+                return Ok(());
+            }
+            let _ = clock::sleep_until(clock::monotonic() + pause);
+            taken = shared.sink().bytes(now(), session, 0);
+        }
+        if taken == Taken::Close {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Reads a whole packet and not a byte more. False: the peer closed, or it is to go on no longer.
+fn read(socket: &StreamSocket, packet: &mut [u8], goes_on: impl Fn() -> bool) -> io::Result<bool> {
+    let mut length = 0;
+    while length < packet.len() {
+        if !goes_on() {
+            return Ok(false);
+        }
+        match socket.receive(&mut packet[length..], Blocking::Yes) {
+            Ok((0, _)) => return Ok(false),
+            Ok((more, _)) => length += more,
+            Err(error) if is_time_out(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Small enough for any buffer: it is taken whole, or the peer takes nothing.
+fn send(socket: &StreamSocket, bytes: &[u8]) -> io::Result<()> {
+    match socket.send(bytes)? {
+        length if length == bytes.len() => Ok(()),
+        _ => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+fn is_time_out(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,130 @@
+//! Working latency in `delaylab ping --json`.
+
+use super::{Results, Rows};
+use crate::working::{Working, round_trips_a_minute};
+use delaylab_live::load::StreamReport;
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What came of the same probe while load was sent. What stands beside this object is idle.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct UnderLoad<'a> {
+    /// The load as typed.
+    pub load: &'a str,
+    /// What each stream did.
+    pub streams: Vec<Stream>,
+    /// 60 s / mean round trip, idle and under load.
+    pub round_trips_a_minute: RoundTripsAMinute,
+    /// The stage that grew most around the median response; null where the response did not grow beyond
+    /// its idle variation (p90 − p50).
+    pub grew: Option<Grew>,
+    /// Which queue grew, as a sentence.
+    pub verdict: String,
+    /// What came of the packets.
+    #[serde(flatten)]
+    pub results: Results<'a>,
+    /// Every packet.
+    #[schemars(with = "Vec<crate::columns::Row>")]
+    pub round_trips: Rows<'a>,
+}
+
+/// 60 s / mean round trip; null where nothing was answered.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct RoundTripsAMinute {
+    /// Before the load.
+    pub idle: Option<f64>,
+    /// Under it.
+    pub under_load: Option<f64>,
+}
+
+/// A stage that grew.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Grew {
+    /// Its name; of merged stages all names.
+    pub stage: String,
+    /// Mean around the median response, idle.
+    pub idle_ns: f64,
+    /// The same under load.
+    pub under_load_ns: f64,
+}
+
+/// What one stream did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Stream {
+    /// Its load, and its number where there are several.
+    pub name: String,
+    /// tcp, cbr, poisson, on-off or replay.
+    pub kind: &'static str,
+    /// How long it sent; null: it never began.
+    pub duration_ns: Option<Nanos>,
+    /// tcp: as the kernel says; null for others.
+    pub congestion_control: Option<String>,
+    /// Bytes of payload that its schedule wanted sent; null for tcp.
+    pub due_bytes: Option<u64>,
+    /// Bytes of payload sent; tcp: acknowledged.
+    pub sent_bytes: u64,
+    /// Packets sent; 0 for tcp.
+    pub sent_packets: u64,
+    /// Bytes that arrived; null where the other end no longer says.
+    pub received_bytes: Option<u64>,
+    /// Packets that were lost; tcp: segments that were sent again.
+    pub lost: Option<u64>,
+    /// Packets that came after a later one; null for tcp.
+    pub reordered: Option<u64>,
+    /// Bits of payload a second that arrived.
+    pub goodput_bps: Option<f64>,
+    /// Why it is not what was asked for.
+    pub flaws: Vec<String>,
+    /// What to check before trusting the figures.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> UnderLoad<'a> {
+    /// Of both parts and the packets of the second.
+    pub fn new(working: &Working<'a>, records: &'a [Record]) -> Self {
+        let grew = working.growth().map(|growth| Grew {
+            stage: growth.stages.name(),
+            idle_ns: growth.idle_ns,
+            under_load_ns: growth.loaded_ns,
+        });
+        Self {
+            load: working.load,
+            streams: working.streams.iter().map(Stream::new).collect(),
+            round_trips_a_minute: RoundTripsAMinute {
+                idle: round_trips_a_minute(working.idle.summary),
+                under_load: round_trips_a_minute(working.loaded.summary),
+            },
+            grew,
+            verdict: working.verdict(),
+            results: Results::new(&working.loaded),
+            round_trips: Rows {
+                records,
+                facts: &working.loaded.facts.records,
+            },
+        }
+    }
+}
+
+impl Stream {
+    fn new(report: &StreamReport) -> Self {
+        let received = report.received;
+        let tcp = report.due.is_none();
+        Self {
+            name: report.name.clone(),
+            kind: report.kind.name(),
+            duration_ns: report.lasted,
+            congestion_control: report.congestion_control.clone(),
+            due_bytes: report.due.map(|due| due.bytes),
+            sent_bytes: report.sent.bytes,
+            sent_packets: report.sent.packets,
+            received_bytes: received.map(|received| received.amount.bytes),
+            lost: report.lost(),
+            reordered: received.filter(|_| !tcp).map(|received| received.reordered),
+            goodput_bps: report.goodput(),
+            flaws: report.flaws(),
+            warnings: report.warnings(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Idle and under load, side by side by stage.
+
+use super::{paragraph, short_name};
+use crate::style::{Paint, Style, percent, plural};
+use crate::table::{Cell, Table};
+use crate::working::{Working, round_trips_a_minute};
+use delaylab_live::load::StreamReport;
+use delaylab_model::load::LoadKind;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::summary::{AnatomyAt, Summary};
+
+/// Quantiles at which the two are held beside each other.
+const AT: [&str; 2] = ["p50", "p99"];
+
+/// The comparison, in lines that end in a line feed.
+pub fn working_latency(working: &Working<'_>, style: &Style) -> String {
+    let title = format!("--- under load: {} ---", working.load);
+    let mut text = style.paint(Paint::Bold, &title) + "\n";
+    for stream in working.streams {
+        text += &paragraph(&sentence(stream), Paint::Plain, style);
+    }
+    text += "\n";
+    text += &paragraph(
+        "Where the time goes, as the mean of the responses around each quantile",
+        Paint::Dim,
+        style,
+    );
+    text += &table(working).render(style);
+    let flaws = working.streams.iter().flat_map(StreamReport::flaws);
+    let warnings = working.loaded.facts.warnings.iter().cloned();
+    let own = working.streams.iter().flat_map(StreamReport::warnings);
+    for warning in flaws.chain(warnings).chain(own) {
+        text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
+    }
+    text += "\n";
+    text += &paragraph(&working.verdict(), Paint::Bold, style);
+    style.glyphs(text)
+}
+
+/// `bulk 1: tcp (cubic), 94.1 Mbit/s got through in 10.0 s, 12 segments sent again`.
+fn sentence(stream: &StreamReport) -> String {
+    let goodput = stream.goodput().map(rate).unwrap_or_default();
+    let lasted = format_duration(stream.lasted.unwrap_or(0));
+    let name = &stream.name;
+    if stream.kind == LoadKind::Tcp {
+        let algorithm = stream.congestion_control.as_deref().unwrap_or("tcp");
+        let again = plural(stream.retransmits.unwrap_or(0), "segment");
+        return format!(
+            "{name} ({algorithm}): {goodput} got through in {lasted}, {again} sent again"
+        );
+    }
+    let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
+    let lost = stream.lost().map_or_else(
+        || "nobody says how many were lost".to_owned(),
+        |lost| format!("{} lost", percent(lost, stream.sent.packets)),
+    );
+    format!(
+        "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
+        rate(sent)
+    )
+}
+
+fn rate(bits: f64) -> String {
+    match bits {
+        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
+        b => format!("{:.1} kbit/s", b / 1e3),
+    }
+}
+
+fn table(working: &Working<'_>) -> Table {
+    let (idle, loaded) = (working.idle.summary, working.loaded.summary);
+    let mut table = Table::default();
+    let heads = AT
+        .into_iter()
+        .flat_map(|at| [format!("{at} idle"), "loaded".to_owned()]);
+    let heads = std::iter::once(String::new()).chain(heads);
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut line = |label: Cell, value: &dyn Fn(&AnatomyAt) -> Option<f64>, paint| {
+        let cell = |(summary, at)| {
+            let ns = find(summary, at).and_then(value);
+            Cell::painted(ns.map(format_duration_f64).unwrap_or_default(), paint)
+        };
+        let cells = AT.into_iter().flat_map(|at| [(idle, at), (loaded, at)]);
+        table.row(std::iter::once(label).chain(cells.map(cell)));
+    };
+    for stages in stages(&[idle, loaded]) {
+        let part = |at: &AnatomyAt| {
+            let part = at.parts.iter().find(|part| part.stages == stages);
+            part.map(|part| part.ns)
+        };
+        line(Cell::new(short_name(stages)), &part, Paint::Plain);
+    }
+    let response = |at: &AnatomyAt| Some(at.response_ns);
+    line(
+        Cell::painted("response", Paint::Bold),
+        &response,
+        Paint::Bold,
+    );
+    table.row([]);
+    let both = |label: &str, value: &dyn Fn(&Summary) -> String| {
+        [label.to_owned(), value(idle), value(loaded)].map(Cell::new)
+    };
+    table.row(both("lost", &|summary| {
+        percent(summary.counts.lost, summary.counts.sent)
+    }));
+    table.row(both("round trips a minute", &|summary| {
+        round_trips_a_minute(summary).map_or_else(String::new, |rpm| format!("{rpm:.0}"))
+    }));
+    table
+}
+
+fn find<'a>(summary: &'a Summary, label: &str) -> Option<&'a AnatomyAt> {
+    summary.anatomy.iter().find(|at| at.label == label)
+}
+
+/// The stages of both, each once, in the order of the packet's way.
+fn stages(summaries: &[&Summary]) -> Vec<StageSet> {
+    let mut stages = Vec::new();
+    let bands = summaries
+        .iter()
+        .flat_map(|summary| AT.into_iter().filter_map(|at| find(summary, at)));
+    for part in bands.flat_map(|at| &at.parts) {
+        if !stages.contains(&part.stages) {
+            stages.push(part.stages);
+        }
+    }
+    stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::full;
+    use crate::working::tests::{delayed, streams};
+
+    #[test]
+    fn looks_as_agreed() {
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let text = working_latency(&working, &Style::PLAIN);
+        crate::samples::assert_plain("working", &text);
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,67 @@
+//! The packets that a `[[load]]` means.
+
+use super::cbr::Cbr;
+use super::on_off::{OnOff, Periods};
+use super::poisson::Poisson;
+use super::replay::Replay;
+use super::{Arrival, Packet};
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::quantity::Duration;
+use delaylab_model::{PICOS_PER_NANO, Picos};
+use std::sync::Arc;
+
+/// Bytes of UDP payload when the experiment does not say.
+pub const PAYLOAD: u64 = 1024;
+
+/// A field that says what cannot be, and why.
+pub type Wrong = (&'static str, String);
+
+fn wrong<T>(field: &'static str, reason: &str) -> Result<T, Wrong> {
+    Err((field, reason.to_owned()))
+}
+
+/// When the packets of this load leave and how large they are, with `headers` bytes of headers: a rate is
+/// that of IP packets. `replay` has those of its file, where it is of that kind.
+pub fn arrivals(
+    load: &Load,
+    headers: u32,
+    replay: Option<Arc<[Packet]>>,
+    start: Picos,
+    seed: u64,
+) -> Result<Arrival, Wrong> {
+    let rate = || match load.rate {
+        Some(rate) if rate.0 > 0 => Ok(rate.0),
+        Some(_) => wrong("rate", "a load of nothing: set `streams` to 0"),
+        None => wrong("rate", "how much? Like \"10Mbit/s\""),
+    };
+    let payload = load.payload.map_or(PAYLOAD, |size| size.0);
+    let bytes = u32::try_from(payload)
+        .ok()
+        .and_then(|payload| payload.checked_add(headers));
+    let Some(bytes) = bytes else {
+        return wrong("payload", "more than any packet holds");
+    };
+    let period = |given: Option<Duration>, name| match picos(given) {
+        0 => wrong(name, "how long? Like \"10ms\""),
+        period => Ok(period),
+    };
+    Ok(match load.kind {
+        LoadKind::Cbr => Arrival::Cbr(Cbr::new(start, bytes, rate()?)),
+        LoadKind::Poisson => Arrival::Poisson(Poisson::new(start, bytes, rate()?, seed)),
+        LoadKind::OnOff => {
+            let (on, off) = (period(load.on, "on")?, period(load.off, "off")?);
+            let periods = Periods::Exponential { on, off };
+            Arrival::OnOff(OnOff::new(start, bytes, rate()?, periods, seed))
+        }
+        LoadKind::Replay => match replay {
+            Some(packets) => Arrival::Replay(Replay::new(packets, start)),
+            None => return wrong("file", "which file has the times and sizes?"),
+        },
+        LoadKind::Tcp => return wrong("kind", "tcp has no times of its own"),
+    })
+}
+
+fn picos(time: Option<Duration>) -> Picos {
+    let nanos = time.map_or(0, |time| time.0.unsigned_abs());
+    nanos.saturating_mul(PICOS_PER_NANO)
+}

@@ -1,0 +1,546 @@
+//! The sink of loads: takes what it agreed to take, counts it, and answers none of it.
+//!
+//! It guarantees, whatever comes:
+//!
+//! - nothing is sent but answers to control packets, each as long as its request;
+//! - with a key, nobody's load is counted who has not shown that he has it (the first Count, or Attach, is
+//!   sealed with the session's own key, so one that was heard before opens nothing);
+//! - memory is bounded, as are sessions, durations and rates.
+
+use super::hash::Seed;
+use super::limiter::Limiter;
+use super::policy::Policy;
+use super::prefix::is_loopback;
+use super::slots::Slots;
+use super::{Now, Random};
+use delaylab_model::{Nanos, SECOND};
+use delaylab_wire::ParseError;
+use delaylab_wire::auth::{Key, KeyPair, Transport};
+use delaylab_wire::control::{Accept, Control, Counted, LoadHello, Reason, Refuse};
+use delaylab_wire::echo::Mode;
+use delaylab_wire::load::Header;
+use std::net::IpAddr;
+
+/// A session of load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LoadRef(u32);
+
+/// What to do with the first packet of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadOpening {
+    /// Send so many bytes back; what follows are this session's control packets.
+    Control(usize, LoadRef),
+    /// What follows is this session's load, of which no more than so many bytes may be under way.
+    Data(LoadRef, Option<u32>),
+    /// Send so many bytes back, then close.
+    Refused(usize),
+    /// Close.
+    Close,
+}
+
+/// What to do once some bytes were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// Take more.
+    More,
+    /// Its source has had what it may for now: look again after so long.
+    Wait(Nanos),
+    /// Close.
+    Close,
+}
+
+/// How long a sender that is too fast is not read from.
+const PAUSE: Nanos = SECOND / 100;
+
+/// What of a session is remembered.
+#[derive(Debug)]
+struct Session {
+    peer: IpAddr,
+    transport: Transport,
+    keys: Option<KeyPair>,
+    window: Option<u32>,
+    /// The sender has shown that it has the session's keys.
+    proven: bool,
+    /// It has its one connection of data.
+    attached: bool,
+    /// The number after the highest that came.
+    next_seq: u64,
+    counts: Counted,
+    /// What the socket had dropped before the session.
+    overflow_before: u64,
+    started: Nanos,
+    last: Nanos,
+}
+
+/// The sink.
+#[derive(Debug)]
+pub struct LoadSink {
+    policy: Policy,
+    control_keys: Option<KeyPair>,
+    random: Random,
+    limiter: Limiter,
+    sessions: Slots<Session>,
+    /// Packets that the socket had no room for.
+    overflow: u64,
+}
+
+impl LoadSink {
+    /// One with nothing in it. `entropy` must be random and new at each start.
+    pub fn new(policy: Policy, entropy: [u8; 32]) -> Self {
+        let mut random = Random {
+            secret: Key::from_entropy(&entropy),
+            drawn: 0,
+        };
+        let keys = |secret: &Key| KeyPair::control(secret, Transport::Tcp);
+        Self {
+            control_keys: policy.key().map(keys),
+            limiter: Limiter::new(policy.limits, Seed(random.next())),
+            sessions: Slots::new(policy.max_sessions),
+            overflow: 0,
+            random,
+            policy,
+        }
+    }
+
+    /// Would anything from this address be taken?
+    pub fn admits(&self, address: IpAddr) -> bool {
+        self.policy.admits(address)
+    }
+
+    /// The first control packet of a connection came.
+    pub fn open(&mut self, now: Now, from: IpAddr, packet: &[u8], reply: &mut [u8]) -> LoadOpening {
+        if !self.policy.admits(from) {
+            return LoadOpening::Close;
+        }
+        // Nobody needs a key to be told that the versions differ, nor to have his token looked up; what
+        // it opens is checked with the session's own key.
+        match Control::parse(None, packet) {
+            Ok(Control::Attach { token }) => self.attach(now, from, token, packet),
+            Ok(Control::LoadHello(_)) | Err(ParseError::Version(_)) => {
+                self.hello(now, from, packet, reply)
+            }
+            _ => LoadOpening::Close,
+        }
+    }
+
+    fn hello(&mut self, now: Now, from: IpAddr, packet: &[u8], reply: &mut [u8]) -> LoadOpening {
+        let key = self.control_keys.as_ref().map(|pair| &pair.request);
+        let answer = match Control::parse(key, packet) {
+            Ok(Control::LoadHello(hello)) => self.establish(now, from, &hello),
+            Err(ParseError::Version(theirs)) => Err(super::setup::other_version(theirs, packet)),
+            _ => return LoadOpening::Close,
+        };
+        let key = self.control_keys.as_ref().map(|pair| &pair.reply);
+        let (control, opened) = match answer {
+            Ok(accept) => (Control::Accept(accept), Some(LoadRef(accept.token))),
+            Err(refuse) => (refuse, None),
+        };
+        match (control.emit(key, reply), opened) {
+            (Ok(length), Some(session)) => LoadOpening::Control(length, session),
+            (Ok(length), None) => LoadOpening::Refused(length),
+            (Err(_), _) => LoadOpening::Close,
+        }
+    }
+
+    fn establish(&mut self, now: Now, from: IpAddr, hello: &LoadHello) -> Result<Accept, Control> {
+        self.expire(now);
+        let full = |text| {
+            Control::Refuse(Refuse {
+                nonce: hello.nonce,
+                reason: Reason::TooManySessions,
+                text,
+            })
+        };
+        let each = self.policy.max_sessions_per_address;
+        let theirs = |session: &&Session| session.peer == from;
+        if !is_loopback(from) && self.sessions.values().filter(theirs).count() >= each {
+            return Err(full(format!(
+                "{from} has {each} streams of load here already"
+            )));
+        }
+        let salt = self.random.next();
+        let random = self.random.next() as u32;
+        let session = Session {
+            peer: from,
+            transport: hello.transport,
+            keys: None,
+            window: (hello.window > 0).then_some(hello.window),
+            proven: false,
+            attached: false,
+            next_seq: 0,
+            counts: Counted::default(),
+            overflow_before: self.overflow,
+            started: now.mono,
+            last: now.mono,
+        };
+        let all = self.policy.max_sessions;
+        let token = self.sessions.insert(random, session);
+        let token = token.ok_or_else(|| full(format!("all {all} streams of load are taken")))?;
+        let accept = Accept {
+            nonce: hello.nonce,
+            salt,
+            token,
+            mode: Mode::Plain,
+            clock: self.policy.clock,
+            realtime_offset: now.real - now.mono,
+            max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
+        };
+        let keys = self
+            .policy
+            .key()
+            .map(|key| accept.keys(key, hello.transport));
+        if let Some(session) = self.sessions.get_mut(token) {
+            session.keys = keys;
+            session.counts.token = token;
+        }
+        Ok(accept)
+    }
+
+    fn attach(&mut self, now: Now, from: IpAddr, token: u32, packet: &[u8]) -> LoadOpening {
+        let policy = &self.policy;
+        let session = self.sessions.get_mut(token).filter(|session| {
+            session.is_alive(now, policy)
+                && session.peer == from
+                && session.transport == Transport::Tcp
+                && !session.attached
+                && session.has_sealed(packet)
+        });
+        let Some(session) = session else {
+            return LoadOpening::Close;
+        };
+        session.attached = true;
+        LoadOpening::Data(LoadRef(token), session.window)
+    }
+
+    /// Another control packet came on the connection that opened the session. Says how long the answer
+    /// is; `None`: close.
+    pub fn control(
+        &mut self,
+        now: Now,
+        session: LoadRef,
+        packet: &[u8],
+        reply: &mut [u8],
+    ) -> Option<usize> {
+        let LoadRef(token) = session;
+        let policy = &self.policy;
+        let session = self.sessions.get_mut(token)?;
+        let key = session.keys.as_ref().map(|pair| &pair.request);
+        let asked = Control::parse(key, packet).ok()?;
+        if asked != (Control::Count { token }) || !session.is_alive(now, policy) {
+            return None;
+        }
+        session.proven = true;
+        session.last = now.mono;
+        let mut counted = session.counts;
+        // The socket is everybody's; what it had no room for may have been this session's.
+        counted.refused += self.overflow - session.overflow_before;
+        let key = session.keys.as_ref().map(|pair| &pair.reply);
+        Control::Counted(counted).emit(key, reply).ok()
+    }
+
+    /// A datagram of this length came, which begins so.
+    pub fn datagram(&mut self, now: Now, from: IpAddr, head: &[u8], length: usize) {
+        let Ok(header) = Header::parse(head) else {
+            return;
+        };
+        let policy = &self.policy;
+        let session = self.sessions.get_mut(header.token).filter(|session| {
+            session.proven
+                && session.transport == Transport::Udp
+                && session.peer == from
+                && session.is_alive(now, policy)
+        });
+        let Some(session) = session else { return };
+        session.last = now.mono;
+        if self.limiter.charge(now.mono, from, length).is_err() {
+            session.counts.refused += 1;
+            return;
+        }
+        session.counts.packets += 1;
+        session.counts.bytes += length as u64;
+        if header.seq < session.next_seq {
+            session.counts.reordered += 1;
+        } else {
+            session.next_seq = header.seq.saturating_add(1);
+        }
+    }
+
+    /// So many bytes of a session's data came.
+    pub fn bytes(&mut self, now: Now, session: LoadRef, length: usize) -> Taken {
+        let policy = &self.policy;
+        let session = self.sessions.get_mut(session.0);
+        let Some(session) = session.filter(|session| session.is_alive(now, policy)) else {
+            return Taken::Close;
+        };
+        session.last = now.mono;
+        session.counts.bytes += length as u64;
+        // They are here already: whoever is over the limit waits, and TCP tells the sender.
+        match self.limiter.charge(now.mono, session.peer, length) {
+            Ok(()) => Taken::More,
+            Err(_) => Taken::Wait(PAUSE),
+        }
+    }
+
+    /// Is this session still to be served?
+    pub fn is_alive(&mut self, now: Now, session: LoadRef) -> bool {
+        let policy = &self.policy;
+        let session = self.sessions.get_mut(session.0);
+        session.is_some_and(|session| session.is_alive(now, policy))
+    }
+
+    /// The socket has dropped so many packets since it was opened.
+    pub fn overflowed(&mut self, packets: u64) {
+        self.overflow = self.overflow.max(packets);
+    }
+
+    /// The connection that opened it is closed.
+    pub fn closed(&mut self, session: LoadRef) {
+        self.sessions.remove(session.0);
+    }
+
+    fn expire(&mut self, now: Now) {
+        let policy = &self.policy;
+        self.sessions
+            .retain(|session| session.is_alive(now, policy));
+    }
+}
+
+impl Session {
+    fn is_alive(&self, now: Now, policy: &Policy) -> bool {
+        now.mono - self.last <= policy.max_idle && now.mono - self.started <= policy.max_duration
+    }
+
+    fn has_sealed(&self, packet: &[u8]) -> bool {
+        let key = self.keys.as_ref().map(|pair| &pair.request);
+        key.is_none_or(|key| key.is_sealed(packet))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::reflector::Access;
+    use delaylab_wire::control::SIZE;
+    use proptest::prelude::*;
+
+    const NOW: Now = Now { mono: 0, real: 0 };
+
+    fn at(mono: Nanos) -> Now {
+        Now { mono, real: mono }
+    }
+
+    fn here() -> IpAddr {
+        "127.0.0.1".parse().unwrap()
+    }
+
+    fn key() -> Key {
+        Key::new(b"sixteen bytes ok").unwrap()
+    }
+
+    fn sink(access: Access) -> LoadSink {
+        LoadSink::new(Policy::new(access), [5; 32])
+    }
+
+    fn packet(control: Control, key: Option<&Key>) -> [u8; SIZE] {
+        let mut packet = [0; SIZE];
+        control.emit(key, &mut packet).unwrap();
+        packet
+    }
+
+    fn hello(transport: Transport) -> Control {
+        Control::LoadHello(LoadHello {
+            nonce: 3,
+            transport,
+            window: 9000,
+        })
+    }
+
+    fn open(sink: &mut LoadSink, control: Control, secret: Option<&Key>) -> (LoadRef, Accept) {
+        let keys = secret.map(|key| KeyPair::control(key, Transport::Tcp));
+        let request = keys.as_ref().map(|pair| &pair.request);
+        let mut reply = [0; SIZE];
+        let opening = sink.open(NOW, here(), &packet(control, request), &mut reply);
+        let LoadOpening::Control(SIZE, session) = opening else {
+            panic!("{opening:?}");
+        };
+        let key = keys.as_ref().map(|pair| &pair.reply);
+        match Control::parse(key, &reply).unwrap() {
+            Control::Accept(accept) => (session, accept),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn count(
+        sink: &mut LoadSink,
+        session: LoadRef,
+        token: u32,
+        keys: Option<&KeyPair>,
+    ) -> Option<Counted> {
+        let asked = packet(Control::Count { token }, keys.map(|pair| &pair.request));
+        let mut reply = [0; SIZE];
+        sink.control(NOW, session, &asked, &mut reply)?;
+        match Control::parse(keys.map(|pair| &pair.reply), &reply) {
+            Ok(Control::Counted(counted)) => Some(counted),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn head(token: u32, seq: u64) -> [u8; 16] {
+        let mut head = [0; 16];
+        Header { token, seq }.emit(&mut head).unwrap();
+        head
+    }
+
+    fn open_to_this_host() -> Access {
+        Access::Open { allow: Vec::new() }
+    }
+
+    #[test]
+    fn what_arrives_is_counted() {
+        let mut sink = sink(open_to_this_host());
+        let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
+        let token = accept.token;
+        sink.datagram(NOW, here(), &head(token, 0), 100);
+        assert_eq!(count(&mut sink, session, token, None).unwrap().packets, 0);
+        for seq in [0, 1, 4, 2] {
+            sink.datagram(NOW, here(), &head(token, seq), 100);
+        }
+        sink.datagram(NOW, "127.0.0.2".parse().unwrap(), &head(token, 5), 100);
+        sink.datagram(NOW, here(), &head(token ^ 0x8000_0000, 5), 100);
+        sink.datagram(NOW, here(), b"short", 5);
+        sink.overflowed(7);
+        let expected = Counted {
+            token,
+            packets: 4,
+            bytes: 400,
+            reordered: 1,
+            refused: 7,
+        };
+        assert_eq!(count(&mut sink, session, token, None), Some(expected));
+        sink.closed(session);
+        assert_eq!(count(&mut sink, session, token, None), None);
+    }
+
+    #[test]
+    fn a_connection_of_data_is_taken_once() {
+        let mut sink = sink(Access::Keyed(key()));
+        let (session, accept) = open(&mut sink, hello(Transport::Tcp), Some(&key()));
+        let (token, keys) = (accept.token, accept.keys(&key(), Transport::Tcp));
+        let mut reply = [0; SIZE];
+        let unsealed = packet(Control::Attach { token }, None);
+        let sealed = packet(Control::Attach { token }, Some(&keys.request));
+        let mut attach = |bytes: &[u8]| sink.open(NOW, here(), bytes, &mut reply);
+        assert_eq!(attach(&unsealed), LoadOpening::Close);
+        assert_eq!(attach(&sealed), LoadOpening::Data(session, Some(9000)));
+        assert_eq!(attach(&sealed), LoadOpening::Close);
+        assert_eq!(sink.bytes(NOW, session, 12_345), Taken::More);
+        let counted = count(&mut sink, session, token, Some(&keys)).unwrap();
+        assert_eq!((counted.bytes, counted.packets), (12_345, 0));
+    }
+
+    #[test]
+    fn a_hello_heard_before_counts_nothing() {
+        let mut sink = sink(Access::Keyed(key()));
+        let (session, accept) = open(&mut sink, hello(Transport::Udp), Some(&key()));
+        let token = accept.token;
+        // Who plays it back sees the token, and has no key of the session.
+        assert_eq!(count_refused(&mut sink, session, token), None);
+        sink.datagram(NOW, here(), &head(token, 0), 100);
+        let keys = accept.keys(&key(), Transport::Udp);
+        assert_eq!(
+            count(&mut sink, session, token, Some(&keys))
+                .unwrap()
+                .packets,
+            0
+        );
+    }
+
+    fn count_refused(sink: &mut LoadSink, session: LoadRef, token: u32) -> Option<usize> {
+        let asked = packet(Control::Count { token }, None);
+        sink.control(NOW, session, &asked, &mut [0; SIZE])
+    }
+
+    #[test]
+    fn without_the_key_nothing_is_said() {
+        let mut sink = sink(Access::Keyed(key()));
+        let mut reply = [0; SIZE];
+        for key in [None, Some(&Key::new(b"another sixteen!").unwrap())] {
+            let keys = key.map(|key| KeyPair::control(key, Transport::Tcp));
+            let asked = packet(
+                hello(Transport::Tcp),
+                keys.as_ref().map(|pair| &pair.request),
+            );
+            let opening = sink.open(NOW, here(), &asked, &mut reply);
+            assert_eq!(opening, LoadOpening::Close);
+        }
+        let mut open = super::tests::sink(open_to_this_host());
+        let stranger = "192.0.2.1".parse().unwrap();
+        let asked = packet(hello(Transport::Tcp), None);
+        assert_eq!(
+            open.open(NOW, stranger, &asked, &mut reply),
+            LoadOpening::Close
+        );
+    }
+
+    #[test]
+    fn sessions_and_durations_are_limited() {
+        let mut policy = Policy::new(open_to_this_host());
+        policy.max_sessions = 1;
+        policy.max_duration = 10 * SECOND;
+        let mut sink = LoadSink::new(policy, [5; 32]);
+        let (session, _) = open(&mut sink, hello(Transport::Tcp), None);
+        let mut reply = [0; SIZE];
+        let asked = packet(hello(Transport::Tcp), None);
+        let opening = sink.open(NOW, here(), &asked, &mut reply);
+        assert_eq!(opening, LoadOpening::Refused(SIZE));
+        assert!(matches!(
+            Control::parse(None, &reply),
+            Ok(Control::Refuse(_))
+        ));
+        assert!(sink.is_alive(at(10 * SECOND), session));
+        assert_eq!(sink.bytes(at(11 * SECOND), session, 1), Taken::Close);
+        let opening = sink.open(at(11 * SECOND), here(), &asked, &mut reply);
+        assert!(matches!(opening, LoadOpening::Control(..)));
+    }
+
+    #[test]
+    fn rates_are_limited() {
+        let mut policy = Policy::new(open_to_this_host());
+        policy.limits.loopback = true;
+        policy.limits.each.packets = 3;
+        let mut sink = LoadSink::new(policy, [5; 32]);
+        let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
+        count(&mut sink, session, accept.token, None).unwrap();
+        for seq in 0..5 {
+            sink.datagram(NOW, here(), &head(accept.token, seq), 100);
+        }
+        let counted = count(&mut sink, session, accept.token, None).unwrap();
+        assert_eq!((counted.packets, counted.refused), (3, 2));
+        let (tcp, _) = open(&mut sink, hello(Transport::Tcp), None);
+        assert_eq!(sink.bytes(NOW, tcp, 1), Taken::Wait(PAUSE));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(
+            first in proptest::collection::vec(any::<u8>(), 0..300), kind: u8,
+            second in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let mut sink = sink(open_to_this_host());
+            let mut reply = [0; SIZE];
+            let mut packet = [b"delaylab".as_slice(), &[1, kind], &first].concat();
+            packet.resize(SIZE, 0);
+            for bytes in [&first, &packet] {
+                if let LoadOpening::Control(length, session) =
+                    sink.open(NOW, here(), bytes, &mut reply)
+                {
+                    prop_assert!(length <= bytes.len());
+                    sink.control(NOW, session, &second, &mut reply);
+                    sink.control(NOW, session, bytes, &mut reply);
+                }
+                sink.datagram(NOW, here(), bytes, bytes.len());
+            }
+        }
+    }
+}
