@@ -1,0 +1,223 @@
+//! Two runs of the same experiment beside each other, such as one of a testbed and one of a simulation:
+//! the combinations of levels that both have, how their round trips compare, and in which stage they
+//! differ most.
+
+use crate::run::{Lane, RunData};
+use delaylab_model::Nanos;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_stats::anatomy::{StageSet, in_common};
+use delaylab_stats::summary::{AnatomyAt, Summary};
+
+/// Two runs beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beside {
+    /// What tells the runs apart: their worlds, or where those are the same, their names.
+    pub names: [String; 2],
+    /// The factors that vary, and `probe` where there are several.
+    pub heads: Vec<String>,
+    /// A row for each combination of levels and probe that both have.
+    pub rows: Vec<Row>,
+    /// How many such rows only one of them would have.
+    pub alone: [usize; 2],
+}
+
+/// One combination of levels, and one probe, in both runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its level of each head.
+    pub levels: Vec<String>,
+    /// Median of the round trip.
+    pub p50: [Option<Nanos>; 2],
+    /// 99th percentile of the round trip.
+    pub p99: [Option<Nanos>; 2],
+    /// Where the mean responses differ most; `None` where one of them has no answer.
+    pub difference: Option<Difference>,
+}
+
+/// The stage whose means differ most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// The stage, or several where one of the runs cannot tell them apart.
+    pub stages: StageSet,
+    /// The second run's mean less the first one's, in nanoseconds.
+    pub ns: f64,
+}
+
+/// The second as a multiple of the first.
+pub fn ratio([first, second]: [Option<Nanos>; 2]) -> Option<f64> {
+    let first = first.filter(|&first| first > 0)?;
+    Some(second? as f64 / first as f64)
+}
+
+impl Beside {
+    /// Of what both runs have.
+    pub fn of(first: &RunData, second: &RunData) -> Self {
+        let one_probe = first.probes().len() == 1 && second.probes().len() == 1;
+        let same = |a: &Lane, b: &Lane| {
+            (one_probe || a.probe == b.probe) && same_levels(&a.factors, &b.factors)
+        };
+        let pair = |a| Some((a, second.lanes.iter().find(|b| same(a, b))?));
+        let pairs: Vec<(&Lane, &Lane)> = first.lanes.iter().filter_map(pair).collect();
+        let lanes = pairs.iter().map(|(a, _)| *a);
+        let heads = heads(&lanes.collect::<Vec<_>>());
+        let row = |(a, b): &(&Lane, &Lane)| Row {
+            levels: heads.iter().map(|head| level(a, head)).collect(),
+            ..Row::of(&a.summary, &b.summary)
+        };
+        Self {
+            names: names(first, second),
+            rows: pairs.iter().map(row).collect(),
+            alone: [first, second].map(|run| run.lanes.len() - pairs.len()),
+            heads,
+        }
+    }
+}
+
+impl Row {
+    fn of(a: &Summary, b: &Summary) -> Self {
+        let both = [a, b].map(|summary| summary.round_trip.as_ref());
+        Self {
+            levels: Vec::new(),
+            p50: both.map(|delays| delays.map(|d| d.p50)),
+            p99: both.map(|delays| delays.map(|d| d.p99)),
+            difference: (a.mean_anatomy.as_ref().zip(b.mean_anatomy.as_ref()))
+                .and_then(|(a, b)| largest(a, b)),
+        }
+    }
+}
+
+fn largest(a: &AnatomyAt, b: &AnatomyAt) -> Option<Difference> {
+    let differences = in_common(&a.parts, &b.parts)
+        .into_iter()
+        .map(|[a, b]| Difference {
+            stages: a.stages,
+            ns: b.ns - a.ns,
+        });
+    differences.max_by(|a, b| a.ns.abs().total_cmp(&b.ns.abs()))
+}
+
+/// The same factors, in whatever order, at the same levels.
+fn same_levels(a: &[Factor], b: &[Factor]) -> bool {
+    let same = |a: &Level, b: &Level| {
+        let values = a.value.is_some() && (a.value, a.unit) == (b.value, b.unit);
+        values || a.label == b.label
+    };
+    let has = |(name, level): &Factor| b.iter().any(|(n, other)| n == name && same(level, other));
+    a.len() == b.len() && a.iter().all(has)
+}
+
+fn heads(lanes: &[&Lane]) -> Vec<String> {
+    let varied = crate::run::panels::varied(lanes.iter().map(|lane| lane.factors.as_slice()));
+    let several = lanes.windows(2).any(|pair| pair[0].probe != pair[1].probe);
+    let probe = several.then_some("probe");
+    varied.into_iter().chain(probe).map(str::to_owned).collect()
+}
+
+fn level(lane: &Lane, head: &str) -> String {
+    let own = lane.level(head);
+    let shown = if own.is_empty() && head == "probe" {
+        &lane.probe
+    } else {
+        own
+    };
+    shown.to_owned()
+}
+
+fn names(first: &RunData, second: &RunData) -> [String; 2] {
+    let runs = [&first.head, &second.head];
+    if first.head.world == second.head.world {
+        let name = |folder: &str| {
+            folder
+                .rsplit('/')
+                .find(|part| !part.is_empty())
+                .map(str::to_owned)
+        };
+        runs.map(|head| name(&head.folder).unwrap_or_else(|| head.name.clone()))
+    } else {
+        runs.map(|head| head.world.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::samples::{classes, sizes, waits};
+
+    /// The same run in another world, where every reader wakes up 5 µs later.
+    fn elsewhere(mut run: RunData) -> RunData {
+        run.head.world = "sim".to_owned();
+        for lane in &mut run.lanes {
+            let delays = lane.summary.round_trip.as_mut().unwrap();
+            delays.p50 *= 2;
+            let anatomy = lane.summary.mean_anatomy.as_mut().unwrap();
+            anatomy.parts.last_mut().unwrap().ns += 5_000.0;
+            anatomy.parts.first_mut().unwrap().ns -= 2_000.0;
+        }
+        run
+    }
+
+    #[test]
+    fn each_combination_that_both_have_is_a_row() {
+        let first = waits();
+        let mut second = elsewhere(waits());
+        second.lanes.remove(0);
+        second
+            .lanes
+            .iter_mut()
+            .for_each(|lane| lane.factors.reverse());
+        let beside = Beside::of(&first, &second);
+        assert_eq!(beside.names, ["live", "sim"]);
+        assert_eq!(beside.heads, ["wait", "condition"]);
+        assert_eq!((beside.rows.len(), beside.alone), (8, [1, 0]));
+        for (row, lane) in beside.rows.iter().zip(&first.lanes[1..]) {
+            assert_eq!(row.levels, [lane.level("wait"), lane.level("condition")]);
+            assert_eq!(row.p50[0], lane.summary.round_trip.as_ref().map(|d| d.p50));
+            assert_eq!(ratio(row.p50), Some(2.0));
+            assert_eq!(ratio(row.p99), Some(1.0));
+            let difference = row.difference.unwrap();
+            assert_eq!(difference.stages.name(), "receive wake-up");
+            assert!((difference.ns - 5_000.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn probes_meet_their_own() {
+        let (first, second) = (classes(), elsewhere(classes()));
+        let beside = Beside::of(&first, &second);
+        assert_eq!(beside.heads, ["case", "probe"]);
+        assert_eq!(beside.rows.len(), first.lanes.len());
+        let probes: Vec<_> = beside
+            .rows
+            .iter()
+            .map(|row| row.levels[1].as_str())
+            .collect();
+        assert_eq!(probes[..3], ["ef", "be", "ss"]);
+    }
+
+    #[test]
+    fn what_was_not_answered_has_no_ratio() {
+        assert_eq!(ratio([None, Some(5)]), None);
+        assert_eq!(ratio([Some(5), None]), None);
+        assert_eq!(ratio([Some(0), Some(5)]), None);
+        let mut silent = waits();
+        for lane in &mut silent.lanes {
+            lane.summary.round_trip = None;
+            lane.summary.mean_anatomy = None;
+        }
+        let beside = Beside::of(&waits(), &silent);
+        assert!(
+            beside
+                .rows
+                .iter()
+                .all(|row| row.p50[1].is_none() && row.difference.is_none())
+        );
+    }
+
+    #[test]
+    fn in_one_world_runs_go_by_their_names() {
+        let beside = Beside::of(&waits(), &sizes());
+        assert_eq!(beside.names[0], "wait-time-jitter-20260102T030405Z");
+        assert!(beside.rows.is_empty());
+    }
+}
