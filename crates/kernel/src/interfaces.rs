@@ -1,6 +1,7 @@
 //! Names of network interfaces.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The interface that has this address.
@@ -25,6 +26,17 @@ pub fn with_address(address: IpAddr) -> Option<String> {
     // SAFETY: the list from above, freed once.
     unsafe { libc::freeifaddrs(first) };
     found
+}
+
+/// The kernel's number for an interface of the calling thread's network namespace.
+pub fn index_of(name: &str) -> io::Result<u32> {
+    let name = CString::new(name)?;
+    // SAFETY: a string that ends with a zero.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    if index == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(index)
 }
 
 fn address_of(entry: &libc::ifaddrs) -> Option<IpAddr> {

@@ -84,8 +84,40 @@ pub enum Discipline {
     FqCoDel,
     /// The kernel's token bucket filter.
     KernelTbf,
-    /// The kernel's hierarchical token bucket.
+    /// The kernel's hierarchical token bucket, with a class for each class queue.
     KernelHtb,
+    /// The kernel's FQ-CoDel behind a token bucket, where the kernel has it.
+    KernelFqCodel,
+    /// The kernel's network emulator, where the kernel has it.
+    KernelNetem,
+}
+
+impl Discipline {
+    /// Is it a queue of the kernel, which only a testbed has?
+    pub const fn is_of_the_kernel(self) -> bool {
+        matches!(
+            self,
+            Self::KernelTbf | Self::KernelHtb | Self::KernelFqCodel | Self::KernelNetem
+        )
+    }
+}
+
+/// What a testbed's soft switch does to packets beside queueing them. Nothing by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Impair {
+    /// How many are lost.
+    pub loss: Share,
+    /// How many are forwarded twice.
+    pub duplicate: Share,
+    /// How many have a bit of their payload turned over.
+    pub corrupt: Share,
+    /// How many are held back by `reorder_by`, so that others overtake them.
+    pub reorder: Share,
+    /// For how long. 1 ms by default.
+    pub reorder_by: Option<Duration>,
+    /// How many leave by every port but the one that they came in by.
+    pub flood: Share,
 }
 
 /// Whose buffer it is.
@@ -166,6 +198,8 @@ pub struct Switch {
     pub discipline: Option<Discipline>,
     /// How much a port (or the shared pool) holds.
     pub buffer: Option<Limit>,
+    /// priority, wrr, wfq: how much of it each class queue gets. As much as there is by default.
+    pub queue_buffer: Option<Limit>,
     /// Whose the buffer is.
     pub pool: Option<Pool>,
     /// From where on the discipline acts: EFCI marks, a port's share of the buffer is used up.
@@ -189,6 +223,8 @@ pub struct Switch {
     pub explicit_rate: Option<RateAlgorithm>,
     /// ATM: whether what is left of a packet is dropped with a cell of it.
     pub packet_discard: Option<PacketDiscard>,
+    /// testbed: loss, duplication, reordering, corruption, flooding.
+    pub impair: Option<Impair>,
 }
 
 impl Switch {
@@ -205,6 +241,7 @@ impl Switch {
             latency: own.latency.or(base.latency),
             discipline: own.discipline.or(base.discipline),
             buffer: own.buffer.or(base.buffer),
+            queue_buffer: own.queue_buffer.or(base.queue_buffer),
             pool: own.pool.or(base.pool),
             threshold: own.threshold.or(base.threshold),
             alpha: own.alpha.or(base.alpha),
@@ -216,6 +253,7 @@ impl Switch {
             credit: own.credit.or(base.credit),
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             packet_discard: own.packet_discard.or(base.packet_discard),
+            impair: own.impair.or(base.impair),
         }
     }
 }
@@ -414,7 +452,7 @@ pub struct Path {
     pub target: Option<String>,
     /// testbed, sim: how nodes are connected.
     pub topology: Option<Topology>,
-    /// Pairs of hosts: pairs-on-a-trunk.
+    /// Pairs of hosts: pairs-on-a-trunk, chain, routed, two-paths. One a flow by default.
     pub pairs: Option<u32>,
     /// Ingress ports: many-to-one.
     pub senders: Option<u32>,
@@ -446,6 +484,9 @@ pub struct Path {
     /// Into which queue a class is put.
     #[serde(default)]
     pub queue: BTreeMap<String, String>,
+    /// testbed: which class a class becomes at the last router.
+    #[serde(default)]
+    pub remark: BTreeMap<String, String>,
     /// Every switch.
     pub switch: Option<Switch>,
     /// Every simulated host.
@@ -479,6 +520,7 @@ impl Path {
             ("abr", self.abr.is_some()),
             ("route", !self.route.is_empty()),
             ("queue", !self.queue.is_empty()),
+            ("remark", !self.remark.is_empty()),
             ("switch", self.switch.is_some()),
             ("host", self.host.is_some()),
             ("node", !self.node.is_empty()),

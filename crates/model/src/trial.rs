@@ -35,6 +35,27 @@ pub struct Target {
     pub echo: SocketAddr,
     /// For stamp.
     pub stamp: SocketAddr,
+    /// For load.
+    pub load: LoadTarget,
+}
+
+/// What takes load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Server {
+    /// `delaylab reflect --accept-load`.
+    #[default]
+    Reflector,
+    /// `iperf3 -s`.
+    Iperf3,
+}
+
+/// Where load goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadTarget {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// What listens there.
+    pub server: Server,
 }
 
 impl Target {
@@ -61,6 +82,56 @@ impl Trial {
                 host: self.host,
                 seed: self.seed.wrapping_add(u64::from(index)),
             })
+    }
+}
+
+impl Trial {
+    /// Every stream of its loads, each with where it goes.
+    pub fn stream_runs(&self, target: LoadTarget) -> impl Iterator<Item = StreamRun> + '_ {
+        self.loads.iter().zip(0..).flat_map(move |(load, index)| {
+            (1..=load.streams).map(move |number| StreamRun {
+                trial: self.id,
+                load: load.clone(),
+                number,
+                target: target.address,
+                server: target.server,
+                seed: stream_seed(self.seed, index, number),
+            })
+        })
+    }
+}
+
+/// Streams of a trial draw apart from each other, and from its probes.
+fn stream_seed(seed: u64, load: u64, number: u32) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let place = ((load + 1) << 32) | u64::from(number);
+    seed.wrapping_add(place.wrapping_mul(GOLDEN))
+}
+
+/// One stream of a load and where it goes: what a load generator carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamRun {
+    /// Number of the trial in its run.
+    pub trial: u32,
+    /// Its load.
+    pub load: Load,
+    /// Which stream of the load, from 1.
+    pub number: u32,
+    /// Where it goes: the port for load.
+    pub target: SocketAddr,
+    /// What listens there.
+    pub server: Server,
+    /// Seeds its gaps and its fill.
+    pub seed: u64,
+}
+
+impl StreamRun {
+    /// What it is called in series and sentences.
+    pub fn name(&self) -> String {
+        match self.load.streams {
+            0 | 1 => self.load.name.clone(),
+            _ => format!("{} {}", self.load.name, self.number),
+        }
     }
 }
 

@@ -119,11 +119,18 @@ impl Network {
         matches!(self.nodes[node as usize].kind, Kind::Host(_))
     }
 
-    /// What a port is called in series and warnings: the nodes that it leads from and to.
+    /// What a port is called in series and warnings: the nodes that it leads from and to, and where
+    /// several links do, by which.
     pub fn port_name(&self, port: PortId) -> String {
         let Port { from, to, .. } = self.ports[port as usize];
         let name = |node: NodeId| self.nodes[node as usize].name.as_str();
-        format!("{}→{}", name(from), name(to))
+        let ends = format!("{}→{}", name(from), name(to));
+        let beside = self.of_node[from as usize].iter();
+        let links = beside.filter(|&&port| self.ports[port as usize].to == to);
+        match links.count() {
+            1 => ends,
+            _ => format!("{ends} {}", self.ports[port as usize].link),
+        }
     }
 }
 

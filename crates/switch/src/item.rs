@@ -61,6 +61,19 @@ pub enum Cause {
     PartialPacketDiscard,
 }
 
+impl Cause {
+    /// Why, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Cause::BufferFull => "the buffer was full",
+            Cause::Red => "random early detection",
+            Cause::CoDel => "CoDel",
+            Cause::EarlyPacketDiscard => "early packet discard",
+            Cause::PartialPacketDiscard => "a cell of their packet had been lost",
+        }
+    }
+}
+
 /// An item that will not be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {

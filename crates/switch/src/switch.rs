@@ -25,7 +25,26 @@ struct Port<T> {
     queue: Discipline<T>,
     /// What it holds: the discipline knows it too, but not at a fixed place.
     held: Backlog,
+    /// What each class queue holds, where that is limited.
+    queues: Option<ClassQueues>,
     discard: Option<Discarder>,
+}
+
+#[derive(Debug, Clone)]
+struct ClassQueues {
+    most: Bound,
+    held: [Backlog; 256],
+}
+
+impl ClassQueues {
+    fn new(most: Bound) -> Option<Self> {
+        let held = [Backlog::default(); 256];
+        (most != Bound::UNLIMITED).then_some(Self { most, held })
+    }
+
+    fn held(&mut self, item: &impl Item) -> &mut Backlog {
+        &mut self.held[usize::from(item.queue())]
+    }
 }
 
 impl<T: Item> Switch<T> {
@@ -35,6 +54,7 @@ impl<T: Item> Switch<T> {
         let port = |seed| Port {
             queue: Discipline::new(settings, seed),
             held: Backlog::default(),
+            queues: ClassQueues::new(settings.queue_share),
             discard: Discarder::new(settings.discard),
         };
         Self {
@@ -80,8 +100,7 @@ impl<T: Item> Switch<T> {
             port.account(buffer, &drops[before..]);
         }
         if let Some(item) = &item {
-            port.held.remove(item.bytes());
-            buffer.gives(item);
+            port.gives(buffer, item);
         }
         item
     }
@@ -135,11 +154,30 @@ impl<T: Item> Port<T> {
             self.refuse(now, item, drops);
             return false;
         }
+        if let Some(queues) = &mut self.queues {
+            let most = queues.most;
+            let held = queues.held(&item);
+            if !most.has_room(*held, item.bytes()) {
+                self.refuse(now, item, drops);
+                return false;
+            }
+            held.add(item.bytes());
+        }
         self.held.add(item.bytes());
         buffer.takes(&item);
         let before = drops.len();
         self.queue.enqueue(now, item, drops);
         drops.len() == before || self.account(buffer, &drops[before..])
+    }
+
+    /// It holds this no longer.
+    #[inline]
+    fn gives(&mut self, buffer: &mut Buffer, item: &T) {
+        self.held.remove(item.bytes());
+        buffer.gives(item);
+        if let Some(queues) = &mut self.queues {
+            queues.held(item).remove(item.bytes());
+        }
     }
 
     #[cold]
@@ -153,8 +191,7 @@ impl<T: Item> Port<T> {
     #[cold]
     fn account(&mut self, buffer: &mut Buffer, drops: &[Dropped<T>]) -> bool {
         for dropped in drops {
-            self.held.remove(dropped.item.bytes());
-            buffer.gives(&dropped.item);
+            self.gives(buffer, &dropped.item);
         }
         // RED drops what arrives; FQ-CoDel may make room by dropping what is queued.
         !drops.iter().any(|drop| drop.cause == Cause::Red)

@@ -35,7 +35,7 @@ mod set_up;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::refusals;
-pub use sections::QUEUES;
+pub use sections::{LOAD_PAYLOAD, QUEUES, queue_of, switch_settings};
 
 use crate::cpu::Cpu;
 use crate::event_set::{EventSet, NEVER};

@@ -61,7 +61,7 @@ impl<E: EventSet> Engine<E> {
         let what = if self.in_cells { "cells" } else { "packets" };
         let sentence = |&(port, cause): &(u32, Cause)| {
             let name = &self.port_names[port as usize];
-            format!("{what} were dropped at {name}: {}", words(cause))
+            format!("{what} were dropped at {name}: {}", cause.words())
         };
         self.counts.dropped.keys().map(sentence).collect()
     }
@@ -159,15 +159,5 @@ impl Series {
         if let Some(trace) = trace {
             self.add(series, of, unit, trace.finish(end));
         }
-    }
-}
-
-const fn words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::BufferFull => "the buffer was full",
-        Cause::Red => "random early detection",
-        Cause::CoDel => "CoDel",
-        Cause::EarlyPacketDiscard => "early packet discard",
-        Cause::PartialPacketDiscard => "a cell of their packet had been lost",
     }
 }

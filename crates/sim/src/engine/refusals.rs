@@ -57,6 +57,12 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
             return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
         }
     }
+    if !path.remark.is_empty() {
+        return refuse(
+            "path.remark",
+            "simulated switches leave classes as they are: give it under [in.testbed.path]",
+        );
+    }
     for (class, queue) in &path.queue {
         if class.parse::<Dscp>().is_err() {
             return refuse(format!("path.queue.{class}"), "is not a traffic class");
@@ -165,6 +171,12 @@ fn of_a_switch(
     };
     let field = |name: &str| format!("{under}.{name}");
     in_time(field("latency"), section.latency)?;
+    if section.impair.is_some() {
+        return refuse(
+            field("impair"),
+            "is for the testbed's soft switch: simulated switches lose nothing by chance",
+        );
+    }
     if let Err(refusal) = switch_settings(section, path, framing) {
         let below = refusal
             .field

@@ -1,11 +1,10 @@
 //! What sections of an experiment mean to the simulation: a switch's settings, a TCP load's, a load's times.
 
 use crate::network::in_cells;
-use crate::{picos, refuse};
+use crate::refuse;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
 use delaylab_model::path::{Framing, PacketDiscard, Path, RateAlgorithm, Switch as SwitchSection};
-use delaylab_model::quantity::Duration;
 use delaylab_model::world::Refusal;
 use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_switch::buffer::Bound;
@@ -14,8 +13,7 @@ use delaylab_switch::explicit_rate::{Eprca, Erica, ExplicitRate};
 use delaylab_switch::settings::Kind as Queueing;
 use delaylab_switch::{Counts, Settings};
 use delaylab_traffic::abr::{CELL_BITS, Parameters};
-use delaylab_traffic::arrival::on_off::Periods;
-use delaylab_traffic::arrival::{Arrival, cbr, on_off, poisson, replay};
+use delaylab_traffic::arrival::{Arrival, replay, section};
 use delaylab_traffic::tcp;
 
 /// IPv4 and UDP, or ICMP.
@@ -24,7 +22,7 @@ pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
 pub(super) const TCP_HEADERS: u32 = 20 + 20;
 pub(super) const TIMESTAMP_OPTION: u32 = 12;
 /// A load's packet when the experiment does not say.
-pub(super) const LOAD_PAYLOAD: u64 = 1024;
+pub const LOAD_PAYLOAD: u64 = 1024;
 /// Socket buffers when the experiment does not say.
 pub(super) const WINDOW_OF_1995: u64 = 64 << 10;
 pub(super) const WINDOW: u64 = 4 << 20;
@@ -32,7 +30,11 @@ pub(super) const WINDOW: u64 = 4 << 20;
 /// Class queues from the first that is served on: what `[path.queue]` and `[path.switch.weights]` name.
 pub const QUEUES: [&str; 4] = ["network-control", "expedited", "best-effort", "scavenger"];
 
-pub(super) fn switch_settings(
+/// The queues of a switch between links of this framing.
+///
+/// # Errors
+/// Names the field that means nothing.
+pub fn switch_settings(
     section: &SwitchSection,
     path: &Path,
     framing: Framing,
@@ -162,30 +164,11 @@ pub(super) fn settings_of(load: &LoadSection, mtu: u32) -> Result<tcp::Settings,
 
 /// When a load's packets leave.
 pub(super) fn arrivals(load: &LoadSection, start: Picos, seed: u64) -> Result<Arrival, Refusal> {
-    let field = |name: &str| format!("load.{}.{name}", load.name);
-    let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0) as u32;
-    // The offered load is that of IP packets.
-    let bytes = payload + DATAGRAM_HEADERS;
-    let rate = || match load.rate {
-        Some(rate) if rate.0 > 0 => Ok(rate.0),
-        Some(_) => refuse(field("rate"), "a load of nothing: set `streams` to 0"),
-        None => refuse(field("rate"), "how much? Like \"10Mbit/s\""),
-    };
-    let period = |given: Option<Duration>, name: &str| match picos(given) {
-        0 => refuse(field(name), "how long? Like \"10ms\""),
-        period => Ok(period),
-    };
-    Ok(match load.kind {
-        LoadKind::Cbr => Arrival::Cbr(cbr::Cbr::new(start, bytes, rate()?)),
-        LoadKind::Poisson => Arrival::Poisson(poisson::Poisson::new(start, bytes, rate()?, seed)),
-        LoadKind::OnOff => {
-            let (on, off) = (period(load.on, "on")?, period(load.off, "off")?);
-            let periods = Periods::Exponential { on, off };
-            Arrival::OnOff(on_off::OnOff::new(start, bytes, rate()?, periods, seed))
-        }
-        LoadKind::Replay => Arrival::Replay(replay_of(load, start)?),
-        LoadKind::Tcp => return refuse(field("kind"), "tcp has no times of its own"),
-    })
+    if load.kind == LoadKind::Replay {
+        return Ok(Arrival::Replay(replay_of(load, start)?));
+    }
+    section::arrivals(load, DATAGRAM_HEADERS, None, start, seed)
+        .or_else(|(name, what)| refuse(format!("load.{}.{name}", load.name), what))
 }
 
 /// Does every packet of the file fit?
@@ -219,7 +202,7 @@ pub(super) fn replay_of(load: &LoadSection, start: Picos) -> Result<replay::Repl
 }
 
 /// The class queue that a class has by itself (RFC 4594), or by the path's word.
-pub(super) fn queue_of(path: &Path, class: Dscp) -> u8 {
+pub fn queue_of(path: &Path, class: Dscp) -> u8 {
     let entries = path.queue.iter();
     let mut said = entries.filter(|(name, _)| name.parse() == Ok(class));
     if let Some((_, queue)) = said.next() {

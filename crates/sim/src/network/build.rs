@@ -138,10 +138,11 @@ impl Site {
                 builder.pairs_on_a_trunk(count("path.pairs", path.pairs, flows)?)
             }
             Topology::ManyToOne => builder.many_to_one(count("path.senders", path.senders, flows)?),
-            Topology::Chain | Topology::Routed => {
-                builder.chain(count("path.hops", path.hops, 3)?, flows)
-            }
-            Topology::TwoPaths => builder.two_paths(flows),
+            Topology::Chain | Topology::Routed => builder.chain(
+                count("path.hops", path.hops, 3)?,
+                count("path.pairs", path.pairs, flows)?,
+            ),
+            Topology::TwoPaths => builder.two_paths(count("path.pairs", path.pairs, flows)?),
             Topology::LeafSpine => builder.leaf_spine(
                 count("path.leaves", path.leaves, 4)?,
                 count("path.spines", path.spines, 2)?,
@@ -489,13 +490,13 @@ impl Builder {
     }
 
     /// Beside the pairs at its ends, a host c1, c2 … at each switch for traffic that crosses.
-    fn chain(mut self, hops: u64, flows: u64) -> Result<Site, Refusal> {
+    fn chain(mut self, hops: u64, pairs: u64) -> Result<Site, Refusal> {
         let switches: Vec<_> = (1..=hops).map(|i| self.switch(format!("s{i}"))).collect();
         for (pair, i) in switches.windows(2).zip(1..) {
             self.connect(format!("trunk{i}"), pair[0], pair[1]);
         }
         let (first, last) = (switches[0], switches[switches.len() - 1]);
-        let pairs = self.host_pairs(first, last, flows.max(1));
+        let pairs = self.host_pairs(first, last, pairs);
         for (&switch, i) in switches.iter().zip(1..) {
             self.host_at(switch, format!("c{i}"));
         }
@@ -503,12 +504,12 @@ impl Builder {
     }
 
     /// A congested and a control link between the same switches, and a third for what comes back.
-    fn two_paths(mut self, flows: u64) -> Result<Site, Refusal> {
+    fn two_paths(mut self, pairs: u64) -> Result<Site, Refusal> {
         let [near, far] = ["s1", "s2"].map(|name| self.switch(name));
         for name in ["congested", "control", "return"] {
             self.connect(name, near, far);
         }
-        let pairs = self.host_pairs(near, far, flows.max(1));
+        let pairs = self.host_pairs(near, far, pairs);
         Ok(self.pairs(pairs))
     }
 

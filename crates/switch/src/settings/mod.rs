@@ -4,6 +4,7 @@
 //! |---|---|
 //! | discipline | fifo |
 //! | buffer | 1000 packets (what a Linux interface holds), 13,000 cells (seed 003's switches); fq-codel 10,240 packets (RFC 8290); efci, explicit-rate and credit unlimited |
+//! | queue_buffer | none: a class queue may fill its port's buffer |
 //! | pool | output; shared where `alpha` is given |
 //! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (seed 003) |
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
@@ -45,6 +46,8 @@ pub struct Settings {
     pub kind: Kind,
     /// The buffers behind them.
     pub memory: Memory,
+    /// What each class queue of a port gets of them.
+    pub queue_share: Bound,
     /// Whether PDUs are dropped as a whole.
     pub discard: Discard,
 }

@@ -49,6 +49,7 @@ impl<'a> Reader<'a> {
         Ok(Settings {
             kind: self.kind()?,
             memory: self.memory()?,
+            queue_share: self.queue_share()?,
             discard: Discard::Cells,
         })
     }
@@ -80,7 +81,10 @@ impl<'a> Reader<'a> {
                 quantum: self.quantum(QUANTUM)?,
                 queues: QUEUES,
             }),
-            Discipline::KernelTbf | Discipline::KernelHtb => {
+            Discipline::KernelTbf
+            | Discipline::KernelHtb
+            | Discipline::KernelFqCodel
+            | Discipline::KernelNetem => {
                 return wrong(
                     "discipline",
                     "is a queue of the kernel, which only a testbed has: use \"fifo\" here",
@@ -102,6 +106,23 @@ impl<'a> Reader<'a> {
             owner,
             share: self.share(owner)?,
         })
+    }
+
+    /// What each class queue gets.
+    fn queue_share(&self) -> Result<Bound, Wrong> {
+        let Some(limit) = self.switch.queue_buffer else {
+            return Ok(Bound::UNLIMITED);
+        };
+        if !matches!(
+            self.discipline,
+            Discipline::Priority | Discipline::Wrr | Discipline::Wfq
+        ) {
+            return wrong(
+                "queue_buffer",
+                "is of class queues, which priority, wrr and wfq have: leave it out, or set `buffer`",
+            );
+        }
+        self.limits.within("queue_buffer", limit, self.size)
     }
 
     fn owner(&self) -> Result<Owner, Wrong> {

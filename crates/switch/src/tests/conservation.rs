@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn in_is_out_and_dropped_and_queued(steps in steps()) {
+    fn in_is_out_and_dropped_and_queued(steps in steps(), queue_share in 1_u64..20) {
         for kind in kinds() {
             for memory in memories() {
                 let fq = matches!(kind, Kind::FqCoDel(_));
@@ -207,7 +207,9 @@ proptest! {
                 }
                 let kind = kind.clone();
                 let discard = Discard::Cells;
-                let ledger = run(&Settings { kind, memory, discard }, &steps);
+                let queue_share = Bound::items(queue_share);
+                let settings = Settings { kind, memory, queue_share, discard };
+                let ledger = run(&settings, &steps);
                 is_in_order(&ledger);
             }
         }
@@ -219,7 +221,8 @@ proptest! {
             for discard in [Discard::Partial, Discard::Early { from: Bound::items(6) }] {
                 let memory = Memory::of_each_output(Bound::items(12));
                 let kind = kind.clone();
-                is_in_order(&run(&Settings { kind, memory, discard }, &steps));
+                let queue_share = Bound::UNLIMITED;
+                is_in_order(&run(&Settings { kind, memory, queue_share, discard }, &steps));
             }
         }
     }
@@ -232,6 +235,7 @@ fn equal_seeds_make_equal_decisions() {
     let settings = Settings {
         kind,
         memory,
+        queue_share: Bound::UNLIMITED,
         discard: Discard::Cells,
     };
     let dropped = |seed| {

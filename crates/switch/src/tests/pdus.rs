@@ -15,6 +15,7 @@ fn overload(discard: Discard, size: u64) -> Vec<(u32, u32)> {
         &Settings {
             kind,
             memory,
+            queue_share: Bound::UNLIMITED,
             discard,
         },
         1,

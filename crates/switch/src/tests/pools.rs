@@ -125,3 +125,31 @@ fn a_byte_limit_is_kept_to_the_byte() {
         [401, 1]
     );
 }
+
+#[test]
+fn a_class_queue_that_is_full_leaves_room_for_the_others() {
+    let settings = cells(|switch| {
+        switch.discipline = Some(path::Discipline::Priority);
+        switch.buffer = Some(Limit::Cells(100));
+        switch.queue_buffer = Some(Limit::Cells(30));
+    });
+    let mut switch = Switch::new(&settings, 1, 1);
+    let mut drops = Vec::new();
+    for _ in 0..50 {
+        switch.enqueue(0, 0, Thing::cell(0).queue(2), &mut drops);
+    }
+    assert_eq!((switch.backlog(0).items, drops.len()), (30, 20));
+    for _ in 0..10 {
+        switch.enqueue(0, 0, Thing::cell(0).queue(1), &mut drops);
+    }
+    assert_eq!((switch.backlog(0).items, drops.len()), (40, 20));
+    // Room comes back as it is served, queue by queue.
+    while switch
+        .dequeue(0, 0, &mut drops)
+        .is_some_and(|item| item.queue == 1)
+    {}
+    assert_eq!(switch.backlog(0).items, 29);
+    switch.enqueue(0, 0, Thing::cell(0).queue(2), &mut drops);
+    switch.enqueue(0, 0, Thing::cell(0).queue(2), &mut drops);
+    assert_eq!((switch.backlog(0).items, drops.len()), (30, 21));
+}

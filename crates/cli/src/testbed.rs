@@ -1,0 +1,206 @@
+//! `delaylab testbed`: by hand what `run --world testbed` does by itself.
+
+use crate::args::testbed::{ExecArgs, TestbedArgs, TestbedCommand, UpArgs};
+use crate::exit::Failed;
+use crate::experiment::choose;
+use crate::terminal;
+use delaylab_kernel::namespace::Namespace;
+use delaylab_kernel::{clock, signals};
+use delaylab_lab::experiment::{Choices, Experiment, Source};
+use delaylab_model::MILLISECOND;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::path::Topology;
+use delaylab_model::trial::Trial;
+use delaylab_testbed::build::{self, Found, Standing};
+use delaylab_testbed::layout::{Layout, lay_out};
+use delaylab_testbed::reflectors::Reflectors;
+use delaylab_testbed::rootless;
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
+use std::fmt::Write;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// How often it is looked whether the user has had enough.
+const LOOK_EVERY: i64 = 100 * MILLISECOND;
+/// What stands for a testbed's name in printed commands.
+const NAME: &str = "testbed";
+
+/// Runs the command.
+pub fn run(args: &TestbedArgs) -> Result<(), Failed> {
+    match &args.command {
+        TestbedCommand::Up(args) => up(args),
+        TestbedCommand::Exec(args) => exec(args),
+        TestbedCommand::Clean => clean(),
+    }
+}
+
+fn up(args: &UpArgs) -> Result<(), Failed> {
+    let trial = trial(args)?;
+    let layout = lay_out(&trial)
+        .map_err(|refusal| Failed::usage(format!("{}: {}", refusal.field, refusal.reason)))?;
+    if args.show_commands {
+        return terminal::print(commands(&layout));
+    }
+    rootless::become_root_if_needed().map_err(|error| Failed::environment(error.to_string()))?;
+    signals::catch_stop()
+        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+    let failed = |error: &dyn std::error::Error| Failed::environment(error.to_string());
+    let standing = Standing::build(layout.structure.clone()).map_err(|error| failed(&error))?;
+    let switches = standing.start_switches(&layout.devices, trial.seed);
+    let _switches = switches.map_err(|error| failed(&error))?;
+    let mut reflectors = Reflectors::default();
+    for (_, host) in &layout.structure.hosts {
+        let answers = reflectors.answer_at(host.place, &standing);
+        answers.map_err(|error| failed(&error))?;
+    }
+    terminal::print(described(&layout, standing.id()))?;
+    while signals::stops_asked() == 0 {
+        // A signal ends the sleep early, which is what it is for.
+        let _ = clock::sleep_until(clock::monotonic() + LOOK_EVERY);
+    }
+    Ok(())
+}
+
+/// The first combination of the experiment, or one that has this topology.
+fn trial(args: &UpArgs) -> Result<Trial, Failed> {
+    let experiment = match topology(&args.choice.experiment) {
+        Some(text) => Experiment::read(Source {
+            name: args.choice.experiment.clone(),
+            text,
+        })
+        .map_err(choose::wrong)?,
+        None => choose::experiment(&args.choice.experiment)?,
+    };
+    let choices = Choices {
+        world: Some(WorldName::Testbed),
+        ..choose::choices(&args.choice)
+    };
+    let resolved = choose::resolve(&experiment, &choices)?;
+    let first = resolved.planned.into_iter().next();
+    let first = first.ok_or_else(|| Failed::usage("the experiment has no trials in a testbed"))?;
+    Ok(first.trial)
+}
+
+/// An experiment of one probe on this topology, if it is one.
+fn topology(name: &str) -> Option<String> {
+    Topology::deserialize(StrDeserializer::<Error>::new(name)).ok()?;
+    Some(format!(
+        "name = \"{NAME}\"\nworld = \"testbed\"\n\
+         [[probe]]\nname = \"ping\"\ncount = 1\n{}\
+         [path]\ntopology = \"{name}\"\nrate = \"10Mbit/s\"\n",
+        // Where several hosts could be meant.
+        if matches!(name, "leaf-spine" | "fat-tree") {
+            "from = \"h1\"\nto = \"h2\"\n"
+        } else {
+            ""
+        }
+    ))
+}
+
+fn commands(layout: &Layout) -> String {
+    let mut text = String::new();
+    for step in layout.structure.steps(NAME) {
+        let _ = writeln!(text, "{step}");
+    }
+    for device in &layout.devices {
+        let place = &layout.structure.places[device.place];
+        let _ = writeln!(
+            text,
+            "# in {NAME}-{place}, delaylab's soft switch between {}",
+            device.interfaces.join(", ")
+        );
+    }
+    text
+}
+
+fn described(layout: &Layout, id: &str) -> String {
+    let mut text = format!("{id}\n");
+    for (name, host) in &layout.structure.hosts {
+        let _ = writeln!(text, "  {name:<12} {}", host.address);
+    }
+    let hosts: Vec<_> = layout
+        .structure
+        .hosts
+        .iter()
+        .map(|(_, host)| host.place)
+        .collect();
+    let others = layout.structure.places.iter().zip(0..);
+    let others: Vec<_> = others
+        .filter(|(_, place)| !hosts.contains(place))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !others.is_empty() {
+        let _ = writeln!(text, "  between them: {}", others.join(", "));
+    }
+    if let [(from, _), (_, to), ..] = layout.structure.hosts.as_slice() {
+        let _ = writeln!(
+            text,
+            "Ctrl-C takes it down. Meanwhile: delaylab testbed exec {from} -- delaylab ping {}",
+            to.address
+        );
+    }
+    text
+}
+
+fn found() -> Result<Vec<Found>, Failed> {
+    build::find().map_err(|error| Failed::environment(format!("cannot list namespaces: {error}")))
+}
+
+fn exec(args: &ExecArgs) -> Result<(), Failed> {
+    let found = found()?;
+    let here: Vec<_> = found
+        .iter()
+        .filter(|testbed| args.testbed.as_ref().is_none_or(|id| *id == testbed.id))
+        .collect();
+    let testbed = match here[..] {
+        [one] => one,
+        [] => {
+            return Err(Failed::usage(
+                "no testbed is up: `delaylab testbed up two-hosts` builds one. (One that was built \
+                 without root is seen by nobody else.)",
+            ));
+        }
+        _ => {
+            let ids: Vec<_> = here.iter().map(|testbed| testbed.id.as_str()).collect();
+            return Err(Failed::usage(format!(
+                "several testbeds are up: choose with --testbed {}",
+                ids.join(", or ")
+            )));
+        }
+    };
+    if !testbed.nodes.contains(&args.node) {
+        return Err(Failed::usage(format!(
+            "there is no node `{}`: there are {}",
+            args.node,
+            testbed.nodes.join(", ")
+        )));
+    }
+    let name = format!("{}-{}", testbed.id, args.node);
+    let entered = Namespace::open(&name).and_then(|namespace| namespace.enter());
+    entered.map_err(|error| Failed::environment(format!("cannot enter {name}: {error}")))?;
+    let error = Command::new(&args.command[0])
+        .args(&args.command[1..])
+        .exec();
+    Err(Failed::environment(format!(
+        "cannot run {}: {error}",
+        args.command[0]
+    )))
+}
+
+fn clean() -> Result<(), Failed> {
+    let mut text = String::new();
+    for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
+        build::remove(testbed).map_err(|error| Failed::environment(error.to_string()))?;
+        let _ = writeln!(
+            text,
+            "removed {} ({})",
+            testbed.id,
+            testbed.nodes.join(", ")
+        );
+    }
+    if text.is_empty() {
+        text.push_str("nothing is left over\n");
+    }
+    terminal::print(text)
+}

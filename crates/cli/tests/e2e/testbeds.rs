@@ -1,0 +1,540 @@
+//! The world `testbed`: every topology and queue, and nothing left behind.
+
+use crate::harness::beside_others;
+use crate::harness::process::{Process, Ran, delaylab, python, ran};
+use crate::harness::scratch::Scratch;
+use crate::{or_skip, skip};
+use nix::sys::signal::Signal;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Root, who may make namespaces.
+fn root() -> Result<(), String> {
+    if delaylab_kernel::privilege::is_root() {
+        Ok(())
+    } else {
+        Err("testbeds of this test need root".to_owned())
+    }
+}
+
+/// A run in a testbed, whose tables a few lines of Python look at.
+struct Bed {
+    scratch: Scratch,
+    python: Command,
+}
+
+impl Bed {
+    fn new(experiment: &str) -> Result<Self, String> {
+        root()?;
+        let scratch = Scratch::new();
+        scratch.file("bed.toml", experiment);
+        let python = python()?;
+        Ok(Self { scratch, python })
+    }
+
+    fn run(&self, words: &str) -> Ran {
+        ran(&self.scratch, format!("run bed.toml -q {words}").trim())
+    }
+
+    /// `records`, `hops`, `series` and `trials` are frames of polars.
+    fn look(&mut self, script: &str) {
+        let before = "import sys, polars as pl\n\
+             table = lambda name: pl.read_parquet(sys.argv[1] + '/' + name + '.parquet')\n\
+             records, trials, hops, series = map(table, ['records', 'trials', 'hops', 'series'])\n";
+        let looked = Ran::of(
+            self.python
+                .args(["-c", &format!("{before}{script}")])
+                .arg(self.scratch.path("runs/latest")),
+        );
+        assert_eq!(looked.code, 0, "{}{}", looked.stdout, looked.stderr);
+    }
+}
+
+const TOPOLOGIES: &str = r#"
+name = "bed"
+title = "Every topology"
+world = "testbed"
+
+[[probe]]
+name = "echo"
+method = "udp"
+from = "a1"
+to = "b1"
+pacing = { every = "5ms" }
+count = 20
+
+[path]
+rate = "50Mbit/s"
+
+[[case]]
+name = "two-hosts"
+set = { "path.topology" = "two-hosts" }
+[[case]]
+name = "pairs-on-a-trunk"
+set = { "path.topology" = "pairs-on-a-trunk", "path.pairs" = 2 }
+[[case]]
+name = "many-to-one"
+set = { "path.topology" = "many-to-one", "path.senders" = 3 }
+[[case]]
+name = "chain"
+set = { "path.topology" = "chain", "path.hops" = 3 }
+[[case]]
+name = "routed"
+set = { "path.topology" = "routed", "path.hops" = 3 }
+[[case]]
+name = "two-paths"
+set = { "path.topology" = "two-paths" }
+[[case]]
+name = "leaf-spine"
+set = { "path.topology" = "leaf-spine", "path.leaves" = 2, "path.spines" = 2, "path.hosts" = 2, "probe.echo.from" = "h1", "probe.echo.to" = "h4" }
+"#;
+
+#[test]
+fn every_topology_is_crossed() {
+    let mut bed = or_skip!(Bed::new(TOPOLOGIES));
+    let _machine = beside_others();
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // Each packet meets as many queues there and back as the topology has.
+    bed.look(
+        r#"
+expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
+            "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
+for row in trials.iter_rows(named=True):
+    case = row["factor_case"]
+    assert row["received"] == 20, (case, row["received"])
+    own = hops.filter(pl.col("trial") == row["trial"])
+    for direction, queues in zip(["forward", "return"], expected[case]):
+        ways = own.filter(pl.col("direction") == direction).group_by("seq").len()
+        assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
+    assert (own["t_dequeue"] >= own["t_enqueue"]).all()
+"#,
+    );
+}
+
+const PATHS: &str = r#"
+name = "bed"
+title = "Two paths"
+world = "testbed"
+
+[[probe]]
+name = "ef"
+method = "icmp"
+class = "ef"
+pacing = { every = "5ms" }
+count = 40
+
+[[probe]]
+name = "ss"
+method = "icmp"
+class = "cs1"
+pacing = { every = "5ms" }
+count = 40
+
+[[load]]
+name = "bulk"
+kind = "tcp"
+class = "cs1"
+window = "64KiB"
+congestion_control = "reno"
+route = "congested"
+
+[path]
+topology = "two-paths"
+rate = "20Mbit/s"
+route = { ef = "congested", cs1 = "control" }
+remark = { cs1 = "be" }
+
+[path.switch]
+discipline = "priority"
+"#;
+
+#[test]
+fn classes_take_their_paths_and_loads_theirs() {
+    let mut bed = or_skip!(Bed::new(PATHS));
+    let _machine = beside_others();
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
+def ports(probe, direction):
+    own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
+    return set(own["port"])
+assert ports(0, "forward") == {"s1→s2 congested"}, ports(0, "forward")
+assert ports(1, "forward") == {"s1→s2 control"}, ports(1, "forward")
+assert ports(0, "return") == ports(1, "return") == {"s2→s1 return"}
+# An echo reply has the class that its request arrived with.
+assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
+assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
+# The load is of the control path's class, and goes where it is told to.
+busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
+        .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
+assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
+cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
+assert cwnd.height > 0 and cwnd["max"].max() > 1448
+"#,
+    );
+}
+
+const QUEUES: &str = r#"
+name = "bed"
+title = "Queues"
+world = "testbed"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "200B"
+pacing = { every = "5ms" }
+count = 40
+timeout = "200ms"
+
+[path]
+topology = "two-hosts"
+rate = "20Mbit/s"
+
+[path.switch]
+buffer = "64KiB"
+"#;
+
+#[test]
+fn every_queue_that_there_is_forwards() {
+    let disciplines = [
+        "fifo",
+        "per-flow",
+        "priority",
+        "wrr",
+        "wfq",
+        "drr",
+        "red",
+        "codel",
+        "fq-codel",
+        "kernel-tbf",
+        "kernel-htb",
+    ];
+    let list = disciplines.map(|name| format!("{name:?}")).join(", ");
+    let sweep = format!(
+        "{QUEUES}\n[sweep]\ndiscipline = {{ set = \"path.switch.discipline\", to = [{list}] }}\n"
+    );
+    let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
+    let mut bed = or_skip!(Bed::new(&sweep));
+    let _machine = beside_others();
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(&format!(
+        "assert set(trials['factor_discipline']) == {{{list}}}\n\
+         assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
+    ));
+}
+
+const BACKLOG: &str = r#"
+name = "bed"
+title = "What waits"
+world = "testbed"
+
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "5ms" }
+duration = "1500ms"
+
+[[load]]
+name = "bulk"
+kind = "tcp"
+congestion_control = "reno"
+window = "64KiB"
+
+[path]
+topology = "pairs-on-a-trunk"
+rate = "20Mbit/s"
+
+[path.switch]
+buffer = "200kB"
+
+[sweep]
+discipline = { set = "path.switch.discipline", to = ["fifo", "kernel-tbf", "kernel-htb"] }
+"#;
+
+#[test]
+fn what_waits_is_seen_over_time_in_every_device() {
+    let mut bed = or_skip!(Bed::new(BACKLOG));
+    let _machine = beside_others();
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // What the window leaves of the path waits at the trunk, and nowhere else.
+    bed.look(
+        r#"
+for row in trials.iter_rows(named=True):
+    own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
+    most = {of: own.filter(pl.col("of") == of)["max"].max() for of in ["s1→s2", "s2→b2"]}
+    assert 30_000 < most["s1→s2"] < 150_000, (row["factor_discipline"], most)
+    assert most["s2→b2"] < 20_000, (row["factor_discipline"], most)
+"#,
+    );
+}
+
+#[test]
+fn a_kernel_without_a_queue_says_so() {
+    let bed = or_skip!(Bed::new(QUEUES));
+    let _machine = beside_others();
+    for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
+        let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
+        // Where the kernel has it, it is used.
+        if done.code != 0 {
+            assert_eq!(done.code, 2, "{}", done.stderr);
+            let said = format!("this kernel has no {module}");
+            assert!(done.stderr.contains(&said), "{}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn impairments_reach_the_records() {
+    let mut bed = or_skip!(Bed::new(&format!(
+        "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
+         [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
+         [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
+         [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
+         [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
+         [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
+    )));
+    let _machine = beside_others();
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
+case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
+lost = (case["loss"]["outcome"] == "lost").sum()
+assert 5 <= lost <= 35, lost
+assert (case["duplicate"]["copies"] > 0).sum() >= 5
+assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
+# A UDP checksum that does not fit is dropped by the host that gets it.
+assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
+assert (case["flood"]["outcome"] == "ok").all()
+late = trials.filter(pl.col("factor_case") == "latency")
+assert late["round_trip_min_ns"][0] >= 40_000_000
+"#,
+    );
+}
+
+/// Hosts, switches and links that a network could have, in `ip`'s words.
+fn namespaces() -> BTreeSet<String> {
+    let listed = Ran::of(Command::new("ip").args(["netns", "list"]));
+    let names = listed.stdout.lines();
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let ours = names.filter(|name| name.starts_with("delaylab-"));
+    ours.map(str::to_owned).collect()
+}
+
+fn links() -> BTreeSet<String> {
+    let listed = Ran::of(Command::new("ip").args(["-o", "link"]));
+    let names = listed
+        .stdout
+        .lines()
+        .filter_map(|line| line.split(": ").nth(1));
+    names.map(str::to_owned).collect()
+}
+
+/// `delaylab testbed up WORDS` that stands, and what it called itself.
+fn up(words: &str) -> (Process, String) {
+    let mut command = delaylab(None);
+    let command = command
+        .args(["testbed", "up"])
+        .args(words.split_whitespace());
+    let mut process = Process::start(command.stdout(Stdio::piped()));
+    let mut id = String::new();
+    let stdout = process.child.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut id).unwrap();
+    let id = id.trim().to_owned();
+    assert!(id.starts_with("delaylab-"), "{id}");
+    (process, id)
+}
+
+fn of(id: &str) -> usize {
+    namespaces()
+        .iter()
+        .filter(|name| name.starts_with(id))
+        .count()
+}
+
+#[test]
+fn fifty_testbeds_in_a_row_leave_nothing_behind() {
+    or_skip!(root());
+    let _machine = beside_others();
+    let before = links();
+    let topologies = [
+        "two-hosts",
+        "routed",
+        "two-paths",
+        "pairs-on-a-trunk",
+        "chain",
+    ];
+    for topology in topologies.iter().cycle().take(50) {
+        let (mut process, id) = up(topology);
+        assert!(of(&id) >= 3, "{topology}");
+        // Nothing of it is in the namespace of this host.
+        assert_eq!(links(), before, "{topology}");
+        process.signal(Signal::SIGINT);
+        assert!(process.child.wait().unwrap().success());
+        assert_eq!(of(&id), 0, "{topology}");
+    }
+}
+
+#[test]
+fn what_a_killed_one_leaves_is_removed_by_clean() {
+    or_skip!(root());
+    let _machine = beside_others();
+    let (mut process, id) = up("two-paths");
+    let (other, standing) = up("two-hosts");
+    process.signal(Signal::SIGKILL);
+    process.child.wait().unwrap();
+    assert!(of(&id) > 0);
+    let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+    assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
+    assert!(cleaned.stdout.contains(&id), "{}", cleaned.stdout);
+    assert_eq!(of(&id), 0);
+    // What stands is left alone.
+    assert_eq!(of(&standing), 3);
+    drop(other);
+    let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+    assert!(cleaned.stdout.contains(&standing), "{}", cleaned.stdout);
+}
+
+#[test]
+fn one_can_work_in_it_by_hand_and_not_get_out() {
+    or_skip!(root());
+    let _machine = beside_others();
+    let (_process, id) = up("routed --set path.hops=3");
+    let at = |node: &str, words: &[&str]| {
+        let mut command = delaylab(None);
+        Ran::of(
+            command
+                .args(["testbed", "exec", "--testbed", &id, node, "--"])
+                .args(words),
+        )
+    };
+    let pinged = at("a1", &["ping", "-c", "3", "-i", "0.2", "10.82.2.2"]);
+    assert_eq!(pinged.code, 0, "{}", pinged.stdout);
+    // Three routers counted the hops down.
+    assert!(pinged.stdout.contains("ttl=61"), "{}", pinged.stdout);
+    let outside = at("a1", &["ping", "-c", "1", "-W", "1", "192.0.2.1"]);
+    assert_ne!(outside.code, 0);
+    assert!(outside.stdout.contains("Unreachable"), "{}", outside.stdout);
+    let nowhere = at("x9", &["true"]);
+    assert_eq!(nowhere.code, 2);
+    assert!(
+        nowhere
+            .stderr
+            .contains("there is no node `x9`: there are a1"),
+        "{}",
+        nowhere.stderr
+    );
+}
+
+#[test]
+fn what_builds_it_can_be_seen() {
+    let scratch = Scratch::new();
+    let shown = ran(&scratch, "testbed up two-hosts --show-commands");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    insta::assert_snapshot!(shown.stdout);
+    let kernel = ran(
+        &scratch,
+        "testbed up two-hosts --show-commands --set path.switch.discipline=kernel-htb",
+    );
+    let words = [
+        "type bridge",
+        "htb default 30",
+        "dsfield 0xb8 0xfc flowid 1:20",
+    ];
+    for word in words {
+        assert!(kernel.stdout.contains(word), "{word}: {}", kernel.stdout);
+    }
+}
+
+/// As a user who is nobody, in a user namespace.
+#[test]
+fn without_root_it_stands_in_a_user_namespace() {
+    or_skip!(root());
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(scratch.path(""), open).unwrap();
+    let mut command = Command::new("setpriv");
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    command.args(nobody).args(["unshare", "--user", "true"]);
+    if Ran::of(&mut command).code != 0 {
+        skip!("this kernel lets no user make namespaces");
+    }
+    scratch.file("bed.toml", QUEUES);
+    let mut command = Command::new("setpriv");
+    let program = delaylab(None);
+    let ended = Ran::of(
+        command
+            .args(nobody)
+            .arg(program.get_program())
+            .args(["run", "bed.toml", "--json", "-o"])
+            .arg(scratch.path("runs"))
+            .current_dir(scratch.path("")),
+    );
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("\"received\":40"), "{}", ended.stdout);
+    assert!(
+        namespaces()
+            .iter()
+            .all(|name| !ended.stdout.contains(name.as_str()))
+    );
+}
+
+#[test]
+fn what_cannot_be_built_is_refused_by_its_field() {
+    let scratch = Scratch::new();
+    scratch.file("bed.toml", QUEUES);
+    let cases = [
+        ("path.topology=loopback", "path.topology", "world live"),
+        ("path.abr=eprca-1995", "path.abr", "world sim"),
+        ("path.shaper.cbr=1Mbit/s", "path.shaper", "[in.sim.path]"),
+        (
+            "path.host.per_packet=1us",
+            "path.host",
+            "[in.sim.path.host]",
+        ),
+        ("path.switch.discipline=efci", "path.switch", "ABR"),
+        (
+            "path.route.ef=congested",
+            "path.route.ef",
+            "no link `congested`",
+        ),
+        ("path.remark.ef=be", "path.remark", "routers re-mark"),
+        ("path.remark.xx=be", "path.remark.xx", "not a traffic class"),
+        (
+            "path.switch.queue_buffer=1KiB",
+            "path.switch.queue_buffer",
+            "class queues",
+        ),
+        (
+            "probe.echo.interface=eth0",
+            "probe.echo.interface",
+            "use `from`",
+        ),
+        ("probe.echo.from=s1", "probe.echo.from", "name a host"),
+        (
+            "path.switch.packet_discard=early",
+            "path.switch.packet_discard",
+            "whole",
+        ),
+    ];
+    for (set, field, why) in cases {
+        let done = ran(&scratch, &format!("check bed.toml --set {set}"));
+        assert_eq!(done.code, 2, "{set}: {}{}", done.stdout, done.stderr);
+        let said = done.stderr.contains(field) && done.stderr.contains(why);
+        assert!(said, "{set}: {}", done.stderr);
+    }
+    let tbf = "check bed.toml --set path.switch.discipline=kernel-tbf --set path.propagation=1ms";
+    let done = ran(&scratch, tbf);
+    assert!(
+        done.code == 2 && done.stderr.contains("path.propagation"),
+        "{}",
+        done.stderr
+    );
+}

@@ -1,0 +1,87 @@
+//! Network namespaces: entering one by its name, and a user namespace in which one may make them.
+//!
+//! Names are those of `ip netns`: a file in [`DIRECTORY`] that keeps the namespace alive.
+
+use crate::socket_options::check;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where `ip netns` keeps names.
+pub const DIRECTORY: &str = "/run/netns";
+
+/// A network namespace, kept alive by being open. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Namespace(Arc<OwnedFd>);
+
+impl Namespace {
+    /// The one of this name.
+    pub fn open(name: &str) -> io::Result<Self> {
+        let file = File::open(Path::new(DIRECTORY).join(name))?;
+        Ok(Self(Arc::new(file.into())))
+    }
+
+    /// Puts the calling thread into it: sockets that it opens from now on, and threads and processes
+    /// that it starts, belong there. Needs `CAP_SYS_ADMIN`.
+    pub fn enter(&self) -> io::Result<()> {
+        // SAFETY: takes a descriptor, which is open, and a kind, which it is checked against.
+        check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+    }
+}
+
+/// Puts the calling thread into a network namespace of its own, without a name: it is gone when nothing
+/// is in it any more. Needs `CAP_SYS_ADMIN`.
+pub fn enter_new() -> io::Result<()> {
+    // SAFETY: takes flags. It changes what this thread belongs to and no memory.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Every name that there is.
+pub fn names() -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(DIRECTORY) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Makes this process root of a user namespace of its own, with network and mounts of its own, in which
+/// network namespaces can be made and named. To be called while there is one thread. Not every kernel
+/// lets everybody.
+///
+/// # Errors
+/// Says which step failed.
+pub fn become_root_of_own() -> Result<(), OwnRootError> {
+    let step = |what| move |source| OwnRootError { what, source };
+    // SAFETY: these take no arguments and only read.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let kinds = libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWNS;
+    // SAFETY: takes flags. It changes what this process belongs to and no memory.
+    check(unsafe { libc::unshare(kinds) }).map_err(step("make a user namespace"))?;
+    let map = |file: &str, text: String| fs::write(PathBuf::from("/proc/self").join(file), text);
+    map("setgroups", "deny".to_owned())
+        .and_then(|()| map("uid_map", format!("0 {uid} 1")))
+        .and_then(|()| map("gid_map", format!("0 {gid} 1")))
+        .map_err(step("become its root"))?;
+    // Names of namespaces are mounts below /run, which is another user's.
+    let (kind, place) = (c"tmpfs".as_ptr(), c"/run".as_ptr());
+    // SAFETY: strings that end with a zero, flags, and no data.
+    check(unsafe { libc::mount(kind, place, kind, 0, std::ptr::null()) })
+        .map(drop)
+        .map_err(step("have a /run of its own"))
+}
+
+/// Why this process could not become root of a user namespace.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what}: {source}")]
+pub struct OwnRootError {
+    what: &'static str,
+    source: io::Error,
+}

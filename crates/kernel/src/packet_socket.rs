@@ -1,0 +1,113 @@
+//! Sockets that see and send whole frames of one interface (`AF_PACKET`).
+
+use crate::ancillary::{self, ControlBuffer};
+use crate::interfaces;
+use crate::socket_options::{check, set_int};
+use crate::stamping::{self, Flags};
+use delaylab_model::Nanos;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Every protocol, as `socket(2)` wants it: in network byte order.
+const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
+
+/// A frame that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes of it, without the frame check sequence.
+    pub length: usize,
+    /// When it arrived in the kernel, `CLOCK_REALTIME`.
+    pub stamp: Option<Nanos>,
+}
+
+/// Frames of one interface in both directions. It does not see what it sends itself.
+#[derive(Debug)]
+pub struct PacketSocket(OwnedFd);
+
+impl PacketSocket {
+    /// On this interface of the calling thread's network namespace. Needs `CAP_NET_RAW` there.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        let index = interfaces::index_of(interface)?;
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: takes integers. No protocol yet: it sees nothing before it is bound.
+        let code = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        // SAFETY: a descriptor that was just opened and is nobody else's.
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(code) });
+        socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+        // Straight to the driver: the interface's own queue is no part of a switch.
+        socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        stamping::set(&socket, Flags::arrivals())?;
+        // SAFETY: all zeros is a valid sockaddr_ll.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = ALL_PROTOCOLS;
+        address.sll_ifindex = libc::c_int::try_from(index).map_err(io::Error::other)?;
+        // SAFETY: a whole sockaddr_ll and its size.
+        check(unsafe {
+            libc::bind(
+                socket.0.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        })?;
+        Ok(socket)
+    }
+
+    /// Room for frames that wait to be read. The kernel may double it.
+    pub fn set_receive_buffer(&self, bytes: i32) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, bytes))
+    }
+
+    fn set(&self, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+        set_int(self.0.as_raw_fd(), level, option, value)
+    }
+
+    /// The next frame. `WouldBlock`: there is none.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        let mut part = libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        let mut control = ControlBuffer::new();
+        // SAFETY: all zeros is a valid msghdr.
+        let mut header: libc::msghdr = unsafe { zeroed() };
+        header.msg_iov = &raw mut part;
+        header.msg_iovlen = 1;
+        header.msg_control = control.0.as_mut_ptr().cast();
+        header.msg_controllen = size_of::<ControlBuffer>() as _;
+        // SAFETY: the header points to one buffer and one control buffer, both with their sizes.
+        let length = unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) };
+        let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+        // SAFETY: the header is as recvmsg left it.
+        let beside = unsafe { ancillary::parse(&header) };
+        Ok(Received {
+            length,
+            stamp: beside.software,
+        })
+    }
+
+    /// Sends a frame. `WouldBlock` or no buffers: the interface takes no more just now.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        // SAFETY: a buffer and its length.
+        let sent = unsafe {
+            libc::send(
+                self.0.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        if sent < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

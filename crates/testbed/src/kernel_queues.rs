@@ -1,0 +1,166 @@
+//! What the kernel's queues hold over time: asked for again and again, because they tell nobody.
+
+use crate::build::Standing;
+use crate::layout::KernelPort;
+use crate::soft_switch::device::PortTraces;
+use delaylab_kernel::interfaces;
+use delaylab_kernel::queue_stats::QueueStats;
+use delaylab_kernel::{clock, scheduling};
+use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
+use delaylab_sim::trace::Trace;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+/// Between two questions.
+const EVERY: Nanos = MILLISECOND;
+
+/// What was seen of the queues of one namespace.
+#[derive(Debug)]
+pub struct Watched {
+    /// `CLOCK_MONOTONIC` when it began: times of points are since then.
+    pub began: Nanos,
+    /// Each port's.
+    pub ports: Vec<PortTraces>,
+    /// Ports that dropped packets.
+    pub dropped: Vec<Arc<str>>,
+}
+
+/// Asks until it is asked for what it saw.
+#[derive(Debug)]
+pub struct KernelQueues {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<io::Result<Watched>>>,
+}
+
+impl KernelQueues {
+    /// A thread for each namespace that has such ports. They have asked once when this returns.
+    ///
+    /// # Errors
+    /// Where the kernel cannot be asked.
+    pub fn watch(ports: &[KernelPort], standing: &Standing) -> io::Result<Self> {
+        let mut queues = Self {
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        let mut places: BTreeMap<usize, Vec<KernelPort>> = BTreeMap::new();
+        for port in ports {
+            places.entry(port.place).or_default().push(port.clone());
+        }
+        for (place, ports) in places {
+            let (enter, stop) = (standing.enter(place), queues.stop.clone());
+            let (ready, is_ready) = channel();
+            let thread = std::thread::Builder::new()
+                .name("kernel-queues".to_owned())
+                .spawn(move || {
+                    enter()?;
+                    let mut watcher = Watcher::new(&ports)?;
+                    watcher.look()?;
+                    let _ = ready.send(());
+                    watcher.until(&stop)
+                })?;
+            queues.threads.push(thread);
+            // A thread that ended has its reason, which it tells in the end.
+            let _ = is_ready.recv();
+        }
+        Ok(queues)
+    }
+
+    /// What was seen.
+    ///
+    /// # Errors
+    /// Of the first thread that had one.
+    pub fn end(mut self) -> io::Result<Vec<Watched>> {
+        self.stop.store(true, Ordering::Relaxed);
+        let threads = std::mem::take(&mut self.threads);
+        let join = |thread: JoinHandle<_>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    }
+}
+
+impl Drop for KernelQueues {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Watcher {
+    stats: QueueStats,
+    began: Nanos,
+    /// By the index of the interface.
+    ports: BTreeMap<u32, Port>,
+}
+
+struct Port {
+    name: Arc<str>,
+    backlog: Trace,
+    dropped_before: Option<u32>,
+    dropped: bool,
+}
+
+impl Watcher {
+    fn new(ports: &[KernelPort]) -> io::Result<Self> {
+        let port = |port: &KernelPort| {
+            let watched = Port {
+                name: port.name.clone(),
+                backlog: Trace::new(0),
+                dropped_before: None,
+                dropped: false,
+            };
+            Ok((interfaces::index_of(&port.interface)?, watched))
+        };
+        Ok(Self {
+            stats: QueueStats::open()?,
+            began: clock::monotonic(),
+            ports: ports.iter().map(port).collect::<io::Result<_>>()?,
+        })
+    }
+
+    fn picos(&self, at: Nanos) -> Picos {
+        Picos::try_from(at - self.began).unwrap_or(0) * PICOS_PER_NANO
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        let before = clock::monotonic();
+        let states = self.stats.read()?;
+        let at = self.picos(before);
+        for state in states {
+            if let Some(port) = self.ports.get_mut(&state.interface) {
+                port.backlog.set(at, state.bytes.into());
+                let before = port.dropped_before.replace(state.dropped);
+                port.dropped |= before.is_some_and(|before| before != state.dropped);
+            }
+        }
+        Ok(())
+    }
+
+    fn until(mut self, stop: &AtomicBool) -> io::Result<Watched> {
+        let _ = scheduling::set_timer_slack(1);
+        while !stop.load(Ordering::Relaxed) {
+            let next = clock::monotonic() + EVERY;
+            // A signal ends the sleep early.
+            let _ = clock::sleep_until(next);
+            self.look()?;
+        }
+        let end = self.picos(clock::monotonic());
+        let dropped = self.ports.values().filter(|port| port.dropped);
+        let dropped = dropped.map(|port| port.name.clone()).collect();
+        let traces = self.ports.into_values().map(|port| PortTraces {
+            port: port.name,
+            backlog: port.backlog.finish(end),
+            utilisation: Vec::new(),
+        });
+        Ok(Watched {
+            began: self.began,
+            dropped,
+            ports: traces.collect(),
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! The kernel's queues at a port, as `tc` is told.
+//!
+//! tbf is a token bucket, not a line: it does not put a lone packet on the wire bit by bit, so the least
+//! delay does not grow with size. Rates and limits are of Ethernet frames without preamble, gap and
+//! check sequence.
+
+use crate::layout::refusals::{least_burst, refuse};
+use delaylab_model::dscp::Dscp;
+use delaylab_model::path::{Discipline, Path, Switch};
+use delaylab_model::quantity::{Limit, Share};
+use delaylab_model::world::Refusal;
+use delaylab_sim::engine::{QUEUES, queue_of};
+
+/// What a Linux interface holds.
+const PACKETS: u64 = 1000;
+/// Of the rate, what each class queue is sure of, in percent, from network control to scavenger; each may
+/// have all that others leave.
+const SURE: [u64; 4] = [10, 40, 45, 5];
+
+/// The words for `tc` that queue at this interface.
+///
+/// # Errors
+/// Names the field that the kernel cannot honour.
+pub fn commands(
+    discipline: Discipline,
+    section: &Switch,
+    path: &Path,
+    interface: &str,
+    rate: u64,
+    mtu: u32,
+) -> Result<Vec<String>, Refusal> {
+    let limit = limit(section, mtu)?;
+    let burst = section
+        .burst
+        .map_or(least_burst(rate, mtu), |burst| burst.0);
+    let tbf = format!(
+        "qdisc add dev {interface} root handle 1: tbf rate {rate}bit burst {burst} limit {limit}"
+    );
+    Ok(match discipline {
+        Discipline::KernelTbf => vec![
+            tbf,
+            format!("qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {limit}"),
+        ],
+        Discipline::KernelFqCodel => vec![
+            tbf,
+            format!(
+                "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel memory_limit {limit}"
+            ),
+        ],
+        Discipline::KernelNetem => {
+            let impair = section.impair.unwrap_or_default();
+            let mut words = format!("qdisc add dev {interface} root netem rate {rate}bit");
+            if let Some(latency) = section.latency {
+                words += &format!(" delay {}us", latency.0 as f64 / 1e3);
+            }
+            for (name, share) in [
+                ("loss", impair.loss),
+                ("duplicate", impair.duplicate),
+                ("corrupt", impair.corrupt),
+            ] {
+                if share > Share(0) {
+                    words += &format!(" {name} {}%", share.as_f64() * 100.0);
+                }
+            }
+            vec![words]
+        }
+        _ => htb(section, path, interface, rate, burst, limit),
+    })
+}
+
+fn limit(section: &Switch, mtu: u32) -> Result<u64, Refusal> {
+    let frame = u64::from(mtu) + 14;
+    match section.buffer {
+        None => Ok(PACKETS * frame),
+        Some(Limit::Bytes(bytes)) if bytes > 0 => Ok(bytes),
+        Some(Limit::Packets(packets)) if packets > 0 => Ok(packets.saturating_mul(frame)),
+        Some(_) => refuse(
+            "path.switch.buffer",
+            "the kernel's queues are limited in bytes: like \"64KiB\"",
+        ),
+    }
+}
+
+fn htb(
+    section: &Switch,
+    path: &Path,
+    interface: &str,
+    rate: u64,
+    burst: u64,
+    limit: u64,
+) -> Vec<String> {
+    let weights = QUEUES.map(|name| section.weights.get(name).copied().map(u64::from));
+    let all_sure: u64 = weights
+        .iter()
+        .zip(SURE)
+        .map(|(weight, sure)| weight.unwrap_or(sure))
+        .sum();
+    let mut words = vec![
+        format!("qdisc add dev {interface} root handle 1: htb default 30"),
+        format!(
+            "class add dev {interface} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit \
+             burst {burst} cburst {burst}"
+        ),
+    ];
+    for (queue, (weight, sure)) in weights.into_iter().zip(SURE).enumerate() {
+        let class = 10 * (queue + 1);
+        let own = (rate * weight.unwrap_or(sure) / all_sure.max(1)).max(8_000);
+        words.push(format!(
+            "class add dev {interface} parent 1:1 classid 1:{class} htb rate {own}bit ceil {rate}bit \
+             burst {burst} cburst {burst} prio {queue} quantum 1514"
+        ));
+        words.push(format!(
+            "qdisc add dev {interface} parent 1:{class} handle {class}: bfifo limit {limit}"
+        ));
+    }
+    for code in 0..64 {
+        let queue = queue_of(path, Dscp::new(code).unwrap_or_default());
+        if queue != 2 {
+            let (class, field) = (10 * (queue + 1), code << 2);
+            words.push(format!(
+                "filter add dev {interface} parent 1: protocol ip prio 1 u32 match ip dsfield \
+                 {field:#04x} 0xfc flowid 1:{class}"
+            ));
+        }
+    }
+    words
+}

@@ -1,0 +1,391 @@
+//! What a path section becomes: which namespaces, what is in each, and where probes and loads go.
+//!
+//! | module | lays out |
+//! |---|---|
+//! | [`switched`] | one network: switches by hardware address |
+//! | [`routed`] | routers that count hops, and several ways between them |
+//! | [`kernel_queue`] | the kernel's queues at a port |
+//! | [`refusals`] | what cannot be built |
+//!
+//! Nodes and links are those of the simulation ([`delaylab_sim::network`]), by the same names. An
+//! interface is called as its link is.
+
+pub mod kernel_queue;
+pub mod refusals;
+mod routed;
+mod switched;
+
+pub use refusals::refusals;
+
+use crate::soft_switch::device::{DeviceSettings, PortSettings};
+use crate::soft_switch::frame::Mac;
+use crate::step::Step;
+use delaylab_model::PICOS_PER_NANO;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::path::{Discipline, Framing, NodeKind, Path, Switch, Topology};
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+use delaylab_sim::engine::{queue_of, switch_settings};
+use delaylab_sim::network::{Built, Ends, Kind, Network, NodeId, PortId};
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// The kernel's names of interfaces have no more bytes.
+const LONGEST_NAME: usize = 15;
+
+/// What is done inside a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inside {
+    /// `ip` with these words.
+    Ip(String),
+    /// `tc` with these words.
+    Tc(String),
+    /// A table of rules for `nft`.
+    Nft(String),
+    /// A kernel parameter.
+    Sysctl(&'static str, &'static str),
+    /// No offloads on this interface.
+    WholeFrames(String),
+}
+
+/// One end of a veth pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// In which namespace.
+    pub place: usize,
+    /// What it is called there.
+    pub interface: String,
+    /// Its hardware address.
+    pub mac: Mac,
+}
+
+/// A host, and how it is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Its namespace.
+    pub place: usize,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+/// A soft switch, and the interfaces of its ports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoftDevice {
+    /// Its namespace.
+    pub place: usize,
+    /// Of each port.
+    pub interfaces: Vec<String>,
+    /// What it does.
+    pub settings: DeviceSettings,
+}
+
+/// A port whose queue is the kernel's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelPort {
+    /// Its namespace.
+    pub place: usize,
+    /// What it is called there.
+    pub interface: String,
+    /// What it is called in series: `s1→s2`.
+    pub name: Arc<str>,
+}
+
+/// Namespaces and what is in them: all but the soft switches.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Structure {
+    /// The short names of the namespaces: those of their nodes.
+    pub places: Vec<String>,
+    /// Veth pairs.
+    pub cables: Vec<[End; 2]>,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Hosts by their names.
+    pub hosts: Vec<(String, Host)>,
+    /// What is done then, in this order.
+    pub inside: Vec<(usize, Inside)>,
+}
+
+/// A whole testbed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// Its namespaces.
+    pub structure: Structure,
+    /// Its soft switches.
+    pub devices: Vec<SoftDevice>,
+    /// Ports with queues of the kernel.
+    pub kernel_ports: Vec<KernelPort>,
+    /// Of each probe, the hosts that it is between.
+    pub probes: Vec<[usize; 2]>,
+    /// Of each stream of each load.
+    pub loads: Vec<Vec<[usize; 2]>>,
+}
+
+/// Lays a trial's path out.
+///
+/// # Errors
+/// Names the field that cannot be honoured.
+pub fn lay_out(trial: &Trial) -> Result<Layout, Refusal> {
+    if let Some(refusal) = refusals(trial).into_iter().next() {
+        return Err(refusal);
+    }
+    let built = refusals::build(trial)?;
+    let builder = Builder::new(&trial.path, &built);
+    if is_routed(&trial.path) {
+        builder.routed(trial)
+    } else {
+        builder.switched()
+    }
+}
+
+/// Do nodes between hosts route, and count hops?
+pub fn is_routed(path: &Path) -> bool {
+    let by_topology = matches!(path.topology, Some(Topology::Routed | Topology::TwoPaths));
+    by_topology || path.node.iter().any(|node| node.kind == NodeKind::Router)
+}
+
+/// The kernel's queue at the ports of this switch, if it is one of the kernel's.
+pub fn kernel_discipline(switch: &Switch) -> Option<Discipline> {
+    switch.discipline.filter(|which| which.is_of_the_kernel())
+}
+
+impl Structure {
+    /// Every command that builds it, with this before each namespace's short name.
+    pub fn steps(&self, id: &str) -> Vec<Step> {
+        let full = |place: usize| format!("{id}-{}", self.places[place]);
+        let mut steps: Vec<_> = (0..self.places.len())
+            .map(|place| Step::Ip(format!("netns add {}", full(place))))
+            .collect();
+        // No packet that nobody asked for.
+        for place in 0..self.places.len() {
+            for key in ["all", "default"] {
+                let key = format!("net.ipv6.conf.{key}.disable_ipv6");
+                steps.push(Step::Sysctl(full(place), key, "1"));
+            }
+        }
+        let mtu = self.mtu;
+        for [a, b] in &self.cables {
+            let end = |end: &End| {
+                let (name, mac) = (&end.interface, write_mac(end.mac));
+                format!("{name} mtu {mtu} address {mac} netns {}", full(end.place))
+            };
+            let words = format!("link add {} type veth peer name {}", end(a), end(b));
+            steps.push(Step::Ip(words));
+        }
+        for end in self.cables.iter().flatten() {
+            steps.push(Step::WholeFrames(full(end.place), end.interface.clone()));
+            let up = format!("link set {} up", end.interface);
+            steps.push(Step::IpIn(full(end.place), up));
+        }
+        for (_, host) in &self.hosts {
+            steps.push(Step::IpIn(full(host.place), "link set lo up".to_owned()));
+        }
+        for (place, inside) in &self.inside {
+            let place = full(*place);
+            steps.push(match inside.clone() {
+                Inside::Ip(words) => Step::IpIn(place, words),
+                Inside::Tc(words) => Step::Tc(place, words),
+                Inside::Nft(rules) => Step::Nft(place, rules),
+                Inside::Sysctl(key, value) => Step::Sysctl(place, key.to_owned(), value),
+                Inside::WholeFrames(interface) => Step::WholeFrames(place, interface),
+            });
+        }
+        steps
+    }
+
+    /// The commands that take it down again: everything in a namespace goes with it.
+    pub fn undo(&self, id: &str) -> Vec<Step> {
+        let del = |place: &String| Step::Ip(format!("netns del {id}-{place}"));
+        self.places.iter().rev().map(del).collect()
+    }
+}
+
+fn write_mac(mac: Mac) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// What the two kinds of layout have in common.
+struct Builder<'a> {
+    path: &'a Path,
+    built: &'a Built,
+    network: &'a Network,
+    structure: Structure,
+    devices: Vec<SoftDevice>,
+    kernel_ports: Vec<KernelPort>,
+    /// Of each node of the network, its place.
+    place_of: Vec<usize>,
+    /// Of each host of the network, its number.
+    host_of: HashMap<NodeId, usize>,
+    ends: u32,
+}
+
+impl<'a> Builder<'a> {
+    /// A place for each node.
+    fn new(path: &'a Path, built: &'a Built) -> Self {
+        let network = &built.network;
+        let names = network.nodes.iter().map(|node| node.name.clone());
+        Self {
+            path,
+            built,
+            network,
+            structure: Structure {
+                places: names.collect(),
+                mtu: built.mtu,
+                ..Structure::default()
+            },
+            devices: Vec::new(),
+            kernel_ports: Vec::new(),
+            place_of: (0..network.nodes.len()).collect(),
+            host_of: HashMap::new(),
+            ends: 0,
+        }
+    }
+
+    fn host_nodes(&self) -> impl Iterator<Item = NodeId> + use<'a> {
+        let network = self.network;
+        (0..network.nodes.len() as NodeId).filter(|&node| network.is_host(node))
+    }
+
+    fn add_host(&mut self, node: NodeId, address: Ipv4Addr) {
+        let place = self.place_of[node as usize];
+        self.host_of.insert(node, self.structure.hosts.len());
+        let name = self.network.nodes[node as usize].name.clone();
+        let host = Host { place, address };
+        self.structure.hosts.push((name, host));
+        // What one connection learned is not for the next: trials are alike.
+        self.inside(place, Inside::Sysctl("net.ipv4.tcp_no_metrics_save", "1"));
+    }
+
+    fn inside(&mut self, place: usize, inside: Inside) {
+        self.structure.inside.push((place, inside));
+    }
+
+    fn ip(&mut self, place: usize, words: String) {
+        self.inside(place, Inside::Ip(words));
+    }
+
+    /// What the interface of a link is called.
+    fn interface(&self, link: &str, number: usize) -> String {
+        if link.len() <= LONGEST_NAME && !link.contains(|c: char| c.is_whitespace() || c == '/') {
+            link.to_owned()
+        } else {
+            format!("link{number}")
+        }
+    }
+
+    fn end(&mut self, place: usize, interface: &str) -> End {
+        self.ends += 1;
+        let [_, a, b, c] = self.ends.to_be_bytes();
+        End {
+            place,
+            interface: interface.to_owned(),
+            // Locally administered.
+            mac: [0x02, 0x64, 0x6c, a, b, c],
+        }
+    }
+
+    fn cable(&mut self, from: usize, to: usize, interface: &str) {
+        let ends = [self.end(from, interface), self.end(to, interface)];
+        self.structure.cables.push(ends);
+    }
+
+    /// Queues of the kernel at an interface, for what leaves by this port.
+    fn kernel_queue(
+        &mut self,
+        discipline: Discipline,
+        section: &Switch,
+        port: PortId,
+        place: usize,
+        interface: &str,
+    ) -> Result<(), Refusal> {
+        let (rate, mtu) = (self.network.ports[port as usize].rate, self.built.mtu);
+        let words = kernel_queue::commands(discipline, section, self.path, interface, rate, mtu)?;
+        for words in words {
+            self.inside(place, Inside::Tc(words));
+        }
+        self.kernel_ports.push(KernelPort {
+            place,
+            interface: interface.to_owned(),
+            name: self.network.port_name(port).into(),
+        });
+        Ok(())
+    }
+
+    fn switch_section(&self, node: NodeId) -> Switch {
+        match &self.network.nodes[node as usize].kind {
+            Kind::Switch(section) => section.clone(),
+            Kind::Host(_) => Switch::default(),
+        }
+    }
+
+    fn port_settings(&self, port: PortId, host: bool) -> PortSettings {
+        let settings = &self.network.ports[port as usize];
+        PortSettings {
+            name: self.network.port_name(port).into(),
+            rate: settings.rate,
+            propagation: settings.propagation,
+            host,
+        }
+    }
+
+    /// A soft switch with these ports, without the addresses that it knows.
+    fn device(
+        &self,
+        section: &Switch,
+        ports: Vec<PortSettings>,
+    ) -> Result<DeviceSettings, Refusal> {
+        let framing = self.built.framing;
+        let mut path = self.path.clone();
+        path.abr = None;
+        // Frames are forwarded whole, also where cells are charged.
+        let queues = switch_settings(&in_bytes(section), &path, Framing::Ethernet)?;
+        let code_points = std::array::from_fn(|code| code as u8);
+        Ok(DeviceSettings {
+            ports,
+            table: HashMap::new(),
+            floods: false,
+            queues,
+            queue_of: code_points
+                .map(|code| queue_of(self.path, Dscp::new(code).unwrap_or_default())),
+            framing,
+            latency: section.latency.map_or(0, |latency| {
+                latency.0.max(0).cast_unsigned() * PICOS_PER_NANO
+            }),
+            impair: section.impair.unwrap_or_default(),
+        })
+    }
+
+    fn layout(self) -> Layout {
+        let pair = |ends: &Ends| [self.host_of[&ends.from], self.host_of[&ends.to]];
+        Layout {
+            probes: self.built.probes.iter().map(pair).collect(),
+            loads: (self.built.loads.iter())
+                .map(|streams| streams.iter().map(pair).collect())
+                .collect(),
+            structure: self.structure,
+            devices: self.devices,
+            kernel_ports: self.kernel_ports,
+        }
+    }
+}
+
+/// Limits in cells as bytes of cells.
+fn in_bytes(section: &Switch) -> Switch {
+    use delaylab_model::quantity::Limit;
+    let bytes = |limit: Limit| match limit {
+        Limit::Cells(cells) => {
+            Limit::Bytes(cells.saturating_mul(u64::from(delaylab_sim::network::CELL)))
+        }
+        other => other,
+    };
+    let mut section = section.clone();
+    section.buffer = section.buffer.map(bytes);
+    section.threshold = section.threshold.map(bytes);
+    if let Some(red) = &mut section.red {
+        (red.min, red.max) = (bytes(red.min), bytes(red.max));
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! What cannot be built, by the name of its field.
+
+use super::{is_routed, kernel_discipline};
+use crate::layout::switched::MOST_HOSTS;
+use delaylab_kernel::namespace;
+use delaylab_model::path::{Discipline, Impair, Path, Switch, Topology};
+use delaylab_model::quantity::{Duration, Share};
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Refusal;
+use delaylab_sim::engine::{QUEUES, switch_settings};
+use delaylab_sim::network::{self, Built, Kind};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// Namespaces and links of one testbed: more would keep this machine busy with building.
+const MOST_PLACES: usize = 64;
+const MOST_LINKS: usize = 250;
+
+/// What a host may be kept from running while tokens collect: 130 µs, which is what makes 1600 and 3200
+/// bytes of the bursts that are known to be exact at 10 and 100 Mbit/s.
+const STALL_NS: u64 = 130_000;
+
+/// The smallest bucket that does not lose rate: a frame, and what collects while the host stalls.
+pub fn least_burst(rate: u64, mtu: u32) -> u64 {
+    let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
+    u64::from(mtu) + 14 + collected as u64
+}
+
+pub(super) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal {
+        field: field.into(),
+        reason: reason.into(),
+    })
+}
+
+/// The nodes, links and flows of a trial.
+pub(super) fn build(trial: &Trial) -> Result<Built, Refusal> {
+    let path = &trial.path;
+    match path.topology {
+        None if path.node.is_empty() => refuse(
+            "path.topology",
+            "the testbed builds its path: give a topology, like \"two-hosts\", or nodes and links",
+        ),
+        Some(which @ (Topology::Loopback | Topology::SwitchLoopback)) => refuse(
+            "path.topology",
+            format!(
+                "a host that asks itself never sends a packet: {} is for the world {}",
+                if which == Topology::Loopback {
+                    "`loopback`"
+                } else {
+                    "`switch-loopback`"
+                },
+                if which == Topology::Loopback {
+                    "live"
+                } else {
+                    "sim"
+                },
+            ),
+        ),
+        _ => network::build(trial),
+    }
+}
+
+/// Every field of the trial that the testbed cannot honour.
+pub fn refusals(trial: &Trial) -> Vec<Refusal> {
+    let built = match of_the_path(&trial.path).and_then(|()| build(trial)) {
+        Ok(built) => built,
+        Err(refusal) => return vec![refusal],
+    };
+    let checks = [
+        of_the_size(&built),
+        of_the_queues(&trial.path),
+        of_the_probes(trial),
+        of_the_loads(trial, &built),
+        of_the_switches(&trial.path, &built),
+    ];
+    checks.into_iter().filter_map(Result::err).collect()
+}
+
+fn of_the_path(path: &Path) -> Result<(), Refusal> {
+    let not_here = [
+        (
+            "target",
+            path.target.is_some(),
+            "a testbed has its own hosts: leave it out, or run the live world",
+        ),
+        (
+            "abr",
+            path.abr.is_some(),
+            "real TCP and UDP are no ABR sources: run it in the world sim",
+        ),
+        (
+            "shaper",
+            path.shaper.is_some(),
+            "hosts here send as they please: give it under [in.sim.path]",
+        ),
+        (
+            "host",
+            path.host.is_some(),
+            "hosts here cost what they cost: give it under [in.sim.path.host]",
+        ),
+    ];
+    match not_here.into_iter().find(|(_, given, _)| *given) {
+        Some((field, _, reason)) => refuse(format!("path.{field}"), reason),
+        None => Ok(()),
+    }
+}
+
+fn of_the_size(built: &Built) -> Result<(), Refusal> {
+    let network = &built.network;
+    let hosts = (0..network.nodes.len() as u32).filter(|&node| network.is_host(node));
+    let (nodes, links) = (network.nodes.len(), network.ports.len() / 2);
+    if nodes > MOST_PLACES || links > MOST_LINKS || hosts.count() > MOST_HOSTS {
+        let what = format!(
+            "{nodes} nodes and {links} links: a testbed has at most {MOST_PLACES} nodes and {MOST_LINKS} \
+             links. The world sim has more"
+        );
+        return refuse("path", what);
+    }
+    Ok(())
+}
+
+fn of_the_queues(path: &Path) -> Result<(), Refusal> {
+    for (class, queue) in &path.queue {
+        let field = format!("path.queue.{class}");
+        if class.parse::<delaylab_model::dscp::Dscp>().is_err() {
+            return refuse(field, "is not a traffic class");
+        }
+        if !QUEUES.contains(&queue.as_str()) {
+            let what = format!(
+                "there is no queue `{queue}`: there are {}",
+                QUEUES.join(", ")
+            );
+            return refuse(field, what);
+        }
+    }
+    for (class, to) in &path.remark {
+        for name in [class, to] {
+            if name.parse::<delaylab_model::dscp::Dscp>().is_err() {
+                return refuse(
+                    format!("path.remark.{class}"),
+                    format!("`{name}` is not a traffic class"),
+                );
+            }
+        }
+    }
+    if !path.remark.is_empty() && !is_routed(path) {
+        return refuse(
+            "path.remark",
+            "routers re-mark: use the topology routed or two-paths",
+        );
+    }
+    if !path.route.is_empty() && !is_routed(path) {
+        return refuse(
+            "path.route",
+            "switches know one way to each host: use the topology two-paths, or routers",
+        );
+    }
+    Ok(())
+}
+
+fn of_the_probes(trial: &Trial) -> Result<(), Refusal> {
+    match trial.probes.iter().find(|probe| probe.interface.is_some()) {
+        Some(probe) => refuse(
+            format!("probe.{}.interface", probe.name),
+            "hosts here have one interface each: use `from`",
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A load that is routed by name is told apart by its sender.
+fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    for (load, streams) in trial.loads.iter().zip(&built.loads) {
+        let Some(route) = &load.route else {
+            continue;
+        };
+        let field = format!("load.{}.route", load.name);
+        if !is_routed(&trial.path) {
+            return refuse(
+                field,
+                "only routers have several ways: use the topology two-paths",
+            );
+        }
+        let mut others = trial.loads.iter().zip(&built.loads);
+        let differs = others.any(|(other, ends)| {
+            other.route.as_ref() != Some(route)
+                && ends
+                    .iter()
+                    .any(|e| streams.iter().any(|s| s.from == e.from))
+        });
+        let probed = built
+            .probes
+            .iter()
+            .any(|e| streams.iter().any(|s| s.from == e.from));
+        if differs || probed {
+            return refuse(
+                field,
+                "its sender sends something else too, which would go the same way: give it a host of its own",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
+    for node in &built.network.nodes {
+        if let Kind::Switch(section) = &node.kind {
+            match kernel_discipline(section) {
+                Some(discipline) => of_a_kernel_queue(discipline, section, path, built)?,
+                None => of_a_soft_switch(section, path)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn of_a_soft_switch(section: &Switch, path: &Path) -> Result<(), Refusal> {
+    let discipline = section.discipline.unwrap_or(Discipline::Fifo);
+    if matches!(
+        discipline,
+        Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit
+    ) {
+        return refuse(
+            "path.switch.discipline",
+            "tells ABR sources or neighbours what to do, and real hosts are neither: run it in the world sim",
+        );
+    }
+    if section
+        .packet_discard
+        .is_some_and(|how| how != Default::default())
+    {
+        return refuse(
+            "path.switch.packet_discard",
+            "frames are forwarded whole here, also where cells are charged: leave it out",
+        );
+    }
+    let framing = delaylab_model::path::Framing::Ethernet;
+    switch_settings(&super::in_bytes(section), path, framing).map(drop)
+}
+
+fn of_a_kernel_queue(
+    discipline: Discipline,
+    section: &Switch,
+    path: &Path,
+    built: &Built,
+) -> Result<(), Refusal> {
+    let netem = discipline == Discipline::KernelNetem;
+    let delayed = built.network.ports.iter().any(|port| port.propagation > 0);
+    if delayed {
+        return refuse(
+            "path.propagation",
+            "the kernel's queues delay nobody: leave it out, or use a soft switch (like \"fifo\")",
+        );
+    }
+    let latency = section.latency.is_some_and(|Duration(latency)| latency > 0);
+    let impair = section.impair.unwrap_or_default();
+    if !netem && (latency || impair != Impair::default()) {
+        let field = if latency { "latency" } else { "impair" };
+        return refuse(
+            format!("path.switch.{field}"),
+            "tbf and htb queue and do nothing else: use kernel-netem or a soft switch (like \"fifo\")",
+        );
+    }
+    if netem && (impair.flood > Share(0) || impair.reorder > Share(0)) {
+        return refuse(
+            "path.switch.impair",
+            "netem is asked for loss, duplication and corruption here: use a soft switch (like \"fifo\")",
+        );
+    }
+    let rate = path.rate.map_or(0, |rate| rate.0);
+    super::kernel_queue::commands(discipline, section, path, "x", rate.max(1), built.mtu)?;
+    let name = match discipline {
+        Discipline::KernelNetem => "netem",
+        Discipline::KernelFqCodel => "fq_codel",
+        Discipline::KernelHtb => "htb",
+        _ => "tbf",
+    };
+    if !kernel_has(name) {
+        return refuse(
+            "path.switch.discipline",
+            format!(
+                "this kernel has no {name} (try `modprobe sch_{name}`): use a soft switch, like \"fifo\" or \"fq-codel\""
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Can this queue be had? Asked once, in a namespace that is gone afterwards. Where that cannot be made
+/// the building of the testbed will say why.
+fn kernel_has(name: &'static str) -> bool {
+    static KNOWN: OnceLock<std::sync::Mutex<std::collections::HashMap<&'static str, bool>>> =
+        OnceLock::new();
+    let known = KNOWN.get_or_init(Default::default);
+    let mut known = known
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    *known.entry(name).or_insert_with(|| try_queue(name))
+}
+
+fn try_queue(name: &'static str) -> bool {
+    let parameters = match name {
+        "tbf" => "rate 1mbit burst 2000 limit 2000",
+        _ => "",
+    };
+    let words = format!("qdisc add dev lo root {name} {parameters}");
+    let asked = std::thread::spawn(move || {
+        namespace::enter_new()?;
+        Command::new("tc")
+            .args(words.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    });
+    match asked.join() {
+        Ok(Ok(status)) => status.success(),
+        _ => true,
+    }
+}

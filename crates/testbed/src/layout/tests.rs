@@ -1,0 +1,174 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::path::Topology;
+use delaylab_model::probe::{HostCondition, Probe};
+use delaylab_model::quantity::{Class, Rate};
+use delaylab_model::record::Method;
+use std::collections::BTreeSet;
+
+fn probe(class: &str) -> Probe {
+    Probe {
+        dscp: class.parse().unwrap(),
+        ..Probe::new(class, Method::Icmp)
+    }
+}
+
+fn trial(topology: Topology, probes: &[&str], change: impl FnOnce(&mut Trial)) -> Trial {
+    let mut trial = Trial {
+        id: 0,
+        target: None,
+        probes: probes.iter().map(|class| probe(class)).collect(),
+        loads: Vec::new(),
+        path: Path {
+            topology: Some(topology),
+            rate: Some(Rate(10_000_000)),
+            ..Path::default()
+        },
+        host: HostCondition::Normal,
+        seed: 1,
+    };
+    change(&mut trial);
+    trial
+}
+
+fn words(layout: &Layout) -> Vec<String> {
+    layout
+        .structure
+        .steps("x")
+        .iter()
+        .map(Step::to_string)
+        .collect()
+}
+
+#[test]
+fn every_interface_has_a_name_and_an_address_of_its_own() {
+    for topology in [
+        Topology::FatTree,
+        Topology::LeafSpine,
+        Topology::TwoPaths,
+        Topology::Chain,
+    ] {
+        let trial = trial(topology, &["be", "ef"], |_| ());
+        let layout = lay_out(&trial).unwrap();
+        let ends = || layout.structure.cables.iter().flatten();
+        let names: BTreeSet<_> = ends().map(|end| (end.place, &end.interface)).collect();
+        let macs: BTreeSet<_> = ends().map(|end| end.mac).collect();
+        let all = layout.structure.cables.len() * 2;
+        assert_eq!((names.len(), macs.len()), (all, all), "{topology:?}");
+        assert!(ends().all(|end| end.interface.len() <= LONGEST_NAME));
+        let addresses: BTreeSet<_> = layout
+            .structure
+            .hosts
+            .iter()
+            .map(|(_, host)| host.address)
+            .collect();
+        assert_eq!(addresses.len(), layout.structure.hosts.len());
+    }
+}
+
+#[test]
+fn the_same_trial_is_laid_out_the_same() {
+    let made = || {
+        let trial = trial(Topology::TwoPaths, &["be", "ef"], |trial| {
+            trial
+                .path
+                .route
+                .insert("ef".to_owned(), "control".to_owned());
+        });
+        lay_out(&trial).unwrap()
+    };
+    assert_eq!(made(), made());
+}
+
+#[test]
+fn what_is_made_is_what_is_taken_down() {
+    let layout = lay_out(&trial(Topology::Chain, &["be"], |_| ())).unwrap();
+    let of = |verb: &str, steps: Vec<Step>| -> BTreeSet<String> {
+        let words = steps.iter().map(Step::to_string);
+        let found = words.filter_map(|step| Some(step.strip_prefix(verb)?.to_owned()));
+        found.collect()
+    };
+    let made = of("ip netns add ", layout.structure.steps("x"));
+    assert_eq!(made.len(), layout.structure.places.len());
+    assert_eq!(made, of("ip netns del ", layout.structure.undo("x")));
+}
+
+#[test]
+fn classes_are_routed_by_mark_and_loads_by_sender() {
+    let trial = trial(Topology::TwoPaths, &["be", "ef"], |trial| {
+        trial
+            .path
+            .route
+            .insert("ef".to_owned(), "control".to_owned());
+        trial.loads.push(bulk("ef"));
+    });
+    let layout = lay_out(&trial).unwrap();
+    let words = words(&layout);
+    let has = |part: &str| words.iter().any(|step| step.contains(part));
+    let mark = 1 + Dscp::new(46).unwrap().code_point();
+    assert!(
+        has(&format!("ip dscp 46 meta mark set {mark}")),
+        "{words:#?}"
+    );
+    assert!(has(&format!("rule add priority 200 fwmark {mark} lookup")));
+    // Whatever its class, and before the classes' rules.
+    let sender = layout.structure.hosts[layout.loads[0][0][0]].1.address;
+    assert!(has(&format!("rule add priority 100 from {sender} lookup")));
+}
+
+/// By the congested way.
+fn bulk(class: &str) -> Load {
+    Load {
+        name: "bulk".to_owned(),
+        kind: LoadKind::Tcp,
+        class: Class(class.parse().unwrap()),
+        streams: 1,
+        rate: None,
+        payload: None,
+        congestion_control: None,
+        window: None,
+        start: None,
+        stagger: None,
+        on: None,
+        off: None,
+        file: None,
+        from: None,
+        to: None,
+        route: Some("congested".to_owned()),
+    }
+}
+
+#[test]
+fn a_sender_goes_one_way() {
+    let trial = trial(Topology::TwoPaths, &["be"], |trial| {
+        let mut load = bulk("be");
+        (load.from, load.to) = (Some("a1".to_owned()), Some("b1".to_owned()));
+        trial.path.pairs = Some(1);
+        trial.loads.push(load);
+    });
+    let refusal = lay_out(&trial).unwrap_err();
+    assert_eq!(refusal.field, "load.bulk.route");
+}
+
+#[test]
+fn cells_are_bytes_to_a_switch_of_frames() {
+    let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+        trial.path.framing = Some(Framing::Aal5);
+        trial.path.switch = Some(Switch {
+            buffer: Some(delaylab_model::quantity::Limit::Cells(100)),
+            ..Switch::default()
+        });
+    });
+    let layout = lay_out(&trial).unwrap();
+    assert_eq!(layout.structure.mtu, 9188);
+    assert_eq!(layout.devices[0].settings.queues.memory.size.bytes, 5300);
+}
+
+#[test]
+fn a_bucket_holds_a_frame_and_what_a_stall_collects() {
+    assert_eq!(refusals::least_burst(10_000_000, 1500), 1514 + 162);
+    assert_eq!(refusals::least_burst(100_000_000, 1500), 1514 + 1625);
+}

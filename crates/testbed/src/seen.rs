@@ -1,0 +1,163 @@
+//! What the switches saw, as hops and series of the trial.
+
+use crate::kernel_queues::Watched;
+use crate::layout::Layout;
+use crate::soft_switch::device::PortTraces;
+use crate::soft_switch::driver::{MOST_MET, Seen};
+use crate::soft_switch::probes::unwrap;
+use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::plan::Unit;
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::Sink;
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
+use delaylab_sim::network::in_cells;
+use delaylab_sim::trace::Point;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// Hands it all over. Returns what a reader should know.
+pub fn hand_over(
+    seen: Seen,
+    trial: &Trial,
+    layout: &Layout,
+    sink: &mut dyn Sink,
+) -> io::Result<Vec<String>> {
+    let nanos = |at: Picos| seen.epoch + (at / PICOS_PER_NANO) as Nanos;
+    let mut last: BTreeMap<(u16, bool), u64> = BTreeMap::new();
+    let mut hops: Vec<_> = seen
+        .met
+        .into_iter()
+        .filter_map(|met| {
+            let whose = met.whose;
+            let method = trial.probes.get(usize::from(whose.probe))?.method;
+            let last = last.entry((whose.probe, whose.back)).or_insert(0);
+            let seq = unwrap(method, whose.seq, *last);
+            *last = seq;
+            let direction = if whose.back {
+                Direction::Return
+            } else {
+                Direction::Forward
+            };
+            Some(Hop {
+                trial: trial.id,
+                probe: whose.probe,
+                seq,
+                direction,
+                hop: 0,
+                port: met.port,
+                t_enqueue: nanos(met.enqueue),
+                t_dequeue: nanos(met.dequeue),
+                backlog: met.backlog,
+            })
+        })
+        .collect();
+    hops.sort_by_key(|hop| (hop.probe, hop.seq, hop.direction, hop.t_enqueue));
+    let mut number = 0;
+    let mut before = None;
+    for hop in &mut hops {
+        let packet = (hop.probe, hop.seq, hop.direction);
+        number = if before == Some(packet) {
+            number + 1
+        } else {
+            0
+        };
+        before = Some(packet);
+        hop.hop = number;
+        sink.hop(hop)?;
+    }
+    let mut warnings = Vec::new();
+    for (device, traces) in layout.devices.iter().zip(seen.devices) {
+        let unit = if in_cells(device.settings.framing) {
+            Unit::Cells
+        } else {
+            Unit::Bytes
+        };
+        let began = nanos(traces.began);
+        for port in traces.ports {
+            hand_over_port(port, unit, began, trial.id, sink)?;
+        }
+        let dropped = traces.counts.dropped.into_keys();
+        warnings.extend(
+            dropped
+                .map(|(port, cause)| format!("packets were dropped at {port}: {}", cause.words())),
+        );
+    }
+    if seen.met_more {
+        warnings.push(format!(
+            "hops has what the first {MOST_MET} packets met in their queues, and not the rest"
+        ));
+    }
+    if seen.refused > 0 {
+        warnings.push(format!(
+            "{} frames were refused by an interface of the testbed: somebody took it down, or its \
+             receiver was kept from reading",
+            seen.refused
+        ));
+    }
+    Ok(warnings)
+}
+
+/// What the kernel's queues held. Returns what a reader should know.
+pub fn hand_over_queues(
+    watched: Vec<Watched>,
+    trial: &Trial,
+    sink: &mut dyn Sink,
+) -> io::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    for queues in watched {
+        for port in queues.ports {
+            hand_over_port(port, Unit::Bytes, queues.began, trial.id, sink)?;
+        }
+        let dropped = queues.dropped.iter();
+        warnings.extend(
+            dropped.map(|port| format!("packets were dropped at {port} by the kernel's queue")),
+        );
+    }
+    Ok(warnings)
+}
+
+fn hand_over_port(
+    traces: PortTraces,
+    unit: Unit,
+    began: Nanos,
+    trial: u32,
+    sink: &mut dyn Sink,
+) -> io::Result<()> {
+    let name = traces.port;
+    let series = [
+        ("backlog", unit, traces.backlog),
+        ("utilisation", Unit::Share, traces.utilisation),
+    ];
+    for (series, unit, points) in series {
+        let series: Arc<str> = series.into();
+        for point in points {
+            sink.series(&series_point(trial, &series, &name, unit, began, &point))?;
+        }
+    }
+    Ok(())
+}
+
+fn series_point(
+    trial: u32,
+    series: &Arc<str>,
+    of: &Arc<str>,
+    unit: Unit,
+    began: Nanos,
+    point: &Point,
+) -> SeriesPoint {
+    let nanos = |at: Picos| (at / PICOS_PER_NANO) as Nanos;
+    let (start, end) = (nanos(point.start), nanos(point.start + point.length));
+    SeriesPoint {
+        trial,
+        series: series.clone(),
+        of: of.clone(),
+        unit,
+        t: began + start,
+        length: end - start,
+        min: point.min,
+        mean: point.mean,
+        max: point.max,
+    }
+}

@@ -1,0 +1,406 @@
+//! One soft switch as a state machine: what it does with frames, and when.
+//!
+//! It keeps its own time: a frame arrives when the kernel stamped it and leaves when its last bit would
+//! have left the line, whoever was late in handing it over. So a driver that is late delays the frame
+//! that it is late with, and none behind it.
+//!
+//! ```text
+//! host ─ its line ─┐                                     ┌─ line ─ propagation ─ next
+//!                  ├─ latency ─ impairments ─ queue of ──┤
+//! switch ──────────┘            the egress port          └─ …
+//! ```
+//!
+//! A veth pair has no rate: the line of a host that is attached here is kept at this end.
+
+use super::frame::{FlowKey, Frame, Mac, Read, Whose};
+use super::probes::Probes;
+use delaylab_model::Picos;
+use delaylab_model::path::{Framing, Impair};
+use delaylab_model::quantity::Share;
+use delaylab_sim::network::{in_cells, wire};
+use delaylab_sim::trace::{Point, Trace};
+use delaylab_sim::transmitter::Transmitter;
+use delaylab_stats::random::SplitMix;
+use delaylab_switch::{Cause, Dropped, Settings, Switch};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A frame that is held back without a word how long.
+const REORDER_BY: Picos = 1_000_000_000;
+/// Flows are counted from 0 again after so many: queues are found by their number.
+const MOST_FLOWS: usize = 4096;
+
+/// A port, as it is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortSettings {
+    /// What its queue is called: `s1→s2`.
+    pub name: Arc<str>,
+    /// Bits a second.
+    pub rate: u64,
+    /// One way.
+    pub propagation: Picos,
+    /// A host is attached: the line from it is kept here too.
+    pub host: bool,
+}
+
+/// A switch, as it is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceSettings {
+    /// Its ports.
+    pub ports: Vec<PortSettings>,
+    /// By which port an address is reached.
+    pub table: HashMap<Mac, u16>,
+    /// Frames to nobody that it knows leave by every other port. Not where links form a loop.
+    pub floods: bool,
+    /// The queues.
+    pub queues: Settings,
+    /// Into which queue a DSCP belongs.
+    pub queue_of: [u8; 64],
+    /// How packets are put on its links.
+    pub framing: Framing,
+    /// Time through it, queueing apart.
+    pub latency: Picos,
+    /// What it does to packets.
+    pub impair: Impair,
+}
+
+/// What a packet of a probe met in a queue here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Met {
+    /// Whose packet.
+    pub whose: Whose,
+    /// The queue.
+    pub port: Arc<str>,
+    /// When it joined it.
+    pub enqueue: Picos,
+    /// When it left it.
+    pub dequeue: Picos,
+    /// Bytes before it; cells where they are charged.
+    pub backlog: u64,
+}
+
+/// What is to be done now.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Frames to send, each with its port.
+    pub send: Vec<(u16, Vec<u8>)>,
+    /// What probes met.
+    pub met: Vec<Met>,
+}
+
+/// What happened since it was last asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Frames that were dropped, by port and cause.
+    pub dropped: BTreeMap<(Arc<str>, Cause), u64>,
+    /// Lost on purpose.
+    pub lost: u64,
+    /// Frames that lead nowhere.
+    pub unknown: u64,
+}
+
+#[derive(Debug)]
+struct Port {
+    settings: PortSettings,
+    /// From the host that is attached.
+    from_host: Transmitter,
+    line: Transmitter,
+    sending: Option<Frame>,
+    backlog: Trace,
+    utilisation: Trace,
+}
+
+#[derive(Debug)]
+enum Event {
+    /// A frame comes to the queue of this port.
+    Arrives(u16, Frame),
+    /// The last bit has left this port.
+    Sent(u16),
+    /// And has come to the other end.
+    Leaves(u16, Vec<u8>),
+}
+
+/// The device.
+#[derive(Debug)]
+pub struct Device {
+    switch: Switch<Frame>,
+    ports: Vec<Port>,
+    settings: DeviceSettings,
+    /// By their time, and those of one time in the order in which they were made.
+    events: BTreeMap<(Picos, u64), Event>,
+    next_number: u64,
+    flows: HashMap<FlowKey, u32>,
+    random: SplitMix,
+    now: Picos,
+    /// From when on it is traced.
+    traced_from: Picos,
+    drops: Vec<Dropped<Frame>>,
+    counts: Counts,
+}
+
+impl Device {
+    /// At time zero, with nothing in it. The seed is for what happens by chance.
+    pub fn new(settings: DeviceSettings, seed: u64) -> Self {
+        let port = |port: &PortSettings| Port {
+            from_host: Transmitter::new(port.rate),
+            line: Transmitter::new(port.rate),
+            sending: None,
+            backlog: Trace::new(0),
+            utilisation: Trace::new(0),
+            settings: port.clone(),
+        };
+        Self {
+            switch: Switch::new(&settings.queues, settings.ports.len(), seed),
+            ports: settings.ports.iter().map(port).collect(),
+            events: BTreeMap::new(),
+            next_number: 0,
+            flows: HashMap::new(),
+            random: SplitMix::new(seed),
+            now: 0,
+            traced_from: 0,
+            drops: Vec::new(),
+            counts: Counts::default(),
+            settings,
+        }
+    }
+
+    /// When it next has something to do.
+    pub fn next(&self) -> Option<Picos> {
+        self.events.keys().next().map(|&(at, _)| at)
+    }
+
+    /// A frame arrived by this port. One that is stamped earlier than what was already done here counts
+    /// from then on.
+    pub fn receive(&mut self, stamp: Picos, ingress: u16, bytes: &[u8], probes: &mut Probes) {
+        let read = Read::new(bytes);
+        let wire = wire(self.settings.framing, read.ip_size);
+        let wire_bytes = wire.units * wire.bytes;
+        let flow = self.flow(&read);
+        let queue = self.settings.queue_of[usize::from(read.code_point())];
+        let mut frame = Frame::new(bytes, &read, wire_bytes, flow, queue, ingress);
+        frame.whose = probes.whose(&read, bytes);
+        let stamp = stamp.max(self.now);
+        let port = &mut self.ports[usize::from(ingress)];
+        let mut at = stamp + self.settings.latency;
+        if port.settings.host {
+            let begins = stamp.max(port.from_host.free_at());
+            let whole = port.from_host.send(begins, wire_bytes) + port.settings.propagation;
+            at = whole + self.settings.latency;
+        }
+        for egress in self.egress(ingress, bytes) {
+            self.impaired(at, egress, frame.clone());
+        }
+    }
+
+    fn flow(&mut self, read: &Read) -> u32 {
+        let Some(key) = read.key else {
+            return 0;
+        };
+        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
+            self.flows.clear();
+        }
+        let next = self.flows.len() as u32 + 1;
+        *self.flows.entry(key).or_insert(next)
+    }
+
+    /// By which ports a frame leaves.
+    fn egress(&mut self, ingress: u16, bytes: &[u8]) -> Vec<u16> {
+        let to: Option<&Mac> = bytes.first_chunk();
+        let known = to.and_then(|to| self.settings.table.get(to)).copied();
+        let floods = self.by_chance(self.settings.impair.flood);
+        let all = || (0..self.ports.len() as u16).filter(|&port| port != ingress);
+        match known {
+            Some(port) if !floods => {
+                let back = port == ingress;
+                self.counts.unknown += u64::from(back);
+                if back { Vec::new() } else { vec![port] }
+            }
+            None if !self.settings.floods => {
+                self.counts.unknown += 1;
+                Vec::new()
+            }
+            _ => all().collect(),
+        }
+    }
+
+    fn by_chance(&mut self, share: Share) -> bool {
+        share > Share(0) && self.random.uniform() < share.as_f64()
+    }
+
+    /// What becomes of a frame on its way to the queue.
+    fn impaired(&mut self, at: Picos, egress: u16, mut frame: Frame) {
+        let impair = self.settings.impair;
+        if self.by_chance(impair.loss) {
+            self.counts.lost += 1;
+            return;
+        }
+        if self.by_chance(impair.corrupt)
+            && let Some(last) = frame.bytes.last_mut()
+        {
+            *last ^= 1;
+        }
+        let by = impair
+            .reorder_by
+            .map_or(REORDER_BY, |by| by.0.max(0) as Picos * 1_000);
+        let late = if self.by_chance(impair.reorder) {
+            by
+        } else {
+            0
+        };
+        if self.by_chance(impair.duplicate) {
+            self.at(at + late, Event::Arrives(egress, frame.clone()));
+        }
+        self.at(at + late, Event::Arrives(egress, frame));
+    }
+
+    fn at(&mut self, at: Picos, event: Event) {
+        self.events.insert((at, self.next_number), event);
+        self.next_number += 1;
+    }
+
+    /// Everything that happens until `now`.
+    pub fn advance(&mut self, now: Picos, due: &mut Due) {
+        while let Some(entry) = self.events.first_entry() {
+            let (at, _) = *entry.key();
+            if at > now {
+                break;
+            }
+            let event = entry.remove();
+            self.now = at;
+            match event {
+                Event::Arrives(egress, frame) => self.arrives(egress, frame, due),
+                Event::Sent(egress) => self.sent(egress, due),
+                Event::Leaves(egress, bytes) => due.send.push((egress, bytes)),
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut Due) {
+        let port = usize::from(egress);
+        frame.joined = (self.now, self.counted(self.switch.backlog(port).bytes));
+        self.switch.enqueue(self.now, port, frame, &mut self.drops);
+        self.account(egress);
+        if self.ports[port].sending.is_none() {
+            self.begin(egress, due);
+        }
+        self.trace(port);
+    }
+
+    /// The line is free: the next frame begins.
+    fn begin(&mut self, egress: u16, due: &mut Due) {
+        let at = usize::from(egress);
+        let next = self.switch.dequeue(self.now, at, &mut self.drops);
+        self.account(egress);
+        let port = &mut self.ports[at];
+        let since = self.now - self.traced_from;
+        port.utilisation.set(since, u64::from(next.is_some()));
+        let Some(frame) = next else {
+            return;
+        };
+        if let Some(whose) = frame.whose {
+            due.met.push(Met {
+                whose,
+                port: port.settings.name.clone(),
+                enqueue: frame.joined.0,
+                dequeue: self.now,
+                backlog: frame.joined.1,
+            });
+        }
+        let sent = port
+            .line
+            .send(self.now.max(port.line.free_at()), frame.wire);
+        port.sending = Some(frame);
+        self.at(sent, Event::Sent(egress));
+    }
+
+    fn sent(&mut self, egress: u16, due: &mut Due) {
+        let at = usize::from(egress);
+        let port = &mut self.ports[at];
+        let propagation = port.settings.propagation;
+        if let Some(frame) = port.sending.take() {
+            self.at(self.now + propagation, Event::Leaves(egress, frame.bytes));
+        }
+        self.begin(egress, due);
+        self.trace(at);
+    }
+
+    fn account(&mut self, egress: u16) {
+        for dropped in self.drops.drain(..) {
+            let name = self.ports[usize::from(egress)].settings.name.clone();
+            *self
+                .counts
+                .dropped
+                .entry((name, dropped.cause))
+                .or_default() += 1;
+        }
+    }
+
+    fn counted(&self, bytes: u64) -> u64 {
+        if in_cells(self.settings.framing) {
+            bytes / u64::from(delaylab_sim::network::CELL)
+        } else {
+            bytes
+        }
+    }
+
+    fn trace(&mut self, port: usize) {
+        let backlog = self.counted(self.switch.backlog(port).bytes);
+        let since = self.now - self.traced_from;
+        self.ports[port].backlog.set(since, backlog);
+    }
+
+    /// From now on is another trial: traces and counts begin anew.
+    pub fn begin_trial(&mut self) {
+        self.traced_from = self.now;
+        self.counts = Counts::default();
+        for at in 0..self.ports.len() {
+            let backlog = self.counted(self.switch.backlog(at).bytes);
+            let port = &mut self.ports[at];
+            port.backlog = Trace::new(backlog);
+            port.utilisation = Trace::new(u64::from(port.sending.is_some()));
+        }
+    }
+
+    /// Backlog and utilisation of each port since [`Self::begin_trial`], in times since then, and what
+    /// was dropped.
+    pub fn end_trial(&mut self) -> TrialTraces {
+        let length = self.now - self.traced_from;
+        let end = |trace: &mut Trace| std::mem::replace(trace, Trace::new(0)).finish(length);
+        let take = |port: &mut Port| PortTraces {
+            port: port.settings.name.clone(),
+            backlog: end(&mut port.backlog),
+            utilisation: end(&mut port.utilisation),
+        };
+        TrialTraces {
+            began: self.traced_from,
+            ports: self.ports.iter_mut().map(take).collect(),
+            counts: std::mem::take(&mut self.counts),
+        }
+    }
+}
+
+/// What a device saw of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialTraces {
+    /// When it began: times of points are since then.
+    pub began: Picos,
+    /// Each port's.
+    pub ports: Vec<PortTraces>,
+    /// What became of frames.
+    pub counts: Counts,
+}
+
+/// What was traced at a port.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortTraces {
+    /// Which port.
+    pub port: Arc<str>,
+    /// Bytes that waited; cells where they are charged.
+    pub backlog: Vec<Point>,
+    /// Was the line busy?
+    pub utilisation: Vec<Point>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::soft_switch::probes::Watched;
+use delaylab_model::path;
+use delaylab_model::record::Method;
+use delaylab_switch::Counts as Counting;
+use etherparse::PacketBuilder;
+use proptest::prelude::*;
+
+const MICRO: Picos = 1_000_000;
+/// 10 Mbit/s: 0.8 µs a byte.
+const RATE: u64 = 10_000_000;
+
+const fn mac(host: u8) -> Mac {
+    [2, 0, 0, 0, 0, host]
+}
+
+/// Hosts 0, 1, … at the ports of one switch.
+fn settings(hosts: u8, change: impl FnOnce(&mut path::Switch)) -> DeviceSettings {
+    let mut section = path::Switch::default();
+    change(&mut section);
+    let port = |host: u8| PortSettings {
+        name: format!("s→h{host}").into(),
+        rate: RATE,
+        propagation: 0,
+        host: true,
+    };
+    DeviceSettings {
+        ports: (0..hosts).map(port).collect(),
+        table: (0..hosts).map(|host| (mac(host), host.into())).collect(),
+        floods: true,
+        queues: Settings::read(&section, Counting::Packets, &[]).unwrap(),
+        queue_of: [0; 64],
+        framing: Framing::Ethernet,
+        latency: 0,
+        impair: section.impair.unwrap_or_default(),
+    }
+}
+
+/// A UDP packet whose payload begins with a number, from host to host.
+fn packet(from: u8, to: u8, seq: u32, payload: usize) -> Vec<u8> {
+    let builder = PacketBuilder::ethernet2(mac(from), mac(to))
+        .ipv4([10, 0, 0, from], [10, 0, 0, to], 64)
+        .udp(1000, 2000);
+    let mut data = vec![0; payload.max(8)];
+    data[4..8].copy_from_slice(&seq.to_be_bytes());
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, &data).unwrap();
+    bytes
+}
+
+/// What it takes on the line: check sequence, preamble and gap come to it.
+fn on_the_line(payload: usize) -> Picos {
+    let frame = (payload.max(8) + 8 + 20 + 18).max(64) + 20;
+    frame as Picos * 800_000
+}
+
+fn watching() -> Probes {
+    Probes::new(vec![Watched {
+        probe: 0,
+        method: Method::Udp,
+        from: [10, 0, 0, 0].into(),
+        to: [10, 0, 0, 1].into(),
+        code_point: 0,
+    }])
+}
+
+/// Everything until nothing is left to do.
+fn finish(device: &mut Device, due: &mut Due) {
+    while let Some(next) = device.next() {
+        device.advance(next, due);
+    }
+}
+
+#[test]
+fn a_lone_packet_crosses_two_lines_one_after_the_other() {
+    let mut all = settings(2, |_| ());
+    all.latency = 12 * MICRO;
+    all.ports[0].propagation = 5 * MICRO;
+    all.ports[1].propagation = 5 * MICRO;
+    let mut device = Device::new(all, 1);
+    let mut due = Due::default();
+    device.receive(MICRO, 0, &packet(0, 1, 0, 100), &mut watching());
+    let whole = MICRO + on_the_line(100) + 5 * MICRO + 12 * MICRO;
+    assert_eq!(device.next(), Some(whole));
+    device.advance(whole, &mut due);
+    assert_eq!((due.met[0].enqueue, due.met[0].dequeue), (whole, whole));
+    assert_eq!(device.next(), Some(whole + on_the_line(100)));
+    device.advance(whole + on_the_line(100), &mut due);
+    assert!(due.send.is_empty());
+    let at = device.next().unwrap();
+    assert_eq!(at, whole + on_the_line(100) + 5 * MICRO);
+    device.advance(at, &mut due);
+    assert_eq!(due.send, [(1, packet(0, 1, 0, 100))]);
+    assert_eq!(device.next(), None);
+}
+
+#[test]
+fn what_waits_waits_for_what_is_before_it() {
+    let mut device = Device::new(settings(3, |_| ()), 1);
+    let (mut probes, mut due) = (watching(), Due::default());
+    // Two hosts send to one: its line is the bottleneck.
+    for seq in 0..20 {
+        device.receive(0, 0, &packet(0, 1, seq, 500), &mut probes);
+        device.receive(0, 2, &packet(2, 1, seq, 500), &mut probes);
+    }
+    finish(&mut device, &mut due);
+    assert_eq!((due.met.len(), due.send.len()), (20, 40));
+    let line = on_the_line(500);
+    for met in &due.met {
+        let bytes = line / 800_000;
+        let ahead = met.backlog / bytes;
+        // What stood in the queue, and what was on the line then.
+        let waited = met.dequeue - met.enqueue;
+        assert!(
+            waited >= ahead * line && waited <= (ahead + 1) * line,
+            "{met:?}"
+        );
+    }
+    let traces = device.end_trial();
+    let backlog = &traces.ports[1].backlog;
+    let most = backlog.iter().map(|point| point.max).fold(0.0, f64::max);
+    assert!(most >= 18.0 * 546.0, "{most}");
+    let idle = &traces.ports[0].utilisation;
+    assert!(idle.iter().all(|point| point.max == 0.0));
+}
+
+#[test]
+fn whoever_is_not_known_is_looked_for_everywhere() {
+    let mut device = Device::new(settings(3, |_| ()), 1);
+    let mut due = Due::default();
+    device.receive(0, 0, &packet(0, 9, 0, 100), &mut Probes::default());
+    finish(&mut device, &mut due);
+    let ports: Vec<_> = due.send.iter().map(|(port, _)| *port).collect();
+    assert_eq!(ports, [1, 2]);
+
+    let mut in_a_loop = settings(3, |_| ());
+    in_a_loop.floods = false;
+    let mut device = Device::new(in_a_loop, 1);
+    let mut due = Due::default();
+    device.receive(0, 0, &packet(0, 9, 0, 100), &mut Probes::default());
+    finish(&mut device, &mut due);
+    assert!(due.send.is_empty());
+    assert_eq!(device.end_trial().counts.unknown, 1);
+}
+
+/// What leaves of a thousand packets to host 1.
+fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
+    let set = |section: &mut path::Switch| section.impair = Some(impair);
+    let mut device = Device::new(settings(3, set), 7);
+    let mut due = Due::default();
+    for seq in 0..1000 {
+        let at = Picos::from(seq) * 1_000 * MICRO;
+        device.receive(at, 0, &packet(0, 1, seq, 100), &mut Probes::default());
+        device.advance(at, &mut due);
+    }
+    finish(&mut device, &mut due);
+    due.send
+}
+
+#[test]
+fn impairments_hit_the_share_that_was_asked_for() {
+    let tenth = Share(Share::WHOLE.0 / 10);
+    let nothing = Impair::default();
+    let whole: Vec<_> = (0..1000).map(|seq| (1, packet(0, 1, seq, 100))).collect();
+    assert_eq!(impaired(nothing), whole);
+    let close = |count: usize, to: usize| count.abs_diff(to) < 40;
+
+    let left = impaired(Impair {
+        loss: tenth,
+        ..nothing
+    });
+    assert!(close(left.len(), 900), "{}", left.len());
+    let left = impaired(Impair {
+        duplicate: tenth,
+        ..nothing
+    });
+    assert!(close(left.len(), 1100), "{}", left.len());
+    let left = impaired(Impair {
+        flood: tenth,
+        ..nothing
+    });
+    assert!(close(
+        left.iter().filter(|(port, _)| *port == 2).count(),
+        100
+    ));
+    let left = impaired(Impair {
+        corrupt: tenth,
+        ..nothing
+    });
+    let whole_ones = left.iter().filter(|sent| whole.contains(sent)).count();
+    assert!(close(whole_ones, 900) && left.len() == 1000);
+    let by = Some(delaylab_model::quantity::Duration(1_500_000));
+    let left = impaired(Impair {
+        reorder: tenth,
+        reorder_by: by,
+        ..nothing
+    });
+    assert_eq!(left.len(), 1000);
+    let overtaken = left
+        .windows(2)
+        .filter(|pair| pair[0].1[46..50] > pair[1].1[46..50]);
+    assert!(close(overtaken.count(), 95));
+}
+
+#[test]
+fn cells_are_charged_where_links_carry_cells() {
+    let mut all = settings(2, |_| ());
+    all.framing = Framing::Aal5;
+    let mut device = Device::new(all, 1);
+    let (mut probes, mut due) = (watching(), Due::default());
+    // 64 bytes of payload are 3 cells (atm.md), on each of two lines.
+    device.receive(0, 0, &packet(0, 1, 0, 64), &mut probes);
+    finish(&mut device, &mut due);
+    assert_eq!(due.met[0].dequeue, 3 * 53 * 800_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whoever calls late is late with what is due, and changes nothing else.
+    #[test]
+    fn when_it_is_called_makes_no_difference(
+        gaps in proptest::collection::vec((0_u64..2_000, 0_u8..3, 20_usize..1400), 1..60),
+        every in 1_u64..3_000,
+    ) {
+        let mut at = 0;
+        let arrivals: Vec<_> = gaps.iter().zip(0..).map(|(&(gap, from, payload), seq)| {
+            at += gap * MICRO;
+            let from = if from == 1 { 2 } else { from };
+            (at, from, packet(from, 1, seq, payload))
+        }).collect();
+        let run = |step: Picos| {
+            let mut device = Device::new(settings(3, |_| ()), 1);
+            let (mut probes, mut due) = (watching(), Due::default());
+            let mut arrivals = arrivals.iter().peekable();
+            let mut now = 0;
+            while arrivals.peek().is_some() || device.next().is_some() {
+                now += step;
+                while let Some((at, from, bytes)) = arrivals.next_if(|(at, ..)| *at <= now) {
+                    device.receive(*at, u16::from(*from), bytes, &mut probes);
+                }
+                device.advance(now, &mut due);
+            }
+            (due.send, due.met)
+        };
+        prop_assert_eq!(run(MICRO), run(every * MICRO));
+    }
+}

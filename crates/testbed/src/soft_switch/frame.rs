@@ -1,0 +1,327 @@
+//! An Ethernet frame as a queue sees it: its size on the wire, its flow, its class, and whose packet it is.
+
+use delaylab_switch::Item;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use std::net::IpAddr;
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// ECN bits (RFC 3168 §5): the ends understand marks, and the mark.
+const ECT: u8 = 0b11;
+const CE: u8 = 0b11;
+
+/// What tells the packets of one conversation and direction from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FlowKey {
+    /// Source address and port; of ICMP echo, its identifier.
+    pub from: (IpAddr, u16),
+    /// Destination.
+    pub to: (IpAddr, u16),
+    /// IP protocol.
+    pub protocol: u8,
+}
+
+impl FlowKey {
+    /// The other direction.
+    pub const fn reversed(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// What a frame says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// Where the IP header begins; `None`: no IP.
+    ip_at: Option<usize>,
+    /// Bytes of the IP packet; of other frames, without their header.
+    pub ip_size: u32,
+    /// Whose it is; `None`: no IP.
+    pub key: Option<FlowKey>,
+    /// Traffic class byte.
+    pub traffic_class: u8,
+    /// Where the transport's payload begins and how long it is.
+    pub payload: Option<(usize, usize)>,
+    /// ICMP echo's sequence number.
+    pub icmp_seq: Option<u16>,
+}
+
+const ETHERNET: usize = 14;
+
+impl Read {
+    /// Of a whole frame without its check sequence. What cannot be read is forwarded all the same.
+    pub fn new(frame: &[u8]) -> Self {
+        let other = Self {
+            ip_at: None,
+            ip_size: frame.len().saturating_sub(ETHERNET) as u32,
+            key: None,
+            traffic_class: 0,
+            payload: None,
+            icmp_seq: None,
+        };
+        let Ok(sliced) = SlicedPacket::from_ethernet(frame) else {
+            return other;
+        };
+        let at = |part: &[u8]| part.as_ptr() as usize - frame.as_ptr() as usize;
+        let (ip_at, ip_size, addresses, protocol, traffic_class) = match &sliced.net {
+            Some(NetSlice::Ipv4(ip)) => {
+                let header = ip.header();
+                let addresses = (
+                    IpAddr::V4(header.source_addr()),
+                    IpAddr::V4(header.destination_addr()),
+                );
+                let size = u32::from(header.total_len());
+                let class = header.dcp().value() << 2 | header.ecn().value();
+                (
+                    at(header.slice()),
+                    size,
+                    addresses,
+                    header.protocol().0,
+                    class,
+                )
+            }
+            Some(NetSlice::Ipv6(ip)) => {
+                let header = ip.header();
+                let addresses = (
+                    IpAddr::V6(header.source_addr()),
+                    IpAddr::V6(header.destination_addr()),
+                );
+                let size = u32::from(header.payload_length()) + 40;
+                let next = ip.payload().ip_number.0;
+                (
+                    at(header.slice()),
+                    size,
+                    addresses,
+                    next,
+                    header.traffic_class(),
+                )
+            }
+            _ => return other,
+        };
+        let mut icmp_seq = None;
+        let (ports, payload) = match &sliced.transport {
+            Some(TransportSlice::Udp(udp)) => (
+                (udp.source_port(), udp.destination_port()),
+                Some(udp.payload()),
+            ),
+            Some(TransportSlice::Tcp(tcp)) => (
+                (tcp.source_port(), tcp.destination_port()),
+                Some(tcp.payload()),
+            ),
+            Some(TransportSlice::Icmpv4(icmp)) => {
+                let [id_a, id_b, seq_a, seq_b] = icmp.bytes5to8();
+                icmp_seq = Some(u16::from_be_bytes([seq_a, seq_b]));
+                let id = u16::from_be_bytes([id_a, id_b]);
+                ((id, id), Some(icmp.payload()))
+            }
+            Some(TransportSlice::Icmpv6(icmp)) => {
+                let [id_a, id_b, seq_a, seq_b] = icmp.bytes5to8();
+                icmp_seq = Some(u16::from_be_bytes([seq_a, seq_b]));
+                let id = u16::from_be_bytes([id_a, id_b]);
+                ((id, id), Some(icmp.payload()))
+            }
+            _ => ((0, 0), None),
+        };
+        Self {
+            ip_at: Some(ip_at),
+            ip_size,
+            key: Some(FlowKey {
+                from: (addresses.0, ports.0),
+                to: (addresses.1, ports.1),
+                protocol,
+            }),
+            traffic_class,
+            payload: payload.map(|payload| (at(payload), payload.len())),
+            icmp_seq,
+        }
+    }
+
+    /// The DSCP.
+    pub const fn code_point(&self) -> u8 {
+        self.traffic_class >> 2
+    }
+}
+
+/// Whose packet a frame carries, where that is a probe's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whose {
+    /// Which probe of the trial.
+    pub probe: u16,
+    /// Which packet of it, as far as the packet says: 16 bits of it for icmp, 32 for others.
+    pub seq: u32,
+    /// Is it a reply?
+    pub back: bool,
+}
+
+/// A frame in a switch.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// All of it but the check sequence.
+    pub bytes: Vec<u8>,
+    /// What it takes on the wire, framing included.
+    pub wire: u32,
+    /// A small number for its flow.
+    pub flow: u32,
+    /// Its class queue.
+    pub queue: u8,
+    /// By which port it came.
+    pub ingress: u16,
+    /// Whose packet it is.
+    pub whose: Option<Whose>,
+    /// When it joined the queue, and what it found there.
+    pub joined: (delaylab_model::Picos, u64),
+    /// Where its IP header is.
+    ip_at: Option<usize>,
+}
+
+impl Frame {
+    /// A frame that was read as `read`.
+    pub fn new(bytes: &[u8], read: &Read, wire: u32, flow: u32, queue: u8, ingress: u16) -> Self {
+        Self {
+            bytes: bytes.to_vec(),
+            wire,
+            flow,
+            queue,
+            ingress,
+            whose: None,
+            joined: (0, 0),
+            ip_at: read.ip_at,
+        }
+    }
+
+    fn traffic_class(&self) -> Option<(usize, u8, bool)> {
+        let at = self.ip_at?;
+        let v4 = self.bytes[at] >> 4 == 4;
+        let class = if v4 {
+            self.bytes[at + 1]
+        } else {
+            self.bytes[at] << 4 | self.bytes[at + 1] >> 4
+        };
+        Some((at, class, v4))
+    }
+}
+
+impl Item for Frame {
+    fn bytes(&self) -> u32 {
+        self.wire
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn queue(&self) -> u8 {
+        self.queue
+    }
+
+    fn ingress(&self) -> u16 {
+        self.ingress
+    }
+
+    /// Sets CE where the ends understand it (RFC 3168 §5).
+    fn mark(&mut self) -> bool {
+        let Some((at, class, v4)) = self.traffic_class() else {
+            return false;
+        };
+        if class & ECT == 0 {
+            return false;
+        }
+        if v4 {
+            let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+            let before = word(&self.bytes, at);
+            self.bytes[at + 1] |= CE;
+            let sum = update_checksum(word(&self.bytes, at + 10), before, word(&self.bytes, at));
+            self.bytes[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
+        } else {
+            self.bytes[at + 1] |= CE << 4;
+        }
+        true
+    }
+
+    fn ecn_capable(&self) -> bool {
+        self.traffic_class()
+            .is_some_and(|(_, class, _)| class & ECT != 0)
+    }
+}
+
+/// A header's checksum after one of its words has changed (RFC 1624, equation 3).
+fn update_checksum(sum: u16, before: u16, after: u16) -> u16 {
+    let total = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    let folded = (total & 0xffff) + (total >> 16);
+    !(((folded & 0xffff) + (folded >> 16)) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use etherparse::{Ipv4Header, PacketBuilder};
+    use proptest::prelude::*;
+
+    pub(crate) fn udp(class: u8, payload: &[u8]) -> Vec<u8> {
+        let mut ip = Ipv4Header::new(
+            0,
+            64,
+            etherparse::IpNumber::UDP,
+            [10, 0, 0, 1],
+            [10, 0, 0, 2],
+        )
+        .unwrap();
+        ip.dscp = (class >> 2).try_into().unwrap();
+        ip.ecn = (class & 3).try_into().unwrap();
+        let builder = PacketBuilder::ethernet2([2; 6], [4; 6])
+            .ip(etherparse::IpHeaders::Ipv4(ip, Default::default()))
+            .udp(1000, 2000);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, payload).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_udp_packet_is_read() {
+        let bytes = udp(46 << 2 | 1, b"hello");
+        let read = Read::new(&bytes);
+        assert_eq!((read.code_point(), read.ip_size), (46, 33));
+        let key = read.key.unwrap();
+        assert_eq!((key.from.1, key.to.1, key.protocol), (1000, 2000, 17));
+        let (at, length) = read.payload.unwrap();
+        assert_eq!(&bytes[at..at + length], b"hello");
+    }
+
+    #[test]
+    fn a_mark_keeps_the_header_whole() {
+        for ecn in [1, 2] {
+            let bytes = udp(46 << 2 | ecn, b"hello");
+            let mut frame = Frame::new(&bytes, &Read::new(&bytes), 64, 0, 0, 0);
+            assert!(frame.ecn_capable() && frame.mark());
+            let ip = Ipv4Header::from_slice(&frame.bytes[ETHERNET..]).unwrap().0;
+            assert_eq!((ip.ecn.value(), ip.dscp.value()), (3, 46));
+            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        }
+        let bytes = udp(0, b"");
+        let mut frame = Frame::new(&bytes, &Read::new(&bytes), 64, 0, 0, 0);
+        assert!(!frame.ecn_capable() && !frame.mark());
+        assert_eq!(frame.bytes, bytes);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let read = Read::new(&bytes);
+            let mut frame = Frame::new(&bytes, &read, 64, 0, 0, 0);
+            frame.mark();
+        }
+
+        #[test]
+        fn a_changed_header_of_ours_does_not_panic(at in 0_usize..60, value: u8) {
+            let mut bytes = udp(1, &[7; 18]);
+            bytes[at] = value;
+            let read = Read::new(&bytes);
+            Frame::new(&bytes, &read, 64, 0, 0, 0).mark();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One command that builds a part of a testbed.
+
+use delaylab_kernel::namespace::Namespace;
+use delaylab_kernel::{offload, process};
+use std::fmt;
+use std::io::{self, Read, Seek};
+use std::process::{Command, Stdio};
+
+/// What to do. A namespace is meant by its full name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// `ip`, in no namespace.
+    Ip(String),
+    /// `ip` in a namespace.
+    IpIn(String, String),
+    /// `tc` in a namespace.
+    Tc(String, String),
+    /// A table of rules for `nft` in a namespace.
+    Nft(String, String),
+    /// A kernel parameter of a namespace, and its value.
+    Sysctl(String, String, &'static str),
+    /// No offloads on an interface in a namespace.
+    WholeFrames(String, String),
+}
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// The command is not here.
+    #[error("`{command}` is missing: install the package {package} (`apt-get install {package}`)")]
+    Missing {
+        /// Which one.
+        command: &'static str,
+        /// Where it is in.
+        package: &'static str,
+    },
+    /// It said no.
+    #[error("`{step}` failed: {said}")]
+    Failed {
+        /// As it would be typed.
+        step: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+impl fmt::Display for Step {
+    /// As it would be typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Ip(words) => write!(f, "ip {words}"),
+            Step::IpIn(inside, words) => write!(f, "ip -n {inside} {words}"),
+            Step::Tc(inside, words) => write!(f, "tc -n {inside} {words}"),
+            Step::Nft(inside, rules) => write!(f, "ip netns exec {inside} nft '{rules}'"),
+            Step::Sysctl(inside, key, value) => {
+                write!(f, "ip netns exec {inside} sysctl -qw {key}={value}")
+            }
+            Step::WholeFrames(inside, interface) => {
+                let words = offload::ethtool_words();
+                write!(f, "ip netns exec {inside} ethtool -K {interface} {words}")
+            }
+        }
+    }
+}
+
+impl Step {
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// With what the command said.
+    pub fn carry_out(&self) -> Result<(), StepError> {
+        match self {
+            Step::Ip(words) => self.run("ip", "iproute2", &split(&[], words)),
+            Step::IpIn(inside, words) => self.run("ip", "iproute2", &split(&["-n", inside], words)),
+            Step::Tc(inside, words) => self.run("tc", "iproute2", &split(&["-n", inside], words)),
+            Step::Nft(inside, rules) => {
+                let words = ["netns", "exec", inside, "nft", rules];
+                self.run("ip", "iproute2", &words)
+            }
+            Step::Sysctl(inside, key, value) => {
+                let path = format!("/proc/sys/{}", key.replace('.', "/"));
+                self.inside(inside, move || std::fs::write(path, value))
+            }
+            Step::WholeFrames(inside, interface) => {
+                let interface = interface.clone();
+                self.inside(inside, move || offload::switch_off(&interface))
+            }
+        }
+    }
+
+    fn failed(&self, said: impl fmt::Display) -> StepError {
+        StepError::Failed {
+            step: self.to_string(),
+            said: said.to_string().trim().to_owned(),
+        }
+    }
+
+    fn run(
+        &self,
+        command: &'static str,
+        package: &'static str,
+        words: &[&str],
+    ) -> Result<(), StepError> {
+        let ran = said(command, words).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => StepError::Missing { command, package },
+            _ => self.failed(error),
+        });
+        match ran? {
+            None => Ok(()),
+            Some(said) if said.contains("exec of \"nft\" failed") => Err(StepError::Missing {
+                command: "nft",
+                package: "nftables",
+            }),
+            Some(said) => Err(self.failed(said)),
+        }
+    }
+
+    /// On a thread of its own: this one stays where it is.
+    fn inside(
+        &self,
+        namespace: &str,
+        act: impl FnOnce() -> io::Result<()> + Send,
+    ) -> Result<(), StepError> {
+        let done = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                Namespace::open(namespace)?.enter()?;
+                act()
+            });
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        done.map_err(|error| self.failed(error))
+    }
+}
+
+fn split<'a>(first: &[&'a str], words: &'a str) -> Vec<&'a str> {
+    let first = first.iter().copied();
+    first.chain(words.split_whitespace()).collect()
+}
+
+/// What a command that failed said; `None`: it did not fail.
+fn said(command: &str, words: &[&str]) -> io::Result<Option<String>> {
+    let mut errors = process::file_in_memory()?;
+    let status = Command::new(command)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors.try_clone()?)
+        .status()?;
+    if status.success() {
+        return Ok(None);
+    }
+    let mut said = Vec::new();
+    errors.rewind()?;
+    errors.read_to_end(&mut said)?;
+    Ok(Some(String::from_utf8_lossy(&said).into_owned()))
+}
