@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures delaylab side by side with the tools that engineers use today, and prints one table.
 
-    benches/accept.py [--only busy|rate|memory|capture|simulation] [--seconds 60] [--rounds N]
+    benches/accept.py [--only busy|rate|memory|capture|load|simulation|records|testbed] [--seconds 60] [--rounds N]
 
 Everything runs between two network namespaces of its own, joined by a veth pair, and is removed on
 exit. Rounds are interleaved, so that a slow drift of the machine falls on every tool alike; figures
@@ -11,8 +11,8 @@ Exit: 0 measured, 1 something could not be measured, 3 this machine lacks what i
 
 The parts, in `side_by_side/`: `arena` is the two namespaces, `tools` each tool's command and what it
 prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`,
-`capture` and `simulation` are the measurements. `simulation` needs no network and no root: `peers/` has
-what it runs in other simulators.
+`capture`, `load`, `simulation`, `records` and `testbed` are the measurements. `simulation` and `records` need no network of their own and no
+root: `peers/` has what `simulation` runs in other simulators.
 """
 
 import argparse
@@ -22,12 +22,14 @@ import shutil
 import signal
 import sys
 
-from side_by_side import busy, capture, memory, noise, rate, simulation, table
+from side_by_side import busy, capture, load, memory, noise, rate, records, simulation, table, testbed
 from side_by_side.arena import Arena, CouldNotMeasure
 from side_by_side.tools import DELAYLAB
 
-MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "simulation": simulation}
-WITHOUT_NETWORK = {"simulation"}
+MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "load": load,
+                "simulation": simulation, "records": records, "testbed": testbed}
+WITHOUT_NETWORK = {"simulation", "records"}
+WITHOUT_DELAYLAB = {"simulation"}
 
 
 def positive(text):
@@ -42,7 +44,7 @@ def arguments():
     parser.add_argument("--only", choices=MEASUREMENTS, help="one measurement instead of all")
     parser.add_argument("--seconds", type=positive, default=60, metavar="S",
                         help="seconds a tool runs at 1 ms, idle and busy each, in all (60; 10 for a quick look)")
-    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, simulation 3, rate 5)")
+    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, load, simulation 3, rate 5)")
     return parser.parse_args()
 
 
@@ -58,11 +60,9 @@ def missing(names):
         needed.add("ip")
     lacks = [f"{command} is not installed (scripts/install.sh accept)"
              for command in sorted(needed) if not shutil.which(command)]
-    if not network(names):
-        return lacks
-    if os.geteuid() != 0:
+    if network(names) and os.geteuid() != 0:
         lacks.append("network namespaces need root: sudo make accept")
-    if not os.access(DELAYLAB, os.X_OK):
+    if not WITHOUT_DELAYLAB.issuperset(names) and not os.access(DELAYLAB, os.X_OK):
         lacks.append(f"{DELAYLAB} is not built (make build)")
     return lacks
 

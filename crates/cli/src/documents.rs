@@ -41,6 +41,7 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
     let schema = match document {
         SchemaOf::Ping => delaylab_report::json::schema(),
         SchemaOf::PingStream => delaylab_report::stream::schema(),
+        SchemaOf::Trace => delaylab_report::trace::json::schema(),
     };
     print(format!("{schema:#}\n"))
 }

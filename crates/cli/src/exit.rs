@@ -60,18 +60,39 @@ impl Failed {
 
 impl From<delaylab_live::prober::error::RunError> for Failed {
     fn from(error: delaylab_live::prober::error::RunError) -> Self {
-        use delaylab_live::prober::error::{Failure, RunError};
+        use delaylab_live::prober::error::RunError;
         if let RunError::Sink(source) = &error
             && source.kind() == std::io::ErrorKind::BrokenPipe
         {
             // Whoever read our output has had enough.
             return Self::new(Exit::Fine, "");
         }
-        let exit = match error.failure() {
-            Failure::Unreachable => Exit::Unreachable,
-            Failure::Usage => Exit::Usage,
-            Failure::Environment => Exit::Environment,
-        };
-        Self::new(exit, error.to_string())
+        Self::new(exit_of(error.failure()), error.to_string())
+    }
+}
+
+impl From<delaylab_live::load::error::LoadError> for Failed {
+    fn from(error: delaylab_live::load::error::LoadError) -> Self {
+        Self::new(exit_of(error.failure()), error.to_string())
+    }
+}
+
+impl From<delaylab_live::world::LiveError> for Failed {
+    fn from(error: delaylab_live::world::LiveError) -> Self {
+        use delaylab_live::world::LiveError;
+        match error {
+            LiveError::Probe(error) => error.into(),
+            LiveError::Load(error) => error.into(),
+            other => Self::environment(other.to_string()),
+        }
+    }
+}
+
+fn exit_of(failure: delaylab_live::prober::error::Failure) -> Exit {
+    use delaylab_live::prober::error::Failure;
+    match failure {
+        Failure::Unreachable => Exit::Unreachable,
+        Failure::Usage => Exit::Usage,
+        Failure::Environment => Exit::Environment,
     }
 }

@@ -3,8 +3,9 @@
 use crate::exit::Failed;
 use crate::target;
 use delaylab_live::prober::ip_size;
+use delaylab_model::load::Load;
 use delaylab_model::probe::Pacing;
-use delaylab_model::trial::ProbeRun;
+use delaylab_model::trial::{LoadTarget, ProbeRun};
 use delaylab_model::{MILLISECOND, SECOND};
 
 /// What may leave for another host unasked.
@@ -36,6 +37,20 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
         } else {
             bits.to_string()
         },
+    )))
+}
+
+/// Refuses load on other hosts, unless the user says that it is wanted.
+pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), Failed> {
+    let load = loads.iter().find(|load| load.streams > 0);
+    let Some(load) = load.filter(|_| !allowed && !target::is_this_host(target.address.ip())) else {
+        return Ok(());
+    };
+    Err(Failed::usage(format!(
+        "load `{}` is for {}, a host that is not this one. It leaves only with --allow-load: is it your \
+         network?",
+        load.name,
+        target.address.ip()
     )))
 }
 

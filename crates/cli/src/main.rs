@@ -3,8 +3,9 @@
 //! | module | does |
 //! |---|---|
 //! | [`args`] | the command line |
-//! | [`ping`], [`reflect`], [`doctor`] | commands for one question |
+//! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
+//! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
 //! | [`exit`] | exit codes |
@@ -22,6 +23,8 @@ mod ping;
 mod reflect;
 mod target;
 mod terminal;
+mod testbed;
+mod trace;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Ping(args) => ping::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Reflect(args) => reflect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::List(args) => experiment::list::run(&args),
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Command::Run(args) => experiment::run::run(&args),
         Command::Resume(args) => experiment::resume::run(&args),
         Command::Report(args) => experiment::report::run(&args),
+        Command::Testbed(args) => testbed::run(&args),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { command } => documents::man(command.as_deref()),
         Command::Schema { document } => documents::schema(document),

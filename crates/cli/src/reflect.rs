@@ -6,7 +6,7 @@ use crate::key;
 use delaylab_kernel::privilege::{self, lock_down};
 use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::{BindError, Bound};
-use delaylab_live::reflect::{DEFAULT_PORT, serve};
+use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve};
 use delaylab_model::units::write_duration;
 use delaylab_traffic::reflector::{Access, Policy, Status};
 use delaylab_wire::stamp;
@@ -24,6 +24,12 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         .open_echo(&addresses, args.port.clone())
         .map_err(environment)?;
     let stamp = open_stamp(args, &mut bound, &addresses)?;
+    let load = if args.accept_load {
+        let port = args.load_port.unwrap_or(LOAD_PORT);
+        bound.open_load(&addresses, port).map_err(environment)?
+    } else {
+        Vec::new()
+    };
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
     let holds = lock_down(privilege::Options::default())
@@ -32,7 +38,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         end_with_input();
     }
     if !args.quiet {
-        announce(&echo, &stamp, &policy, keyed);
+        announce(&echo, &stamp, &load, &policy, keyed);
         eprintln!("privileges    {holds}");
     }
     let status = serve(bound, policy, args.wait_mode, &|| {
@@ -123,7 +129,13 @@ fn environment(error: BindError) -> Failed {
     Failed::environment(error.to_string())
 }
 
-fn announce(echo: &[SocketAddr], stamp: &[SocketAddr], policy: &Policy, keyed: bool) {
+fn announce(
+    echo: &[SocketAddr],
+    stamp: &[SocketAddr],
+    load: &[SocketAddr],
+    policy: &Policy,
+    keyed: bool,
+) {
     let list = |addresses: &[SocketAddr]| {
         addresses
             .iter()
@@ -134,6 +146,9 @@ fn announce(echo: &[SocketAddr], stamp: &[SocketAddr], policy: &Policy, keyed: b
     eprintln!("udp and tcp   {}", list(echo));
     if !stamp.is_empty() {
         eprintln!("stamp         {}", list(stamp));
+    }
+    if !load.is_empty() {
+        eprintln!("takes load    {}", list(load));
     }
     eprintln!("answers       {}", who(&policy.access));
     eprintln!(

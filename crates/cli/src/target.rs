@@ -1,6 +1,9 @@
 //! Where a probe goes.
 
+use crate::args::load::LoadServerArgs;
 use crate::exit::{Exit, Failed};
+use delaylab_live::reflect::LOAD_PORT;
+use delaylab_model::trial::{LoadTarget, Server};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Resolves a name or address, of this family if one is asked for.
@@ -35,6 +38,26 @@ pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, 
         return Err(Failed::usage(message));
     }
     Ok(found)
+}
+
+/// Where load goes: to the target, unless it is to go elsewhere.
+pub fn of_load(
+    args: &LoadServerArgs,
+    target: &str,
+    v4: bool,
+    v6: bool,
+) -> Result<LoadTarget, Failed> {
+    let (name, port, server) = match &args.load_server {
+        Some(at) => (at.host.as_str(), at.port, at.server),
+        None => {
+            let port = args.load_port.unwrap_or(LOAD_PORT);
+            (target, port, Server::Reflector)
+        }
+    };
+    Ok(LoadTarget {
+        address: resolve(name, port, v4, v6)?,
+        server,
+    })
 }
 
 /// Is this one of this host's own addresses? Only to those can a socket be bound.

@@ -19,6 +19,12 @@ pub enum Kind {
     IcmpDatagram,
     /// ICMP on a raw socket: needs `CAP_NET_RAW`. IPv4 packets are read with their IP header.
     IcmpRaw,
+    /// TCP segments on a raw socket, beside the kernel's own TCP: needs `CAP_NET_RAW`. IPv4 packets are
+    /// read with their IP header.
+    TcpRaw,
+    /// Whole IP packets, their header included, as the caller wrote them: needs `CAP_NET_RAW`. It only
+    /// sends.
+    IpRaw,
 }
 
 /// A UDP or ICMP socket.
@@ -81,6 +87,8 @@ impl DatagramSocket {
             Kind::Udp => (Type::DGRAM, Protocol::UDP),
             Kind::IcmpDatagram => (Type::DGRAM, icmp),
             Kind::IcmpRaw => (Type::RAW, icmp),
+            Kind::TcpRaw => (Type::RAW, Protocol::TCP),
+            Kind::IpRaw => (Type::RAW, Protocol::from(libc::IPPROTO_RAW)),
         };
         let socket = Socket::new(domain, kind, Some(protocol))?;
         if v6 && protocol == Protocol::UDP {
@@ -133,16 +141,23 @@ impl DatagramSocket {
 
     /// On a raw ICMP socket: lets only echo replies in. Errors come by the error queue.
     pub fn accept_only_echo_replies(&self) -> io::Result<()> {
+        self.accept_only_types(&[if self.v6 { 129 } else { 0 }])
+    }
+
+    /// On a raw ICMP socket: lets only messages of these types in. ICMPv4 types from 32 on always come.
+    pub fn accept_only_types(&self, types: &[u8]) -> io::Result<()> {
         // linux/icmp.h ICMP_FILTER and linux/icmpv6.h ICMPV6_FILTER: a set bit blocks the type.
         const ICMP_FILTER: libc::c_int = 1;
         const ICMPV6_FILTER: libc::c_int = 1;
         let mut blocked = [u32::MAX; 8];
-        let (level, name, reply, words) = if self.v6 {
-            (libc::IPPROTO_ICMPV6, ICMPV6_FILTER, 129_usize, 8_usize)
+        let (level, name, words) = if self.v6 {
+            (libc::IPPROTO_ICMPV6, ICMPV6_FILTER, 8_usize)
         } else {
-            (libc::SOL_RAW, ICMP_FILTER, 0, 1)
+            (libc::SOL_RAW, ICMP_FILTER, 1)
         };
-        blocked[reply / 32] &= !(1 << (reply % 32));
+        for kind in types.iter().copied().map(usize::from) {
+            blocked[kind / 32] &= !(1 << (kind % 32));
+        }
         // SAFETY: the pointer and length describe the first `words` words of `blocked`.
         let code = unsafe {
             libc::setsockopt(

@@ -9,9 +9,17 @@
 //! | [`ancillary`] | what comes beside a packet: stamps, traffic class, TTL, ICMP errors |
 //! | [`error_queue`] | reading departure stamps and ICMP errors in batches |
 //! | [`datagram`] | UDP and ICMP sockets whose packets carry stamps |
+//! | [`batch`] | many datagrams in one call |
 //! | [`stream`] | TCP sockets whose bytes carry stamps |
+//! | [`packet_socket`] | whole frames of one interface |
 //! | [`socket_options`] | marks, fragmentation, interface: what all sockets share |
-//! | [`interfaces`] | which interface has an address |
+//! | `ifreq` | asking about an interface by its name |
+//! | [`interfaces`] | which interface has an address, and their numbers |
+//! | [`queue_stats`] | what the kernel's queues hold |
+//! | [`offload`] | frames whole, checksums and all |
+//! | [`namespace`] | entering network namespaces, and being allowed to make them |
+//! | [`names`] | names of addresses |
+//! | [`tun`] | an interface whose packets a process answers |
 //! | [`nic_stamping`] | switching NIC timestamps on, and back as they were |
 //! | [`wait`] | waiting for a socket until a deadline |
 //! | [`signals`] | being told to stop |
@@ -27,6 +35,7 @@
 //! | [`tracefs`] | who ran instead: the scheduler's and the interrupts' own events |
 
 pub mod ancillary;
+pub mod batch;
 pub mod clock;
 pub mod cpu_list;
 pub mod cpuset;
@@ -34,12 +43,18 @@ pub mod datagram;
 pub mod dma_latency;
 pub mod error_queue;
 pub mod host_info;
+mod ifreq;
 pub mod interfaces;
+pub mod names;
+pub mod namespace;
 pub mod nic_stamping;
+pub mod offload;
 pub mod owned_name;
+pub mod packet_socket;
 pub mod privilege;
 pub mod proc_counters;
 pub mod process;
+pub mod queue_stats;
 pub mod random;
 pub mod scheduling;
 pub mod signals;
@@ -48,4 +63,5 @@ pub mod stamping;
 pub mod stream;
 pub mod terminal;
 pub mod tracefs;
+pub mod tun;
 pub mod wait;

@@ -6,6 +6,18 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+/// A file without a name, in memory: gone when it is closed.
+///
+/// For what a command says. A pipe would do only if nobody else had its other end; but a thread that took
+/// a copy of all descriptors just then ([`own_descriptors`]) keeps it open, and the pipe never ends.
+pub fn file_in_memory() -> io::Result<std::fs::File> {
+    // SAFETY: a string that ends with a zero, and flags.
+    let code = unsafe { libc::memfd_create(c"delaylab".as_ptr(), libc::MFD_CLOEXEC) };
+    let code = crate::socket_options::check(code)?;
+    // SAFETY: a descriptor that was just opened and is nobody else's.
+    Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(code) })
+}
+
 /// Names the calling thread (and, from the main thread, the process in `ps`). 15 bytes are kept.
 pub fn set_name(name: &CStr) -> io::Result<()> {
     // SAFETY: `name` is a NUL-terminated string; the kernel copies at most 16 bytes of it.

@@ -135,6 +135,15 @@ pub fn bind_to_interface(socket: &impl AsFd, name: &str) -> io::Result<()> {
 
 /// Lets a blocking receive give up after this long. 0 is never.
 pub fn set_receive_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io::Result<()> {
+    set_timeout(socket, libc::SO_RCVTIMEO, ns)
+}
+
+/// Lets a blocking send give up after this long. 0 is never.
+pub fn set_send_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io::Result<()> {
+    set_timeout(socket, libc::SO_SNDTIMEO, ns)
+}
+
+fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: delaylab_model::Nanos) -> io::Result<()> {
     let timeout = libc::timeval {
         tv_sec: ns / 1_000_000_000,
         tv_usec: ns % 1_000_000_000 / 1_000,
@@ -144,7 +153,7 @@ pub fn set_receive_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io:
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
-            libc::SO_RCVTIMEO,
+            name,
             (&raw const timeout).cast(),
             size_of::<libc::timeval>() as libc::socklen_t,
         )

@@ -54,6 +54,11 @@ impl Flags {
         Flags(REPORT_SOFTWARE)
     }
 
+    /// For a socket that only reads: arrivals.
+    pub const fn arrivals() -> Flags {
+        Flags(libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE)
+    }
+
     /// For a TCP socket that replies: arrivals, and the departure of every reply's last byte.
     pub const fn tcp_reflector() -> Flags {
         Flags(REPORT_SOFTWARE | OPT_ID_TCP | libc::SOF_TIMESTAMPING_TX_SOFTWARE)

@@ -23,6 +23,10 @@ pub struct TcpInfo {
     pub smoothed_rtt_us: u32,
     /// Largest segment sent, in bytes.
     pub send_mss: u32,
+    /// Congestion window, in segments.
+    pub congestion_window: u32,
+    /// Bytes that the peer has acknowledged; `None` where the kernel does not count them.
+    pub acknowledged: Option<u64>,
 }
 
 impl StreamSocket {
@@ -103,31 +107,152 @@ impl StreamSocket {
         Ok((length, unsafe { ancillary::parse(&header) }))
     }
 
-    /// Asks the kernel about the connection.
-    pub fn info(&self) -> io::Result<TcpInfo> {
-        // SAFETY: all zeros is a valid tcp_info; the length tells the kernel how much fits.
-        let info = unsafe {
-            let mut info: libc::tcp_info = std::mem::zeroed();
-            let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-            check(libc::getsockopt(
+    /// Reads and throws away, without a copy, up to `most` bytes. 0 bytes: the peer closed.
+    pub fn discard(&self, most: usize) -> io::Result<usize> {
+        // SAFETY: with MSG_TRUNC a TCP socket throws the bytes away and writes nothing (tcp(7)), so the
+        // null pointer is never written to.
+        check_len(unsafe {
+            libc::recv(
                 self.stream.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                (&raw mut info).cast(),
-                &mut length,
-            ))?;
-            info
-        };
-        Ok(TcpInfo {
-            total_retransmits: info.tcpi_total_retrans,
-            smoothed_rtt_us: info.tcpi_rtt,
-            send_mss: info.tcpi_snd_mss,
+                std::ptr::null_mut(),
+                most,
+                libc::MSG_TRUNC,
+            )
         })
     }
+
+    /// The congestion control algorithm in use.
+    pub fn congestion_control(&self) -> io::Result<String> {
+        // TCP_CA_NAME_MAX of linux/tcp.h.
+        let mut name = [0_u8; 16];
+        let length = self.get_option(libc::TCP_CONGESTION, &mut name)?;
+        let name = name.get(..length).unwrap_or(&name);
+        let end = name.iter().position(|&byte| byte == 0);
+        Ok(String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned())
+    }
+
+    /// Lets the peer have no more than so many bytes under way, until the kernel thinks better of it: from
+    /// Linux 6.6 on it sets the clamp anew whenever the room that a segment takes has changed.
+    pub fn set_window_clamp(&self, bytes: u32) -> io::Result<()> {
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        self.set_int(libc::TCP_WINDOW_CLAMP, bytes)
+    }
+
+    /// Makes the receive buffer large enough for a window of so many bytes, and keeps the kernel from
+    /// making it larger, which would take the window along.
+    pub fn hold_receive_buffer(&self, window: u32) -> io::Result<()> {
+        let window = i32::try_from(window).unwrap_or(i32::MAX);
+        // Segments take room beside their bytes.
+        crate::socket_options::set_receive_buffer(self, window.saturating_mul(2))
+    }
+
+    /// Takes no more bytes than so many that the network could not be given yet.
+    pub fn set_unsent_limit(&self, bytes: u32) -> io::Result<()> {
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        self.set_int(libc::TCP_NOTSENT_LOWAT, bytes)
+    }
+
+    fn set_int(&self, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+        socket_options::set_int(self.stream.as_raw_fd(), libc::IPPROTO_TCP, name, value)
+    }
+
+    /// Asks the kernel about the connection.
+    pub fn info(&self) -> io::Result<TcpInfo> {
+        let mut info = [0_u8; TCP_INFO];
+        let length = self.get_option(libc::TCP_INFO, &mut info)?;
+        let word = |at: usize| {
+            let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
+            u32::from_ne_bytes(bytes.copied().unwrap_or_default())
+        };
+        let acknowledged = info[ACKNOWLEDGED..].first_chunk().copied();
+        Ok(TcpInfo {
+            total_retransmits: word(100),
+            smoothed_rtt_us: word(68),
+            send_mss: word(16),
+            congestion_window: word(80),
+            acknowledged: acknowledged
+                .filter(|_| length >= ACKNOWLEDGED + 8)
+                .map(u64::from_ne_bytes),
+        })
+    }
+
+    /// Says how many bytes the kernel wrote.
+    fn get_option(&self, name: libc::c_int, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut length = buffer.len() as libc::socklen_t;
+        // SAFETY: pointer and length describe `buffer`.
+        check(unsafe {
+            libc::getsockopt(
+                self.stream.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                name,
+                buffer.as_mut_ptr().cast(),
+                &mut length,
+            )
+        })?;
+        Ok(length as usize)
+    }
 }
+
+/// The part of linux/tcp.h's tcp_info that is read here. Its fields never move; a kernel that has fewer
+/// writes fewer. (The C libraries' own type ends before the counts of bytes.)
+const TCP_INFO: usize = 128;
+/// tcpi_bytes_acked in it.
+const ACKNOWLEDGED: usize = 120;
 
 impl AsFd for StreamSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::net::TcpListener;
+    use std::time::{Duration, Instant};
+
+    fn pair() -> (StreamSocket, StreamSocket) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        (
+            StreamSocket::new(client).unwrap(),
+            StreamSocket::new(server).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_kernel_counts_what_was_acknowledged() {
+        let (client, server) = pair();
+        client.set_congestion_control("reno").unwrap();
+        assert_eq!(client.congestion_control().unwrap(), "reno");
+        // The handshake counts as a byte.
+        let before = client.info().unwrap().acknowledged.unwrap();
+        client.send(&[7; 5000]).unwrap();
+        let mut left = 5000;
+        while left > 0 {
+            left -= server.discard(3000).unwrap();
+        }
+        // The acknowledgement may still be under way.
+        let begun = Instant::now();
+        while client.info().unwrap().acknowledged != Some(before + 5000) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        let info = client.info().unwrap();
+        assert!(info.congestion_window > 0 && info.send_mss > 0 && info.smoothed_rtt_us > 0);
+        assert_eq!(info.total_retransmits, 0);
+    }
+
+    #[test]
+    fn what_is_discarded_is_gone_and_the_end_is_seen() {
+        let (client, server) = pair();
+        client.send(b"abcdef").unwrap();
+        assert_eq!(server.discard(4).unwrap(), 4);
+        let mut rest = [0; 10];
+        let (length, _) = server.receive(&mut rest, Blocking::Yes).unwrap();
+        assert_eq!(&rest[..length], b"ef");
+        drop(client);
+        assert_eq!(server.discard(4).unwrap(), 0);
     }
 }

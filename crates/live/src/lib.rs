@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`condition`] | the state of the measuring host: normal, quiet, stressed |
 //! | [`doctor`] | what this host can measure, what it lacks, what that costs |
+//! | [`load`] | what competes with the probes for the path |
 //! | [`noise`] | what disturbs the host while it measures |
 //! | [`reflect`] | the server that answers them |
+//! | [`path_trace`] | the path to a target, by class |
 //! | [`prober`] | probes on a real path: icmp, udp, tcp, stamp |
 //! | [`world`] | all of it as a [`delaylab_model::world::World`] that carries trials out |
 #![forbid(unsafe_code)]
@@ -13,7 +15,10 @@
 mod clocks;
 pub mod condition;
 pub mod doctor;
+mod gather;
+pub mod load;
 pub mod noise;
+pub mod path_trace;
 pub mod prober;
 pub mod reflect;
 pub mod world;

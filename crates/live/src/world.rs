@@ -1,21 +1,19 @@
 //! The live world: this host, a real path, and whatever the target is.
 
 use crate::condition::{Applied, ApplyError, Options};
+use crate::gather::{self, Forward, Gathered};
+use crate::load::error::LoadError;
+use crate::load::{self, StreamReport, UnderWay};
 use crate::noise;
 use crate::prober::Probing;
 use crate::prober::error::RunError;
-use delaylab_model::probe::WaitMode;
-use delaylab_model::record::Record;
-use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, Trial};
+use delaylab_kernel::clock;
+use delaylab_model::Nanos;
+use delaylab_model::probe::{HostCondition, WaitMode};
+use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{Refusal, Sink, World};
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-
-/// Records of a thread that are handed on at once.
-const BATCH: usize = 1024;
-/// Batches under way between threads.
-const BATCHES: usize = 64;
 
 /// What a thread does first, to be where its sockets belong: on a testbed, entering a namespace.
 pub type Enter = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
@@ -80,6 +78,9 @@ pub enum LiveError {
     /// A probe failed.
     #[error(transparent)]
     Probe(#[from] RunError),
+    /// A load could not be started.
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 impl World for Live {
@@ -90,6 +91,21 @@ impl World for Live {
         let Some(target) = trial.target else {
             return refusals;
         };
+        refusals.extend(self.probe_refusals(trial, target));
+        refusals
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, LiveError> {
+        let target = trial.target.ok_or(LiveError::NoTarget)?;
+        let runs: Vec<_> = trial.probe_runs(target).map(Placed::here).collect();
+        let loads = trial.stream_runs(target.load).map(Placed::here);
+        self.carry_out(trial, &runs, &loads.collect::<Vec<_>>(), sink)
+    }
+}
+
+impl Live {
+    /// Every field of the trial's probes that their methods cannot honour, going there.
+    pub fn probe_refusals(&self, trial: &Trial, target: Target) -> Vec<Refusal> {
         let of_probe = |run: ProbeRun| {
             let name = run.probe.name.clone();
             let refusals = self.probing.refusals(&run).into_iter();
@@ -98,19 +114,11 @@ impl World for Live {
                 reason: refusal.reason,
             })
         };
-        refusals.extend(trial.probe_runs(target).flat_map(of_probe));
-        refusals
+        trial.probe_runs(target).flat_map(of_probe).collect()
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, LiveError> {
-        let target = trial.target.ok_or(LiveError::NoTarget)?;
-        let runs: Vec<_> = trial.probe_runs(target).map(Placed::here).collect();
-        self.carry_out(trial, &runs, sink)
-    }
-}
-
-impl Live {
-    /// Carries a trial out whose probes go from these places. Its target is not looked at.
+    /// Carries a trial out whose probes and streams of load go from these places. Its target and its
+    /// loads are not looked at.
     ///
     /// # Errors
     /// See [`LiveError`]. What was recorded has been handed over.
@@ -118,6 +126,7 @@ impl Live {
         &mut self,
         trial: &Trial,
         runs: &[Placed<ProbeRun>],
+        loads: &[Placed<StreamRun>],
         sink: &mut dyn Sink,
     ) -> Result<Vec<ProbeFacts>, LiveError> {
         let watcher = match self.watcher.take() {
@@ -125,31 +134,89 @@ impl Live {
             None => self.start_watcher()?,
         };
         let watcher = self.watcher.insert(watcher);
+        let gathered = gather::channel();
+        // Before the host is put into its condition: the prober's CPU and priority are not for load.
+        let under_way = UnderWay::begin(loads, &self.probing, &gathered.0)?;
         let mut applied = Applied::new(trial.host, &condition_options(trial))?;
         let watch = watcher.watch(trial.id);
         let ran = match runs {
             // On this thread: one that stays where it is needs none of its own.
-            [Placed { run, enter: None }] => self.probing.run(run, sink).map(|facts| vec![facts]),
-            several => at_once(&self.probing, several, sink),
+            [Placed { run, enter: None }] if loads.is_empty() => {
+                let ran = self.probing.run(run, sink);
+                ran.map(|facts| (vec![facts], Vec::new()))
+            }
+            several => at_once(&self.probing, several, under_way, 0, gathered, sink),
         };
         let seen = watch.finish();
-        let mut facts = ran?;
+        let (mut facts, reports) = ran?;
         hand_over(&seen, sink).map_err(RunError::Sink)?;
         for facts in &mut facts {
             facts.noise_sources = seen.sources_used();
+            facts.lost_load = load::lost(&reports);
         }
         if let Some(first) = facts.first_mut() {
             first.warnings.extend(seen.warnings());
-            if !applied.still_holds() {
-                first.warnings.push(format!(
-                    "the condition `{}` did not hold to the end: the trial outlasted its bound, or \
-                     somebody ended a part of it",
-                    trial.host.name()
-                ));
+            for report in &reports {
+                first.flaws.extend(report.flaws());
+                first.warnings.extend(report.warnings());
+                first.warnings.extend(report.by_default());
             }
+            first.warnings.extend(ended(&mut applied, trial.host));
         }
         Ok(facts)
     }
+}
+
+/// Load that is set up and waits.
+pub struct Loaded {
+    gathered: Gathered,
+    under_way: UnderWay,
+}
+
+impl Loaded {
+    /// Sets every stream up and sends nothing yet. To be called before the host is put into a condition.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn begin(loads: &[Placed<StreamRun>], probing: &Probing) -> Result<Self, LoadError> {
+        let gathered = gather::channel();
+        let under_way = UnderWay::begin(loads, probing, &gathered.0)?;
+        Ok(Self {
+            gathered,
+            under_way,
+        })
+    }
+
+    /// Sends the load, and after `lead` carries a probe out under it. Says what came of both.
+    ///
+    /// # Errors
+    /// See [`LiveError`]. What was recorded has been handed over.
+    pub fn carry_out(
+        self,
+        probing: &Probing,
+        run: ProbeRun,
+        options: &Options,
+        lead: Nanos,
+        sink: &mut dyn Sink,
+    ) -> Result<(ProbeFacts, Vec<StreamReport>), LiveError> {
+        let mut applied = Applied::new(run.host, options)?;
+        let runs = [Placed::here(run)];
+        let (facts, reports) = at_once(probing, &runs, self.under_way, lead, self.gathered, sink)?;
+        let mut facts = facts.into_iter().next().unwrap_or_default();
+        facts.warnings.extend(ended(&mut applied, runs[0].run.host));
+        Ok((facts, reports))
+    }
+}
+
+/// A sentence, where a condition did not hold to the end.
+fn ended(applied: &mut Applied, condition: HostCondition) -> Option<String> {
+    (!applied.still_holds()).then(|| {
+        format!(
+            "the condition `{}` did not hold to the end: the trial outlasted its bound, or somebody ended a \
+             part of it",
+            condition.name()
+        )
+    })
 }
 
 /// What only worlds have that build their path.
@@ -159,9 +226,18 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         reason: reason.to_owned(),
     };
     let loads = trial.loads.iter().filter(|load| load.streams > 0);
-    let loads = loads.map(|load| {
-        let reason = "this version makes no load on a live path: give it streams = 0";
-        refuse(format!("load.{}", load.name), reason)
+    let loads = loads.flat_map(|load| {
+        let ends = [
+            ("from", &load.from),
+            ("to", &load.to),
+            ("route", &load.route),
+        ];
+        let named = ends.into_iter().filter(|(_, end)| end.is_some());
+        let named = named.map(|(field, _)| {
+            let reason = "live load goes from this host to `path.target`, as it is routed";
+            refuse(format!("load.{}.{field}", load.name), reason)
+        });
+        named.chain(load::refusals(load)).collect::<Vec<_>>()
     });
     let path = trial.path.to_be_built().into_iter();
     let path = path.map(|field| {
@@ -195,26 +271,26 @@ fn hand_over(seen: &noise::Seen, sink: &mut dyn Sink) -> io::Result<()> {
         .try_for_each(|bin| sink.clock_reads(bin))
 }
 
-enum Message {
-    Begin(u16, RecordFacts),
-    Records(Vec<Record>),
-}
-
-/// Each probe on a thread of its own, so that none waits for another's replies.
+/// Each probe on a thread of its own, so that none waits for another's replies. The load ends with the
+/// last of them.
 fn at_once<'env>(
     probing: &'env Probing,
     runs: &'env [Placed<ProbeRun>],
+    under_way: UnderWay,
+    lead: Nanos,
+    (sender, receiver): Gathered,
     sink: &mut dyn Sink,
-) -> Result<Vec<ProbeFacts>, RunError> {
+) -> Result<(Vec<ProbeFacts>, Vec<StreamReport>), RunError> {
+    under_way.release();
+    let first = clock::monotonic() + lead;
+    let lasts = &under_way.as_long_as(runs.len());
     std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(BATCHES);
         let start = |Placed { run, enter }: &'env Placed<ProbeRun>| {
-            let mut forward = Forward {
-                sender: sender.clone(),
-                batch: Vec::new(),
-            };
+            let mut forward = Forward::new(sender.clone());
             scope.spawn(move || {
-                let entered = enter_place(enter.as_ref());
+                let _lasts = lasts.guard();
+                lasts.sleep_until(first);
+                let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
                 let ran = entered.and_then(|()| probing.run(run, &mut forward));
                 // An error here is the receiver's, which has its own reason.
                 let _ = forward.pause();
@@ -223,61 +299,21 @@ fn at_once<'env>(
         };
         let threads: Vec<_> = runs.iter().map(start).collect();
         drop(sender);
-        let received = receiver.iter().try_for_each(|message| match message {
-            Message::Begin(probe, facts) => sink.begin(probe, &facts),
-            Message::Records(records) => records.iter().try_for_each(|record| sink.record(record)),
-        });
-        // Whoever still sends notices that nobody listens.
-        drop(receiver);
+        let received = gather::hand_over(receiver, sink);
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         let ran: Vec<_> = threads.into_iter().map(join).collect();
+        let reports = under_way.finish();
         received.map_err(RunError::Sink)?;
-        ran.into_iter().collect()
+        let facts = ran.into_iter().collect::<Result<_, _>>()?;
+        Ok((facts, reports))
     })
 }
 
-fn enter_place(enter: Option<&Enter>) -> Result<(), RunError> {
-    enter
-        .map_or(Ok(()), |enter| enter())
-        .map_err(RunError::Enter)
-}
-
-/// Hands records to the thread that started this one.
-struct Forward {
-    sender: SyncSender<Message>,
-    batch: Vec<Record>,
-}
-
-impl Forward {
-    fn send(&self, message: Message) -> io::Result<()> {
-        self.sender
-            .send(message)
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
-}
-
-impl Sink for Forward {
-    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
-        self.send(Message::Begin(probe, *facts))
-    }
-
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        self.batch.push(*record);
-        if self.batch.len() < BATCH {
-            return Ok(());
-        }
-        self.pause()
-    }
-
-    fn pause(&mut self) -> io::Result<()> {
-        if self.batch.is_empty() {
-            return Ok(());
-        }
-        let batch = std::mem::take(&mut self.batch);
-        self.send(Message::Records(batch))
-    }
+/// Goes there, if there is somewhere to go.
+pub(crate) fn enter_place(enter: Option<&Enter>) -> io::Result<()> {
+    enter.map_or(Ok(()), |enter| enter())
 }

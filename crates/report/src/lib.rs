@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`ping`] | what every face of `delaylab ping` is made from |
+//! | [`working`] | a ping without load and one under it: which queue grew |
 //! | [`terminal`] | the summary at the end, for people |
 //! | [`mod@line`] | one line a reply, and the live status line, while it runs |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
@@ -13,10 +14,12 @@
 //! | [`mod@format`] | the format that a file's name asks for |
 //! | [`doctor`] | what `delaylab doctor` prints |
 //! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
+//! | [`beside`] | two runs of the same experiment: where they differ |
 //! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
 //! | [`html`] | a run as one page that needs nothing else |
 //! | [`svg`] | its figures as SVG, drawn without a browser |
 //! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
+//! | [`trace`] | `delaylab trace`: terminal and JSON |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
 //! Nothing here opens a socket, reads a clock or asks whether it writes to a terminal: records and
@@ -28,6 +31,7 @@
 #[cfg(test)]
 extern crate self as delaylab_report;
 
+pub mod beside;
 pub mod columns;
 pub mod csv;
 pub mod doctor;
@@ -45,6 +49,8 @@ pub mod style;
 pub mod svg;
 pub mod table;
 pub mod terminal;
+pub mod trace;
+pub mod working;
 
 #[cfg(test)]
 mod samples;

@@ -41,6 +41,28 @@ pub fn host(record: &Record, facts: &RecordFacts) -> Option<Nanos> {
     Passage::of(record, facts)?.host(facts)
 }
 
+/// Two anatomies in the parts that both tell apart: what one of them merged is merged in the other.
+pub fn in_common(a: &[Part], b: &[Part]) -> Vec<[Part; 2]> {
+    let mut sets: Vec<StageSet> = Vec::new();
+    for part in a.iter().chain(b) {
+        let (touched, apart): (Vec<_>, Vec<_>) =
+            sets.into_iter().partition(|set| set.touches(part.stages));
+        let joined = touched.iter().flat_map(|set| set.iter());
+        sets = apart;
+        sets.push(joined.chain(part.stages.iter()).collect());
+    }
+    sets.sort_by_key(|set| set.iter().next());
+    let part = |parts: &[Part], stages: StageSet| {
+        let within = parts.iter().filter(|part| stages.covers(part.stages));
+        Part {
+            stages,
+            ns: within.map(|part| part.ns).sum(),
+        }
+    };
+    let both = |&stages: &StageSet| [part(a, stages), part(b, stages)];
+    sets.iter().map(both).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -179,6 +201,38 @@ mod tests {
     }
 
     #[test]
+    fn in_common_is_what_both_tell_apart() {
+        let same = facts(ReflectorClock::Same, Residence::ToDriver);
+        let mut echo = full();
+        echo.t_sched = None;
+        let means = |record: &Record, facts: &RecordFacts| -> Vec<Part> {
+            let parts = parts(record, facts).into_iter();
+            let mean = |(stages, ns)| Part {
+                stages,
+                ns: ns as f64,
+            };
+            parts.map(mean).collect()
+        };
+        let one = means(&full(), &same);
+        let other = means(&echo, &RecordFacts::default());
+        let names_and_means: Vec<_> = in_common(&one, &other)
+            .iter()
+            .map(|[a, b]| (a.stages.name(), a.ns, b.ns))
+            .collect();
+        let expected = [
+            ("schedule slip", 1.0),
+            ("send stack + local queue", 6.0),
+            ("network incl. reflector", 56.0),
+            ("receive wake-up", 64.0),
+        ];
+        assert_eq!(
+            names_and_means,
+            expected.map(|(name, ns)| (name.to_owned(), ns, ns))
+        );
+        assert!(in_common(&[], &[]).is_empty());
+    }
+
+    #[test]
     fn user_space_alone_gives_two_parts_and_no_reply_none() {
         let mut record = Record::due(0, 0, 0, Method::Icmp, 10);
         assert!(parts(&record, &RecordFacts::default()).is_empty());
@@ -227,6 +281,25 @@ mod tests {
             }
             if let Some(network) = network(&record, &facts) {
                 prop_assert_eq!(host(&record, &facts), Some(sum - network));
+            }
+        }
+
+        #[test]
+        fn in_common_keeps_both_sums_and_each_stage_once(
+            a in any_record(0_i64..1_000_000), of_a in any_facts(),
+            b in any_record(0_i64..1_000_000), of_b in any_facts(),
+        ) {
+            let means = |record: &Record, facts: &RecordFacts| -> Vec<Part> {
+                let parts = parts(record, facts).into_iter();
+                parts.map(|(stages, ns)| Part { stages, ns: ns as f64 }).collect()
+            };
+            let both = in_common(&means(&a, &of_a), &means(&b, &of_b));
+            for (side, record) in [&a, &b].into_iter().enumerate() {
+                let sum: f64 = both.iter().map(|pair| pair[side].ns).sum();
+                prop_assert_eq!(sum, record.response().unwrap() as f64);
+            }
+            for stage in Stage::ALL {
+                prop_assert_eq!(both.iter().filter(|pair| pair[0].stages.contains(stage)).count(), 1);
             }
         }
 

@@ -96,7 +96,7 @@ pub struct Distribution {
 /// The anatomy of the responses around one quantile (DESIGN: "Anatomy at a quantile").
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnatomyAt {
-    /// `p50`, `p90`, `p99`, `p99.9` or `max`.
+    /// `p50`, `p90`, `p99`, `p99.9` or `max`; `mean` of all.
     pub label: &'static str,
     /// How many records were averaged.
     pub records: u64,
@@ -148,6 +148,8 @@ pub struct Summary {
     pub variation: Variation,
     /// At p50, p90, p99, p99.9 and max.
     pub anatomy: Vec<AnatomyAt>,
+    /// Of all that were answered.
+    pub mean_anatomy: Option<AnatomyAt>,
     /// The worst few responses, worst first.
     pub worst: Vec<Worst>,
     /// Of the round trip.

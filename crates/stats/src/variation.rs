@@ -11,7 +11,7 @@
 //! | MAPDV2 | G.1020: a running mean M += (D − M)/16; how far D lies above M, and how far below, each in a running mean of the same kind; the sum of the two |
 //! | MOS | a simplified E-model, not G.107: see [`mean_opinion_score`] |
 //!
-//! A trial has one probe; IPDV is never taken across two. Late replies are answers.
+//! IPDV is never taken across two probes or two trials. Late replies are answers.
 
 use crate::loglinear::LogLinear;
 use crate::moments::Moments;
@@ -102,7 +102,7 @@ impl VariationTally {
 
     /// Takes one record, with its round trip where it was answered.
     pub(crate) fn push(&mut self, record: &Record, round_trip: Option<Nanos>, limit: usize) {
-        for ipdv in self.pending.meet(record.probe, record.seq, round_trip) {
+        for ipdv in self.pending.meet(record, round_trip) {
             self.ipdv.push(ipdv);
             self.ipdv_abs_sum += i128::from(ipdv.unsigned_abs());
             self.ipdv_values.push(ipdv, limit);
@@ -203,8 +203,9 @@ impl Arrivals {
 /// neighbours. Each waits until both have come. Beyond the limit the oldest stop waiting, which
 /// costs an IPDV only if the packet that they waited for was answered after all.
 #[derive(Debug, Clone, Default)]
-struct Neighbours {
-    waiting: BTreeMap<(u16, u64), Waiting>,
+pub struct Neighbours {
+    /// By trial, probe and number.
+    waiting: BTreeMap<(u32, u16, u64), Waiting>,
 }
 
 const MAX_WAITING: usize = 4096;
@@ -217,21 +218,22 @@ struct Waiting {
 }
 
 impl Neighbours {
-    /// Takes a packet and returns the IPDVs that it completes: with the one before, and of the
-    /// one behind.
-    fn meet(
+    /// Takes a packet, with its round trip where it was answered, and returns the IPDVs that it
+    /// completes: with the one before, and of the one behind.
+    pub fn meet(
         &mut self,
-        probe: u16,
-        seq: u64,
+        record: &Record,
         round_trip: Option<Nanos>,
     ) -> impl Iterator<Item = Nanos> + use<> {
-        let before = seq.checked_sub(1).map(|seq| self.visit((probe, seq)));
-        let behind = seq.checked_add(1).map(|seq| self.visit((probe, seq)));
+        let at = |seq| (record.trial, record.probe, seq);
+        let seq = record.seq;
+        let before = seq.checked_sub(1).map(|seq| self.visit(at(seq)));
+        let behind = seq.checked_add(1).map(|seq| self.visit(at(seq)));
         // At the ends of the numbers there is no neighbour to wait for.
         let missing = [before, behind].into_iter().flatten();
         let awaits = missing.filter(Option::is_none).count() as u8;
         if awaits > 0 {
-            self.wait((probe, seq), Waiting { round_trip, awaits });
+            self.wait(at(seq), Waiting { round_trip, awaits });
         }
         let before = before.flatten().and_then(|waiting| waiting.round_trip);
         let behind = behind.flatten().and_then(|waiting| waiting.round_trip);
@@ -241,7 +243,7 @@ impl Neighbours {
     }
 
     /// A waiting packet learns that its neighbour has come, and goes once both have.
-    fn visit(&mut self, key: (u16, u64)) -> Option<Waiting> {
+    fn visit(&mut self, key: (u32, u16, u64)) -> Option<Waiting> {
         let waiting = self.waiting.get_mut(&key)?;
         waiting.awaits -= 1;
         let seen = *waiting;
@@ -251,7 +253,7 @@ impl Neighbours {
         Some(seen)
     }
 
-    fn wait(&mut self, key: (u16, u64), waiting: Waiting) {
+    fn wait(&mut self, key: (u32, u16, u64), waiting: Waiting) {
         self.waiting.insert(key, waiting);
         if self.waiting.len() > MAX_WAITING {
             self.waiting.pop_first();
@@ -259,7 +261,7 @@ impl Neighbours {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.waiting.len() * size_of::<((u16, u64), Waiting)>()
+        self.waiting.len() * size_of::<((u32, u16, u64), Waiting)>()
     }
 }
 
@@ -343,6 +345,22 @@ mod tests {
         assert_eq!(variation.ipdv_sd, Some(800_f64.sqrt()));
     }
 
+    #[test]
+    fn ipdv_is_never_taken_across_trials_or_probes() {
+        let mut tally = VariationTally::new();
+        for (trial, probe, seq, delay) in [(0, 0, 0, 100), (1, 0, 1, 900), (0, 1, 1, 500)] {
+            let record = Record {
+                trial,
+                probe,
+                ..record(seq)
+            };
+            tally.push(&record, Some(delay), usize::MAX);
+        }
+        assert_eq!(tally.ipdv.count(), 0);
+        tally.push(&record(1), Some(130), usize::MAX);
+        assert_eq!(tally.ipdv.mean(), Some(30.0));
+    }
+
     /// By hand: J after |30|, |−40|, |−10|.
     #[test]
     fn rfc3550_by_hand() {
@@ -414,7 +432,7 @@ mod tests {
         for seq in 0..100_000 {
             // Every third record never comes: its neighbours wait for it.
             if seq % 3 != 0 {
-                let _ = neighbours.meet(0, seq, Some(1));
+                let _ = neighbours.meet(&record(seq), Some(1));
             }
         }
         assert!(neighbours.waiting.len() <= MAX_WAITING);

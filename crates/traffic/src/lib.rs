@@ -5,6 +5,7 @@
 //! | [`abr`] | at which rate the ends of an ATM connection send, and what they tell each other |
 //! | [`arrival`] | when a load sends a packet |
 //! | [`pacing`] | when the next packet is due |
+//! | [`path_trace`] | which hop of a path is asked next, by class, and where classes differ |
 //! | [`prober`] | what came of each packet: answered, lost, late, duplicated, reordered |
 //! | [`reflector`] | which packets are answered, and with what |
 //! | [`tcp`] | what a TCP sends, and when it acknowledges |
@@ -13,6 +14,7 @@
 pub mod abr;
 pub mod arrival;
 pub mod pacing;
+pub mod path_trace;
 pub mod prober;
 pub mod reflector;
 pub mod tcp;

@@ -4,15 +4,17 @@
 
 use delaylab_wire::EmitError;
 use delaylab_wire::control::{
-    Accept, Challenge, ClockFacts, Collected, Control, Hello, Reason, Refuse, SIZE,
+    Accept, Challenge, ClockFacts, Collected, Control, Hello, LoadHello, Reason, Refuse, SIZE,
 };
 use delaylab_wire::echo::{FollowUp, Header, Mode, Stamps};
 use delaylab_wire::ntp::ErrorEstimate;
+use delaylab_wire::path_probe::{Flow, Mark, Transport};
 use delaylab_wire::stamp::{Echoed, Form, Reflector, Sender};
 use delaylab_wire::stamp_tlv::{Writer, kind};
-use delaylab_wire::tcp;
+use delaylab_wire::{auth, icmp_error, icmp_extension, iperf3, mpls, tcp};
 use std::error::Error;
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,6 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     packets.extend([tlvs.clone(), echo_reply()?]);
     write("reflector", &sequences(&packets))?;
     write("prober", &[&stamp[..], &[echo_reply()?]].concat())?;
+    write("load", &load()?)?;
+    write("path_trace", &path_trace()?)?;
     write("stamp", &stamp)?;
     write("stamp_tlv", &[[&[44], tlvs.as_slice()].concat()])?;
     let stream = [&request, &controls[0], &request]
@@ -49,10 +53,88 @@ fn write_all(dir: &Path, seeds: &[Vec<u8>]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Control packets of loads as the load target takes them: kind and body, in 32 bytes each. And JSON.
+fn load() -> Result<Vec<Vec<u8>>, EmitError> {
+    let hello = |transport| {
+        Control::LoadHello(LoadHello {
+            nonce: 1,
+            transport,
+            window: 65_536,
+        })
+    };
+    let session = |transport| {
+        [
+            hello(transport),
+            Control::Count { token: 0 },
+            Control::Attach { token: 0 },
+        ]
+    };
+    let mut seeds = Vec::new();
+    for transport in [auth::Transport::Udp, auth::Transport::Tcp] {
+        let mut seed = Vec::new();
+        for control in session(transport) {
+            let mut packet = [0; SIZE];
+            control.emit(None, &mut packet)?;
+            seed.extend_from_slice(&packet[9..41]);
+        }
+        seeds.push(seed);
+    }
+    let streams = vec![iperf3::StreamResult::default(); 2];
+    seeds.push(iperf3::Results { streams }.frame(1.0)[4..].to_vec());
+    Ok(seeds)
+}
+
 /// Each packet as an input of the reflector's target, which reads its length first.
 fn sequences(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let sequence = |packet: &Vec<u8>| [&[packet.len().min(255) as u8], packet.as_slice()].concat();
     packets.iter().map(sequence).collect()
+}
+
+/// What a router and a target say to a packet of each kind, behind the byte that says which kind.
+fn path_trace() -> Result<Vec<Vec<u8>>, EmitError> {
+    let label = mpls::Entry::from_bits(0x05dc_1101);
+    let extension = icmp_extension::with_label_stack(&[label]);
+    let mark = Mark {
+        number: 3,
+        traffic_class: 0xb8,
+        ttl: 1,
+    };
+    let mut seeds = Vec::new();
+    for how in 0..6_u8 {
+        let v6 = how & 1 != 0;
+        let [source, destination] = if v6 {
+            [1, 2].map(|last| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, last]))
+        } else {
+            [1, 2].map(|last| IpAddr::from([10, 0, 0, last]))
+        };
+        let (ours, id) = (40_000, 7);
+        let flow = Flow {
+            source,
+            destination,
+            transport: match how >> 1 {
+                0 => Transport::Udp {
+                    source: ours,
+                    port: 33_434,
+                },
+                1 => Transport::Icmp { id },
+                _ => Transport::Tcp {
+                    source: ours,
+                    port: 80,
+                },
+            },
+            token: 9,
+        };
+        let mut packet = vec![0; flow.packet_size(6)];
+        flow.emit(mark, &mut packet)?;
+        let kind = if v6 { [3, 0] } else { [11, 0] };
+        for old in [false, true] {
+            let message = icmp_error::compose(kind, v6, &packet, &extension, old);
+            seeds.push([&[how], message.as_slice()].concat());
+        }
+        seeds.push([&[how], packet.as_slice()].concat());
+    }
+    seeds.push([&[0], extension.as_slice()].concat());
+    Ok(seeds)
 }
 
 fn controls() -> Result<Vec<Vec<u8>>, EmitError> {

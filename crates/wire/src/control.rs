@@ -10,6 +10,10 @@
 //! state, so a source that cannot receive what it asks for takes up nothing. Over tcp the first
 //! Hello is answered at once: the connection has proved the address.
 //!
+//! Load has a tcp connection for each stream that sets it up: LoadHello → Accept or Refuse, then Count →
+//! Counted as often as the sender likes; it ends with the connection. These are sealed with the session's
+//! own keys from Count on. A tcp stream's data has a connection of its own, which begins with Attach.
+//!
 //! A token never begins as the magic does ([`is_control`] tells them apart by it), and as the
 //! length of a tcp frame the magic would be 1.7 GB, so control packets may stand among data.
 
@@ -36,6 +40,32 @@ pub const TEXT: usize = 160;
 
 const BODY: usize = 10;
 const TAG_AT: usize = SIZE - TAG;
+
+/// "I want to send load." From the sender, first on its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadHello {
+    /// Random; every answer carries it.
+    pub nonce: u64,
+    /// What the load is sent by.
+    pub transport: Transport,
+    /// tcp: the sink is to have no more bytes under way than so many; 0 is no limit.
+    pub window: u32,
+}
+
+/// "This is what has arrived."
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counted {
+    /// Which session.
+    pub token: u32,
+    /// Packets; 0 for tcp.
+    pub packets: u64,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Packets that came after one with a higher number.
+    pub reordered: u64,
+    /// Packets over the sink's limits, or that its buffer had no room for.
+    pub refused: u64,
+}
 
 /// "I want a session." From the prober.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +210,20 @@ pub enum Control {
         /// Which session.
         token: u32,
     },
+    /// Sender: I want to send load.
+    LoadHello(LoadHello),
+    /// Sender, first on a connection of its own: what follows is this session's load.
+    Attach {
+        /// Which session.
+        token: u32,
+    },
+    /// Sender: what has arrived?
+    Count {
+        /// Which session.
+        token: u32,
+    },
+    /// Sink: this.
+    Counted(Counted),
 }
 
 /// Does this packet begin as control packets do?
@@ -234,6 +278,10 @@ impl Control {
             Control::Collect { .. } => 5,
             Control::Collected(_) => 6,
             Control::Bye { .. } => 7,
+            Control::LoadHello(_) => 8,
+            Control::Attach { .. } => 9,
+            Control::Count { .. } => 10,
+            Control::Counted(_) => 11,
         }
     }
 
@@ -244,9 +292,12 @@ impl Control {
             Control::Accept(accept) => accept.emit(body),
             Control::Refuse(refuse) => refuse.emit(body),
             Control::Collected(collected) => collected.emit(body),
-            Control::Collect { token } | Control::Bye { token } => {
-                put(body, 0, token.to_be_bytes());
-            }
+            Control::LoadHello(hello) => hello.emit(body),
+            Control::Counted(counted) => counted.emit(body),
+            Control::Collect { token }
+            | Control::Bye { token }
+            | Control::Attach { token }
+            | Control::Count { token } => put(body, 0, token.to_be_bytes()),
         }
     }
 
@@ -259,6 +310,10 @@ impl Control {
             5 => get_u32(body, 0).map(|token| Control::Collect { token }),
             6 => Collected::parse(body).map(Control::Collected),
             7 => get_u32(body, 0).map(|token| Control::Bye { token }),
+            8 => LoadHello::parse(body).map(Control::LoadHello),
+            9 => get_u32(body, 0).map(|token| Control::Attach { token }),
+            10 => get_u32(body, 0).map(|token| Control::Count { token }),
+            11 => Counted::parse(body).map(Control::Counted),
             _ => Err(ParseError::Value("kind")),
         }
     }
@@ -295,6 +350,49 @@ impl Hello {
             mode: mode_from_code(mode)?,
             payload: get_u32(body, 9)?,
             cookie: get(body, 13)?,
+        })
+    }
+}
+
+/// `0 nonce  8 transport  9 window`
+impl LoadHello {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, self.nonce.to_be_bytes());
+        put(body, 8, [u8::from(self.transport == Transport::Tcp)]);
+        put(body, 9, self.window.to_be_bytes());
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        let [transport] = get(body, 8)?;
+        Ok(Self {
+            nonce: get_u64(body, 0)?,
+            transport: match transport {
+                0 => Transport::Udp,
+                1 => Transport::Tcp,
+                _ => return Err(ParseError::Value("transport")),
+            },
+            window: get_u32(body, 9)?,
+        })
+    }
+}
+
+/// `0 token  4 packets  12 bytes  20 reordered  28 refused`
+impl Counted {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, self.token.to_be_bytes());
+        put(body, 4, self.packets.to_be_bytes());
+        put(body, 12, self.bytes.to_be_bytes());
+        put(body, 20, self.reordered.to_be_bytes());
+        put(body, 28, self.refused.to_be_bytes());
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, ParseError> {
+        Ok(Self {
+            token: get_u32(body, 0)?,
+            packets: get_u64(body, 4)?,
+            bytes: get_u64(body, 12)?,
+            reordered: get_u64(body, 20)?,
+            refused: get_u64(body, 28)?,
         })
     }
 }
@@ -466,6 +564,20 @@ mod tests {
                 follow_ups,
             }),
             Control::Bye { token: 80 },
+            Control::LoadHello(LoadHello {
+                nonce: 9,
+                transport: Transport::Tcp,
+                window: 65_536,
+            }),
+            Control::Attach { token: 81 },
+            Control::Count { token: 82 },
+            Control::Counted(Counted {
+                token: 83,
+                packets: u64::MAX,
+                bytes: 1,
+                reordered: 2,
+                refused: 3,
+            }),
         ]
     }
 

@@ -4,10 +4,16 @@
 //! |---|---|
 //! | [`echo`] | udp echo: requests, plain and stamped replies |
 //! | [`control`] | how a udp or tcp session is set up, asked for its last stamps and ended |
+//! | [`load`] | a load's datagrams |
+//! | [`iperf3`] | what `iperf3 -s` and its client say to each other |
 //! | [`tcp`] | request and response on one TCP connection, and the decoder of its byte stream |
 //! | [`stamp`] | STAMP base packets (RFC 8762), the SSID of RFC 8972, TWAMP-Light (RFC 5357) |
 //! | [`stamp_tlv`] | STAMP's optional extensions (RFC 8972) |
 //! | [`ntp`] | timestamps of STAMP: NTP and PTPv2, and the Error Estimate |
+//! | [`ip`] | IPv4 and IPv6 headers, and the Internet checksum |
+//! | [`path_probe`] | packets of a path trace, and what answers them |
+//! | [`icmp_error`] | ICMP errors and the packets that they quote |
+//! | [`icmp_extension`], [`mpls`] | what stands behind the quote (RFC 4884): label stacks (RFC 4950) |
 //! | [`auth`] | keys and tags: HMAC-SHA-256 truncated to 128 bits |
 //!
 //! A format is a value with `emit`, which writes it to a buffer, and `parse`, which reads it from
@@ -19,7 +25,14 @@ pub mod auth;
 pub mod control;
 pub mod echo;
 mod field;
+pub mod icmp_error;
+pub mod icmp_extension;
+pub mod ip;
+pub mod iperf3;
+pub mod load;
+pub mod mpls;
 pub mod ntp;
+pub mod path_probe;
 pub mod stamp;
 pub mod stamp_tlv;
 pub mod tcp;

@@ -1,5 +1,6 @@
 //! `delaylab list`, `check`, `run`, `resume` and `report`.
 
+use super::load::LoadServerArgs;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct ChoiceArgs {
     #[arg(long)]
     pub quick: bool,
 
-    /// Probe this host instead of a reflector of the run's own
+    /// Probe this host, in the world `live`, instead of a reflector of the run's own
     #[arg(short, long, value_name = "HOST")]
     pub target: Option<String>,
 
@@ -86,9 +87,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", requires = "target")]
     pub key_file: Option<PathBuf>,
 
-    /// Send more than 1000 packets or 10 Mbit in a second to a host that is not this one
+    /// Send load, or more than 1000 packets or 10 Mbit in a second, to a host that is not this one
     #[arg(long)]
     pub allow_load: bool,
+
+    /// Who takes load.
+    #[command(flatten)]
+    pub load: LoadServerArgs,
 
     /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
     #[arg(long, value_name = "N")]
@@ -132,6 +137,10 @@ pub struct ResumeArgs {
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
 
+    /// Who takes load.
+    #[command(flatten)]
+    pub load: LoadServerArgs,
+
     /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
@@ -159,6 +168,10 @@ pub struct ReportArgs {
     /// Write each figure as SVG into this directory, too
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+
+    /// Compare with another run of the same experiment: one table of what both have, and nothing else
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["output", "svg"])]
+    pub beside: Option<String>,
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -4,8 +4,11 @@
 
 pub mod doctor;
 pub mod experiment;
+pub mod load;
 pub mod ping;
 pub mod reflect;
+pub mod testbed;
+pub mod trace;
 pub mod values;
 
 use clap::{Parser, Subcommand};
@@ -32,7 +35,9 @@ pub struct Cli {
 pub enum Command {
     /// Probe a target and say where the time goes, host and network apart
     Ping(Box<ping::PingArgs>),
-    /// Answer probes: udp echo, tcp ping-pong and STAMP
+    /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
+    Trace(Box<trace::TraceArgs>),
+    /// Answer probes: udp echo, tcp ping-pong and STAMP; take load
     Reflect(Box<reflect::ReflectArgs>),
     /// Say what this host can measure, what it lacks and how to get it
     Doctor(doctor::DoctorArgs),
@@ -46,6 +51,8 @@ pub enum Command {
     Resume(experiment::ResumeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
+    /// Build a testbed of network namespaces by hand
+    Testbed(testbed::TestbedArgs),
     /// Print a completion script for a shell
     Completions {
         /// For which shell.
@@ -72,4 +79,6 @@ pub enum SchemaOf {
     Ping,
     /// One line of `ping --json-stream`
     PingStream,
+    /// `trace --json`
+    Trace,
 }

@@ -1,9 +1,11 @@
 //! `delaylab ping`.
 
+use super::load::{self, LoadServerArgs};
 use super::values;
 use clap::Args;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::load::Load;
 use delaylab_model::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
 use delaylab_model::record::Method;
 use std::path::PathBuf;
@@ -17,7 +19,8 @@ Examples:
   delaylab ping 192.0.2.1                               ping, with host and network apart
   delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
   delaylab ping 192.0.2.1 --method tcp --wait 0s -w 5s  back to back for five seconds
-  delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end")]
+  delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
+  delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows")]
 pub struct PingArgs {
     /// Host name or address
     pub target: String,
@@ -84,7 +87,8 @@ pub struct PingArgs {
     #[arg(long, value_name = "FILE", help_heading = "What to send")]
     pub key_file: Option<PathBuf>,
 
-    /// From the start of a packet to the start of the next, on an absolute grid [default: 1s]
+    /// From the start of a packet to the start of the next, on an absolute grid [default: 1s; with
+    /// --load 100ms]
     #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub interval: Option<Nanos>,
 
@@ -100,11 +104,11 @@ pub struct PingArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
     pub wait: Option<Nanos>,
 
-    /// Stop after so many packets
+    /// Stop after so many packets; with --load, of each part
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "When to send")]
     pub count: Option<u64>,
 
-    /// Stop after so long
+    /// Stop after so long; with --load, each part [default: with --load and without -c 10s]
     #[arg(short = 'w', long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Option<Nanos>,
 
@@ -116,9 +120,18 @@ pub struct PingArgs {
     #[arg(long, value_name = "N", help_heading = "When to send")]
     pub seed: Option<u64>,
 
-    /// Let more than 1000 packets a second, or 10 Mbit/s, leave for a target that is not this host
+    /// Let load, or more than 1000 packets a second or 10 Mbit/s, leave for a target that is not this host
     #[arg(long, help_heading = "When to send")]
     pub allow_load: bool,
+
+    /// Ping idle first, then under this load: tcp:4, cbr:50Mbit/s:ef, poisson:10Mbit/s, on-off:20Mbit/s;
+    /// may be given more than once
+    #[arg(long = "load", value_name = "LOAD", value_parser = load::load, conflicts_with_all = ["json_stream", "csv"], help_heading = "Load")]
+    pub loads: Vec<Load>,
+
+    /// Who takes it.
+    #[command(flatten)]
+    pub load_server: LoadServerArgs,
 
     /// Sleep in the kernel, or spin (takes a whole CPU, leaves the wake-up out)
     #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode(), help_heading = "How to measure")]

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Answer probes: udp echo, tcp ping-pong and STAMP
+/// Answer probes: udp echo, tcp ping-pong and STAMP; take load
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a key it answers this host alone. For others, give it a key, or say --open and to whom.
@@ -18,7 +18,8 @@ Replies are never longer than requests. Once its ports are bound it gives up eve
 Examples:
   delaylab reflect                                      for probes of this host to itself
   delaylab reflect --key-file lab.key                   for everybody who has the key
-  delaylab reflect --open --allow 192.0.2.0/24          for a network that you trust")]
+  delaylab reflect --open --allow 192.0.2.0/24          for a network that you trust
+  delaylab reflect --key-file lab.key --accept-load     for `delaylab ping --load`, too")]
 pub struct ReflectArgs {
     /// Serve on this address; may be given more than once [default: loopback, or every address with
     /// a key or --open]
@@ -36,6 +37,14 @@ pub struct ReflectArgs {
     /// Do not serve STAMP
     #[arg(long)]
     pub no_stamp: bool,
+
+    /// Take load, too, and count it: nobody answers it
+    #[arg(long)]
+    pub accept_load: bool,
+
+    /// Port of load, udp and tcp [default: 8863]
+    #[arg(long, value_name = "PORT", requires = "accept_load")]
+    pub load_port: Option<u16>,
 
     /// Answer only those who have the key in this file [env: DELAYLAB_KEY holds the key itself]
     #[arg(long, value_name = "FILE", conflicts_with = "open")]

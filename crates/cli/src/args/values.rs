@@ -105,6 +105,12 @@ names! {
     }
 }
 names! {
+    /// Methods that a path can be traced by.
+    trace_method -> Method {
+        "udp" => Method::Udp, "icmp" => Method::Icmp, "tcp" => Method::Tcp,
+    }
+}
+names! {
     /// Modes of path MTU discovery.
     dont_fragment -> DontFragment {
         "do" => DontFragment::Do, "want" => DontFragment::Want, "dont" => DontFragment::Dont,

@@ -48,8 +48,10 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
             .into_iter()
             .find(|world| world.name() == name)
     };
+    // Who names a host means the one world that has it.
+    let implied = args.target.as_ref().map(|_| WorldName::Live);
     Choices {
-        world: args.world.as_deref().and_then(world),
+        world: args.world.as_deref().and_then(world).or(implied),
         quick: args.quick,
         sets: args.sets.clone(),
         seed: args.seed,
@@ -62,11 +64,10 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
 /// The trials of an experiment with these choices, in a world that there is.
 pub fn resolve(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Failed> {
     let world = experiment.world_of(choices);
-    worlds::refuse_missing(world)?;
-    if world == WorldName::Sim && choices.target.is_some() {
-        return Err(Failed::usage(
-            "--target is for the world `live`: a simulation builds its own path",
-        ));
+    if world != WorldName::Live && choices.target.is_some() {
+        return Err(Failed::usage(format!(
+            "--target is for the world `live`: the world `{world}` builds its own path"
+        )));
     }
     let resolved = in_world(experiment, choices);
     resolved.map_err(wrong)

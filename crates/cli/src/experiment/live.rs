@@ -1,6 +1,7 @@
 //! The live world of a run: who answers, and what may be sent to them.
 
 use super::own_reflector::OwnReflector;
+use super::worlds::Asked;
 use crate::exit::Failed;
 use crate::{load_limit, target};
 use delaylab_kernel::signals;
@@ -39,25 +40,30 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
 
 impl LiveRun {
     /// Resolves the target, or starts a reflector of the run's own.
-    pub fn new(resolved: &Resolved, port: Option<u16>, key: Option<Key>) -> Result<Self, Failed> {
+    pub fn new(resolved: &Resolved, asked: &Asked) -> Result<Self, Failed> {
         let Some(name) = &resolved.target else {
             let own = OwnReflector::start()?;
             let mut world = world(None);
             world.reflector = Some(own.id());
+            let mut target = own.target;
+            if asked.load.load_server.is_some() {
+                target.load = target::of_load(&asked.load, "", false, false)?;
+            }
             return Ok(Self {
                 world,
                 target_name: "a reflector of its own on 127.0.0.1".to_owned(),
-                target: own.target,
+                target,
                 _own: Some(own),
             });
         };
-        let at = |default| target::resolve(name, port.unwrap_or(default), false, false);
+        let at = |default| target::resolve(name, asked.port.unwrap_or(default), false, false);
         Ok(Self {
-            world: world(key),
+            world: world(asked.key.clone()),
             target_name: name.clone(),
             target: Target {
                 echo: at(DEFAULT_PORT)?,
                 stamp: at(stamp::PORT)?,
+                load: target::of_load(&asked.load, name, false, false)?,
             },
             _own: None,
         })
@@ -72,6 +78,7 @@ impl LiveRun {
         for planned in &mut planned {
             let trial = &mut planned.trial;
             trial.target = Some(self.target);
+            load_limit::check_load(&trial.loads, self.target.load, allow_load)?;
             for run in trial.probe_runs(self.target) {
                 load_limit::check(&run, allow_load)?;
             }

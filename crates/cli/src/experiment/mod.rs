@@ -12,7 +12,7 @@
 //! | [`progress`] | what is said while a run goes on |
 
 pub mod check;
-mod choose;
+pub mod choose;
 mod conclude;
 mod environment;
 pub mod list;

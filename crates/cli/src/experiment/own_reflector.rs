@@ -2,7 +2,7 @@
 //! one would be, that ends with this one.
 
 use crate::exit::Failed;
-use delaylab_model::trial::Target;
+use delaylab_model::trial::{LoadTarget, Server, Target};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
@@ -53,6 +53,8 @@ impl OwnReflector {
             .args(["reflect", "--quiet", "--with-input", "--bind", "127.0.0.1"])
             .args(["--port", &target.echo.port().to_string()])
             .args(["--stamp-port", &target.stamp.port().to_string()])
+            .args(["--accept-load", "--load-port"])
+            .arg(target.load.address.port().to_string())
             .args(["--max-rate", NO_LIMIT, "--max-total-rate", NO_LIMIT])
             .args(["--max-bandwidth", "1000Gbit/s"])
             .env_remove(crate::key::VARIABLE)
@@ -88,14 +90,23 @@ impl Drop for OwnReflector {
     }
 }
 
-/// A port for udp and tcp and another for stamp, both free just now.
+/// A port for udp and tcp, another for stamp and another for load, all free just now.
 fn free_ports() -> io::Result<Target> {
     let any = (Ipv4Addr::LOCALHOST, 0);
-    let echo = TcpListener::bind(any)?.local_addr()?;
-    let (_udp, stamp) = (UdpSocket::bind(echo)?, UdpSocket::bind(any)?);
+    let (echo, load) = (TcpListener::bind(any)?, TcpListener::bind(any)?);
+    let (echo, address) = (echo.local_addr()?, load.local_addr()?);
+    let (_udp, _load, stamp) = (
+        UdpSocket::bind(echo)?,
+        UdpSocket::bind(address)?,
+        UdpSocket::bind(any)?,
+    );
     Ok(Target {
         echo,
         stamp: stamp.local_addr()?,
+        load: LoadTarget {
+            address,
+            server: Server::Reflector,
+        },
     })
 }
 

@@ -4,6 +4,7 @@ use super::conclude;
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
+use delaylab_report::beside::Beside;
 use delaylab_report::figure::drawings;
 use delaylab_report::run::RunData;
 use delaylab_report::svg::Artist;
@@ -11,14 +12,14 @@ use delaylab_report::{html, run_terminal};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<(), Failed> {
-    let folder =
-        resolve_run(&args.run, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
-    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
-    let data = conclude::run_data(&run);
+    let (folder, data) = read(&args.run, args)?;
+    if let Some(other) = &args.beside {
+        return beside(&data, &read(other, args)?.1);
+    }
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }
@@ -33,6 +34,24 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let style = terminal::style(&io::stdout(), false);
     let page = page.display().to_string();
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
+}
+
+fn read(name: &str, args: &ReportArgs) -> Result<(PathBuf, RunData), Failed> {
+    let folder = resolve_run(name, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
+    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    let data = conclude::run_data(&run);
+    Ok((folder, data))
+}
+
+fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {
+    if Beside::of(first, second).rows.is_empty() {
+        return Err(Failed::usage(format!(
+            "{} and {} have no combination of factor levels and probe in common",
+            first.head.folder, second.head.folder
+        )));
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(run_terminal::beside(first, second, &style))
 }
 
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {

@@ -32,6 +32,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         key: key::read(args.key_file.as_deref())?,
         // Whoever started it said that the load was wanted.
         allow_load: true,
+        load: args.load.clone(),
         threads: args.threads,
     };
     catch_stop()?;

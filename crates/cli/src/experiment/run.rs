@@ -28,6 +28,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         port: args.choice.port,
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
+        load: args.load.clone(),
         threads: args.threads,
     };
     catch_stop()?;
@@ -71,8 +72,10 @@ fn create(
 fn conditions(resolved: &Resolved, planned: &[Planned]) -> Vec<HostCondition> {
     let in_use = |condition: &HostCondition| planned.iter().any(|p| p.trial.host == *condition);
     match resolved.world {
-        WorldName::Live => HostCondition::ALL.into_iter().filter(in_use).collect(),
-        WorldName::Testbed | WorldName::Sim => Vec::new(),
+        WorldName::Live | WorldName::Testbed => {
+            HostCondition::ALL.into_iter().filter(in_use).collect()
+        }
+        WorldName::Sim => Vec::new(),
     }
 }
 

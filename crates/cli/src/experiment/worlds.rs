@@ -2,6 +2,7 @@
 
 use super::live::{self, LiveRun};
 use super::progress::Told;
+use crate::args::load::LoadServerArgs;
 use crate::exit::Failed;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::Resolved;
@@ -14,6 +15,8 @@ use delaylab_model::world::{Refusal, World};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::summary::Summary;
 use delaylab_store::writer::RunWriter;
+use delaylab_testbed::rootless;
+use delaylab_testbed::world::{Testbed, TestbedError};
 use delaylab_wire::auth::Key;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
@@ -27,6 +30,8 @@ pub struct Asked {
     pub key: Option<Key>,
     /// live: whoever started the run said that the load was wanted.
     pub allow_load: bool,
+    /// live: who takes load.
+    pub load: LoadServerArgs,
     /// sim: trials at once.
     pub threads: Option<NonZeroUsize>,
 }
@@ -35,6 +40,8 @@ pub struct Asked {
 pub enum Place {
     /// This host and a real path.
     Live(Box<LiveRun>),
+    /// Namespaces on this machine.
+    Testbed(Box<Testbed>),
     /// Discrete events.
     Sim(Simulated),
 }
@@ -43,32 +50,25 @@ pub enum Place {
 pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
     match world {
         WorldName::Live => live::refusals(trial),
-        WorldName::Testbed => Vec::new(), // refused as a whole
+        WorldName::Testbed => testbed().refusals(trial),
         WorldName::Sim => delaylab_sim::refusals(trial),
-    }
-}
-
-/// A world that is still to come.
-pub fn refuse_missing(world: WorldName) -> Result<(), Failed> {
-    match world {
-        WorldName::Live | WorldName::Sim => Ok(()),
-        WorldName::Testbed => Err(Failed::usage(format!(
-            "the world `{world}` does not exist in this version: run it with --world live or \
-             --world sim"
-        ))),
     }
 }
 
 impl Place {
     /// The world of this run. A live one resolves its target, or starts a reflector of its own.
     pub fn new(resolved: &Resolved, asked: &Asked) -> Result<Self, Failed> {
-        refuse_missing(resolved.world)?;
         match resolved.world {
             WorldName::Sim => Ok(Place::Sim(simulated(asked))),
-            WorldName::Live | WorldName::Testbed => {
+            WorldName::Testbed => {
                 refuse_threads(asked)?;
-                let key = asked.key.clone().filter(|_| resolved.target.is_some());
-                let live = LiveRun::new(resolved, asked.port, key)?;
+                let allowed = rootless::become_root_if_needed();
+                allowed.map_err(|error| Failed::environment(error.to_string()))?;
+                Ok(Place::Testbed(Box::new(testbed())))
+            }
+            WorldName::Live => {
+                refuse_threads(asked)?;
+                let live = LiveRun::new(resolved, asked)?;
                 Ok(Place::Live(Box::new(live)))
             }
         }
@@ -78,7 +78,7 @@ impl Place {
     pub fn aimed(&self, resolved: &Resolved, asked: &Asked) -> Result<Vec<Planned>, Failed> {
         match self {
             Place::Live(live) => live.aimed(resolved, asked.allow_load),
-            Place::Sim(_) => Ok(resolved.planned.clone()),
+            Place::Testbed(_) | Place::Sim(_) => Ok(resolved.planned.clone()),
         }
     }
 
@@ -86,14 +86,14 @@ impl Place {
     pub fn target_name(&self) -> Option<&str> {
         match self {
             Place::Live(live) => Some(&live.target_name),
-            Place::Sim(_) => None,
+            Place::Testbed(_) | Place::Sim(_) => None,
         }
     }
 
     /// How many trials a plan may hand out before it sees what came of them.
     pub fn at_once(&self) -> usize {
         match self {
-            Place::Live(_) => 1,
+            Place::Live(_) | Place::Testbed(_) => 1,
             // A trial that ends early makes room for the next.
             Place::Sim(_) => usize::MAX,
         }
@@ -111,10 +111,17 @@ impl Place {
             Place::Live(live) => {
                 carry_out(&mut live.world, writer, done, plan, told).map_err(live_broke_off)
             }
+            Place::Testbed(world) => {
+                carry_out(&mut **world, writer, done, plan, told).map_err(testbed_broke_off)
+            }
             Place::Sim(world) => carry_out(world, writer, done, plan, told)
                 .map_err(|error| Failed::environment(error.to_string())),
         }
     }
+}
+
+fn testbed() -> Testbed {
+    Testbed::new(live::world(None))
 }
 
 fn simulated(asked: &Asked) -> Simulated {
@@ -127,7 +134,7 @@ fn refuse_threads(asked: &Asked) -> Result<(), Failed> {
     match asked.threads {
         None => Ok(()),
         Some(_) => Err(Failed::usage(
-            "--threads is for the world `sim`: live trials run one after the other, so that none \
+            "--threads is for the world `sim`: trials of other worlds run one after the other, so that none \
              disturbs another",
         )),
     }
@@ -154,7 +161,14 @@ where
 
 fn live_broke_off(error: LabError<LiveError>) -> Failed {
     match error {
-        LabError::World(LiveError::Probe(error)) => error.into(),
+        LabError::World(error) => error.into(),
+        other => Failed::environment(other.to_string()),
+    }
+}
+
+fn testbed_broke_off(error: LabError<TestbedError>) -> Failed {
+    match error {
+        LabError::World(TestbedError::Live(error)) => live_broke_off(LabError::World(error)),
         other => Failed::environment(other.to_string()),
     }
 }

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`plan`] | turns what was typed into a probe and where it goes |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
+//! | [`under_load`] | pings once more under load |
 
 mod output;
 mod plan;
+mod under_load;
 
 use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
@@ -29,6 +31,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let asked = plan::probe_run(args, key.is_some())?;
     load_limit::check(&asked, args.allow_load)?;
+    let load_target = under_load::target_of(args)?;
     let key = key.filter(|_| plan::uses_key(&asked, args));
     let probing = Probing {
         key,
@@ -43,6 +46,8 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let output = Output::new(args)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+    let loaded = load_target.map(|target| under_load::begin(&probing, args, &asked, target));
+    let loaded = loaded.transpose()?;
     let mut applied = apply_condition(&asked)?;
     let system_info = system_info();
     let supplied: Vec<String> = std::env::args().collect();
@@ -62,9 +67,15 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     };
     warn_if_condition_ended(&mut facts, &mut applied, &asked);
     drop(applied);
-    let answered = written
-        .and_then(|written| written.finish(&facts, shown))
-        .map_err(cannot_write)?;
+    let answered = match loaded.filter(|_| signals::stops_asked() == 0) {
+        None => written
+            .and_then(|written| written.finish(&facts, shown))
+            .map_err(cannot_write)?,
+        Some(loaded) => {
+            let written = written.map_err(cannot_write)?;
+            under_load::run(&probing, loaded, written, &facts, shown)?
+        }
+    };
     if answered {
         Ok(())
     } else {
@@ -99,11 +110,7 @@ fn cannot_write(error: io::Error) -> Failed {
 }
 
 fn apply_condition(run: &ProbeRun) -> Result<Applied, Failed> {
-    let options = Options {
-        spins: run.probe.wait_mode == WaitMode::Spin,
-        ..Options::default()
-    };
-    let applied = Applied::new(run.host, &options)
+    let applied = Applied::new(run.host, &condition_options(run))
         .map_err(|error| Failed::environment(format!("--condition {:?}: {error}", run.host)))?;
     for measure in applied.describe() {
         let (mark, detail) = match &measure.state {
@@ -116,6 +123,13 @@ fn apply_condition(run: &ProbeRun) -> Result<Applied, Failed> {
     Ok(applied)
 }
 
+fn condition_options(run: &ProbeRun) -> Options {
+    Options {
+        spins: run.probe.wait_mode == WaitMode::Spin,
+        ..Options::default()
+    }
+}
+
 fn warn_if_condition_ended(facts: &mut ProbeFacts, applied: &mut Applied, run: &ProbeRun) {
     if !applied.still_holds() {
         let condition = run.host.name();
@@ -125,7 +139,8 @@ fn warn_if_condition_ended(facts: &mut ProbeFacts, applied: &mut Applied, run: &
     }
 }
 
-fn system_info() -> SystemInfo {
+/// The measuring host.
+pub fn system_info() -> SystemInfo {
     let host = HostInfo::read();
     SystemInfo {
         kernel: host.kernel,

@@ -4,18 +4,20 @@ use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::pipeline::Consumer;
+use delaylab_live::load::StreamReport;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_report::csv::CsvWriter;
 use delaylab_report::format::{Format, format_of};
-use delaylab_report::json::{Document, Head, SystemInfo};
+use delaylab_report::json::{Document, Head, SystemInfo, UnderLoad};
 use delaylab_report::line::{LineWriter, Live};
 use delaylab_report::ping::Ping;
 use delaylab_report::stream::StreamWriter;
 use delaylab_report::style::Style;
-use delaylab_stats::summary::SummaryBuilder;
+use delaylab_report::working::Working;
+use delaylab_stats::summary::{Summary, SummaryBuilder};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -195,6 +197,7 @@ impl<'a> Written<'a> {
             Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst) >= LINES_FROM,
             Pacing::Wait { wait_ns } => wait_ns >= LINES_FROM,
         };
+        let slow = slow && self.shown.args.loads.is_empty();
         let asked = self.shown.args.timestamps;
         self.summary_to_stdout && !self.shown.args.quiet && (slow || asked)
     }
@@ -243,6 +246,68 @@ impl<'a> Written<'a> {
         self.any
     }
 
+    /// A part of the run is over, and another begins.
+    pub fn end_part(&mut self) -> Part {
+        let records = match &mut self.writer {
+            Writer::Json(_, records) => std::mem::take(records),
+            Writer::Lines | Writer::Stream(_) | Writer::Csv(_) => Vec::new(),
+        };
+        Part {
+            summary: self.summary.finish(),
+            records,
+            start: self.first_due.take().unwrap_or(0),
+        }
+    }
+
+    /// The run is over, which had a part without load and one under it: writes both. Tells whether anything
+    /// was answered.
+    pub fn finish_under_load(
+        mut self,
+        idle: &Part,
+        idle_facts: &ProbeFacts,
+        loaded_facts: &ProbeFacts,
+        streams: &[StreamReport],
+        shown: Shown<'_>,
+    ) -> io::Result<bool> {
+        if let Some(live) = &mut self.live {
+            live.wipe()?;
+        }
+        let loaded = self.end_part();
+        let load: Vec<_> = shown
+            .args
+            .loads
+            .iter()
+            .map(|load| load.name.as_str())
+            .collect();
+        let load = load.join(", ");
+        let working = Working {
+            idle: idle.ping(idle_facts, shown),
+            loaded: loaded.ping(loaded_facts, shown),
+            load: &load,
+            streams,
+        };
+        if let Writer::Json(out, _) = &mut self.writer {
+            let target = &shown.args.target;
+            let head = Head::new(target, shown.run, shown.system_info, shown.supplied);
+            Document::new(head, &working.idle, &idle.records)
+                .under_load(UnderLoad::new(&working, &loaded.records))
+                .write(&mut *out)?;
+            out.flush()?;
+        }
+        if self.summary_to_stdout {
+            let style = terminal::style(&io::stdout(), shown.args.verbose);
+            if self.lines.is_some() && self.any {
+                writeln!(io::stdout())?;
+            }
+            print_summary(&working.idle, &style)?;
+            let text = delaylab_report::terminal::working_latency(&working, &style);
+            let mut out = io::stdout().lock();
+            writeln!(out, "{text}")?;
+            out.flush()?;
+        }
+        Ok(self.answered > 0)
+    }
+
     /// The run is over: writes the rest and the summary. Tells whether anything was answered.
     pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<bool> {
         if let Some(live) = &mut self.live {
@@ -279,6 +344,25 @@ impl<'a> Written<'a> {
             print_summary(&ping, &style)?;
         }
         Ok(self.answered > 0)
+    }
+}
+
+/// What came of a part of a run.
+pub struct Part {
+    summary: Summary,
+    records: Vec<Record>,
+    start: Nanos,
+}
+
+impl Part {
+    fn ping<'a>(&'a self, facts: &'a ProbeFacts, shown: Shown<'a>) -> Ping<'a> {
+        Ping {
+            target: &shown.args.target,
+            run: shown.run,
+            facts,
+            summary: &self.summary,
+            start: self.start,
+        }
     }
 }
 

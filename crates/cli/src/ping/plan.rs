@@ -5,11 +5,11 @@ use crate::exit::Failed;
 use crate::target;
 use delaylab_live::prober::ip_size;
 use delaylab_live::reflect::DEFAULT_PORT;
-use delaylab_model::SECOND;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::probe::{Fill, Pacing, Probe};
 use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
+use delaylab_model::{Nanos, SECOND};
 use std::hash::{BuildHasher, RandomState};
 
 /// STAMP's port (RFC 8762 §4.1).
@@ -19,6 +19,11 @@ const PAYLOAD: u32 = 56;
 /// A STAMP base packet with every extension that tells more of the delay, and with its seals.
 const STAMP_PAYLOAD: u32 = 84;
 const STAMP_PAYLOAD_WITH_KEY: u32 = 172;
+/// Idle and under load, where nobody says how long.
+const PART: Nanos = 10 * SECOND;
+/// Enough packets in that to compare.
+const INTERVAL_WITH_LOAD: Nanos = SECOND / 10;
+
 /// The probe that was asked for.
 pub fn probe_run(args: &PingArgs, with_key: bool) -> Result<ProbeRun, Failed> {
     let port = args.port.unwrap_or(if args.method == Method::Stamp {
@@ -39,7 +44,9 @@ pub fn probe_run(args: &PingArgs, with_key: bool) -> Result<ProbeRun, Failed> {
         .map_or(Fill::Random, |pattern| Fill::Pattern(pattern.0));
     probe.pacing = pacing(args);
     probe.count = args.count;
-    probe.duration = args.duration;
+    let unbounded = args.count.is_none() && args.duration.is_none();
+    let part = Some(PART).filter(|_| unbounded && !args.loads.is_empty());
+    probe.duration = args.duration.or(part);
     probe.timeout = args.timeout;
     probe.wait_mode = args.wait_mode;
     probe.stamps = args.stamps;
@@ -91,7 +98,12 @@ fn marks(args: &PingArgs) -> (Dscp, u8) {
 }
 
 fn pacing(args: &PingArgs) -> Pacing {
-    let interval_ns = args.interval.unwrap_or(SECOND);
+    let usual = if args.loads.is_empty() {
+        SECOND
+    } else {
+        INTERVAL_WITH_LOAD
+    };
+    let interval_ns = args.interval.unwrap_or(usual);
     match (args.wait, args.poisson, args.burst) {
         (Some(wait_ns), ..) => Pacing::Wait { wait_ns },
         (_, Some(mean_ns), _) => Pacing::Poisson { mean_ns },

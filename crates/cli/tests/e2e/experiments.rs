@@ -2,14 +2,14 @@
 //! library makes of the same records.
 
 use crate::harness::beside_others;
-use crate::harness::process::{Process, Ran, inside, ran};
+use crate::harness::process::{Process, Ran, inside, python, ran};
 use crate::harness::scratch::Scratch;
-use crate::skip;
+use crate::or_skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Six trials of 40 packets, a good second in all.
@@ -173,10 +173,13 @@ records = polars.read_parquet(folder + "/records.parquet")
 compared = 0
 for row in trials.iter_rows(named=True):
     own = records.filter((polars.col("trial") == row["trial"]) & (polars.col("outcome") == "ok"))
+    response = own.select(polars.sum_horizontal("^to_.*$")).to_series()
     measures = {
-        "response": own["t_recv"] - own["t_intended"],
-        "round_trip": own["t_recv"] - own["t_send"],
-        "network": own["t_rx"] - own["t_tx"] - (own["r_tx"] - own["r_rx"]),
+        "response": response,
+        "round_trip": response - own["to_t_send"],
+        "network": (own["to_r_rx"] + own["to_t_rx"]).filter(
+            own["to_t_tx"].is_not_null() & own["to_r_tx"].is_not_null()
+        ),
     }
     for name, values in measures.items():
         ranked = sorted(values.drop_nulls().to_list())
@@ -194,19 +197,46 @@ for row in trials.iter_rows(named=True):
 print(compared)
 "#;
 
+/// Every block of the document in this language.
+fn blocks(document: &str, language: &str) -> Vec<String> {
+    let begin = format!("```{language}\n");
+    let after = document.split(&begin).skip(1);
+    let block = |text: &str| text.split("```").next().map(str::to_owned);
+    after.filter_map(block).collect()
+}
+
+/// What the document says of reading records works, and both ways to a stamp lead to the same.
+const AGREE: &str = r#"
+import duckdb
+own = stamps.filter(pl.col("to_t_tx").is_not_null()).sort("trial", "seq")["t_tx"].to_list()
+*_, last = [duckdb.sql(query) for query in sql.split(";") if query.strip()]
+assert sorted(time for _, time in last.fetchall()) == sorted(own)
+assert stamps["t_recv"].null_count() == records["to_t_recv"].null_count()
+print(len(own))
+"#;
+
 #[test]
-fn the_summary_is_what_polars_makes_of_the_records() {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
-    if !python.exists() {
-        skip!("target/python is not there: scripts/python.sh makes it");
-    }
+fn what_the_document_says_of_reading_records_works() {
+    let mut python = or_skip!(python());
     let _machine = beside_others();
     let scratch = with_small();
     assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
-    let reference = Ran::of(
-        Command::new(python)
-            .args(["-c", REFERENCE])
-            .arg(only_run(&scratch)),
-    );
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
+    let document = fs::read_to_string(document).unwrap();
+    let (polars, sql) = (blocks(&document, "python"), blocks(&document, "sql"));
+    assert_eq!((polars.len(), sql.len()), (1, 1));
+    let script = format!("{}\nsql = \"\"\"{}\"\"\"\n{AGREE}", polars[0], sql[0]);
+    let told = Ran::of(python.args(["-c", &script]).current_dir(scratch.path(".")));
+    let last = told.stdout.lines().last();
+    assert_eq!(last, Some(RECORDS.to_string().as_str()), "{}", told.stderr);
+}
+
+#[test]
+fn the_summary_is_what_polars_makes_of_the_records() {
+    let mut python = or_skip!(python());
+    let _machine = beside_others();
+    let scratch = with_small();
+    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    let reference = Ran::of(python.args(["-c", REFERENCE]).arg(only_run(&scratch)));
     assert_eq!(reference.stdout.trim(), "126", "{}", reference.stderr);
 }

@@ -19,7 +19,15 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 6] = ["ping", "reflect", "doctor", "completions", "man", "schema"];
+const COMMANDS: [&str; 7] = [
+    "ping",
+    "trace",
+    "reflect",
+    "doctor",
+    "completions",
+    "man",
+    "schema",
+];
 
 /// The long flags that a help text lists.
 fn flags(help: &str) -> Vec<String> {
@@ -75,6 +83,7 @@ fn schemas_are_those_in_the_docs() {
     for (document, file) in [
         ("ping", "ping-1.json"),
         ("ping-stream", "ping-stream-1.json"),
+        ("trace", "trace-1.json"),
     ] {
         let kept = std::fs::read_to_string(docs.join(file)).unwrap();
         assert_eq!(printed(&format!("schema {document}")), kept, "{file}");

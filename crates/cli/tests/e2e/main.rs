@@ -12,6 +12,8 @@
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 //! | [`simulations`] | simulations are the same every time |
+//! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
+//! | [`trace`] | paths by class, through invented routers and real ones |
 #![allow(clippy::unwrap_used)]
 
 mod adversity;
@@ -22,6 +24,9 @@ mod experiments;
 mod harness;
 mod help;
 mod interwork;
+mod load;
 mod methods;
 mod planted;
 mod simulations;
+mod testbeds;
+mod trace;

@@ -91,6 +91,7 @@ fn threads_make_no_difference_and_the_report_shows_the_queue() {
 /// Every experiment of the catalogue that can be simulated, as short as it still says something.
 const CATALOGUE: &[&str] = &[
     "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
+    "class-jitter --world sim --set probe.*.duration=600ms",
     "packet-size-latency --world sim --set design.repeats=1 --set probe.echo.count=12",
     "wait-time-jitter --world sim --set design.repeats=1 --set probe.echo.count=40",
     "bufferbloat --set design.repeats=1 --set probe.echo.duration=2s --set probe.echo.warmup=0s",
@@ -98,6 +99,7 @@ const CATALOGUE: &[&str] = &[
     "incast --set design.repeats=1 --set probe.query.duration=5ms --set probe.query.warmup=0ms",
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
+    "kernel-tcp --world sim --set probe.echo.duration=1200ms",
     "ns3-dumbbell --set probe.echo.duration=600ms",
 ];
 
@@ -169,7 +171,7 @@ fn what_does_not_fit_the_world_is_refused() {
     let scratch = with_small();
     for (words, why) in [
         (
-            "run small.toml --target 192.0.2.1",
+            "run small.toml --world sim --target 192.0.2.1",
             "--target is for the world `live`",
         ),
         (
@@ -177,10 +179,13 @@ fn what_does_not_fit_the_world_is_refused() {
             "--threads is for the world `sim`",
         ),
         (
-            "check small.toml --world testbed",
-            "`testbed` does not exist",
+            "check small.toml --world testbed --set path.switch.discipline=efci",
+            "ABR sources",
         ),
-        ("run small.toml --world testbed", "`testbed` does not exist"),
+        (
+            "run small.toml --target 192.0.2.1",
+            "a live path is there already",
+        ),
     ] {
         let refused = ran(&scratch, words);
         assert_eq!(refused.code, 2, "{words}: {}", refused.stderr);
@@ -212,4 +217,55 @@ fn repeats_end_when_the_statistic_is_known() {
         .filter(|line| line.contains("\"trial\":"));
     let count = trials.count();
     assert!((4..18).contains(&count), "{count} trials");
+}
+
+/// A second probe, in a class of its own.
+const TWO_PROBES: &str = r#"
+[[probe]]
+name = "ef"
+method = "udp"
+payload = "64B"
+class = "ef"
+pacing = { poisson = "5ms" }
+duration = "500ms"
+"#;
+
+#[test]
+fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "small.toml",
+        &SMALL.replace("[[load]]", &format!("{TWO_PROBES}\n[[load]]")),
+    );
+    let carried_out = |words: &str| {
+        let done = ran(&scratch, words);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+    };
+    carried_out("run small.toml -o near");
+    let report = ran(&scratch, "report latest --runs near");
+    let starts = |start: &str| report.stdout.lines().any(|line| line.starts_with(start));
+    assert!(starts("IPDV"), "{}", report.stdout);
+    assert!(report.stdout.contains("ef"), "{}", report.stdout);
+    carried_out("run small.toml -o far --set path.propagation=5ms");
+    let far = fs::canonicalize(scratch.path("far/latest")).unwrap();
+    let far = far.display();
+    let beside = ran(
+        &scratch,
+        &format!("report latest --runs near --beside {far}"),
+    );
+    assert_eq!(beside.code, 0, "{}", beside.stderr);
+    // Four rows: two numbers of streams, two probes; the way is longer in both directions.
+    let paths = ["forward path", "return path"];
+    let rows = beside.stdout.lines();
+    let rows = rows.filter(|line| paths.iter().any(|path| line.contains(path)));
+    assert_eq!(rows.count(), 4, "{}", beside.stdout);
+    carried_out("run small.toml -o other --set sweep.streams.to=[1,2]");
+    let other = fs::canonicalize(scratch.path("other/latest")).unwrap();
+    let other = other.display();
+    let nothing = ran(
+        &scratch,
+        &format!("report latest --runs near --beside {other}"),
+    );
+    assert_eq!(nothing.code, 2, "{}", nothing.stdout);
+    assert!(nothing.stderr.contains("in common"), "{}", nothing.stderr);
 }

@@ -16,5 +16,5 @@ pub mod status;
 
 pub use caps::Capability;
 pub use lockdown::{LockDownError, Options, Violation, lock_down};
-pub use needs::{hint, holds, permitted, setcap_hint, with};
+pub use needs::{hint, holds, is_root, permitted, setcap_hint, with};
 pub use status::Holds;

@@ -12,6 +12,12 @@ pub const USEFUL: [Capability; 5] = [
     Capability::CAP_SETPCAP,          // emptying the bounding set before serving
 ];
 
+/// Is the effective user root?
+pub fn is_root() -> bool {
+    // SAFETY: takes no arguments and only reads.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// Is it in the calling thread's effective set?
 pub fn holds(capability: Capability) -> bool {
     caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false)

@@ -22,6 +22,7 @@ macro_rules! entries {
 
 const ENTRIES: &[Entry] = entries! {
     "atm-response-time"
+    "class-jitter"
     "packet-size-latency"
     "wait-time-jitter"
     "examples/bufferbloat"
@@ -29,7 +30,9 @@ const ENTRIES: &[Entry] = entries! {
     "examples/incast"
     "examples/switch-chain"
     "validation/eprca-variants"
+    "validation/kernel-tcp"
     "validation/ns3-dumbbell"
+    "validation/soft-switch"
 };
 
 /// All of them, by name.

@@ -41,6 +41,10 @@ pub enum Measure {
     Backlog,
     Acr,
     Cwnd,
+    Srtt,
+    Goodput,
+    Offered,
+    LoadRetransmits,
     Utilisation,
     Marks,
     Drops,
@@ -51,7 +55,7 @@ pub enum Measure {
 use Measure::*;
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 35] = [
+const TABLE: [(Measure, &str, &str); 39] = [
     (
         Response,
         "response",
@@ -119,6 +123,22 @@ const TABLE: [(Measure, &str, &str); 35] = [
     (Acr, "acr", "allowed cell rate, over time"),
     (Cwnd, "cwnd", "congestion window, over time"),
     (
+        Srtt,
+        "srtt",
+        "round-trip time of a tcp load, as its TCP smooths it, over time",
+    ),
+    (
+        Goodput,
+        "goodput",
+        "payload of a tcp load that got through, over time",
+    ),
+    (Offered, "offered", "payload that a load sent, over time"),
+    (
+        LoadRetransmits,
+        "load_retransmits",
+        "segments that a tcp load sent again, over time",
+    ),
+    (
         Utilisation,
         "utilisation",
         "share of the link in use, over time",
@@ -175,11 +195,10 @@ impl Measure {
     /// What it counts; `None` where the source says.
     pub const fn dimension(self) -> Option<Dimension> {
         match self {
-            Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | Stage(_) | ClockReads => {
-                Some(Dimension::TIME)
-            }
+            Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | Stage(_) | ClockReads
+            | Srtt => Some(Dimension::TIME),
             IpSize => Some(Dimension::SIZE),
-            Acr => Some(Dimension::RATE),
+            Acr | Goodput | Offered => Some(Dimension::RATE),
             Backlog | Cwnd | Marks | Drops => None,
             _ => Some(Dimension::NUMBER),
         }
@@ -187,7 +206,19 @@ impl Measure {
 
     /// Is it something over time, of a port or a flow?
     pub const fn is_series(self) -> bool {
-        matches!(self, Backlog | Acr | Cwnd | Utilisation | Marks | Drops)
+        matches!(
+            self,
+            Backlog
+                | Acr
+                | Cwnd
+                | Srtt
+                | Goodput
+                | Offered
+                | LoadRetransmits
+                | Utilisation
+                | Marks
+                | Drops
+        )
     }
 
     /// Has a trial one number of it?

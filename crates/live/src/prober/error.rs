@@ -14,6 +14,13 @@ pub enum OpenError {
          sudo setcap cap_net_raw+ep \"$(command -v delaylab)\"\nor use --method udp against `delaylab reflect`"
     )]
     NoIcmpPrivilege,
+    /// No privilege for raw sockets.
+    #[error(
+        "no permission to open raw sockets: a path trace writes its packets and reads what routers quote \
+         of them, IP header and all, and delaylab has no CAP_NET_RAW. Do\n  \
+         sudo setcap cap_net_raw+ep \"$(command -v delaylab)\"\nor start it as root"
+    )]
+    NoRawPrivilege,
     /// The socket could not be made or set up.
     #[error("cannot set up the {method} socket: {what}: {source}")]
     Socket {
@@ -136,7 +143,7 @@ pub enum RunError {
 const NO_DEVICE: i32 = 19;
 pub(super) const MESSAGE_TOO_LONG: i32 = 90;
 const NETWORK_DOWN: i32 = 100;
-pub(super) const NO_BUFFERS: i32 = 105;
+pub(crate) const NO_BUFFERS: i32 = 105;
 pub(super) const NOT_PERMITTED: i32 = 1;
 const NETWORK_UNREACHABLE: i32 = 101;
 
@@ -175,6 +182,7 @@ impl OpenError {
     pub fn failure(&self) -> Failure {
         match self {
             OpenError::NoIcmpPrivilege
+            | OpenError::NoRawPrivilege
             | OpenError::Socket { .. }
             | OpenError::Interface { .. }
             | OpenError::NoHardwareStamps { .. } => Failure::Environment,

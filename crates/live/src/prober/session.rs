@@ -188,7 +188,7 @@ pub fn bounded(reflector_error: Option<u64>) -> ReflectorClock {
 }
 
 /// Text from outside, safe to print on a terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()

@@ -60,6 +60,8 @@ pub struct Bound {
     pub(super) clock: ClockFacts,
     pub(super) datagrams: Vec<(Port, DatagramSocket)>,
     pub(super) streams: Vec<TcpListener>,
+    pub(super) load_datagrams: Vec<DatagramSocket>,
+    pub(super) load_streams: Vec<TcpListener>,
     ports: Vec<u16>,
 }
 
@@ -79,6 +81,8 @@ impl Default for Bound {
             clock: clock_facts(),
             datagrams: Vec::new(),
             streams: Vec::new(),
+            load_datagrams: Vec::new(),
+            load_streams: Vec::new(),
             ports: Vec::new(),
         }
     }
@@ -114,6 +118,31 @@ impl Bound {
         let mut opened = Vec::new();
         for &address in addresses {
             let at = self.open_datagram(Port::Stamp, SocketAddr::new(address, port))?;
+            port = at.port();
+            opened.push(at);
+        }
+        Ok(opened)
+    }
+
+    /// Opens a port for load, udp and tcp, on every address. Port 0 is any free one, the same for both.
+    pub fn open_load(
+        &mut self,
+        addresses: &[IpAddr],
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, BindError> {
+        let mut port = port;
+        let mut opened = Vec::new();
+        for &address in addresses {
+            let address = SocketAddr::new(address, port);
+            let failed = |source| BindError {
+                service: "load",
+                address,
+                source,
+            };
+            let (socket, at) = load_socket(address).map_err(failed)?;
+            self.load_streams.push(stream_socket(at).map_err(failed)?);
+            self.load_datagrams.push(socket);
+            self.ports.push(at.port());
             port = at.port();
             opened.push(at);
         }
@@ -160,6 +189,16 @@ fn datagram_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAdd
     options::set_send_buffer(&socket, BUFFER)?;
     options::set_receive_timeout(&socket, LOOK_EVERY)?;
     stamping::set(&socket, Flags::reflector())?;
+    let at = socket.local_address()?;
+    Ok((socket, at))
+}
+
+/// Without stamps and marks: what arrives here is only counted.
+fn load_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAddr)> {
+    let socket = DatagramSocket::open(Kind::Udp, address.is_ipv6())?;
+    privilege::with(Capability::CAP_NET_BIND_SERVICE, || socket.bind(address))?;
+    options::set_receive_buffer(&socket, BUFFER)?;
+    options::set_receive_timeout(&socket, LOOK_EVERY)?;
     let at = socket.local_address()?;
     Ok((socket, at))
 }

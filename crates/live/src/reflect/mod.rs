@@ -7,34 +7,36 @@
 //! | `datagrams` | udp echo and STAMP: a thread a socket |
 //! | `departures` | when replies left |
 //! | `streams` | tcp: a thread a connection |
+//! | `load` | the sink of loads, where it is to be one |
 //! | `places` | how many connections there may be |
 
 pub mod bind;
 mod datagrams;
 mod departures;
+mod load;
 mod places;
 mod streams;
 
 use crate::clocks::Clocks;
 use bind::Bound;
 use delaylab_kernel::ancillary::Ancillary;
-use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::{clock, random};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
-use delaylab_traffic::reflector::{Arrival, Now, Policy, Port, Reflector, Status};
+use delaylab_traffic::reflector::load::LoadSink;
+use delaylab_traffic::reflector::{Arrival, Now, Policy, Reflector, Status};
 use places::Places;
 use std::io;
-use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
-pub use delaylab_traffic::reflector::DEFAULT_PORT;
+pub use delaylab_traffic::reflector::{DEFAULT_PORT, LOAD_PORT};
 
 /// What every thread of a reflector shares.
 pub(crate) struct Shared<'a> {
     reflector: Mutex<Reflector>,
+    sink: Mutex<LoadSink>,
     places: Places,
     wait_mode: WaitMode,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -48,6 +50,10 @@ impl Shared<'_> {
         self.reflector
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sink(&self) -> MutexGuard<'_, LoadSink> {
+        self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn stopped(&self) -> bool {
@@ -65,6 +71,7 @@ pub fn serve(
     policy.clock = bound.clock;
     policy.own_ports.extend(bound.ports());
     let shared = Shared {
+        sink: Mutex::new(LoadSink::new(policy.clone(), random::bytes()?)),
         reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
         places: Places::default(),
         wait_mode,
@@ -72,7 +79,7 @@ pub fn serve(
         failed: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        let started = start_all(bound.datagrams, bound.streams, &shared, scope);
+        let started = start_all(bound, &shared, scope);
         shared.failed.store(started.is_err(), Ordering::Relaxed);
         started
     })?;
@@ -82,16 +89,21 @@ pub fn serve(
 }
 
 fn start_all<'scope, 'env>(
-    datagrams: Vec<(Port, DatagramSocket)>,
-    streams: Vec<TcpListener>,
+    bound: Bound,
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
 ) -> io::Result<()> {
-    for (port, socket) in datagrams {
+    for (port, socket) in bound.datagrams {
         start(scope, move || datagrams::serve(socket, port, shared))?;
     }
-    for listener in streams {
+    for listener in bound.streams {
         start(scope, move || streams::serve(&listener, shared, scope))?;
+    }
+    for socket in bound.load_datagrams {
+        start(scope, move || load::count(&socket, shared))?;
+    }
+    for listener in bound.load_streams {
+        start(scope, move || load::serve(&listener, shared, scope))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! | file | shows |
 //! |---|---|
 //! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
+//! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
@@ -13,6 +14,7 @@
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
+mod by_probe;
 mod clock_reads;
 mod distribution;
 mod series;
@@ -40,9 +42,10 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 6] {
+pub fn all() -> [&'static dyn Figure; 7] {
     [
         &distribution::Distribution,
+        &by_probe::ByProbe,
         &size::Size,
         &anatomy::Anatomy,
         &series::Series,
@@ -116,16 +119,20 @@ fn side_by_side(spec: &mut Value, run: &RunData, most_columns: usize, margin: us
     let columns = run.panels.len().clamp(1, most_columns);
     spec["columns"] = json!(columns);
     spec["spec"]["width"] = json!(WIDTH / columns - margin);
-    order_panels(&mut spec["facet"], run);
+    order_panels(&mut spec["facet"], &labels(run));
 }
 
 /// Panels in the order of their levels; a single one needs no name.
-fn order_panels(facet: &mut Value, run: &RunData) {
-    let labels: Vec<_> = run.panels.iter().map(|panel| &panel.label).collect();
+fn order_panels(facet: &mut Value, labels: &[String]) {
     facet["sort"] = json!(labels);
-    if run.panels.len() < 2 {
+    if labels.len() < 2 {
         facet["header"] = json!({ "labels": false });
     }
+}
+
+fn labels(run: &RunData) -> Vec<String> {
+    let labels = run.panels.iter().map(|panel| panel.label.clone());
+    labels.collect()
 }
 
 /// ` Levels of size are shown together.`, where some are.

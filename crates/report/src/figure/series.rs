@@ -2,7 +2,7 @@
 //! with its mean as a line, and the threshold of the switch where it is known.
 
 use super::{Figure, Table, order_panels, parse};
-use crate::run::{RunData, SeriesShown};
+use crate::run::{Panel, RunData, SeriesShown};
 use crate::style::plural;
 use delaylab_model::plan::Unit;
 use serde_json::{Value, json};
@@ -56,24 +56,27 @@ impl Figure for Series {
         let most = (MARKS / run.series.len().max(1)).max(16);
         for shown in &run.series {
             let step = shown.stretches.len().div_ceil(most).max(1);
-            let label = run.panels.get(shown.panel).map(|panel| &panel.label);
+            let label = run.panels.get(shown.panel).map(Panel::label_of_trial);
             for points in shown.stretches.chunks(step) {
-                table.row(row(shown, label, points));
+                table.row(row(shown, label.as_ref(), points));
             }
         }
         table
     }
 
     fn spec(&self, run: &RunData) -> Value {
+        let mut labels: Vec<_> = run.panels.iter().map(Panel::label_of_trial).collect();
+        // Panels of several probes of a trial have one label, and follow each other.
+        labels.dedup();
         let of_kind = |shown: &SeriesShown| {
             let mut spec = parse(include_str!("specs/series.json"));
             spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
             let title = format!("{} ({})", shown.series, unit(shown.unit));
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
-            let columns = run.panels.len().clamp(1, 2);
+            let columns = labels.len().clamp(1, 2);
             spec["columns"] = json!(columns);
             spec["spec"]["width"] = json!(super::WIDTH / columns - 40);
-            order_panels(&mut spec["facet"], run);
+            order_panels(&mut spec["facet"], &labels);
             spec
         };
         let kinds: Vec<Value> = kinds(run).into_iter().map(of_kind).collect();

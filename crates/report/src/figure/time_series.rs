@@ -1,7 +1,7 @@
 //! Round trips over time, the trials of a panel end to end: from the least to the largest in each
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
-use super::{Figure, Table, order_panels, parse, pooled_note};
+use super::{Figure, Table, labels, order_panels, parse, pooled_note};
 use crate::run::{Bucket, Excursion, Panel, RunData};
 use crate::style::plural;
 use delaylab_model::{MICROSECOND, Nanos};
@@ -80,7 +80,7 @@ impl Figure for TimeSeries {
         let domain: Vec<_> = there.iter().map(|(kind, _)| kind).collect();
         let range: Vec<_> = there.iter().map(|(_, colour)| colour).collect();
         spec["spec"]["encoding"]["color"]["scale"] = json!({ "domain": domain, "range": range });
-        order_panels(&mut spec["facet"], run);
+        order_panels(&mut spec["facet"], &labels(run));
         if run.panels.len() < 3 {
             spec["spec"]["height"] = json!(220);
         }

@@ -7,6 +7,7 @@
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
+//! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
 //! | `table.rs` | an HTML table |
 //! | `markup.rs` | escaping, and the policy's hashes |
@@ -20,6 +21,7 @@ mod head;
 mod markup;
 mod table;
 mod trials;
+mod variation;
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;
@@ -34,6 +36,7 @@ pub fn page(run: &RunData) -> String {
         findings::section(run),
         figures::section(run),
         trials::section(run),
+        variation::section(run),
         facts::noise(run),
         facts::environment(run),
         facts::repeat(run),

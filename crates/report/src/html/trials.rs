@@ -2,14 +2,16 @@
 
 use super::section as titled;
 use super::table::{Column, Table};
+use crate::run::lanes::Apart;
 use crate::run::words::{FIGURE_HEADS, figures};
 use crate::run::{RunData, TrialData};
 use delaylab_model::plan::Factor;
 use delaylab_stats::summary::Summary;
 
 pub(super) fn section(run: &RunData) -> String {
-    let mut body = panels(run);
-    if run.trials.len() > run.panels.len() {
+    let apart = run.apart();
+    let mut body = together(&apart);
+    if run.trials.len() > apart.rows.len() {
         let count = run.trials.len();
         let each = trials(run);
         body += &format!(
@@ -19,12 +21,12 @@ pub(super) fn section(run: &RunData) -> String {
     titled("trials", "Trials", &body)
 }
 
-fn panels(run: &RunData) -> String {
-    let factors = run.panels.first().map_or(&[][..], |panel| &panel.factors);
-    let mut table = table(factors, &["trials"]);
-    for panel in &run.panels {
-        let head = levels(&panel.factors).chain([panel.trials.to_string()]);
-        table.row(head.chain(cells(&panel.summary)).collect());
+fn together(apart: &Apart<'_>) -> String {
+    let mut table = table(apart.heads.iter().copied(), &["trials"]);
+    for (levels, trials, summary) in &apart.rows {
+        let levels = levels.iter().map(|level| (*level).to_owned());
+        let head = levels.chain([trials.to_string()]);
+        table.row(head.chain(cells(summary)).collect());
     }
     table.render()
 }
@@ -34,7 +36,8 @@ fn trials(run: &RunData) -> String {
         .trials
         .first()
         .map_or(&[][..], |trial| &trial.stream.factors);
-    let mut table = table(factors, &["trial", "probe", "repeat"]);
+    let names = factors.iter().map(|(name, _)| name.as_str());
+    let mut table = table(names, &["trial", "probe", "repeat"]);
     let row = |trial: &TrialData| {
         let stream = &trial.stream;
         let repeat = stream.repeat + 1;
@@ -51,10 +54,8 @@ fn trials(run: &RunData) -> String {
 }
 
 /// With a column for each factor, then for these counts, then for what came of it.
-fn table(factors: &[Factor], counts: &[&str]) -> Table {
-    let factors = factors
-        .iter()
-        .map(|(name, _)| (name.as_str(), Column::Words));
+fn table<'a>(factors: impl Iterator<Item = &'a str>, counts: &[&'a str]) -> Table {
+    let factors = factors.map(|name| (name, Column::Words));
     let figures = counts.iter().chain(&FIGURE_HEADS);
     let figures = figures.map(|head| (*head, Column::Figures));
     Table::new(factors.chain(figures))

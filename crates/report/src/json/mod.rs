@@ -6,9 +6,11 @@
 
 mod config;
 mod stats;
+mod working;
 
 pub use config::{Config, SystemInfo};
 pub use stats::Stats;
+pub use working::UnderLoad;
 
 use crate::columns::Row;
 use crate::ping::Ping;
@@ -124,6 +126,9 @@ pub struct Document<'a> {
     /// Every packet.
     #[schemars(with = "Vec<Row>")]
     pub round_trips: Rows<'a>,
+    /// The same under load, where load was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under_load: Option<UnderLoad<'a>>,
 }
 
 /// Records, written one after the other without a copy.
@@ -151,7 +156,15 @@ impl<'a> Document<'a> {
             head,
             results: Results::new(ping),
             round_trips: Rows { records, facts },
+            under_load: None,
         }
+    }
+
+    /// With what came under load.
+    #[must_use]
+    pub fn under_load(mut self, under_load: UnderLoad<'a>) -> Self {
+        self.under_load = Some(under_load);
+        self
     }
 
     /// Writes the document and a line feed. Wrap a file in a buffer first.
@@ -225,6 +238,35 @@ mod tests {
     }
 
     #[test]
+    fn working_latency_keeps_to_the_schema() {
+        use crate::working::Working;
+        use crate::working::tests::{delayed, streams};
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let (info, supplied) = (system_info(), ["ping".to_owned()]);
+        let head = Head::new("10.0.0.2", &idle.run, &info, &supplied);
+        let under_load = UnderLoad::new(&working, &loaded.records);
+        let document = Document::new(head, &working.idle, &idle.records).under_load(under_load);
+        let document = serde_json::to_value(&document).unwrap();
+        let errors: Vec<_> = validator
+            .iter_errors(&document)
+            .map(|e| e.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        let under_load = &document["under_load"];
+        assert_eq!(under_load["streams"][0]["goodput_bps"], 1e7);
+        assert_eq!(under_load["grew"]["stage"], "forward path");
+        assert!(under_load["round_trips"].as_array().unwrap().len() == loaded.records.len());
+    }
+
+    #[test]
     fn the_schema_refuses_what_we_never_write() {
         let validator = jsonschema::validator_for(&schema()).unwrap();
         let good = document(&one());
@@ -287,6 +329,7 @@ mod tests {
         for (name, schema) in [
             ("ping-1.json", schema()),
             ("ping-stream-1.json", crate::stream::schema()),
+            ("trace-1.json", crate::trace::json::schema()),
         ] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../docs/schema")

@@ -1,5 +1,6 @@
 //! Records in, one by one; a [`RunData`] out.
 
+use super::lanes::{self, Lanes, OpenLane};
 use super::panels::{self, Layout};
 use super::{Panel, RunData, Sketch, TrialData};
 use crate::style::plural;
@@ -45,6 +46,8 @@ pub struct RunDataBuilder {
     layout: Layout,
     streams: Vec<Open>,
     panels: Vec<OpenPanel>,
+    lanes: Lanes,
+    open_lanes: Vec<OpenLane>,
     /// The stream of each trial and probe.
     index: BTreeMap<(u32, u16), usize>,
     /// Records that belong to no stream.
@@ -104,6 +107,8 @@ impl RunDataBuilder {
         let panels = (0..layout.panels.len())
             .map(|panel| OpenPanel::new(&streams, &layout, panel, exact_limit))
             .collect();
+        let lanes = Lanes::of(&streams, levels);
+        let open_lanes = open_lanes(&streams, &lanes, &layout);
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
         let mut builder = Self {
@@ -112,6 +117,8 @@ impl RunDataBuilder {
             layout,
             streams: Vec::new(),
             panels,
+            lanes,
+            open_lanes,
             homeless: 0,
         };
         builder.streams = streams.into_iter().map(|s| builder.open(s)).collect();
@@ -144,6 +151,7 @@ impl RunDataBuilder {
         if let Some(summary) = &mut panel.summary {
             summary.push(record);
         }
+        self.open_lanes[self.lanes.lane_of[at]].push(record);
     }
 
     /// Sums a trial up and frees its records' memory. No record of it may follow.
@@ -169,6 +177,17 @@ impl RunDataBuilder {
         run.panels = panels
             .filter_map(|(at, (open, factors))| open.finish(factors, &run.trials, at))
             .collect();
+        let lane_of = &self.lanes.lane_of;
+        let lanes = self
+            .open_lanes
+            .into_iter()
+            .zip(&self.lanes.keys)
+            .enumerate();
+        run.lanes = lanes
+            .filter_map(|(at, (open, key))| {
+                open.finish(key, lanes::elsewhere(at, lane_of, &run.trials, &run.panels))
+            })
+            .collect();
         run.pooled = self.layout.pooled;
         run.clock_reads = summed(&run.clock_reads);
         if self.homeless > 0 {
@@ -191,6 +210,33 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
     sums.into_values().collect()
 }
 
+/// Where the streams' clocks differ, together they tell apart only what all of them can.
+fn shared_facts<'a>(streams: impl Iterator<Item = &'a Stream>) -> RecordFacts {
+    let mut facts = streams.map(|stream| stream.facts);
+    let first = facts.next().unwrap_or_default();
+    if facts.all(|other| other == first) {
+        first
+    } else {
+        RecordFacts::default()
+    }
+}
+
+fn open_lanes(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<OpenLane> {
+    let several = lanes::probe_names(streams).len() > 1;
+    let open = |lane: usize| {
+        let of_lane = streams.iter().zip(&lanes.lane_of).zip(&layout.panel_of);
+        let members = of_lane.filter(|((_, of), _)| **of == lane);
+        let panel = members.clone().next().map(|(_, &panel)| panel);
+        let in_panel = layout.panel_of.iter().filter(|&&of| Some(of) == panel);
+        let count = members.clone().count();
+        // A lane is never in two panels: each factor of a panel is one of its own.
+        let shared = count == in_panel.count();
+        let facts = shared_facts(members.map(|((stream, _), _)| stream));
+        OpenLane::new(count, facts, shared, several)
+    };
+    (0..lanes.keys.len()).map(open).collect()
+}
+
 impl OpenPanel {
     fn new(streams: &[Stream], layout: &Layout, panel: usize, exact_limit: usize) -> Self {
         let places = streams.iter().zip(&layout.panel_of);
@@ -198,18 +244,11 @@ impl OpenPanel {
             .filter(|&(_, &of)| of == panel)
             .map(|(stream, _)| stream);
         let streams = members.clone().count();
-        let mut facts = members.map(|stream| stream.facts);
-        let first = facts.next().unwrap_or_default();
-        // Where the streams' clocks differ, the panel tells apart only what all of them can.
-        let shared = if facts.all(|other| other == first) {
-            first
-        } else {
-            RecordFacts::default()
-        };
+        let facts = shared_facts(members);
         Self {
             sketch: Sketch::default(),
             streams,
-            summary: (streams > 1).then(|| SummaryBuilder::new(shared, exact_limit)),
+            summary: (streams > 1).then(|| SummaryBuilder::new(facts, exact_limit)),
         }
     }
 

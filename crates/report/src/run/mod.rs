@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
 //! | `panels.rs` | which streams a figure puts together |
+//! | `lanes.rs` | which streams are one probe under one combination of levels |
+//! | `variation.rs` | delay variation by probe |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
@@ -14,12 +16,14 @@
 
 mod builder;
 mod findings;
+pub(crate) mod lanes;
 pub(crate) mod panels;
 #[cfg(test)]
 pub(crate) mod samples;
 mod series;
 mod sketch;
 pub mod stored;
+pub(crate) mod variation;
 pub(crate) mod words;
 
 pub use builder::{Disturbance, RunDataBuilder, Stream};
@@ -48,6 +52,8 @@ pub struct RunData {
     pub trials: Vec<TrialData>,
     /// The same records put together for the figures: repeats, and factors of too many levels.
     pub panels: Vec<Panel>,
+    /// The same records by probe and combination of levels, repeats together.
+    pub lanes: Vec<Lane>,
     /// Factors and their levels in the order of the experiment, where that is known.
     pub levels: Vec<(String, Vec<Level>)>,
     /// Factors whose levels share a panel because there are many.
@@ -111,17 +117,45 @@ pub struct Panel {
     pub factors: Vec<Factor>,
     /// How many trials it holds.
     pub trials: usize,
-    /// What came of all its packets. Intervals and variation do not hold across trials.
+    /// What came of all its packets. Intervals and variation, but for IPDV, do not hold across trials.
     pub summary: Summary,
     /// What is kept of its records.
     pub sketch: Sketch,
 }
 
 impl Panel {
+    /// Its levels but for the probe: those of what a trial has once, such as a queue.
+    pub(crate) fn of_trial(&self) -> impl Iterator<Item = &Factor> {
+        self.factors.iter().filter(|(name, _)| name != "probe")
+    }
+
+    /// The label of those.
+    pub(crate) fn label_of_trial(&self) -> String {
+        panels::label(&self.of_trial().cloned().collect::<Vec<_>>())
+    }
+
     /// A round trip beyond this is an excursion; see [`excursion_bound`].
     pub fn bound(&self) -> Option<Nanos> {
         excursion_bound(&self.summary)
     }
+}
+
+/// One probe under one combination of levels, its repeats together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lane {
+    /// Every factor and its level, in the order of the design.
+    pub factors: Vec<Factor>,
+    /// The probe's name.
+    pub probe: String,
+    /// How many trials it holds.
+    pub trials: usize,
+    /// What came of all its packets. IPDV is never taken across trials; intervals and the other kinds
+    /// of variation do not hold across them.
+    pub summary: Summary,
+    /// Round trips of answered packets. Empty where the run has one probe.
+    pub round_trips: Delays,
+    /// IPDV of the round trip (RFC 3393). Empty where the run has one probe.
+    pub ipdv: Delays,
 }
 
 /// The least excess over the median that is worth a word: below it, timers and caches differ.

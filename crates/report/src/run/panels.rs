@@ -1,7 +1,7 @@
 //! Which streams a figure puts together: repeats always, and the levels of a factor where showing
 //! each apart would make more panels than anyone reads.
 
-use super::Stream;
+use super::{Lane, Stream, lanes};
 use delaylab_model::plan::{Factor, Level, Unit};
 use std::cmp::Ordering;
 
@@ -29,7 +29,10 @@ struct Dimension {
 
 impl Layout {
     pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
-        let (shown, pooled) = choose(dimensions(streams));
+        let probes = lanes::probe_names(streams).into_iter();
+        let probes = ("probe".to_owned(), probes.map(Level::named).collect());
+        let order = &[order, &[probes]].concat();
+        let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
         let key = |stream: &Stream| -> Vec<Factor> {
             let every = all_factors(stream);
             let is_shown = |(name, _): &Factor| shown.iter().any(|d| d.name == *name);
@@ -55,9 +58,9 @@ pub(crate) fn all_factors(stream: &Stream) -> Vec<Factor> {
 }
 
 /// The factors that vary.
-fn dimensions(streams: &[Stream]) -> Vec<Dimension> {
+fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
     let mut dimensions: Vec<Dimension> = Vec::new();
-    for (name, level) in streams.iter().flat_map(all_factors) {
+    for (name, level) in all.flatten() {
         match dimensions.iter_mut().find(|d| d.name == name) {
             Some(known) if known.levels.contains(&level) => {}
             Some(known) => known.levels.push(level),
@@ -69,6 +72,29 @@ fn dimensions(streams: &[Stream]) -> Vec<Dimension> {
     }
     dimensions.retain(|d| d.levels.len() > 1);
     dimensions
+}
+
+/// The names of the factors of which these have more than one level.
+pub(crate) fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a str> {
+    let factors = all.clone().flatten();
+    let varies = |(name, level): &Factor| {
+        let mut levels = all.clone().flatten().filter(|(other, _)| other == name);
+        levels.any(|(_, other)| other != level)
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for factor in factors {
+        if !names.contains(&factor.0.as_str()) && varies(factor) {
+            names.push(&factor.0);
+        }
+    }
+    names
+}
+
+/// The factors by which the panels of a figure that draws every probe in each are told apart, and the
+/// names of those that are put together.
+pub(crate) fn beside_probes(lanes: &[Lane]) -> (Vec<String>, Vec<String>) {
+    let (shown, pooled) = choose(dimensions(lanes.iter().map(|lane| lane.factors.clone())));
+    (shown.into_iter().map(|d| d.name).collect(), pooled)
 }
 
 /// Those that are shown apart, and the names of those that are not.

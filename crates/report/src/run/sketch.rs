@@ -148,7 +148,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    fn push(&mut self, delay: Nanos) {
+    pub(super) fn push(&mut self, delay: Nanos) {
         match self {
             Delays::Exact(delays) if delays.len() < EXACT_DELAYS => delays.push(delay),
             Delays::Exact(delays) => {

@@ -4,15 +4,21 @@
 //! |---|---|
 //! | `findings.rs` | each finding: verdict, claim, reason, numbers |
 //! | `trials.rs` | what came of the trials, by their levels |
+//! | `variation.rs` | delay variation by probe, where there are several |
 //! | `series.rs` | what was over time: queues, rates |
+//! | `beside.rs` | two runs in one table |
 //! | `noise.rs` | what else ran on the prober's CPU |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
+mod beside;
 mod findings;
 mod noise;
 mod series;
 mod trials;
+mod variation;
+
+pub use beside::beside;
 
 use crate::run::RunData;
 use crate::run::words::answer;
@@ -25,6 +31,7 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
     let sections = [
         head(run, style),
         trials::section(run, style),
+        variation::section(run, style),
         series::section(run, style),
         noise::section(run, style),
         problems(run, style),

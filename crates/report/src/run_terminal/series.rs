@@ -1,6 +1,6 @@
 //! What was over time, panel by panel: mean and largest.
 
-use crate::run::{RunData, SeriesShown};
+use crate::run::{Panel, RunData, SeriesShown};
 use crate::style::Style;
 use crate::table::{Cell, Table};
 use delaylab_lab::finding::dimension::Dimension;
@@ -13,8 +13,8 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     if run.series.is_empty() {
         return String::new();
     }
-    let factors = run.panels.first().map_or(&[][..], |panel| &panel.factors);
-    let names = factors.iter().map(|(name, _)| name.as_str());
+    let names = run.panels.first().into_iter().flat_map(Panel::of_trial);
+    let names = names.map(|(name, _)| name.as_str());
     let heads = ["Over time", "of"].into_iter().chain(names);
     let heads = heads.map(Cell::left);
     let heads = heads.chain(["mean", "max"].map(Cell::new));
@@ -33,7 +33,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 
 fn row(run: &RunData, shown: &SeriesShown) -> impl Iterator<Item = Cell> {
     let panel = run.panels.get(shown.panel);
-    let levels = panel.map_or(&[][..], |panel| &panel.factors).iter();
+    let levels = panel.into_iter().flat_map(Panel::of_trial);
     let levels = levels.map(|(_, level)| Cell::left(&level.label));
     let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
     let figures = [shown.mean, shown.max].map(|value| Cell::new(value_of(value, shown.unit)));

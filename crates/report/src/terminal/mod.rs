@@ -6,6 +6,7 @@
 //! | `distributions.rs` | a row a measure, a column a quantile; intervals |
 //! | `anatomy.rs` | a row a stage, a column a quantile, and the bar of host against network |
 //! | `worst.rs` | the worst few responses |
+//! | `working.rs` | idle and under load, side by side |
 //! | `notes.rs` | the sender's lateness, delay variation, stamps, clock events, warnings |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
@@ -14,7 +15,10 @@ mod anatomy;
 mod distributions;
 mod head;
 mod notes;
+mod working;
 mod worst;
+
+pub use working::working_latency;
 
 use crate::ping::Ping;
 use crate::style::{Paint, Style};

@@ -183,6 +183,7 @@ impl SummaryBuilder {
             lateness: self.lateness.distribution(&self.lateness_values),
             variation: self.variation(round_trips),
             anatomy: self.anatomy(),
+            mean_anatomy: self.mean_anatomy(),
             worst: self
                 .worst
                 .iter()
@@ -256,6 +257,15 @@ impl SummaryBuilder {
         (bands.into_iter().chain(largest))
             .map(|(label, band)| band.anatomy(label, usual, &self.facts))
             .collect()
+    }
+
+    fn mean_anatomy(&self) -> Option<AnatomyAt> {
+        let all = match &self.rows {
+            Rows::Exact(rows) => Band::from_iter(rows),
+            Rows::Spilled(spilled) => spilled.stages.band(0..=usize::MAX),
+        };
+        let answered = self.measures[Measure::Response as usize].moments.count();
+        (answered > 0).then(|| all.anatomy("mean", self.stamps.usual(), &self.facts))
     }
 
     fn taken_apart(&self, record: &Record) -> Worst {

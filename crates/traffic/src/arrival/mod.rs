@@ -7,12 +7,15 @@
 //! | [`on_off`] | evenly spaced in bursts with silences between them |
 //! | [`replay`] | when a file says |
 //!
+//! [`section`] makes them of a `[[load]]`.
+//!
 //! To add a kind: one file here, one line in [`Arrival`].
 
 pub mod cbr;
 pub mod on_off;
 pub mod poisson;
 pub mod replay;
+pub mod section;
 #[cfg(test)]
 mod tests;
 

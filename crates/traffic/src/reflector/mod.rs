@@ -9,6 +9,7 @@
 //! | [`prefix`] | which addresses belong together |
 //! | `session`, `setup` | udp and tcp sessions: their packets; how they begin and end |
 //! | `stamp`, `stamp_session`, `stamp_tlvs` | STAMP and TWAMP-Light |
+//! | [`load`] | the sink of loads: sessions that are counted and not answered |
 //! | `limiter` | token buckets for each prefix and for all |
 //! | `replay`, `tags` | which packets have come before |
 //! | `follow_ups`, `slots`, `hash` | stamps not reported yet; sessions by token; a hash |
@@ -26,6 +27,7 @@ pub mod counters;
 mod follow_ups;
 mod hash;
 mod limiter;
+pub mod load;
 pub mod policy;
 pub mod prefix;
 mod replay;
@@ -40,7 +42,7 @@ mod tags;
 mod tests;
 
 pub use counters::{DropReason, Status};
-pub use policy::{Access, DEFAULT_PORT, Limits, Policy, Rate};
+pub use policy::{Access, DEFAULT_PORT, LOAD_PORT, Limits, Policy, Rate};
 pub use prefix::{Prefix, PrefixError};
 
 use counters::Counters;

@@ -9,6 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Where udp echo and tcp are served unless told otherwise. (STAMP has its own, 862.)
 pub const DEFAULT_PORT: u16 = 8862;
+/// Where load is taken unless told otherwise: not where probes are answered, so that they do not wait for
+/// it in one socket's buffer.
+pub const LOAD_PORT: u16 = 8863;
 
 /// Who is answered.
 #[derive(Debug, Clone)]

@@ -267,7 +267,7 @@ fn missing_room(transport: Transport, mode: Mode, authenticated: bool) -> String
 }
 
 /// The nonce is where every version has it: behind magic, version and kind.
-fn other_version(theirs: u8, packet: &[u8]) -> Control {
+pub(super) fn other_version(theirs: u8, packet: &[u8]) -> Control {
     let nonce = packet.get(10..).and_then(<[u8]>::first_chunk);
     Control::Refuse(Refuse {
         nonce: u64::from_be_bytes(nonce.copied().unwrap_or_default()),

@@ -6,12 +6,14 @@
 //! | [`process`] | the binary under test: `ping`, `reflect`, signals to them |
 //! | [`run`] | what `ping --json` and `--json-stream` said |
 //! | [`stages`] | the stages of a response, computed anew from a record's stamps |
+//! | [`routers`] | a network of the test's imagination, behind a TUN device |
 //! | [`forwarder`] | a path that delays, drops and repeats as the test says |
 //! | [`scratch`] | a directory, gone with the test |
 
 pub mod forwarder;
 pub mod netns;
 pub mod process;
+pub mod routers;
 pub mod run;
 pub mod scratch;
 pub mod stages;

@@ -32,7 +32,9 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    fn new(end: char) -> Result<Self, String> {
+    /// Empty, and told from others of the test by this letter.
+    pub fn new(end: char) -> Result<Self, String> {
+        SWEEP.call_once(remove_leftovers);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{NAMES}{}-{n}-{end}", std::process::id());
         ip(&format!("netns add {name}"))?;
@@ -77,7 +79,6 @@ pub struct Pair {
 impl Pair {
     /// With this MTU. The error says what this machine lacks.
     pub fn new(mtu: u32) -> Result<Self, String> {
-        SWEEP.call_once(remove_leftovers);
         let pair = Self {
             a: Namespace::new('a')?,
             b: Namespace::new('b')?,

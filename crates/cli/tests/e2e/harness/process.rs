@@ -7,6 +7,7 @@ use delaylab_kernel::clock;
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -98,6 +99,16 @@ impl Ran {
     }
 }
 
+/// The Python that has what reads runs.
+pub fn python() -> Result<Command, String> {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
+    if python.exists() {
+        Ok(Command::new(python))
+    } else {
+        Err("target/python is not there: scripts/python.sh makes it".to_owned())
+    }
+}
+
 /// `delaylab ping WORDS`.
 pub fn ping(inside: Option<&Namespace>, words: &str) -> Command {
     let mut command = delaylab(inside);
@@ -179,6 +190,8 @@ pub struct Reflector {
     pub port: u16,
     /// Of STAMP.
     pub stamp_port: u16,
+    /// Of load; 0 where it takes none.
+    pub load_port: u16,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -218,6 +231,7 @@ impl Reflector {
         Self {
             port: port_of("udp and tcp").unwrap_or_else(|| panic!("it said: {said}")),
             stamp_port: port_of("stamp").unwrap_or(0),
+            load_port: port_of("takes load").unwrap_or(0),
             process,
             stderr: Some(std::thread::spawn(move || rest_of(stderr))),
         }

@@ -233,6 +233,19 @@ fn spilled_agrees_with_exact_within_the_stated_error() {
         );
         assert!((parts_sum(spilled) - spilled.response_ns).abs() < 1e-6 * spilled.response_ns);
     }
+    assert_eq!(spilled.mean_anatomy, exact.mean_anatomy);
+}
+
+#[test]
+fn the_mean_anatomy_is_of_all() {
+    let summary = summary(&records(3_000), 10_000);
+    let all = summary.mean_anatomy.unwrap();
+    let response = summary.response.unwrap();
+    assert_eq!(all.records + all.left_out, response.count);
+    if all.left_out == 0 {
+        assert!((all.response_ns - response.mean).abs() < 1e-6 * response.mean);
+    }
+    assert!((parts_sum(&all) - all.response_ns).abs() < 1e-6 * all.response_ns);
 }
 
 #[test]
