@@ -13,9 +13,9 @@
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial,
-//! `parquet_file` and `parquet_source` write and read one Parquet file, `join` makes tables of parts,
-//! `interrupted` keeps what was cut short apart, `folder` knows the names, `durable` the order in which
-//! files become visible.
+//! `parquet_file` and `parquet_source` write and read one Parquet file, `stamps` is how stamps stand in
+//! one, `join` makes tables of parts, `interrupted` keeps what was cut short apart, `folder` knows the
+//! names, `durable` the order in which files become visible.
 #![forbid(unsafe_code)]
 
 mod durable;
@@ -33,6 +33,7 @@ pub mod resolve;
 pub mod resume;
 pub mod run;
 mod sorter;
+mod stamps;
 mod table;
 pub mod trial_row;
 pub mod writer;

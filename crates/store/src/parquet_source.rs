@@ -1,5 +1,6 @@
 //! Reading one Parquet file, a row group at a time.
 
+use crate::stamps;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -65,7 +66,7 @@ impl ParquetSource {
         }
     }
 
-    /// The rows of a row group, in batches. `None` is every column.
+    /// The rows of a row group, in batches, with their stamps as times. `None` is every column.
     pub(crate) fn batches(
         &self,
         group: usize,
@@ -77,13 +78,17 @@ impl ParquetSource {
                 .with_row_groups(vec![group])
                 .with_batch_size(BATCH)
                 .with_projection(self.mask(columns));
-        guarded(|| builder.build()).map(Batches)
+        Ok(Batches {
+            reader: guarded(|| builder.build())?,
+            columns: columns.map(<[String]>::to_vec),
+        })
     }
 
     fn mask(&self, columns: Option<&[String]>) -> ProjectionMask {
         match columns {
             None => ProjectionMask::all(),
             Some(names) => {
+                let names = stamps::file_columns(names);
                 let names = names.iter().map(String::as_str);
                 ProjectionMask::columns(self.metadata.parquet_schema(), names)
             }
@@ -92,15 +97,32 @@ impl ParquetSource {
 }
 
 /// The batches of a row group.
-pub(crate) struct Batches(ParquetRecordBatchReader);
+pub(crate) struct Batches {
+    reader: ParquetRecordBatchReader,
+    columns: Option<Vec<String>>,
+}
+
+impl Batches {
+    /// The rows of a batch, with the columns that were asked for.
+    fn rows(&self, batch: &RecordBatch) -> Result<RecordBatch, ParquetError> {
+        let rows = stamps::from_file(batch)?;
+        let Some(columns) = &self.columns else {
+            return Ok(rows);
+        };
+        let names = rows.schema_ref().fields().iter().map(|field| field.name());
+        let wanted = names.enumerate().filter(|(_, name)| columns.contains(name));
+        let wanted: Vec<usize> = wanted.map(|(at, _)| at).collect();
+        Ok(rows.project(&wanted)?)
+    }
+}
 
 impl Iterator for Batches {
     type Item = Result<RecordBatch, ParquetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = guarded(|| Ok(self.0.next()));
+        let batch = guarded(|| Ok(self.reader.next()));
         match batch {
-            Ok(batch) => batch.map(|batch| Ok(batch?)),
+            Ok(batch) => batch.map(|batch| self.rows(&batch?)),
             Err(error) => Some(Err(error)),
         }
     }

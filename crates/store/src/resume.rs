@@ -2,12 +2,13 @@
 
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
-use crate::folder::{EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
 use crate::interrupted;
 use crate::join;
 use crate::parquet_source::ParquetSource;
 use crate::table::{self, Row, every_table};
-use crate::writer::{RunWriter, lock};
+use crate::writer::{FORMAT, RunWriter, lock};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,18 @@ pub enum ResumeError {
         /// The run.
         path: PathBuf,
     },
+    /// Another version of this program writes its tables: one run has one format.
+    #[error(
+        "{}: this run is in format {format}, and this version writes format {FORMAT}. The version that \
+         began it can go on with it; `delaylab report` shows what it holds",
+        path.display()
+    )]
+    Format {
+        /// The run.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+    },
     /// The files cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,8 +64,22 @@ impl RunWriter {
             _lock: lock(partial)?,
             folder: Folder(partial.to_owned()),
         };
+        check_format(&writer.folder)?;
         let resumed = tidy(&writer.folder)?;
         Ok((writer, resumed))
+    }
+}
+
+/// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
+fn check_format(folder: &Folder) -> Result<(), ResumeError> {
+    let text = fs::read_to_string(folder.file(ENVIRONMENT)).unwrap_or_default();
+    let environment: Value = serde_json::from_str(&text).unwrap_or_default();
+    match environment["run"]["format"].as_u64() {
+        Some(format) if format != FORMAT => Err(ResumeError::Format {
+            path: folder.0.clone(),
+            format,
+        }),
+        _ => Ok(()),
     }
 }
 

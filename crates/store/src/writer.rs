@@ -22,7 +22,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The version of the format that is written.
-pub(crate) const FORMAT: u64 = 1;
+///
+/// | version | since then |
+/// |---|---|
+/// | 1 | `records.parquet` had each stamp as a time: it is still read |
+/// | 2 | it has each as the time since the stamp before it |
+pub(crate) const FORMAT: u64 = 2;
 
 /// A run that is about to begin.
 #[derive(Debug, Clone, Copy)]

@@ -185,6 +185,26 @@ fn one_process_at_a_time_writes_a_run() {
 }
 
 #[test]
+fn a_run_of_another_format_is_not_resumed() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 10);
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    let path = folder.join("environment.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for format in [1, 3] {
+        let other = format!("\"format\": {format}");
+        fs::write(&path, text.replace("\"format\": 2", &other)).unwrap();
+        let refused = RunWriter::resume(&folder).map(drop).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains(&format!("is in format {format}")), "{said}");
+    }
+    fs::write(&path, "{").unwrap();
+    RunWriter::resume(&folder).unwrap();
+}
+
+#[test]
 fn a_complete_run_is_not_resumed() {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0], 1).folder;

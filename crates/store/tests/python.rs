@@ -51,6 +51,7 @@ fn polars_and_duckdb_read_a_run_as_it_is() {
     for tool in ["polars", "duckdb"] {
         let found = &found[tool];
         check_tables(found, &written);
+        check_stamps(&found["stamps"], &written);
         check_figures(&found["response"], &written);
     }
     check_types(&found);
@@ -82,6 +83,26 @@ fn check_tables(found: &Value, written: &[Record]) {
         found["labels"],
         json!(["0 B", "0 B", "1 B", "1 B", "2 B", "2 B"])
     );
+}
+
+type Stamp = fn(&Record) -> Option<i64>;
+
+/// Files have the time since the stamp before; as the documents say it, both make times of them.
+fn check_stamps(theirs: &Value, written: &[Record]) {
+    let stamps: [(&str, Stamp); 8] = [
+        ("t_send", |record| record.t_send),
+        ("t_sched", |record| record.t_sched),
+        ("t_tx", |record| record.t_tx),
+        ("r_rx", |record| record.r_rx),
+        ("r_user", |record| record.r_user),
+        ("r_tx", |record| record.r_tx),
+        ("t_rx", |record| record.t_rx),
+        ("t_recv", |record| record.t_recv),
+    ];
+    for (name, stamp) in stamps {
+        let ours: Vec<Option<i64>> = written.iter().map(stamp).collect();
+        assert!(theirs[name] == json!(ours), "{name}");
+    }
 }
 
 /// Our summary against theirs.
@@ -118,7 +139,7 @@ fn check_types(found: &Value) {
     assert_eq!(found["polars"]["columns"], found["duckdb"]["columns"]);
     let expected = [
         ("t_intended", "Int64", "BIGINT"),
-        ("t_recv", "Int64", "BIGINT"),
+        ("to_t_recv", "Int64", "BIGINT"),
         ("seq", "UInt64", "UBIGINT"),
         ("trial", "UInt32", "UINTEGER"),
         ("dscp", "UInt8", "UTINYINT"),

@@ -3,13 +3,18 @@
 
 mod harness;
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::record::Record;
 use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::{NewRun, RunWriter};
 use harness::*;
 use serde_json::json;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn every_field_of_every_table_comes_back() {
@@ -56,6 +61,23 @@ fn every_field_of_every_table_comes_back() {
         ]
     };
     assert_eq!(names, [of(0), of(1)].concat());
+}
+
+/// Written by the first format, whose records had each stamp as a time.
+#[test]
+fn a_run_of_the_first_format_is_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format-1");
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(run.environment()["run"]["format"], 1);
+    assert_eq!(read(&run, None), [records(0, 20), records(1, 20)].concat());
+    run.for_each_noised(Some(1), |noised| {
+        assert_eq!((noised.noise_ns, noised.noise_who), noise_of(noised.record));
+    });
+    let some = run.records(Some(1), &["t_rx"]).next().unwrap();
+    assert_eq!(names(&some), ["trial", "t_rx"]);
+    assert_eq!(run.trials().len(), 4);
+    assert_eq!(run.series(Some(1)), series(1));
+    assert_eq!(run.problems(), Vec::<String>::new());
 }
 
 #[test]
@@ -117,9 +139,35 @@ fn some_columns_of_some_trials() {
     let batches: Vec<_> = run.records(Some(1), &["seq", "noise_who"]).collect();
     let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
     assert_eq!(rows, 20);
-    let schema = batches[0].schema();
-    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    assert_eq!(names, ["trial", "seq", "noise_who"]);
+    assert_eq!(names(&batches[0]), ["trial", "seq", "noise_who"]);
+}
+
+#[test]
+fn a_stamp_is_a_time_whichever_other_columns_are_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 10);
+    let run = Run::open(&finished.folder).unwrap();
+    let mut batches = run.records(None, &["t_rx", "t_tx_hw"]);
+    let batch = batches.next().unwrap();
+    assert_eq!(names(&batch), ["t_tx_hw", "t_rx"]);
+    let column = |name: &str| {
+        let column = batch
+            .column_by_name(name)
+            .unwrap()
+            .as_primitive::<Int64Type>();
+        column.iter().collect::<Vec<_>>()
+    };
+    let expected = [records(0, 10), records(1, 10)].concat();
+    let all = |stamp: fn(&Record) -> Option<i64>| expected.iter().map(stamp).collect::<Vec<_>>();
+    assert_eq!(column("t_rx"), all(|record| record.t_rx));
+    assert_eq!(column("t_tx_hw"), all(|record| record.t_tx_hw));
+    assert_eq!(batches.count(), 0);
+}
+
+/// The columns of a batch.
+fn names(batch: &RecordBatch) -> Vec<&str> {
+    let fields = batch.schema_ref().fields().iter();
+    fields.map(|field| field.name().as_str()).collect()
 }
 
 #[test]

@@ -11,19 +11,23 @@ import duckdb
 import polars
 
 TABLES = ["records", "trials", "noise", "clock_reads", "hops", "series"]
+STAMPS = ["t_send", "t_sched", "t_tx", "r_rx", "r_user", "r_tx", "t_rx", "t_recv"]
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def with_polars(run):
     tables = {table: polars.read_parquet(f"{run}/{table}.parquet") for table in TABLES}
     answered = tables["records"].filter(polars.col("outcome").is_in(["ok", "late"]))
-    response = (answered["t_recv"] - answered["t_intended"]).drop_nulls().sort()
+    answered = answered.filter(polars.col("to_t_recv").is_not_null())
+    response = answered.select(polars.sum_horizontal("^to_.*$")).to_series().sort()
+    stamps = tables["records"].with_columns(stamps_with_polars(tables["records"].columns))
     return {
         "rows": {table: frame.height for table, frame in tables.items()},
         "columns": tables["records"].columns,
         "types": {name: str(kind) for name, kind in tables["records"].schema.items()},
         "outcomes": dict(tables["records"].group_by("outcome").len().iter_rows()),
         "refused_by": tables["records"]["refused_by"].drop_nulls().unique().sort().to_list(),
+        "stamps": {name: stamps[name].to_list() for name in STAMPS},
         "noise_ns": tables["records"]["noise_ns"].sum(),
         "noise_who": tables["noise"].sort("trial", "start")["who"].to_list(),
         "backlog": sorted(
@@ -45,6 +49,14 @@ def with_polars(run):
     }
 
 
+def stamps_with_polars(columns):
+    """Each stamp as a time: where it is, the differences up to it."""
+    to = [column for column in columns if column.startswith("to_")]
+    for n, column in enumerate(to):
+        time = polars.col("t_intended") + polars.sum_horizontal(to[: n + 1])
+        yield polars.when(polars.col(column).is_not_null()).then(time).alias(column[3:])
+
+
 def nearest_rank(ordered, q):
     """The smallest value with at least q·n values at or below it."""
     return ordered[max(math.ceil(q * ordered.len()) - 1, 0)]
@@ -55,11 +67,12 @@ def with_duckdb(run):
         return duckdb.sql(query.format(run=run)).fetchall()
 
     records = "'{run}/records.parquet'"
-    delay = "t_recv - t_intended"
-    answered = f"FROM {records} WHERE outcome IN ('ok', 'late') AND t_recv IS NOT NULL"
-    quantiles = ", ".join(f"quantile_disc({delay}, {q})" for q in QUANTILES.values())
-    figures = f"count(*), min({delay}), avg({delay}), stddev_samp({delay}), max({delay})"
-    response = rows(f"SELECT {figures}, {quantiles} {answered}")[0]
+    delay = "list_sum([*COLUMNS('to_.*')])"
+    answered = f"FROM {records} WHERE outcome IN ('ok', 'late') AND to_t_recv IS NOT NULL"
+    quantiles = ", ".join(f"quantile_disc(delay, {q})" for q in QUANTILES.values())
+    figures = "count(*), min(delay), avg(delay), stddev_samp(delay), max(delay)"
+    response = rows(f"SELECT {figures}, {quantiles} FROM (SELECT {delay} AS delay {answered})")[0]
+    stamps = zip(*rows(f"SELECT {stamps_with_duckdb()} FROM {records} ORDER BY trial, probe, seq"))
     described = rows(f"DESCRIBE SELECT * FROM {records}")
     return {
         "rows": {
@@ -76,6 +89,7 @@ def with_duckdb(run):
                 " WHERE refused_by IS NOT NULL ORDER BY refused_by"
             )
         ],
+        "stamps": dict(zip(STAMPS, map(list, stamps))),
         "noise_ns": int(rows(f"SELECT sum(noise_ns) FROM {records}")[0][0]),
         "noise_who": [
             row[0] for row in rows("SELECT who FROM '{run}/noise.parquet' ORDER BY trial, start")
@@ -101,6 +115,14 @@ def with_duckdb(run):
         ],
         "response": dict(zip(["count", "min", "mean", "sd", "max", *QUANTILES], response)),
     }
+
+
+def stamps_with_duckdb():
+    def time(n):
+        differences = ", ".join(f"to_{stamp}" for stamp in STAMPS[: n + 1])
+        return f"CASE WHEN to_{STAMPS[n]} IS NOT NULL THEN t_intended + list_sum([{differences}]) END"
+
+    return ", ".join(time(n) for n in range(len(STAMPS)))
 
 
 def main():
