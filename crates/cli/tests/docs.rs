@@ -4,7 +4,7 @@
 //! figure is a wildcard ([`mask`]); the words around it must come as they stand. The commands of a
 //! document run one after the other in one folder, which holds a key file, `lab.key`. A
 //! `delaylab reflect` goes on in the background, as in a second terminal; where a document starts
-//! none of its own, one runs with the defaults.
+//! none of its own, one runs that takes load.
 //!
 //! All of it happens in a network namespace, so that every port is free and every method allowed.
 #![allow(clippy::unwrap_used)]
@@ -106,7 +106,7 @@ impl Terminals {
 
     fn reflect(&self) {
         let started = Command::new(&self.delaylab)
-            .arg("reflect")
+            .args(["reflect", "--accept-load"])
             .output()
             .unwrap();
         assert!(

@@ -9,7 +9,7 @@ use crate::prober::Probing;
 use crate::prober::error::RunError;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
-use delaylab_model::probe::{HostCondition, WaitMode};
+use delaylab_model::probe::{HostCondition, Pacing, WaitMode};
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{Refusal, Sink, World};
 use std::io;
@@ -289,7 +289,7 @@ fn at_once<'env>(
             let mut forward = Forward::new(sender.clone());
             scope.spawn(move || {
                 let _lasts = lasts.guard();
-                lasts.sleep_until(first);
+                lasts.sleep_until(first + share_of_interval(run, runs.len()));
                 let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
                 let ran = entered.and_then(|()| probing.run(run, &mut forward));
                 // An error here is the receiver's, which has its own reason.
@@ -311,6 +311,17 @@ fn at_once<'env>(
         let facts = ran.into_iter().collect::<Result<_, _>>()?;
         Ok((facts, reports))
     })
+}
+
+/// How long after the first of so many probes this one begins: their packets are interleaved, evenly where
+/// their intervals are alike. At the same moment they would only wait for each other.
+fn share_of_interval(run: &ProbeRun, probes: usize) -> Nanos {
+    let interval = match run.probe.pacing {
+        Pacing::Every { interval_ns } | Pacing::Burst { interval_ns, .. } => interval_ns,
+        // These are nowhere in particular.
+        Pacing::Poisson { .. } | Pacing::Wait { .. } => 0,
+    };
+    interval * Nanos::from(run.index) / probes.max(1) as Nanos
 }
 
 /// Goes there, if there is somewhere to go.
