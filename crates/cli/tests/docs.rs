@@ -180,7 +180,8 @@ fn no_fence_hides_a_command() {
                 }
             }
         }
-        let allowed = ["console", "text", "json"];
+        // Python and SQL are run by the end-to-end tests of experiments.
+        let allowed = ["console", "text", "json", "python", "sql"];
         let fences = text.lines().filter_map(|line| line.strip_prefix("```"));
         for language in fences.filter(|language| !language.is_empty()) {
             assert!(
