@@ -203,26 +203,6 @@ fn a_queue_of_this_host_is_named() {
     assert!((10e6..21e6).contains(&rate), "{rate}");
 }
 
-#[test]
-fn a_window_bounds_what_is_under_way() {
-    let _machine = beside_others();
-    let pair = or_skip!(Pair::new(1500));
-    or_skip!(pair.a.qdisc("netem delay 50ms"));
-    let allow = [
-        "reflect",
-        "--accept-load",
-        "--open",
-        "--allow",
-        BOTH_PREFIXES,
-    ];
-    let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
-    let words = format!("{B4} --method udp -w 3s -i 100ms --allow-load --load tcp:64KiB");
-    let told = under_load(&mut ping(Some(&pair.a), &words));
-    let rate = number(&told["streams"][0]["goodput_bps"]);
-    // 64 KiB in 50 ms, and a little for round trips that are longer.
-    assert!((5e6..10.6e6).contains(&rate), "{rate}");
-}
-
 /// Load in an experiment: what its series and counts are, judged by its findings.
 const BULK: &str = r#"
 name = "bulk"

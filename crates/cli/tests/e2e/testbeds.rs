@@ -1,6 +1,9 @@
 //! The world `testbed`: every topology and queue, and nothing left behind.
+//!
+//! A soft switch has a real-time thread, which other tests would take for a slow network: these have the
+//! machine for themselves.
 
-use crate::harness::beside_others;
+use crate::harness::alone;
 use crate::harness::process::{Process, Ran, delaylab, python, ran};
 use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
@@ -93,7 +96,7 @@ set = { "path.topology" = "leaf-spine", "path.leaves" = 2, "path.spines" = 2, "p
 #[test]
 fn every_topology_is_crossed() {
     let mut bed = or_skip!(Bed::new(TOPOLOGIES));
-    let _machine = beside_others();
+    let _machine = alone();
     let done = bed.run("");
     assert_eq!(done.code, 0, "{}", done.stderr);
     // Each packet meets as many queues there and back as the topology has.
@@ -153,7 +156,7 @@ discipline = "priority"
 #[test]
 fn classes_take_their_paths_and_loads_theirs() {
     let mut bed = or_skip!(Bed::new(PATHS));
-    let _machine = beside_others();
+    let _machine = alone();
     let done = bed.run("");
     assert_eq!(done.code, 0, "{}", done.stderr);
     bed.look(
@@ -219,7 +222,7 @@ fn every_queue_that_there_is_forwards() {
     );
     let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
     let mut bed = or_skip!(Bed::new(&sweep));
-    let _machine = beside_others();
+    let _machine = alone();
     let done = bed.run("");
     assert_eq!(done.code, 0, "{}", done.stderr);
     bed.look(&format!(
@@ -259,7 +262,7 @@ discipline = { set = "path.switch.discipline", to = ["fifo", "kernel-tbf", "kern
 #[test]
 fn what_waits_is_seen_over_time_in_every_device() {
     let mut bed = or_skip!(Bed::new(BACKLOG));
-    let _machine = beside_others();
+    let _machine = alone();
     let done = bed.run("");
     assert_eq!(done.code, 0, "{}", done.stderr);
     // What the window leaves of the path waits at the trunk, and nowhere else.
@@ -275,9 +278,29 @@ for row in trials.iter_rows(named=True):
 }
 
 #[test]
+fn a_window_bounds_what_is_under_way() {
+    let far = BACKLOG
+        .replace("20Mbit/s", "100Mbit/s")
+        .replace("1500ms", "3s")
+        .replace("buffer = \"200kB\"", "latency = \"12500us\"");
+    let mut bed = or_skip!(Bed::new(&far));
+    let _machine = alone();
+    let done = bed.run("--set sweep.discipline.to=[\"fifo\"]");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // 64 KiB a round trip of 50 ms: two switches each way.
+    bed.look(
+        r#"
+goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
+mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
+assert 5e6 < mean < 10.6e6, mean
+"#,
+    );
+}
+
+#[test]
 fn a_kernel_without_a_queue_says_so() {
     let bed = or_skip!(Bed::new(QUEUES));
-    let _machine = beside_others();
+    let _machine = alone();
     for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
         let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
         // Where the kernel has it, it is used.
@@ -299,7 +322,7 @@ fn impairments_reach_the_records() {
          [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
          [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
     )));
-    let _machine = beside_others();
+    let _machine = alone();
     let done = bed.run("");
     assert_eq!(done.code, 0, "{}", done.stderr);
     bed.look(
@@ -361,7 +384,7 @@ fn of(id: &str) -> usize {
 #[test]
 fn fifty_testbeds_in_a_row_leave_nothing_behind() {
     or_skip!(root());
-    let _machine = beside_others();
+    let _machine = alone();
     let before = links();
     let topologies = [
         "two-hosts",
@@ -384,7 +407,7 @@ fn fifty_testbeds_in_a_row_leave_nothing_behind() {
 #[test]
 fn what_a_killed_one_leaves_is_removed_by_clean() {
     or_skip!(root());
-    let _machine = beside_others();
+    let _machine = alone();
     let (mut process, id) = up("two-paths");
     let (other, standing) = up("two-hosts");
     process.signal(Signal::SIGKILL);
@@ -404,7 +427,7 @@ fn what_a_killed_one_leaves_is_removed_by_clean() {
 #[test]
 fn one_can_work_in_it_by_hand_and_not_get_out() {
     or_skip!(root());
-    let _machine = beside_others();
+    let _machine = alone();
     let (_process, id) = up("routed --set path.hops=3");
     let at = |node: &str, words: &[&str]| {
         let mut command = delaylab(None);
@@ -456,7 +479,7 @@ fn what_builds_it_can_be_seen() {
 #[test]
 fn without_root_it_stands_in_a_user_namespace() {
     or_skip!(root());
-    let _machine = beside_others();
+    let _machine = alone();
     let scratch = Scratch::new();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(scratch.path(""), open).unwrap();
