@@ -2,10 +2,10 @@
 //!
 //! | module | lays out |
 //! |---|---|
-//! | [`switched`] | one network: switches by hardware address |
-//! | [`routed`] | routers that count hops, and several ways between them |
+//! | `switched` | one network: switches by hardware address |
+//! | `routed` | routers that count hops, and several ways between them |
 //! | [`kernel_queue`] | the kernel's queues at a port |
-//! | [`refusals`] | what cannot be built |
+//! | [`mod@refusals`] | what cannot be built |
 //!
 //! Nodes and links are those of the simulation ([`delaylab_sim::network`]), by the same names. An
 //! interface is called as its link is.
