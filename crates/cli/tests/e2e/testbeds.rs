@@ -191,7 +191,7 @@ method = "udp"
 payload = "200B"
 pacing = { every = "5ms" }
 count = 40
-timeout = "200ms"
+timeout = "1s"
 
 [path]
 topology = "two-hosts"
@@ -334,7 +334,7 @@ assert (case["duplicate"]["copies"] > 0).sum() >= 5
 assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
 # A UDP checksum that does not fit is dropped by the host that gets it.
 assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
-assert (case["flood"]["outcome"] == "ok").all()
+assert (case["flood"]["outcome"] != "lost").all()
 late = trials.filter(pl.col("factor_case") == "latency")
 assert late["round_trip_min_ns"][0] >= 40_000_000
 "#,

@@ -132,7 +132,11 @@ const TABLE: [(Measure, &str, &str); 39] = [
         "goodput",
         "payload of a tcp load that got through, over time",
     ),
-    (Offered, "offered", "payload that a load sent, over time"),
+    (
+        Offered,
+        "offered",
+        "IP packets that a udp load sent, over time",
+    ),
     (
         LoadRetransmits,
         "load_retransmits",

@@ -120,8 +120,10 @@ impl Paced {
             let now = clock::monotonic();
             let stopped = course.stopped();
             if now >= over_time.due() || stopped {
-                let offered = rate(sent.bytes - told, over_time.length(now));
-                told = sent.bytes;
+                // As the rate that was asked for: of IP packets.
+                let bytes = sent.bytes + sent.packets * u64::from(self.headers);
+                let offered = rate(bytes - told, over_time.length(now));
+                told = bytes;
                 let listens = over_time.point(now, &[("offered", Unit::BitsPerSecond, offered)]);
                 if stopped || !listens {
                     break now;

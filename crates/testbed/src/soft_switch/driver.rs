@@ -86,7 +86,7 @@ impl SoftSwitches {
         let (orders, taken) = channel();
         let thread = std::thread::Builder::new()
             .name("soft-switch".to_owned())
-            .spawn(move || Driver::new(wired, taken).run())?;
+            .spawn(move || Driver::new(taken).run(wired))?;
         Ok(Self {
             orders,
             thread: Some(thread),
@@ -123,7 +123,6 @@ impl Drop for SoftSwitches {
 }
 
 struct Driver {
-    wired: Vec<Wired>,
     orders: Receiver<Order>,
     probes: Probes,
     epoch: Nanos,
@@ -137,9 +136,8 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(wired: Vec<Wired>, orders: Receiver<Order>) -> Self {
+    fn new(orders: Receiver<Order>) -> Self {
         Self {
-            wired,
             orders,
             probes: Probes::default(),
             epoch: clock::monotonic(),
@@ -152,18 +150,13 @@ impl Driver {
         }
     }
 
-    fn run(mut self) {
+    fn run(&mut self, mut wired: Vec<Wired>) {
         // Without the privilege it is an ordinary thread, and later when CPUs are busy.
         let _ = Scheduling::fifo(PRIORITY).apply();
         let _ = scheduling::set_timer_slack(1);
         let _ = wait::keep_deadlines_over_stops();
-        let wired = std::mem::take(&mut self.wired);
         let sockets = wired.iter().flat_map(|wired| &wired.sockets);
         let mut watched = Watched::new(sockets.map(AsFd::as_fd));
-        self.serve(wired, &mut watched);
-    }
-
-    fn serve(&mut self, mut wired: Vec<Wired>, watched: &mut Watched) {
         let mut looked = 0;
         loop {
             let now = clock::monotonic();
@@ -176,7 +169,7 @@ impl Driver {
                 self.offset = clock::realtime() - clock::monotonic();
             }
             let next = self.step(&mut wired);
-            self.wait(next, watched);
+            self.wait(next, &mut watched);
         }
     }
 
