@@ -97,13 +97,11 @@ impl Bound {
     ) -> Result<Vec<SocketAddr>, BindError> {
         let mut opened = Vec::new();
         for port in ports {
-            let mut port = port;
-            for &address in addresses {
-                let at = self.open_datagram(Port::Echo, SocketAddr::new(address, port))?;
-                port = at.port();
+            opened.extend(on_one_port(addresses, port, |address| {
+                let at = self.open_datagram(Port::Echo, address)?;
                 self.open_stream(at)?;
-                opened.push(at);
-            }
+                Ok(at)
+            })?);
         }
         Ok(opened)
     }
@@ -114,14 +112,7 @@ impl Bound {
         addresses: &[IpAddr],
         port: u16,
     ) -> Result<Vec<SocketAddr>, BindError> {
-        let mut port = port;
-        let mut opened = Vec::new();
-        for &address in addresses {
-            let at = self.open_datagram(Port::Stamp, SocketAddr::new(address, port))?;
-            port = at.port();
-            opened.push(at);
-        }
-        Ok(opened)
+        on_one_port(addresses, port, |at| self.open_datagram(Port::Stamp, at))
     }
 
     /// Opens a port for load, udp and tcp, on every address. Port 0 is any free one, the same for both.
@@ -130,10 +121,7 @@ impl Bound {
         addresses: &[IpAddr],
         port: u16,
     ) -> Result<Vec<SocketAddr>, BindError> {
-        let mut port = port;
-        let mut opened = Vec::new();
-        for &address in addresses {
-            let address = SocketAddr::new(address, port);
+        on_one_port(addresses, port, |address| {
             let failed = |source| BindError {
                 service: "load",
                 address,
@@ -143,10 +131,8 @@ impl Bound {
             self.load_streams.push(stream_socket(at).map_err(failed)?);
             self.load_datagrams.push(socket);
             self.ports.push(at.port());
-            port = at.port();
-            opened.push(at);
-        }
-        Ok(opened)
+            Ok(at)
+        })
     }
 
     /// The ports that are served.
@@ -175,6 +161,21 @@ impl Bound {
         self.streams.push(listener);
         Ok(())
     }
+}
+
+/// Opens a service on every address, on the same port everywhere: where any will do, on the first's.
+fn on_one_port(
+    addresses: &[IpAddr],
+    mut port: u16,
+    mut open: impl FnMut(SocketAddr) -> Result<SocketAddr, BindError>,
+) -> Result<Vec<SocketAddr>, BindError> {
+    let mut opened = Vec::new();
+    for &address in addresses {
+        let at = open(SocketAddr::new(address, port))?;
+        port = at.port();
+        opened.push(at);
+    }
+    Ok(opened)
 }
 
 fn datagram_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAddr)> {

@@ -3,23 +3,20 @@
 //! It must not make the noise that the probes measure: nothing is copied that is only counted, and the
 //! thread of datagrams rests between reads.
 
+use super::accept::{self, is_time_out, read};
 use super::places::Place;
-use super::{Shared, bind, now, start};
+use super::{Shared, bind, now};
 use delaylab_kernel::batch;
-use delaylab_kernel::datagram::{Blocking, DatagramSocket};
+use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stream::StreamSocket;
-use delaylab_kernel::wait::{self, Woken};
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::reflector::load::{LoadOpening, LoadRef, Taken};
 use delaylab_wire::control;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
 use std::thread::Scope;
 
-/// A connection that has not said what it wants by then is closed.
-const HELLO_WITHIN: Nanos = 5 * SECOND;
 /// The thread of datagrams rests so long between reads; its buffer holds what comes meanwhile.
 const REST: Nanos = MILLISECOND;
 /// One read of a connection.
@@ -63,27 +60,8 @@ pub fn serve<'scope, 'env>(
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
 ) {
-    while !shared.stopped() {
-        let look = clock::monotonic() + bind::LOOK_EVERY;
-        match wait::until_readable(listener.as_fd(), Some(look)) {
-            Ok(Woken::Ready) => {}
-            _ => continue,
-        }
-        let Ok((stream, from)) = listener.accept() else {
-            continue;
-        };
-        if !shared.sink().admits(from.ip()) {
-            continue;
-        }
-        let Some(place) = shared.places.take(from.ip()) else {
-            continue;
-        };
-        // Where no thread can be started, the connection is closed and its place free again.
-        let _ = start(scope, move || {
-            // An error is this connection's end and nobody else's business.
-            let _ = connection(stream, from, shared, place);
-        });
-    }
+    let admits = |from| shared.sink().admits(from);
+    accept::serve(listener, shared, scope, admits, connection);
 }
 
 fn connection(
@@ -98,10 +76,7 @@ fn connection(
     socket_options::set_send_timeout(&socket, SECOND)?;
     let mut packet = [0; control::SIZE];
     let mut reply = [0; control::SIZE];
-    let deadline = clock::monotonic() + HELLO_WITHIN;
-    if !read(&socket, &mut packet, || {
-        !shared.stopped() && clock::monotonic() < deadline
-    })? {
+    if !accept::read_first(&socket, &mut packet, shared)? {
         return Ok(());
     }
     let opening = shared.sink().open(now(), from.ip(), &packet, &mut reply);
@@ -171,34 +146,10 @@ fn take(
     Ok(())
 }
 
-/// Reads a whole packet and not a byte more. False: the peer closed, or it is to go on no longer.
-fn read(socket: &StreamSocket, packet: &mut [u8], goes_on: impl Fn() -> bool) -> io::Result<bool> {
-    let mut length = 0;
-    while length < packet.len() {
-        if !goes_on() {
-            return Ok(false);
-        }
-        match socket.receive(&mut packet[length..], Blocking::Yes) {
-            Ok((0, _)) => return Ok(false),
-            Ok((more, _)) => length += more,
-            Err(error) if is_time_out(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
-}
-
 /// Small enough for any buffer: it is taken whole, or the peer takes nothing.
 fn send(socket: &StreamSocket, bytes: &[u8]) -> io::Result<()> {
     match socket.send(bytes)? {
         length if length == bytes.len() => Ok(()),
         _ => Err(io::ErrorKind::TimedOut.into()),
     }
-}
-
-fn is_time_out(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }

@@ -8,8 +8,10 @@
 //! | `departures` | when replies left |
 //! | `streams` | tcp: a thread a connection |
 //! | `load` | the sink of loads, where it is to be one |
+//! | `accept` | what services over tcp have in common |
 //! | `places` | how many connections there may be |
 
+mod accept;
 pub mod bind;
 mod datagrams;
 mod departures;

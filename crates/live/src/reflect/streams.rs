@@ -1,16 +1,16 @@
 //! tcp: one thread accepts, one thread a connection answers.
 
+use super::accept::{self, is_time_out};
 use super::departures::Departures;
 use super::places::Place;
-use super::{Shared, arrival, bind, now, start};
+use super::{Shared, arrival, bind, now};
 use crate::clocks::Clocks;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
-use delaylab_kernel::wait::{self, Woken};
 use delaylab_kernel::{clock, socket_options};
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::Nanos;
 use delaylab_traffic::reflector::{Arrival, Opening, SessionRef, Verdict};
 use delaylab_wire::control;
 use delaylab_wire::tcp::{Decoder, Frame};
@@ -20,8 +20,6 @@ use std::os::fd::AsFd;
 use std::thread::Scope;
 use std::time::Duration;
 
-/// A connection that has not said what it wants by then is closed.
-const HELLO_WITHIN: Nanos = 5 * SECOND;
 /// A connection that takes no byte of a reply for so long is closed.
 const TAKES_WITHIN: Duration = Duration::from_secs(1);
 /// The largest request.
@@ -35,27 +33,16 @@ pub fn serve<'scope, 'env>(
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
 ) {
-    while !shared.stopped() {
-        let look = clock::monotonic() + bind::LOOK_EVERY;
-        match wait::until_readable(listener.as_fd(), Some(look)) {
-            Ok(Woken::Ready) => {}
-            _ => continue,
-        }
-        let Ok((stream, from)) = listener.accept() else {
-            continue;
-        };
-        if !shared.reflector().admits(from.ip()) {
-            continue;
-        }
-        let Some(place) = shared.places.take(from.ip()) else {
-            continue;
-        };
-        // Where no thread can be started, the connection is closed and its place free again.
-        let _ = start(scope, move || {
-            // An error is this connection's end and nobody else's business.
-            let _ = Connection::open(stream, from, shared, place).and_then(Connection::serve);
-        });
-    }
+    let admits = |from| shared.reflector().admits(from);
+    accept::serve(
+        listener,
+        shared,
+        scope,
+        admits,
+        |stream, from, shared, place| {
+            Connection::open(stream, from, shared, place).and_then(Connection::serve)
+        },
+    );
 }
 
 struct Connection<'a> {
@@ -117,18 +104,8 @@ impl<'a> Connection<'a> {
     /// Reads the Hello and not a byte more, and answers it.
     fn greet(&mut self) -> io::Result<Option<SessionRef>> {
         let mut hello = [0; control::SIZE];
-        let mut length = 0;
-        let deadline = clock::monotonic() + HELLO_WITHIN;
-        while length < hello.len() {
-            if self.shared.stopped() || clock::monotonic() > deadline {
-                return Ok(None);
-            }
-            match self.socket.receive(&mut hello[length..], Blocking::Yes) {
-                Ok((0, _)) => return Ok(None),
-                Ok((more, _)) => length += more,
-                Err(error) if is_time_out(&error) => {}
-                Err(error) => return Err(error),
-            }
+        if !accept::read_first(&self.socket, &mut hello, self.shared)? {
+            return Ok(None);
         }
         self.answer_hello(&hello)
     }
@@ -287,13 +264,6 @@ fn arrival_of_frame(read: &Arrival, bytes_behind: usize) -> Arrival {
         r_rx: read.r_rx.filter(|_| bytes_behind == 0),
         ..*read
     }
-}
-
-fn is_time_out(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 #[cfg(test)]
