@@ -4,15 +4,24 @@ use super::error::OpenError;
 use super::open::Settings;
 use delaylab_kernel::{clock, host_info};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::{Key, KeyPair, Transport};
 use delaylab_wire::control::{Accept, COOKIE, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
 
-/// How often a Hello is sent before giving up, and how long each is waited for.
-pub const TRIES: u32 = 3;
-/// How long each is waited for.
-pub const TRY_FOR: Nanos = SECOND;
+/// How long each Hello is waited for before the next one. Often at first, so that a path which loses
+/// every third packet is still measured; long at last, so that a far one is.
+pub const PATIENCE: [Nanos; 13] = {
+    let mut patience = [100 * MILLISECOND; 13];
+    patience[10] = 500 * MILLISECOND;
+    patience[11] = 500 * MILLISECOND;
+    patience[12] = SECOND;
+    patience
+};
+/// All of it together.
+pub const PATIENCE_IN_ALL: Nanos = 3 * SECOND;
+const _: () =
+    assert!(10 * PATIENCE[0] + PATIENCE[10] + PATIENCE[11] + PATIENCE[12] == PATIENCE_IN_ALL);
 
 /// A Hello as it goes on the wire.
 pub type Frame = [u8; SIZE];
@@ -199,7 +208,7 @@ pub fn no_answer(settings: &Settings<'_>) -> OpenError {
     OpenError::NoAnswer {
         method: settings.probe().method,
         target: settings.target,
-        waited_s: (i64::from(TRIES) * TRY_FOR / SECOND) as u64,
+        waited_s: (PATIENCE_IN_ALL / SECOND) as u64,
         with_key: settings.key.is_some(),
     }
 }

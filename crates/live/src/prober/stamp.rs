@@ -9,7 +9,7 @@ use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
-use super::session::{self, TRIES, TRY_FOR, bounded};
+use super::session::{self, PATIENCE, bounded};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::host_info::{self, Synchronisation};
@@ -221,16 +221,16 @@ impl Stamp {
         settings: &Settings<'_>,
     ) -> Result<(), OpenError> {
         let mut buffer = vec![0; packet.len() + HEADER];
-        for attempt in 0..TRIES {
+        for (attempt, patience) in (0..).zip(PATIENCE) {
             self.first = attempt + 1;
             let written = self.write(attempt, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
-            let answer = exchange(socket, &packet, &mut buffer, TRY_FOR, |packet| {
+            let answer = exchange(socket, &packet, &mut buffer, patience, |packet| {
                 self.answer_to(attempt, packet)
             });
             let answer = match answer {
                 // The path's MTU has just been learnt: now the kernel fragments.
-                Err(error) if open::is_too_long(&error) && attempt + 1 < TRIES => continue,
+                Err(error) if open::is_too_long(&error) && attempt == 0 => continue,
                 answer => answer.map_err(|source| open::no_exchange(settings, source))?,
             };
             match answer {

@@ -6,7 +6,7 @@ use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::OpenError;
 use super::open::{self, Settings};
-use super::session::{self, Next, Session, SetUp, TRIES, TRY_FOR};
+use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
@@ -15,9 +15,9 @@ use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
-use delaylab_model::Nanos;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
+use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
@@ -33,6 +33,8 @@ use std::time::Duration;
 
 /// Pinned, so that a host's default does not become part of the result.
 const CONGESTION_CONTROL: &str = "cubic";
+/// The reflector's last words are waited for this long.
+const ENDING_FOR: Nanos = 200 * MILLISECOND;
 /// How long a connection may take to open.
 const CONNECT_FOR: Duration = Duration::from_secs(3);
 /// How long a send call may wait for room.
@@ -251,7 +253,7 @@ impl TcpChannel {
         self.send_all(&hello)
             .map_err(|source| open::cannot_reach(settings, source))?;
         // One request: tcp itself repeats what is lost.
-        let deadline = clock::monotonic() + Nanos::from(TRIES) * TRY_FOR;
+        let deadline = clock::monotonic() + PATIENCE_IN_ALL;
         while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             if self.receive(Blocking::No).is_err() {
@@ -424,7 +426,7 @@ impl Channel for TcpChannel {
         let ask = self.control(&Control::Collect {
             token: self.replies.session.token,
         });
-        let deadline = clock::monotonic() + TRY_FOR / 5;
+        let deadline = clock::monotonic() + ENDING_FOR;
         if self.send_all(&ask).is_err() {
             return (Vec::new(), None);
         }

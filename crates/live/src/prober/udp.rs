@@ -5,7 +5,7 @@ use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
-use super::session::{self, Frame, Next, Session, SetUp, TRIES, TRY_FOR};
+use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::dscp::Dscp;
@@ -66,10 +66,13 @@ fn agree(
     let target = settings.target;
     let (mut silences, mut challenges) = (0, 0);
     // A challenge is an answer; but a server that only ever challenges must not keep us.
-    while silences < TRIES && challenges < TRIES && (settings.stops_asked)() == 0 {
+    while let Some(&patience) = PATIENCE.get(silences)
+        && challenges < PATIENCE.len()
+        && (settings.stops_asked)() == 0
+    {
         let hello = set_up.hello();
         let mut buffer = [0; SIZE + 1];
-        let answer = exchange(socket, &hello, &mut buffer, TRY_FOR, |packet| match set_up
+        let answer = exchange(socket, &hello, &mut buffer, patience, |packet| match set_up
             .answer(&hello, packet)
         {
             Next::Unrelated => None,
