@@ -6,7 +6,7 @@ use delaylab_live::prober::ip_size;
 use delaylab_model::load::Load;
 use delaylab_model::probe::Pacing;
 use delaylab_model::trial::{LoadTarget, ProbeRun};
-use delaylab_model::{MILLISECOND, SECOND};
+use delaylab_model::{MILLISECOND, PICOS_PER_NANO, SECOND};
 
 /// What may leave for another host unasked.
 const MOST_PACKETS_A_SECOND: u64 = 1000;
@@ -72,5 +72,8 @@ fn packets_a_second(pacing: Pacing) -> u64 {
         // A reply takes time too, but nobody knows how little.
         Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
         Pacing::Wait { wait_ns } => per_second(wait_ns),
+        Pacing::Frames { interval_ps } => {
+            (SECOND as u64 * PICOS_PER_NANO).div_ceil(interval_ps.max(1))
+        }
     }
 }

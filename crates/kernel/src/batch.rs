@@ -108,7 +108,7 @@ pub fn receive(socket: &DatagramSocket, mut take: impl FnMut(&Incoming)) -> io::
 
 /// Packets that this socket's buffer had no room for since it was opened; `None` where the kernel does
 /// not say.
-pub fn overflowed(socket: &DatagramSocket) -> Option<u32> {
+pub fn overflowed(socket: impl AsFd) -> Option<u32> {
     // linux/sock_diag.h: SK_MEMINFO_DROPS is the last of the nine words of SO_MEMINFO.
     const SO_MEMINFO: libc::c_int = 55;
     const DROPS: usize = 8;

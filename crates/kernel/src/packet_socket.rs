@@ -88,6 +88,17 @@ impl PacketSocket {
         })
     }
 
+    /// The same socket once more, for another thread.
+    pub fn duplicate(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Frames that this socket had no room for since it was opened; `None` where the kernel does not
+    /// say.
+    pub fn overflowed(&self) -> Option<u32> {
+        crate::batch::overflowed(self)
+    }
+
     /// Sends a frame. `WouldBlock` or no buffers: the interface takes no more just now.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         // SAFETY: a buffer and its length.

@@ -9,6 +9,7 @@
 //! | [`reflect`] | the server that answers them |
 //! | [`path_trace`] | the path to a target, by class |
 //! | [`prober`] | probes on a real path: icmp, udp, tcp, stamp |
+//! | [`tester`] | signed frames through a device, from port to port |
 //! | [`world`] | all of it as a [`delaylab_model::world::World`] that carries trials out |
 #![forbid(unsafe_code)]
 
@@ -21,4 +22,5 @@ pub mod noise;
 pub mod path_trace;
 pub mod prober;
 pub mod reflect;
+pub mod tester;
 pub mod world;

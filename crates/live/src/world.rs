@@ -7,9 +7,13 @@ use crate::load::{self, StreamReport, UnderWay};
 use crate::noise;
 use crate::prober::Probing;
 use crate::prober::error::RunError;
+use crate::tester::error::TesterError;
+use crate::tester::port::Port;
+use crate::tester::{self, Job, Stream};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
-use delaylab_model::probe::{HostCondition, Pacing, WaitMode};
+use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
+use delaylab_model::record::Method;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{Refusal, Sink, World};
 use std::io;
@@ -88,6 +92,7 @@ impl World for Live {
 
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = not_there_yet(trial);
+        refusals.extend(frame_refusals(trial));
         let Some(target) = trial.target else {
             return refusals;
         };
@@ -96,14 +101,38 @@ impl World for Live {
     }
 
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, LiveError> {
-        let target = trial.target.ok_or(LiveError::NoTarget)?;
-        let runs: Vec<_> = trial.probe_runs(target).map(Placed::here).collect();
-        let loads = trial.stream_runs(target.load).map(Placed::here);
-        self.carry_out(trial, &runs, &loads.collect::<Vec<_>>(), sink)
+        let frames = self.job(trial, ports_of_this_host(trial)?);
+        let (mut runs, mut loads) = (Vec::new(), Vec::new());
+        if let Some(target) = trial.target {
+            runs.extend(trial.probe_runs(target).map(Placed::here));
+            loads.extend(trial.stream_runs(target.load).map(Placed::here));
+        }
+        if runs.len() + frames.streams.len() < trial.probes.len() {
+            return Err(LiveError::NoTarget);
+        }
+        self.carry_out(trial, &runs, &loads, frames, sink)
     }
 }
 
 impl Live {
+    /// What a tester has to do in this trial, between these ports of each of its streams.
+    pub fn job(&self, trial: &Trial, ports: Vec<[Port; 2]>) -> Job {
+        let probes = trial.probes.iter().zip(0..);
+        let streams = probes.filter(|(probe, _)| probe.method == Method::Frame);
+        let stream = |((probe, index), [from, to]): ((&Probe, u16), [Port; 2])| Stream {
+            index,
+            probe: probe.clone(),
+            from,
+            to,
+        };
+        Job {
+            trial: trial.id,
+            streams: streams.zip(ports).map(stream).collect(),
+            seed: trial.seed,
+            stops_asked: self.probing.stops_asked,
+        }
+    }
+
     /// Every field of the trial's probes that their methods cannot honour, going there.
     pub fn probe_refusals(&self, trial: &Trial, target: Target) -> Vec<Refusal> {
         let of_probe = |run: ProbeRun| {
@@ -127,6 +156,7 @@ impl Live {
         trial: &Trial,
         runs: &[Placed<ProbeRun>],
         loads: &[Placed<StreamRun>],
+        frames: Job,
         sink: &mut dyn Sink,
     ) -> Result<Vec<ProbeFacts>, LiveError> {
         let watcher = match self.watcher.take() {
@@ -141,11 +171,20 @@ impl Live {
         let watch = watcher.watch(trial.id);
         let ran = match runs {
             // On this thread: one that stays where it is needs none of its own.
-            [Placed { run, enter: None }] if loads.is_empty() => {
+            [Placed { run, enter: None }] if loads.is_empty() && frames.streams.is_empty() => {
                 let ran = self.probing.run(run, sink);
                 ran.map(|facts| (vec![facts], Vec::new()))
             }
-            several => at_once(&self.probing, several, under_way, 0, gathered, sink),
+            several => {
+                let all = AtOnce {
+                    probing: &self.probing,
+                    runs: several,
+                    frames: &frames,
+                    under_way,
+                    lead: 0,
+                };
+                all.carry_out(gathered, sink)
+            }
         };
         let seen = watch.finish();
         let (mut facts, reports) = ran?;
@@ -201,7 +240,14 @@ impl Loaded {
     ) -> Result<(ProbeFacts, Vec<StreamReport>), LiveError> {
         let mut applied = Applied::new(run.host, options)?;
         let runs = [Placed::here(run)];
-        let (facts, reports) = at_once(probing, &runs, self.under_way, lead, self.gathered, sink)?;
+        let all = AtOnce {
+            probing,
+            runs: &runs,
+            frames: &Job::default(),
+            under_way: self.under_way,
+            lead,
+        };
+        let (facts, reports) = all.carry_out(self.gathered, sink)?;
         let mut facts = facts.into_iter().next().unwrap_or_default();
         facts.warnings.extend(ended(&mut applied, runs[0].run.host));
         Ok((facts, reports))
@@ -244,7 +290,11 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         let reason = "a live path is there already: only `target` can be said of it";
         refuse(format!("path.{field}"), reason)
     });
-    let ends = trial.probes.iter().flat_map(|probe| {
+    let asking = trial
+        .probes
+        .iter()
+        .filter(|probe| probe.method != Method::Frame);
+    let ends = asking.flat_map(|probe| {
         let ends = [("from", &probe.from), ("to", &probe.to)];
         let named = ends.into_iter().filter(|(_, end)| end.is_some());
         named.map(|(field, _)| {
@@ -253,6 +303,47 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         })
     });
     loads.chain(path).chain(ends).collect()
+}
+
+/// What a stream of frames lacks in the live world.
+fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
+    let frames = trial
+        .probes
+        .iter()
+        .filter(|probe| probe.method == Method::Frame);
+    let of_probe = |probe: &Probe| {
+        let refuse = |field: &str, reason: String| Refusal {
+            field: format!("probe.{}.{field}", probe.name),
+            reason,
+        };
+        let mut refusals = Vec::new();
+        for (field, end) in [("from", &probe.from), ("to", &probe.to)] {
+            if end.is_none() {
+                let reason = "live frames go from one interface of this host to another: name them";
+                refusals.push(refuse(field, reason.to_owned()));
+            }
+        }
+        refusals.extend(
+            probe
+                .frames_problem()
+                .map(|(field, reason)| refuse(field, reason)),
+        );
+        refusals
+    };
+    frames.flat_map(of_probe).collect()
+}
+
+/// The ports of each stream of frames, by the names of interfaces.
+fn ports_of_this_host(trial: &Trial) -> Result<Vec<[Port; 2]>, RunError> {
+    let frames = trial
+        .probes
+        .iter()
+        .filter(|probe| probe.method == Method::Frame);
+    let port = |name: &Option<String>| Port::of_this_host(name.as_deref().unwrap_or_default());
+    let ports = frames.map(|probe| Ok([port(&probe.from)?, port(&probe.to)?]));
+    ports
+        .collect::<Result<_, TesterError>>()
+        .map_err(RunError::Tester)
 }
 
 /// How to put the host into the trial's condition.
@@ -271,46 +362,72 @@ fn hand_over(seen: &noise::Seen, sink: &mut dyn Sink) -> io::Result<()> {
         .try_for_each(|bin| sink.clock_reads(bin))
 }
 
-/// Each probe on a thread of its own, so that none waits for another's replies. The load ends with the
-/// last of them.
-fn at_once<'env>(
+/// Everything of a trial, at once.
+struct AtOnce<'env> {
     probing: &'env Probing,
     runs: &'env [Placed<ProbeRun>],
+    frames: &'env Job,
     under_way: UnderWay,
     lead: Nanos,
-    (sender, receiver): Gathered,
-    sink: &mut dyn Sink,
-) -> Result<(Vec<ProbeFacts>, Vec<StreamReport>), RunError> {
-    under_way.release();
-    let first = clock::monotonic() + lead;
-    let lasts = &under_way.as_long_as(runs.len());
-    std::thread::scope(|scope| {
-        let start = |Placed { run, enter }: &'env Placed<ProbeRun>| {
-            let mut forward = Forward::new(sender.clone());
-            scope.spawn(move || {
-                let _lasts = lasts.guard();
-                lasts.sleep_until(first + share_of_interval(run, runs.len()));
-                let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
-                let ran = entered.and_then(|()| probing.run(run, &mut forward));
-                // An error here is the receiver's, which has its own reason.
-                let _ = forward.pause();
-                ran
-            })
-        };
-        let threads: Vec<_> = runs.iter().map(start).collect();
-        drop(sender);
-        let received = gather::hand_over(receiver, sink);
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let ran: Vec<_> = threads.into_iter().map(join).collect();
-        let reports = under_way.finish();
-        received.map_err(RunError::Sink)?;
-        let facts = ran.into_iter().collect::<Result<_, _>>()?;
-        Ok((facts, reports))
-    })
+}
+
+impl AtOnce<'_> {
+    /// Each probe on a thread of its own, so that none waits for another's replies, and the tester on
+    /// its own. The load ends with the last of them. Facts are in the order of the trial's probes.
+    fn carry_out(
+        self,
+        (sender, receiver): Gathered,
+        sink: &mut dyn Sink,
+    ) -> Result<(Vec<ProbeFacts>, Vec<StreamReport>), RunError> {
+        let (runs, frames) = (self.runs, self.frames);
+        self.under_way.release();
+        let first = clock::monotonic() + self.lead;
+        let tested = usize::from(!frames.streams.is_empty());
+        let lasts = &self.under_way.as_long_as(runs.len() + tested);
+        std::thread::scope(|scope| {
+            let start = |Placed { run, enter }: &'_ Placed<ProbeRun>| {
+                let mut forward = Forward::new(sender.clone());
+                let (run, enter, probing) = (run.clone(), enter.clone(), self.probing);
+                scope.spawn(move || {
+                    let _lasts = lasts.guard();
+                    lasts.sleep_until(first + share_of_interval(&run, runs.len()));
+                    let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
+                    let ran = entered.and_then(|()| probing.run(&run, &mut forward));
+                    // An error here is the receiver's, which has its own reason.
+                    let _ = forward.pause();
+                    ran.map(|facts| vec![(run.index, facts)])
+                })
+            };
+            let mut threads: Vec<_> = runs.iter().map(start).collect();
+            if tested > 0 {
+                let mut forward = Forward::new(sender.clone());
+                threads.push(scope.spawn(move || {
+                    let _lasts = lasts.guard();
+                    lasts.sleep_until(first);
+                    let tested = tester::carry_out(frames, &mut forward);
+                    let _ = forward.pause();
+                    let indices = frames.streams.iter().map(|stream| stream.index);
+                    Ok(indices.zip(tested?).collect())
+                }));
+            }
+            drop(sender);
+            let received = gather::hand_over(receiver, sink);
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            let ran: Vec<Result<Vec<_>, RunError>> = threads.into_iter().map(join).collect();
+            let reports = self.under_way.finish();
+            received.map_err(RunError::Sink)?;
+            let mut facts = Vec::new();
+            for ran in ran {
+                facts.extend(ran?);
+            }
+            facts.sort_by_key(|(index, _)| *index);
+            Ok((facts.into_iter().map(|(_, facts)| facts).collect(), reports))
+        })
+    }
 }
 
 /// How long after the first of so many probes this one begins: their packets are interleaved, evenly where
@@ -319,7 +436,7 @@ fn share_of_interval(run: &ProbeRun, probes: usize) -> Nanos {
     let interval = match run.probe.pacing {
         Pacing::Every { interval_ns } | Pacing::Burst { interval_ns, .. } => interval_ns,
         // These are nowhere in particular.
-        Pacing::Poisson { .. } | Pacing::Wait { .. } => 0,
+        Pacing::Poisson { .. } | Pacing::Wait { .. } | Pacing::Frames { .. } => 0,
     };
     interval * Nanos::from(run.index) / probes.max(1) as Nanos
 }

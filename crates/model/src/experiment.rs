@@ -1,8 +1,9 @@
 //! The sections of an experiment file, each as a type. How they become trials is `lab`'s.
 
+use crate::frames::FrameRecords;
 use crate::load::Load;
 use crate::path::Path;
-use crate::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
+use crate::probe::{DontFragment, Family, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
 use crate::record::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -47,36 +48,6 @@ impl fmt::Display for WorldName {
     }
 }
 
-/// How a probe asks, in a file: a [`Method`], or frames of the device benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProbeMethod {
-    /// ICMP echo.
-    #[default]
-    Icmp,
-    /// UDP echo.
-    Udp,
-    /// Request and response on one TCP connection.
-    Tcp,
-    /// STAMP (RFC 8762).
-    Stamp,
-    /// Ethernet frames through a device (RFC 2544).
-    Frame,
-}
-
-impl ProbeMethod {
-    /// As records have it; `None` for frames.
-    pub const fn of_packets(self) -> Option<Method> {
-        match self {
-            ProbeMethod::Icmp => Some(Method::Icmp),
-            ProbeMethod::Udp => Some(Method::Udp),
-            ProbeMethod::Tcp => Some(Method::Tcp),
-            ProbeMethod::Stamp => Some(Method::Stamp),
-            ProbeMethod::Frame => None,
-        }
-    }
-}
-
 /// When packets are due. One of `every`, `poisson`, `wait` and `load`; `burst` goes with `every`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -112,17 +83,6 @@ pub enum FillName {
     Random,
 }
 
-/// Which frames leave a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FrameRecords {
-    /// None: only the trial's summary.
-    #[default]
-    Summary,
-    /// Each.
-    All,
-}
-
 /// `[[probe]]`: a stream of packets. All probes run at once. Defaults are `ping`'s.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -131,7 +91,7 @@ pub struct ProbeSection {
     pub name: String,
     /// How it asks. icmp by default.
     #[serde(default)]
-    pub method: ProbeMethod,
+    pub method: Method,
     /// Bytes of the IP packet.
     pub ip_size: Option<Size>,
     /// Bytes of payload, instead. 56 by default.
@@ -175,6 +135,13 @@ pub struct ProbeSection {
     pub from: Option<String>,
     /// Receiving node or port.
     pub to: Option<String>,
+    /// frame: the VLAN of an 802.1Q tag.
+    pub vlan: Option<u16>,
+    /// frame: IP inside, 4 by default.
+    #[serde(default)]
+    pub family: Family,
+    /// frame: the first is due so long after the trial's start.
+    pub start: Option<Duration>,
     /// frame: which leave a record.
     #[serde(default)]
     pub records: FrameRecords,

@@ -5,6 +5,7 @@
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
+//! | [`frames`] | frames of a tester: sizes, intervals, tags |
 //! | [`hop`] | what a packet met in a queue of its path |
 //! | [`load`] | traffic beside the probes |
 //! | [`noise`] | what disturbed the measuring host |
@@ -22,6 +23,7 @@
 
 pub mod dscp;
 pub mod experiment;
+pub mod frames;
 pub mod hop;
 pub mod load;
 pub mod noise;

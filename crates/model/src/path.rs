@@ -120,6 +120,16 @@ pub struct Impair {
     pub flood: Share,
 }
 
+/// A reset of a switch (RFC 2544 §26.6): what waits in it is gone, and for a while nothing passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reset {
+    /// When, from the start of the trial's first packet.
+    pub at: Duration,
+    /// How long it forwards nothing.
+    pub lasts: Duration,
+}
+
 /// Whose buffer it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -225,6 +235,8 @@ pub struct Switch {
     pub packet_discard: Option<PacketDiscard>,
     /// testbed: loss, duplication, reordering, corruption, flooding.
     pub impair: Option<Impair>,
+    /// testbed and sim: a reset during the trial.
+    pub reset: Option<Reset>,
 }
 
 impl Switch {
@@ -254,6 +266,7 @@ impl Switch {
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             packet_discard: own.packet_discard.or(base.packet_discard),
             impair: own.impair.or(base.impair),
+            reset: own.reset.or(base.reset),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What to send: method, sizes, pacing, marks.
 
 use crate::dscp::Dscp;
+use crate::frames::{Frames, MOST_FRAME, MOST_FRAMES};
 use crate::record::Method;
-use crate::{Nanos, SECOND};
+use crate::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,12 @@ pub enum Pacing {
     Wait {
         /// From the previous reply to the next packet.
         wait_ns: Nanos,
+    },
+    /// Frames only, open loop: first bit to first bit. In picoseconds, because load steps of 0.1 % at a
+    /// line rate are finer than a nanosecond.
+    Frames {
+        /// Start to start.
+        interval_ps: Picos,
     },
 }
 
@@ -145,6 +152,8 @@ pub struct Probe {
     pub from: Option<String>,
     /// Receiving node, in worlds that build their path.
     pub to: Option<String>,
+    /// frame: what its frames are.
+    pub frames: Option<Frames>,
 }
 
 impl Probe {
@@ -172,6 +181,7 @@ impl Probe {
             interface: None,
             from: None,
             to: None,
+            frames: None,
         }
     }
 
@@ -184,10 +194,63 @@ impl Probe {
             Pacing::Poisson { mean_ns } => mean_ns,
             Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst.max(1)),
             Pacing::Wait { wait_ns } => wait_ns,
+            Pacing::Frames { interval_ps } => {
+                return self.frames_last(interval_ps);
+            }
         };
         let count = |count: u64| i64::try_from(count).unwrap_or(Nanos::MAX);
         let by_count = self.count.map(|n| count(n).saturating_mul(gap));
         [by_count, self.duration].into_iter().flatten().min()
+    }
+
+    /// frame: how many there are, by count or duration, whichever ends first.
+    pub fn frames_due(&self) -> u64 {
+        let by_duration = match (self.pacing, self.duration) {
+            (Pacing::Frames { interval_ps }, Some(duration)) => {
+                let picos = duration
+                    .max(0)
+                    .cast_unsigned()
+                    .saturating_mul(PICOS_PER_NANO);
+                Some(picos.div_ceil(interval_ps.max(1)))
+            }
+            _ => None,
+        };
+        let ends = [self.count, by_duration].into_iter().flatten();
+        ends.min().unwrap_or(0)
+    }
+
+    /// frame: the field that makes no stream of frames, and why; in every world.
+    pub fn frames_problem(&self) -> Option<(&'static str, String)> {
+        let frames = self.frames?;
+        let least = frames.least_size();
+        if frames.size < least {
+            let why = "a signature needs its place behind the headers";
+            return Some(("frame_size", format!("at least {least} B: {why}")));
+        }
+        if frames.size > MOST_FRAME {
+            return Some(("frame_size", format!("at most {MOST_FRAME} B")));
+        }
+        match self.frames_due() {
+            0 => Some((
+                "count",
+                "how many frames? Give `count` or `duration`".to_owned(),
+            )),
+            due if due > MOST_FRAMES => {
+                let what = format!("{due} frames: a trial keeps account of at most {MOST_FRAMES}");
+                Some(("count", what))
+            }
+            _ => None,
+        }
+    }
+
+    fn frames_last(&self, interval: Picos) -> Option<Nanos> {
+        let by_count = self.count.map(|count| {
+            let picos = u128::from(count) * u128::from(interval);
+            Nanos::try_from(picos / u128::from(PICOS_PER_NANO)).unwrap_or(Nanos::MAX)
+        });
+        let length = [by_count, self.duration].into_iter().flatten().min()?;
+        let start = self.frames.map_or(0, |frames| frames.start);
+        Some(length.saturating_add(start))
     }
 }
 

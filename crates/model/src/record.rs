@@ -8,10 +8,11 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// How a probe asks for its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// ICMP echo (RFC 792, RFC 4443).
+    #[default]
     Icmp,
     /// UDP echo: delaylab's reflector, or any RFC 862 server.
     Udp,
@@ -19,11 +20,21 @@ pub enum Method {
     Tcp,
     /// STAMP (RFC 8762, RFC 8972); also TWAMP-Light reflectors.
     Stamp,
+    /// Signed Ethernet frames from one port of a tester to another (RFC 2544): one way, nothing answers.
+    Frame,
 }
 
 impl Method {
     /// Every method, in the order that help texts list them.
-    pub const ALL: [Method; 4] = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
+    pub const ALL: [Method; 5] = [
+        Method::Icmp,
+        Method::Udp,
+        Method::Tcp,
+        Method::Stamp,
+        Method::Frame,
+    ];
+    /// Those that ask and are answered.
+    pub const ASKING: [Method; 4] = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
 
     /// The name in flags, files and records.
     pub const fn name(self) -> &'static str {
@@ -32,6 +43,7 @@ impl Method {
             Method::Udp => "udp",
             Method::Tcp => "tcp",
             Method::Stamp => "stamp",
+            Method::Frame => "frame",
         }
     }
 }

@@ -63,17 +63,18 @@ impl Target {
     pub const fn of(&self, method: Method) -> SocketAddr {
         match method {
             Method::Stamp => self.stamp,
-            Method::Icmp | Method::Udp | Method::Tcp => self.echo,
+            Method::Icmp | Method::Udp | Method::Tcp | Method::Frame => self.echo,
         }
     }
 }
 
 impl Trial {
-    /// Its probes, each with where it goes.
+    /// Its probes that ask and are answered, each with where it goes.
     pub fn probe_runs(&self, target: Target) -> impl Iterator<Item = ProbeRun> + '_ {
         self.probes
             .iter()
             .zip(0..)
+            .filter(|(probe, _)| probe.method != Method::Frame)
             .map(move |(probe, index)| ProbeRun {
                 trial: self.id,
                 index,

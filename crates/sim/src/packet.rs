@@ -122,6 +122,13 @@ pub enum Content {
         /// Of the load.
         flow: u32,
     },
+    /// A frame of a tester.
+    Frame {
+        /// Of the stream.
+        flow: u32,
+        /// Its number.
+        seq: u64,
+    },
     /// An RM cell.
     Management(ResourceManagement),
     /// A credit: so many cells of the channel have been forwarded by the next hop.

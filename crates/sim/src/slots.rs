@@ -21,6 +21,8 @@ pub enum Event {
     DelayedAck(u32),
     /// A flow's application has something to do.
     Application(u32),
+    /// A switch is reset.
+    Reset(u32),
 }
 
 /// How many there are of each.
@@ -29,21 +31,23 @@ pub struct Slots {
     ports: u32,
     hosts: u32,
     flows: u32,
+    switches: u32,
 }
 
 impl Slots {
     /// For so many.
-    pub const fn new(ports: usize, hosts: usize, flows: usize) -> Self {
+    pub const fn new(ports: usize, hosts: usize, flows: usize, switches: usize) -> Self {
         Self {
             ports: ports as u32,
             hosts: hosts as u32,
             flows: flows as u32,
+            switches: switches as u32,
         }
     }
 
     /// All together.
     pub const fn count(&self) -> usize {
-        (2 * self.ports + 2 * self.hosts + 3 * self.flows) as usize
+        (2 * self.ports + 2 * self.hosts + 3 * self.flows + self.switches) as usize
     }
 
     /// Where this event's time is kept.
@@ -59,6 +63,7 @@ impl Slots {
             Event::Retransmit(flow) => flows + flow,
             Event::DelayedAck(flow) => flows + self.flows + flow,
             Event::Application(flow) => flows + 2 * self.flows + flow,
+            Event::Reset(switch) => flows + 3 * self.flows + switch,
         }
     }
 
@@ -81,6 +86,9 @@ impl Slots {
             return Event::Daemon(slot);
         }
         let slot = slot - self.hosts;
+        if slot >= 3 * self.flows {
+            return Event::Reset(slot - 3 * self.flows);
+        }
         match slot / self.flows {
             0 => Event::Retransmit(slot),
             1 => Event::DelayedAck(slot - self.flows),
@@ -95,7 +103,7 @@ mod tests {
 
     #[test]
     fn every_slot_is_one_event() {
-        let slots = Slots::new(3, 2, 4);
+        let slots = Slots::new(3, 2, 4, 2);
         for slot in 0..slots.count() as u32 {
             assert_eq!(slots.of(slots.event(slot)), slot);
         }

@@ -153,7 +153,7 @@ fn facts<E: EventSet>(engine: &Engine<E>, settling: &mut Settling<'_>, index: us
     let records = engine.record_facts(index);
     ProbeFacts {
         records,
-        stamps: stamps(&records),
+        stamps: stamps(&records, engine.is_frames(index)),
         noise_sources: vec!["daemons".to_owned()],
         warnings: (engine.warnings().into_iter())
             .chain(settling.warning(index))
@@ -165,8 +165,10 @@ fn facts<E: EventSet>(engine: &Engine<E>, settling: &mut Settling<'_>, index: us
     }
 }
 
-fn stamps(facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
+fn stamps(facts: &RecordFacts, frames: bool) -> Vec<(StampPoint, Delivery)> {
     let delivered = |point: StampPoint| match point {
+        StampPoint::TRx => Delivery::Delivered,
+        _ if frames => Delivery::Unsupported,
         StampPoint::TTxHw | StampPoint::TRxHw => Delivery::Unsupported,
         StampPoint::RRx | StampPoint::RUser | StampPoint::RTx
             if facts.reflector_clock == ReflectorClock::None =>
@@ -181,8 +183,8 @@ fn stamps(facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
 }
 
 /// How to read the records of a probe that comes back by itself, or from a reflector.
-pub(crate) fn record_facts(loopback: bool) -> RecordFacts {
-    if loopback {
+pub(crate) fn record_facts(alone: bool) -> RecordFacts {
+    if alone {
         RecordFacts::default()
     } else {
         RecordFacts {

@@ -59,6 +59,8 @@ pub enum Cause {
     EarlyPacketDiscard,
     /// A cell of its PDU was lost before it.
     PartialPacketDiscard,
+    /// The switch was reset, or not yet up again.
+    Reset,
 }
 
 impl Cause {
@@ -70,6 +72,7 @@ impl Cause {
             Cause::CoDel => "CoDel",
             Cause::EarlyPacketDiscard => "early packet discard",
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
+            Cause::Reset => "the switch was reset",
         }
     }
 }

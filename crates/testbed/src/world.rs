@@ -9,10 +9,13 @@ use crate::soft_switch::probes::{Probes, Watched};
 use delaylab_live::load;
 use delaylab_live::prober::error::RunError;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
+use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
+use delaylab_model::probe::Family;
+use delaylab_model::record::Method;
 use delaylab_model::trial::{LoadTarget, ProbeFacts, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{Refusal, Sink, World};
-use delaylab_wire::stamp;
+use delaylab_wire::{stamp, test_frame};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -94,13 +97,17 @@ impl World for Testbed {
         let standing = self.stand(&layout)?;
         let switches = standing.start_switches(&layout.devices, trial.seed)?;
         let runs = probe_runs(trial, &layout, standing);
+        let ports = frame_ports(trial, &layout, standing);
         let loads = stream_runs(trial, &layout, standing);
         let queues = KernelQueues::watch(&layout.kernel_ports, standing);
         let queues = queues.map_err(TestbedError::Queues)?;
         if let Some(switches) = &switches {
-            switches.begin(Probes::new(watched(&runs, &layout)));
+            let mut watched = watched(&runs, &layout);
+            watched.extend(watched_frames(trial));
+            switches.begin(Probes::new(watched));
         }
-        let ran = self.live.carry_out(trial, &runs, &loads, sink);
+        let frames = self.live.job(trial, ports);
+        let ran = self.live.carry_out(trial, &runs, &loads, frames, sink);
         let seen = switches.map(|switches| switches.end()).transpose();
         let watched = queues.end();
         let mut facts = ran?;
@@ -132,15 +139,49 @@ fn target(host: IpAddr) -> Target {
 /// Each probe at the host that it goes from.
 fn probe_runs(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<Placed<ProbeRun>> {
     let hosts = &layout.structure.hosts;
-    let place = |(index, &[from, to]): (usize, &[usize; 2])| {
-        let target = target(hosts[to].1.address.into());
-        let run = trial.probe_runs(target).nth(index)?;
-        Some(Placed {
+    let anywhere = target(hosts[0].1.address.into());
+    let place = |mut run: ProbeRun| {
+        let [from, to] = layout.probes[usize::from(run.index)];
+        run.target.set_ip(hosts[to].1.address.into());
+        Placed {
             run,
             enter: Some(standing.enter(hosts[from].1.place)),
-        })
+        }
     };
-    layout.probes.iter().enumerate().filter_map(place).collect()
+    trial.probe_runs(anywhere).map(place).collect()
+}
+
+/// The ports of each stream of frames.
+fn frame_ports(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<[Port; 2]> {
+    let port = |host: usize| {
+        let host = &layout.structure.hosts[host].1;
+        let end = layout.structure.end_of(host);
+        Port {
+            interface: end.map_or_else(String::new, |end| end.interface.clone()),
+            mac: end.map_or([0; 6], |end| end.mac),
+            mtu: Some(layout.structure.mtu),
+            enter: Some(standing.enter(host.place)),
+        }
+    };
+    let probes = trial.probes.iter().zip(&layout.probes);
+    let frames = probes.filter(|(probe, _)| probe.method == Method::Frame);
+    frames.map(|(_, ends)| ends.map(port)).collect()
+}
+
+/// Streams of frames, whose packets have addresses of their own.
+fn watched_frames(trial: &Trial) -> impl Iterator<Item = Watched> + '_ {
+    let probes = trial.probes.iter().zip(0..);
+    let frames = probes.filter_map(|(probe, index)| Some((index, probe, probe.frames?)));
+    frames.zip(0..).map(|((probe, of, frames), stream)| {
+        let (from, to) = test_frame::addresses(frames.family == Family::V6, stream);
+        Watched {
+            probe,
+            method: Method::Frame,
+            from,
+            to,
+            code_point: of.dscp.code_point(),
+        }
+    })
 }
 
 /// Each stream of load at the host that it goes from.
@@ -160,12 +201,15 @@ fn stream_runs(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<Place
 
 fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<Watched> {
     let hosts = &layout.structure.hosts;
-    let one = |(placed, &[from, to]): (&Placed<ProbeRun>, &[usize; 2])| Watched {
-        probe: placed.run.index,
-        method: placed.run.probe.method,
-        from: hosts[from].1.address.into(),
-        to: hosts[to].1.address.into(),
-        code_point: placed.run.probe.dscp.code_point(),
+    let one = |placed: &Placed<ProbeRun>| {
+        let [from, to] = layout.probes[usize::from(placed.run.index)];
+        Watched {
+            probe: placed.run.index,
+            method: placed.run.probe.method,
+            from: hosts[from].1.address.into(),
+            to: hosts[to].1.address.into(),
+            code_point: placed.run.probe.dscp.code_point(),
+        }
     };
-    runs.iter().zip(&layout.probes).map(one).collect()
+    runs.iter().map(one).collect()
 }

@@ -8,6 +8,7 @@
 //! | [`path_trace`] | which hop of a path is asked next, by class, and where classes differ |
 //! | [`prober`] | what came of each packet: answered, lost, late, duplicated, reordered |
 //! | [`reflector`] | which packets are answered, and with what |
+//! | [`tester`] | what came of each frame of a tester, and whether it was sent as asked |
 //! | [`tcp`] | what a TCP sends, and when it acknowledges |
 #![forbid(unsafe_code)]
 
@@ -18,3 +19,4 @@ pub mod path_trace;
 pub mod prober;
 pub mod reflector;
 pub mod tcp;
+pub mod tester;

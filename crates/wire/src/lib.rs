@@ -14,6 +14,7 @@
 //! | [`path_probe`] | packets of a path trace, and what answers them |
 //! | [`icmp_error`] | ICMP errors and the packets that they quote |
 //! | [`icmp_extension`], [`mpls`] | what stands behind the quote (RFC 4884): label stacks (RFC 4950) |
+//! | [`test_frame`] | signed frames of a tester |
 //! | [`auth`] | keys and tags: HMAC-SHA-256 truncated to 128 bits |
 //!
 //! A format is a value with `emit`, which writes it to a buffer, and `parse`, which reads it from
@@ -36,5 +37,6 @@ pub mod path_probe;
 pub mod stamp;
 pub mod stamp_tlv;
 pub mod tcp;
+pub mod test_frame;
 
 pub use field::{EmitError, ParseError};

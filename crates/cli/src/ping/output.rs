@@ -196,6 +196,8 @@ impl<'a> Written<'a> {
             Pacing::Poisson { mean_ns } => mean_ns >= LINES_FROM,
             Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst) >= LINES_FROM,
             Pacing::Wait { wait_ns } => wait_ns >= LINES_FROM,
+            // No ping sends frames.
+            Pacing::Frames { .. } => false,
         };
         let slow = slow && self.shown.args.loads.is_empty();
         let asked = self.shown.args.timestamps;

@@ -203,14 +203,7 @@ impl Maker<'_> {
             tried.problems.push(problem.help("write [[probe]]"));
         }
         for (index, section) in setup.probes.iter().enumerate() {
-            let Some(method) = section.method.of_packets() else {
-                tried.refusals.push(Refusal {
-                    field: format!("probe.{}.method", section.name),
-                    reason: "no world of this version sends frames".to_owned(),
-                });
-                continue;
-            };
-            match probe(section, method, self.v6) {
+            match probe(section, &setup.path, self.v6) {
                 Ok(probe) => probes.push(probe),
                 Err(wrong) => tried.problems.push(in_probe(&tried.root, index, wrong)),
             }

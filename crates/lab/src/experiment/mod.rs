@@ -13,7 +13,7 @@
 //! | `reader` | types from the tree |
 //! | `sections` | the sections as types |
 //! | `level`, `factor` | what varies |
-//! | `probe` | a section as the probe that a world carries out |
+//! | `probe`, `frame_probe` | a section as the probe that a world carries out, or the stream of frames |
 //! | `read` | reading a file and checking all of it |
 //! | `resolve`, `set` | the choices of a run, laid over the file |
 //! | `combine` | combinations of levels as trials |
@@ -33,6 +33,7 @@ mod combine;
 mod diagnostic;
 mod estimate;
 mod factor;
+mod frame_probe;
 mod level;
 mod order;
 pub mod plan;

@@ -1,8 +1,10 @@
 //! A `[[probe]]` section as the probe that a world carries out.
 
+use super::frame_probe::{frame_probe, no_frames};
 use delaylab_model::Nanos;
 use delaylab_model::SECOND;
 use delaylab_model::experiment::{FillName, PacingSection, ProbeSection, Warmup};
+use delaylab_model::path::Path;
 use delaylab_model::probe::{Fill, MAX_TCP_PAYLOAD, Pacing, Probe};
 use delaylab_model::quantity::Size;
 use delaylab_model::record::Method;
@@ -19,7 +21,11 @@ pub(crate) struct Wrong {
     pub help: String,
 }
 
-fn wrong<T>(field: &'static str, message: impl Into<String>, help: &str) -> Result<T, Wrong> {
+pub(super) fn wrong<T>(
+    field: &'static str,
+    message: impl Into<String>,
+    help: &str,
+) -> Result<T, Wrong> {
     Err(Wrong {
         field,
         message: message.into(),
@@ -28,19 +34,15 @@ fn wrong<T>(field: &'static str, message: impl Into<String>, help: &str) -> Resu
 }
 
 /// The probe, when it is sent by this method over IPv6 or IPv4.
-pub(crate) fn probe(section: &ProbeSection, method: Method, v6: bool) -> Result<Probe, Wrong> {
+pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Wrong> {
+    let method = section.method;
+    if method == Method::Frame {
+        ends(section)?;
+        return frame_probe(section, path);
+    }
+    no_frames(section, method)?;
     let pacing = pacing(&section.pacing)?;
-    if section.count.is_none() && section.duration.is_none() {
-        let what = format!("probe `{}` never ends", section.name);
-        return wrong("name", what, "give it a `count`, a `duration` or both");
-    }
-    if section.count == Some(0) {
-        return wrong(
-            "count",
-            "a probe of no packets measures nothing",
-            "leave the probe out",
-        );
-    }
+    ends(section)?;
     let mut probe = Probe::new(&section.name, method);
     if method == Method::Stamp {
         probe.payload = STAMP_PAYLOAD;
@@ -70,12 +72,24 @@ pub(crate) fn probe(section: &ProbeSection, method: Method, v6: bool) -> Result<
     Ok(probe)
 }
 
+/// Does it end, and was there anything?
+fn ends(section: &ProbeSection) -> Result<(), Wrong> {
+    if section.count.is_none() && section.duration.is_none() {
+        let what = format!("probe `{}` never ends", section.name);
+        return wrong("name", what, "give it a `count`, a `duration` or both");
+    }
+    if section.count == Some(0) {
+        return wrong(
+            "count",
+            "a probe of no packets measures nothing",
+            "leave the probe out",
+        );
+    }
+    Ok(())
+}
+
 /// Where the size is the IP packet's, less its headers. A section has one size (see `rivals`).
 fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
-    if section.frame_size.is_some() {
-        let what = format!("{method} sends packets: their size is not a frame's");
-        return wrong("frame_size", what, "write `ip_size` or `payload`");
-    }
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
         (None, Some(Size(bytes))) => fits("payload", bytes, largest_payload(method, v6)).map(Some),
@@ -143,7 +157,7 @@ fn reply_payload(
     }
 }
 
-fn ecn(section: &ProbeSection) -> Result<u8, Wrong> {
+pub(super) fn ecn(section: &ProbeSection) -> Result<u8, Wrong> {
     match section.ecn.unwrap_or(0) {
         ecn @ 0..=3 => Ok(ecn),
         ecn => wrong(
@@ -165,16 +179,8 @@ fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
     }
 }
 
-/// A section has one of `every`, `poisson`, `wait` and `load` (see `rivals`).
+/// A section has one of `every`, `poisson` and `wait` (see `rivals`).
 fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
-    if section.load.is_some() {
-        let help = "write `every`, `poisson` or `wait`";
-        return wrong(
-            "pacing.load",
-            "a share of the line rate is for method frame",
-            help,
-        );
-    }
     let positive = |field, ns: Nanos| match ns {
         0 => wrong(
             field,
@@ -233,6 +239,8 @@ fn due_in(time: Nanos, pacing: Pacing) -> u64 {
         Pacing::Poisson { mean_ns } => (mean_ns, 1),
         Pacing::Burst { burst, interval_ns } => (interval_ns, burst),
         Pacing::Wait { wait_ns } => (wait_ns, 1),
+        // Frames have no warm-up.
+        Pacing::Frames { .. } => return 0,
     };
     let gaps = time.unsigned_abs().div_ceil(gap.unsigned_abs().max(1));
     gaps.saturating_mul(u64::from(burst))

@@ -7,7 +7,7 @@
 use super::data::{NotThere, Values};
 use super::dimension::Dimension;
 use delaylab_model::Nanos;
-use delaylab_model::record::Record;
+use delaylab_model::record::{Method, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::{self, Stage, StageSet};
 use std::collections::BTreeMap;
@@ -64,7 +64,11 @@ const TABLE: [(Measure, &str, &str); 39] = [
     (RoundTrip, "round_trip", "t_recv − t_send: what ping prints"),
     (Network, "network", "t_rx − t_tx − residence"),
     (Host, "host", "response − network, at both ends"),
-    (Delay, "delay", "one-way delay there, r_rx − t_tx"),
+    (
+        Delay,
+        "delay",
+        "one-way delay there, r_rx − t_tx; of frames t_rx − t_send",
+    ),
     (
         Ipdv,
         "ipdv",
@@ -316,6 +320,8 @@ impl Reader {
             }
             Network => anatomy::network(record, &self.facts),
             Host => anatomy::host(record, &self.facts),
+            // A tester is at both ends: a frame goes one way and has come back.
+            Delay if record.method == Method::Frame => record.round_trip(),
             Delay => self.stage(record, Stage::ForwardPath),
             Stage(stage) => self.stage(record, stage),
             Copies => Some(i64::from(record.copies)),
@@ -388,7 +394,7 @@ impl Reader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::record::Outcome;
     use delaylab_model::trial::{ReflectorClock, Residence};
 
     /// Round trips of 100, 120, lost, 90, 95 ns, sent 1 ns late.

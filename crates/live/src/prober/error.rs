@@ -1,5 +1,6 @@
 //! Why a probe could not be started or could not go on, each with its remedy.
 
+use crate::tester::error::TesterError;
 use delaylab_model::record::Method;
 use std::io;
 use std::net::SocketAddr;
@@ -137,6 +138,9 @@ pub enum RunError {
     /// The records could not be written.
     #[error("cannot write the results: {0}")]
     Sink(io::Error),
+    /// Frames could not be sent or taken.
+    #[error(transparent)]
+    Tester(#[from] TesterError),
 }
 
 // errno values of Linux.
@@ -213,6 +217,7 @@ impl RunError {
                 Failure::Usage
             }
             RunError::Send { .. } | RunError::Receive(_) => Failure::Unreachable,
+            RunError::Tester(error) => error.failure(),
             RunError::Enter(_) | RunError::Sink(_) => Failure::Environment,
         }
     }

@@ -110,6 +110,10 @@ impl Probing {
             Method::Udp => carry_out(udp::open(&settings)?, &settings, sink),
             Method::Tcp => carry_out(tcp::open(&settings)?, &settings, sink),
             Method::Stamp => carry_out(stamp::open(&settings)?, &settings, sink),
+            Method::Frame => Err(RunError::Open(OpenError::Setting {
+                field: "method",
+                reason: "nothing answers frames: they go from port to port of a tester".to_owned(),
+            })),
         }
     }
 }
@@ -146,7 +150,7 @@ pub fn largest_payload(method: Method, v6: bool) -> u32 {
     match method {
         Method::Tcp => delaylab_model::probe::MAX_TCP_PAYLOAD,
         Method::Icmp | Method::Udp | Method::Stamp if v6 => 65_535 - 8,
-        Method::Icmp | Method::Udp | Method::Stamp => 65_535 - 20 - 8,
+        Method::Icmp | Method::Udp | Method::Stamp | Method::Frame => 65_535 - 20 - 8,
     }
 }
 

@@ -52,7 +52,7 @@ fn stamps(
 }
 
 fn every_method(family: &str, error: &str) -> Vec<MethodStamps> {
-    Method::ALL
+    Method::ASKING
         .map(|method| stamps(method, family, Err(error.to_owned())))
         .into()
 }
@@ -75,7 +75,7 @@ fn over(address: IpAddr) -> Result<Found, String> {
     std::thread::scope(|scope| {
         let policy = Policy::new(Access::Open { allow: Vec::new() });
         scope.spawn(|| serve(bound, policy, WaitMode::Block, &stop));
-        let found = Method::ALL.map(|method| {
+        let found = Method::ASKING.map(|method| {
             let target = if method == Method::Stamp { stamp } else { echo };
             (
                 method,

@@ -114,12 +114,15 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// A packet goes to the network card.
-    fn hand_down(&mut self, id: PacketId) {
+    pub(super) fn hand_down(&mut self, id: PacketId) {
         let packet = *self.packets.get(id);
         let channel = &self.channels[packet.channel as usize];
         let first = channel.first;
         let Wire { units, bytes } = self.wire(packet.ip_size);
-        let traced = matches!(packet.content, Content::Request(_) | Content::Reply(_));
+        let traced = matches!(
+            packet.content,
+            Content::Request(_) | Content::Reply(_) | Content::Frame { .. }
+        );
         // Retransmissions and pure acknowledgements are not ECT (RFC 3168 §6.1.4 and §6.1.5).
         let ect = match packet.content {
             Content::Data { segment, .. } => segment.ect,
@@ -180,6 +183,10 @@ impl<E: EventSet> Engine<E> {
                 self.packets.get(id).content = Content::Reply(echo);
             }
             Content::Data { flow, segment } => self.segment_arrives(flow, &segment),
+            Content::Frame { flow, seq } => {
+                self.packets.remove(id);
+                return self.frame_arrives(flow, seq);
+            }
             _ => {}
         }
         self.submit(host, Job::Receive(id));
@@ -193,7 +200,10 @@ impl<E: EventSet> Engine<E> {
             Content::Reply(echo) => self.reply_read(echo, &packet),
             Content::Data { flow, segment } => self.segment_read(flow, &segment, packet.marked),
             Content::Ack { flow, ack } => self.ack_read(flow, ack),
-            Content::Load { .. } | Content::Management(_) | Content::Credit { .. } => {}
+            Content::Load { .. }
+            | Content::Frame { .. }
+            | Content::Management(_)
+            | Content::Credit { .. } => {}
         }
     }
 

@@ -7,7 +7,7 @@ use crate::nic::Leaving;
 use crate::packet::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
 use crate::slots::Event;
 use delaylab_model::Picos;
-use delaylab_switch::Dropped;
+use delaylab_switch::{Cause, Dropped};
 use delaylab_traffic::abr::ResourceManagement;
 
 /// Mixes one word into the digest (FxHash's step).
@@ -77,6 +77,14 @@ impl<E: EventSet> Engine<E> {
         if node.shared && (node.early || !node.switch.has_room(egress as usize, &unit)) {
             self.catch_up_all(switch);
         }
+        let node = &self.switches[switch as usize];
+        if node
+            .reset
+            .is_some_and(|(at, up)| (at..up).contains(&self.now))
+        {
+            self.drops.push(dropped_by_reset(unit));
+            return self.note_drops(id);
+        }
         if unit.has(TRACED) {
             self.note_arrival(switch, egress, &unit);
         }
@@ -118,6 +126,25 @@ impl<E: EventSet> Engine<E> {
             waits
         });
         self.switches[switch as usize].waiting = waiting;
+    }
+
+    /// What waits in a switch is gone; what has left is on its way.
+    pub(super) fn reset(&mut self, switch: u32) {
+        self.set(Event::Reset(switch), None);
+        for (port, egress) in self.switches[switch as usize]
+            .ports
+            .clone()
+            .into_iter()
+            .zip(0..)
+        {
+            self.catch_up(port);
+            let queues = &mut self.switches[switch as usize].switch;
+            while let Some(unit) = queues.dequeue(self.now, egress, &mut self.drops) {
+                self.drops.push(dropped_by_reset(unit));
+            }
+            self.note_drops(port);
+            self.note_backlog(port, self.now);
+        }
     }
 
     /// At the end: every departure up to now, and what is left.
@@ -358,15 +385,16 @@ impl<E: EventSet> Engine<E> {
             return;
         }
         let packet = self.packets.get(unit.packet);
-        let (echo, back) = match packet.content {
-            Content::Request(echo) => (echo, false),
-            Content::Reply(echo) => (echo, true),
+        let (flow, seq, back) = match packet.content {
+            Content::Request(echo) => (echo.flow, echo.seq, false),
+            Content::Reply(echo) => (echo.flow, echo.seq, true),
+            Content::Frame { flow, seq } => (flow, seq, false),
             _ => return,
         };
         let (enqueue, backlog) = packet.queued;
         self.hops.push(Hop {
-            probe: echo.flow as u16,
-            seq: echo.seq,
+            probe: flow as u16,
+            seq,
             back,
             hop: u16::from(unit.hop),
             port: id,
@@ -374,6 +402,13 @@ impl<E: EventSet> Engine<E> {
             dequeue: at,
             backlog,
         });
+    }
+}
+
+const fn dropped_by_reset(item: Unit) -> Dropped<Unit> {
+    Dropped {
+        item,
+        cause: Cause::Reset,
     }
 }
 

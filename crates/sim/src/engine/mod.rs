@@ -7,6 +7,7 @@
 //! | `links` | units leave ports, travel, and come to queues or hosts |
 //! | `hosts` | packets go through CPUs and network cards |
 //! | `probes` | probes send, reflectors answer, records become whole |
+//! | `frames` | a tester's frames |
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
 //! | `refusals` | what cannot be simulated |
@@ -23,6 +24,7 @@
 
 mod connections;
 mod credits;
+mod frames;
 mod hosts;
 mod links;
 mod loads;
@@ -53,6 +55,7 @@ use delaylab_switch::{Cause, Dropped, Switch};
 use delaylab_traffic::arrival::{Arrival, Packet};
 use delaylab_traffic::prober::Prober;
 use delaylab_traffic::tcp;
+use frames::FrameStream;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -119,6 +122,8 @@ struct Node {
     shared: bool,
     /// It drops packets before its buffer is full.
     early: bool,
+    /// When it is reset, and when it is up again.
+    reset: Option<(Picos, Picos)>,
     /// Of a shared buffer: every port that something waits at, and some where nothing does any more.
     waiting: Vec<u32>,
 }
@@ -145,6 +150,7 @@ enum Flow {
     TcpProbe(Box<TcpProbe>),
     Tcp(Box<Connection>),
     Load(Box<Load>),
+    Frames(Box<FrameStream>),
 }
 
 /// What both kinds of probes have.
@@ -188,7 +194,7 @@ impl Flow {
         match self {
             Flow::Probe(probe) => Some(&mut probe.asking),
             Flow::TcpProbe(probe) => Some(&mut probe.asking),
-            Flow::Tcp(_) | Flow::Load(_) => None,
+            Flow::Tcp(_) | Flow::Load(_) | Flow::Frames(_) => None,
         }
     }
 }
@@ -352,6 +358,7 @@ impl<E: EventSet> Engine<E> {
                 Event::Retransmit(flow) => self.retransmit(flow),
                 Event::DelayedAck(flow) => self.delayed_ack(flow),
                 Event::Application(flow) => self.application(flow),
+                Event::Reset(switch) => self.reset(switch),
             }
         }
         Ran::Slice
@@ -371,6 +378,7 @@ impl<E: EventSet> Engine<E> {
             Flow::Probe(_) | Flow::TcpProbe(_) => self.probe(flow),
             Flow::Tcp(_) => self.pump(flow),
             Flow::Load(_) => self.load(flow),
+            Flow::Frames(_) => self.frame(flow),
         }
     }
 }

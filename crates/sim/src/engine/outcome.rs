@@ -19,8 +19,16 @@ impl<E: EventSet> Engine<E> {
 
     /// How to read the records of this probe.
     pub fn record_facts(&self, probe: usize) -> RecordFacts {
-        let loopback = matches!(&self.flows[probe], Flow::Probe(probe) if probe.loopback);
-        crate::world::record_facts(loopback)
+        let alone = match &self.flows[probe] {
+            Flow::Probe(probe) => probe.loopback,
+            flow => matches!(flow, Flow::Frames(_)),
+        };
+        crate::world::record_facts(alone)
+    }
+
+    /// Does a tester send it?
+    pub fn is_frames(&self, probe: usize) -> bool {
+        matches!(&self.flows[probe], Flow::Frames(_))
     }
 
     /// As in `s1→s2`.

@@ -182,6 +182,7 @@ impl<E: EventSet> Engine<E> {
         for asking in self.flows.iter_mut().filter_map(Flow::asking) {
             asking.prober.close(|record| records.push(*record));
         }
+        self.frame_records();
     }
 
     /// A request over TCP: the application writes it.

@@ -6,9 +6,10 @@ use super::sections::{
 use crate::network::{Built, Kind, Network, build, in_cells};
 use crate::{in_time, picos, refuse};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::frames::Frames;
 use delaylab_model::load::LoadKind;
 use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
-use delaylab_model::probe::Pacing;
+use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
@@ -81,6 +82,10 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
 fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
     for probe in &trial.probes {
         let field = |name: &str| format!("probe.{}.{name}", probe.name);
+        if let Some(frames) = &probe.frames {
+            of_frames(trial, probe, frames)?;
+            continue;
+        }
         let size = probe.payload + DATAGRAM_HEADERS;
         if probe.method != Method::Tcp && size > mtu {
             let what = format!(
@@ -106,12 +111,34 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What a tester cannot send, or not keep account of.
+fn of_frames(trial: &Trial, probe: &Probe, frames: &Frames) -> Result<(), Refusal> {
+    let field = |name: &str| format!("probe.{}.{name}", probe.name);
+    if trial.path.framing.unwrap_or(Framing::Ethernet) != Framing::Ethernet {
+        return refuse(
+            field("method"),
+            "frames are Ethernet's: leave path.framing out",
+        );
+    }
+    if frames.vlan.is_some() {
+        let what = "simulated switches know no tags: leave it out, or use the testbed";
+        return refuse(field("vlan"), what);
+    }
+    if let Some(problem) = probe.frames_problem() {
+        return refuse(field(problem.0), problem.1);
+    }
+    in_time(field("timeout"), Some(Duration(probe.timeout)))?;
+    in_time(field("start"), Some(Duration(frames.start)))?;
+    in_time(field("count"), probe.expected_duration().map(Duration))
+}
+
 /// The longest from one packet to the next.
 const fn gap(pacing: Pacing) -> Nanos {
     match pacing {
         Pacing::Every { interval_ns } | Pacing::Burst { interval_ns, .. } => interval_ns,
         Pacing::Poisson { mean_ns } => mean_ns,
         Pacing::Wait { wait_ns } => wait_ns,
+        Pacing::Frames { .. } => 0,
     }
 }
 

@@ -1,5 +1,6 @@
 //! A trial as a simulation: everything at its beginning.
 
+use super::frames::FrameStream;
 use super::refusals::refusals;
 use super::sections::{
     DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, explicit_rates, queue_of,
@@ -20,9 +21,11 @@ use crate::transmitter::Transmitter;
 use crate::{picos, refuse};
 use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
 use delaylab_model::path::{Credit, Discipline, HostCosts};
-use delaylab_model::probe::{HostCondition, Probe};
+use delaylab_model::probe::{HostCondition, Pacing, Probe};
+use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
@@ -34,6 +37,7 @@ use delaylab_switch::discard::Discard;
 use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
+use delaylab_traffic::tester::Ledger;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -170,7 +174,33 @@ impl<'a> Maker<'a> {
         Ok(ids)
     }
 
+    /// A stream of a tester's frames.
+    fn frames(&mut self, probe: &Probe, frames: Frames, ends: &Ends) -> Result<(), Refusal> {
+        let index = self.flows.len() as u16;
+        let [channel, _] = self.channels(ends, probe.dscp, false)?;
+        let Pacing::Frames { interval_ps } = probe.pacing else {
+            return refuse(
+                "probe",
+                "frames are paced by `load`, a share of the line rate",
+            );
+        };
+        self.flows.push(Flow::Frames(Box::new(FrameStream {
+            channel,
+            ip_size: frames.ip_size(),
+            start: picos(Some(Duration(frames.start))),
+            interval: interval_ps,
+            count: probe.frames_due(),
+            drain: picos(Some(Duration(probe.timeout))),
+            ledger: Ledger::new(self.trial.id, index, probe),
+            done: false,
+        })));
+        Ok(())
+    }
+
     fn probe(&mut self, probe: &Probe, ends: &Ends) -> Result<(), Refusal> {
+        if let Some(frames) = probe.frames {
+            return self.frames(probe, frames, ends);
+        }
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn > 0)?;
         let ip_size = (probe.method != Method::Tcp).then_some(probe.payload + DATAGRAM_HEADERS);
@@ -325,6 +355,10 @@ impl<'a> Maker<'a> {
                         ),
                         shared: settings.memory.owner != Owner::Output,
                         switch: Switch::new(&settings, ports.len(), seed),
+                        reset: section.reset.map(|reset| {
+                            let at = picos(Some(reset.at));
+                            (at, at + picos(Some(reset.lasts)))
+                        }),
                         early: settings.discard != Discard::Cells,
                         waiting: Vec::new(),
                         ports,
@@ -468,7 +502,12 @@ impl<'a> Maker<'a> {
     }
 
     fn engine<E: EventSet>(self) -> Engine<E> {
-        let slots = Slots::new(self.ports.len(), self.hosts.len(), self.flows.len());
+        let slots = Slots::new(
+            self.ports.len(),
+            self.hosts.len(),
+            self.flows.len(),
+            self.switches.len(),
+        );
         let probes_left = self.trial.probes.len();
         let framing = self.built.framing;
         let forwarded = self
@@ -523,11 +562,16 @@ impl<E: EventSet> Engine<E> {
             let next = self.hosts[host as usize].next_daemon();
             self.set(Event::Daemon(host), next);
         }
+        for switch in 0..self.switches.len() as u32 {
+            let at = self.switches[switch as usize].reset.map(|(at, _)| at);
+            self.set(Event::Reset(switch), at);
+        }
         for flow in 0..self.flows.len() as u32 {
             let at = match &self.flows[flow as usize] {
                 Flow::Probe(_) | Flow::TcpProbe(_) => Some(0),
                 Flow::Tcp(connection) => Some(connection.starts),
                 Flow::Load(load) => load.next.map(|packet| packet.at),
+                Flow::Frames(_) => self.first_frame(flow),
             };
             self.set(Event::Application(flow), at);
         }

@@ -193,6 +193,14 @@ impl Structure {
         steps
     }
 
+    /// The end of the first cable at this host.
+    pub fn end_of(&self, host: &Host) -> Option<&End> {
+        self.cables
+            .iter()
+            .flatten()
+            .find(|end| end.place == host.place)
+    }
+
     /// The commands that take it down again: everything in a namespace goes with it.
     pub fn undo(&self, id: &str) -> Vec<Step> {
         let del = |place: &String| Step::Ip(format!("netns del {id}-{place}"));
@@ -352,6 +360,7 @@ impl<'a> Builder<'a> {
                 latency.0.max(0).cast_unsigned() * PICOS_PER_NANO
             }),
             impair: section.impair.unwrap_or_default(),
+            reset: section.reset,
         })
     }
 

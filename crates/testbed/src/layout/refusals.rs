@@ -5,6 +5,7 @@ use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
+use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_sim::engine::{QUEUES, switch_settings};
@@ -160,6 +161,16 @@ fn of_the_queues(path: &Path) -> Result<(), Refusal> {
 }
 
 fn of_the_probes(trial: &Trial) -> Result<(), Refusal> {
+    for probe in &trial.probes {
+        let field = |name: &str| format!("probe.{}.{name}", probe.name);
+        if let Some((name, reason)) = probe.frames_problem() {
+            return refuse(field(name), reason);
+        }
+        if probe.method == Method::Frame && is_routed(&trial.path) {
+            let why = "routers drop frames of a tester: its addresses lead nowhere. Use a topology of switches";
+            return refuse(field("method"), why);
+        }
+    }
     match trial.probes.iter().find(|probe| probe.interface.is_some()) {
         Some(probe) => refuse(
             format!("probe.{}.interface", probe.name),
@@ -207,6 +218,10 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
     for node in &built.network.nodes {
         if let Kind::Switch(section) = &node.kind {
             match kernel_discipline(section) {
+                Some(_) if section.reset.is_some() => {
+                    let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
+                    return refuse("path.switch.reset", why);
+                }
                 Some(discipline) => of_a_kernel_queue(discipline, section, path, built)?,
                 None => of_a_soft_switch(section, path)?,
             }

@@ -14,9 +14,9 @@
 
 use super::frame::{FlowKey, Frame, Mac, Read, Whose};
 use super::probes::Probes;
-use delaylab_model::Picos;
-use delaylab_model::path::{Framing, Impair};
-use delaylab_model::quantity::Share;
+use delaylab_model::path::{Framing, Impair, Reset};
+use delaylab_model::quantity::{Duration, Share};
+use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_sim::network::{in_cells, wire};
 use delaylab_sim::trace::{Point, Trace};
 use delaylab_sim::transmitter::Transmitter;
@@ -62,6 +62,8 @@ pub struct DeviceSettings {
     pub latency: Picos,
     /// What it does to packets.
     pub impair: Impair,
+    /// When it is reset in a trial.
+    pub reset: Option<Reset>,
 }
 
 /// What a packet of a probe met in a queue here.
@@ -118,6 +120,8 @@ enum Event {
     Sent(u16),
     /// And has come to the other end.
     Leaves(u16, Vec<u8>),
+    /// The switch is reset, and up again then.
+    Resets(Picos),
 }
 
 /// The device.
@@ -136,6 +140,8 @@ pub struct Device {
     traced_from: Picos,
     drops: Vec<Dropped<Frame>>,
     counts: Counts,
+    /// After a reset it is down until then.
+    up_at: Picos,
 }
 
 impl Device {
@@ -160,6 +166,7 @@ impl Device {
             traced_from: 0,
             drops: Vec::new(),
             counts: Counts::default(),
+            up_at: 0,
             settings,
         }
     }
@@ -271,13 +278,33 @@ impl Device {
                 Event::Arrives(egress, frame) => self.arrives(egress, frame, due),
                 Event::Sent(egress) => self.sent(egress, due),
                 Event::Leaves(egress, bytes) => due.send.push((egress, bytes)),
+                Event::Resets(up_at) => self.reset(up_at),
             }
         }
         self.now = self.now.max(now);
     }
 
+    /// What waits and what is on the lines is gone.
+    fn reset(&mut self, up_at: Picos) {
+        self.up_at = up_at;
+        for egress in 0..self.ports.len() as u16 {
+            let at = usize::from(egress);
+            let lost = self.ports[at].sending.take();
+            self.drops.extend(lost.map(reset));
+            while let Some(frame) = self.switch.dequeue(self.now, at, &mut self.drops) {
+                self.drops.push(reset(frame));
+            }
+            self.account(egress);
+            self.trace(at);
+        }
+    }
+
     fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut Due) {
         let port = usize::from(egress);
+        if self.now < self.up_at {
+            self.drops.push(reset(frame));
+            return self.account(egress);
+        }
         frame.joined = (self.now, self.counted(self.switch.backlog(port).bytes));
         self.switch.enqueue(self.now, port, frame, &mut self.drops);
         self.account(egress);
@@ -354,6 +381,11 @@ impl Device {
     pub fn begin_trial(&mut self) {
         self.traced_from = self.now;
         self.counts = Counts::default();
+        if let Some(reset) = self.settings.reset {
+            let picos = |time: Duration| time.0.max(0).cast_unsigned() * PICOS_PER_NANO;
+            let at = self.now + picos(reset.at);
+            self.at(at, Event::Resets(at + picos(reset.lasts)));
+        }
         for at in 0..self.ports.len() {
             let backlog = self.counted(self.switch.backlog(at).bytes);
             let port = &mut self.ports[at];
@@ -377,6 +409,13 @@ impl Device {
             ports: self.ports.iter_mut().map(take).collect(),
             counts: std::mem::take(&mut self.counts),
         }
+    }
+}
+
+const fn reset(item: Frame) -> Dropped<Frame> {
+    Dropped {
+        item,
+        cause: Cause::Reset,
     }
 }
 

@@ -38,7 +38,7 @@ impl FlowKey {
 pub struct Read {
     /// Where the IP header begins; `None`: no IP.
     ip_at: Option<usize>,
-    /// Bytes of the IP packet; of other frames, without their header.
+    /// Bytes of the IP packet and of tags before it; of other frames, without their header.
     pub ip_size: u32,
     /// Whose it is; `None`: no IP.
     pub key: Option<FlowKey>,
@@ -128,7 +128,7 @@ impl Read {
         };
         Self {
             ip_at: Some(ip_at),
-            ip_size,
+            ip_size: ip_size + ip_at.saturating_sub(ETHERNET) as u32,
             key: Some(FlowKey {
                 from: (addresses.0, ports.0),
                 to: (addresses.1, ports.1),

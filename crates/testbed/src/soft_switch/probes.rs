@@ -67,7 +67,7 @@ impl Probes {
         let is_of = |watched: &&Watched| {
             let protocol = match watched.method {
                 Method::Icmp => matches!(key.protocol, ICMP | ICMPV6),
-                Method::Udp | Method::Stamp => key.protocol == UDP,
+                Method::Udp | Method::Stamp | Method::Frame => key.protocol == UDP,
                 Method::Tcp => false,
             };
             let ends = (watched.from, watched.to) == (key.from.0, key.to.0);
@@ -96,6 +96,7 @@ fn seq(method: Method, read: &Read, frame: &[u8]) -> Option<u32> {
         Method::Udp if control::is_control(payload) => None,
         Method::Udp => Some(echo::Header::parse(payload).ok()?.seq),
         Method::Stamp => Some(u32::from_be_bytes(*payload.first_chunk()?)),
+        Method::Frame => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
         Method::Icmp | Method::Tcp => None,
     }
 }

@@ -6,6 +6,7 @@
 
 mod burst;
 mod closed;
+mod frames;
 mod grid;
 pub mod lead;
 mod poisson;
@@ -26,6 +27,8 @@ pub enum Pacer {
     Burst(burst::Burst),
     /// After each reply.
     Closed(closed::Closed),
+    /// Frames of a tester.
+    Frames(frames::Frames),
 }
 
 /// When the next packet is due.
@@ -49,6 +52,9 @@ impl Pacer {
                 Pacer::Burst(burst::Burst::new(start, burst, interval_ns))
             }
             Pacing::Wait { wait_ns } => Pacer::Closed(closed::Closed::new(start, wait_ns)),
+            Pacing::Frames { interval_ps } => {
+                Pacer::Frames(frames::Frames::new(start, interval_ps))
+            }
         }
     }
 
@@ -60,6 +66,7 @@ impl Pacer {
             Pacer::Poisson(poisson) => Due::At(poisson.due()),
             Pacer::Burst(burst) => Due::At(burst.due()),
             Pacer::Closed(closed) => closed.due(),
+            Pacer::Frames(frames) => Due::At(frames.due()),
         }
     }
 
@@ -71,6 +78,7 @@ impl Pacer {
             Pacer::Poisson(poisson) => poisson.advance(),
             Pacer::Burst(burst) => burst.advance(),
             Pacer::Closed(closed) => closed.advance(),
+            Pacer::Frames(frames) => frames.advance(),
         }
     }
 

@@ -34,6 +34,7 @@ fn settings(hosts: u8, change: impl FnOnce(&mut path::Switch)) -> DeviceSettings
         queue_of: [0; 64],
         framing: Framing::Ethernet,
         latency: 0,
+        reset: None,
         impair: section.impair.unwrap_or_default(),
     }
 }

@@ -1,0 +1,148 @@
+//! A `[[probe]]` section of method `frame` as the stream of frames that a world carries out.
+
+use super::probe::{Wrong, wrong};
+use delaylab_model::SECOND;
+use delaylab_model::experiment::ProbeSection;
+use delaylab_model::frames::{Frames, MOST_FRAME};
+use delaylab_model::path::Path;
+use delaylab_model::probe::{Family, Pacing, Probe};
+use delaylab_model::quantity::Share;
+use delaylab_model::record::Method;
+
+/// For residual frames (RFC 2544 §23).
+const DRAIN: i64 = 2 * SECOND;
+const SMALLEST: u64 = 64;
+
+/// The stream of frames, on this path.
+pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Wrong> {
+    only_frames_have(section)?;
+    let frames = Frames {
+        size: size(section)?,
+        family: section.family,
+        vlan: vlan(section)?,
+        start: section.start.map_or(0, |start| start.0),
+        records: section.records,
+    };
+    let mut probe = Probe::new(&section.name, Method::Frame);
+    probe.payload = frames.payload();
+    probe.dscp = section.class.0;
+    probe.ecn = super::probe::ecn(section)?;
+    probe.count = section.count;
+    probe.duration = section.duration.map(|duration| duration.0);
+    probe.timeout = section.timeout.map_or(DRAIN, |drain| drain.0);
+    probe.from.clone_from(&section.from);
+    probe.to.clone_from(&section.to);
+    probe.pacing = Pacing::Frames {
+        interval_ps: frames.interval(line_rate(section, path)?, load(section)?),
+    };
+    probe.frames = Some(frames);
+    match probe.frames_problem() {
+        None => Ok(probe),
+        Some((field, what)) => wrong(field, what, ""),
+    }
+}
+
+fn only_frames_have(section: &ProbeSection) -> Result<(), Wrong> {
+    let others = [
+        ("ip_size", section.ip_size.is_some()),
+        ("payload", section.payload.is_some()),
+        ("reply_payload", section.reply_payload.is_some()),
+        ("ttl", section.ttl.is_some()),
+        ("warmup", section.warmup.is_some()),
+        ("interface", section.interface.is_some()),
+    ];
+    match others.into_iter().find(|(_, there)| *there) {
+        None => Ok(()),
+        Some((field, _)) => {
+            let what = format!("frames have no `{field}`");
+            wrong(
+                field,
+                what,
+                "a frame has `frame_size`, `family`, `vlan` and `class`",
+            )
+        }
+    }
+}
+
+fn size(section: &ProbeSection) -> Result<u32, Wrong> {
+    let bytes = section.frame_size.map_or(SMALLEST, |size| size.0);
+    match u32::try_from(bytes) {
+        Ok(size) if size <= MOST_FRAME => Ok(size),
+        _ => wrong(
+            "frame_size",
+            format!("a frame of {bytes} B is too large"),
+            &format!("at most {MOST_FRAME} B"),
+        ),
+    }
+}
+
+fn vlan(section: &ProbeSection) -> Result<Option<u16>, Wrong> {
+    match section.vlan {
+        Some(vlan) if !(1..=4094).contains(&vlan) => wrong(
+            "vlan",
+            format!("there is no VLAN {vlan}"),
+            "1 to 4094 (IEEE 802.1Q)",
+        ),
+        vlan => Ok(vlan),
+    }
+}
+
+fn load(section: &ProbeSection) -> Result<Share, Wrong> {
+    match section.pacing.load {
+        Some(Share(0)) => wrong("pacing.load", "no load is no frames", "leave the probe out"),
+        Some(load) => Ok(load),
+        None => wrong(
+            "pacing",
+            "frames are paced by their share of the line rate",
+            "write pacing = { load = \"50%\" }",
+        ),
+    }
+}
+
+/// Of the link that the frames are sent by.
+fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
+    let from = section.from.as_deref();
+    let own = path.link.iter().find(|link| {
+        let ends = [link.from.as_str(), link.to.as_str()];
+        from.is_some_and(|from| ends.contains(&from))
+    });
+    let rate = own.and_then(|link| link.rate).or(path.rate);
+    match rate {
+        Some(rate) if rate.0 > 0 => Ok(rate.0),
+        _ => wrong(
+            "pacing.load",
+            "a share of which line rate?",
+            "give `path.rate`, as in `rate = \"10Mbit/s\"`",
+        ),
+    }
+}
+
+/// What no other method has.
+pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Wrong> {
+    let own = [
+        (
+            "frame_size",
+            section.frame_size.is_some(),
+            "write `ip_size` or `payload`",
+        ),
+        (
+            "pacing.load",
+            section.pacing.load.is_some(),
+            "write `every`, `poisson` or `wait`",
+        ),
+        ("vlan", section.vlan.is_some(), "leave it out"),
+        ("start", section.start.is_some(), "leave it out"),
+        (
+            "family",
+            section.family != Family::Any,
+            "the target's address says it",
+        ),
+    ];
+    match own.into_iter().find(|(_, there, _)| *there) {
+        None => Ok(()),
+        Some((field, _, help)) => {
+            let what = format!("{method} sends packets: `{field}` is for method frame");
+            wrong(field, what, help)
+        }
+    }
+}

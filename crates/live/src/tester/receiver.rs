@@ -1,0 +1,148 @@
+//! Takes frames by every port, each with the kernel's stamp of its arrival.
+
+use super::error::TesterError;
+use super::port::Opened;
+use delaylab_kernel::packet_socket::PacketSocket;
+use delaylab_kernel::wait::Watched;
+use delaylab_kernel::{clock, scheduling};
+use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_wire::test_frame::Seen;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// How often it looks whether it is to stop, and at the clocks.
+const LOOK_EVERY: Nanos = 5 * MILLISECOND;
+/// Frames read from a port before others have their turn.
+const BATCH: usize = 256;
+/// The longest frame.
+const LONGEST: usize = 16 * 1024;
+/// It runs before what is merely busy.
+const NICE: i32 = -10;
+
+/// A frame that came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) t_rx: Nanos,
+    pub(super) number: u32,
+    pub(super) stream: u16,
+    /// Index of the port by which it came.
+    pub(super) port: usize,
+    pub(super) intact: bool,
+}
+
+/// All that came.
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    /// In the order in which they arrived.
+    pub(super) arrivals: Vec<Arrival>,
+    /// Frames that are not ours.
+    pub(super) foreign: u64,
+    /// Frames for which a socket here had no room, by interface.
+    dropped: Vec<(String, u32)>,
+}
+
+impl Received {
+    /// What the tester itself lost is not the device's loss.
+    pub(super) fn flaws(&self) -> Vec<String> {
+        let lost = |(interface, count): &(String, u32)| {
+            format!(
+                "the tester itself lost {count} frames at `{interface}`: this host is too slow or too busy \
+                 for this rate"
+            )
+        };
+        self.dropped.iter().map(lost).collect()
+    }
+}
+
+/// The thread.
+pub(super) struct Receiver {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Received>,
+}
+
+impl Receiver {
+    /// Takes frames with this token from now on.
+    pub(super) fn start(ports: &[Opened], token: u16) -> Result<Self, TesterError> {
+        let copy = |port: &Opened| Ok((port.interface.clone(), port.socket.duplicate()?));
+        let sockets: Result<Vec<_>, _> = ports.iter().map(copy).collect();
+        let sockets = sockets.map_err(TesterError::Thread)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new().name("frame-receiver".to_owned());
+        let thread = thread
+            .spawn(move || take(&sockets, token, &stopped))
+            .map_err(TesterError::Thread)?;
+        Ok(Self { stop, thread })
+    }
+
+    /// What came until now.
+    pub(super) fn finish(self) -> Received {
+        self.stop.store(true, Ordering::Relaxed);
+        let joined = self.thread.join();
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn take(sockets: &[(String, PacketSocket)], token: u16, stop: &AtomicBool) -> Received {
+    // Stamps are the kernel's: to be late here only fills buffers.
+    let _ = scheduling::set_nice(NICE);
+    let mut received = Received::default();
+    let mut watched = Watched::new(sockets.iter().map(|(_, socket)| socket.as_fd()));
+    let mut buffer = vec![0; LONGEST];
+    loop {
+        // Read before the flag is: what came before it was set counts.
+        let last = stop.load(Ordering::Relaxed);
+        let offset = clock::realtime() - clock::monotonic();
+        let mut any = false;
+        for (port, (_, socket)) in sockets.iter().enumerate() {
+            any |= read((port, socket), &mut buffer, token, offset, &mut received);
+        }
+        if any {
+            continue;
+        }
+        if last {
+            break;
+        }
+        let _ = watched.until_readable(Some(clock::monotonic() + LOOK_EVERY));
+    }
+    for (interface, socket) in sockets {
+        match socket.overflowed() {
+            Some(count) if count > 0 => received.dropped.push((interface.clone(), count)),
+            _ => {}
+        }
+    }
+    // Ports are read one after the other.
+    received.arrivals.sort_by_key(|arrival| arrival.t_rx);
+    received
+}
+
+/// Was there anything to read?
+fn read(
+    (port, socket): (usize, &PacketSocket),
+    buffer: &mut [u8],
+    token: u16,
+    offset: Nanos,
+    received: &mut Received,
+) -> bool {
+    for count in 0..BATCH {
+        // An interface that is gone or down has nothing to read; what was sent by it is lost.
+        let Ok(frame) = socket.receive(buffer) else {
+            return count > 0;
+        };
+        let read = clock::monotonic();
+        let bytes = &buffer[..frame.length.min(LONGEST)];
+        match Seen::read(bytes, token) {
+            Ok(seen) => received.arrivals.push(Arrival {
+                t_rx: frame.stamp.map_or(read, |real| real - offset),
+                number: seen.number,
+                stream: seen.stream,
+                port,
+                intact: seen.intact,
+            }),
+            Err(_) => received.foreign += 1,
+        }
+    }
+    true
+}

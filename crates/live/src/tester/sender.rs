@@ -1,0 +1,188 @@
+//! Sends every stream of a trial, each frame at its time.
+//!
+//! One thread for all ports: frames of two streams that are due at once leave one right after the other,
+//! in any order. It sleeps to shortly before a frame is due and spins the rest, as the prober does.
+
+use super::error::TesterError;
+use super::port::{Opened, Port};
+use super::{Job, template};
+use delaylab_kernel::scheduling::{self, Scheduling};
+use delaylab_kernel::{clock, wait};
+use delaylab_model::probe::Pacing;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos, SECOND};
+use delaylab_wire::test_frame::Template;
+use std::time::Duration;
+
+/// Above what is quiet, below a soft switch: frames that have been sent go first.
+const PRIORITY: i32 = 55;
+/// It wakes up so long before a frame is due. A shorter wait is spun.
+const EARLY: Nanos = 40 * MICROSECOND;
+/// A real-time thread that is awake all the time is stopped by the kernel: faster streams do without.
+const MOST_FRAMES_A_SECOND: u64 = 50_000;
+/// Of so much time …
+const WINDOW: Nanos = 100 * MILLISECOND;
+/// … it spins while it has been awake for less than this.
+const MOST_AWAKE: Nanos = 80 * MILLISECOND;
+/// How often a port that takes no more is tried again for one frame.
+const TRIES: u32 = 1000;
+
+/// What became of a frame here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) t_intended: Nanos,
+    /// When it was handed over, or why not.
+    pub(super) outcome: Result<Nanos, Option<i32>>,
+}
+
+/// A stream that is under way.
+pub(super) struct Sending {
+    template: Template,
+    /// Index of its port.
+    port: usize,
+    start: Nanos,
+    interval: Picos,
+    count: u64,
+    sent: Vec<Sent>,
+}
+
+impl Sending {
+    /// When the next frame is due, from the trial's start; `None`: none is.
+    fn due(&self) -> Option<Nanos> {
+        let next = self.sent.len() as u64;
+        let after = next.saturating_mul(self.interval) / PICOS_PER_NANO;
+        let after = Nanos::try_from(after).unwrap_or(Nanos::MAX);
+        (next < self.count).then(|| self.start.saturating_add(after))
+    }
+}
+
+/// Every stream, ready to send.
+pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sending>, TesterError> {
+    let ready = |(stream, number): (&super::Stream, u16)| {
+        let probe = &stream.probe;
+        let Pacing::Frames { interval_ps } = probe.pacing else {
+            return Err(TesterError::NoFrames {
+                probe: probe.name.clone(),
+            });
+        };
+        let count = probe.frames_due();
+        Ok(Sending {
+            template: template(stream, number, token)?,
+            port: ports
+                .iter()
+                .position(|port| port.is(&stream.from))
+                .unwrap_or(0),
+            start: probe.frames.map_or(0, |frames| frames.start),
+            interval: interval_ps,
+            count,
+            // A page fault is a stall.
+            sent: Vec::with_capacity(count as usize),
+        })
+    };
+    job.streams.iter().zip(0..).map(ready).collect()
+}
+
+/// Sends all of it, or until the user asks to stop. What became of each frame of each stream.
+pub(super) fn send(
+    mut streams: Vec<Sending>,
+    ports: &[Opened],
+    start: Nanos,
+    stops_asked: fn() -> u32,
+) -> Result<Vec<Vec<Sent>>, TesterError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("frame-sender".to_owned());
+        let sending = thread.spawn_scoped(scope, || {
+            let _ = scheduling::set_timer_slack(1);
+            let _ = wait::keep_deadlines_over_stops();
+            if rate(&streams) <= MOST_FRAMES_A_SECOND {
+                // Without the privilege it is an ordinary thread, and its self-check says when it was late.
+                let _ = Scheduling::fifo(PRIORITY).apply();
+            }
+            let mut awake = Awake::default();
+            while let Some(due) = next(&streams) {
+                if stops_asked() > 0 {
+                    break;
+                }
+                awake.wait_until(start + due);
+                for stream in &mut streams {
+                    while let Some(due) = stream.due().map(|due| start + due)
+                        && due <= clock::monotonic()
+                    {
+                        one(stream, &ports[stream.port], due);
+                    }
+                }
+            }
+        });
+        let joined = sending.map_err(TesterError::Thread)?.join();
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok::<_, TesterError>(())
+    })?;
+    Ok(streams.into_iter().map(|stream| stream.sent).collect())
+}
+
+fn next(streams: &[Sending]) -> Option<Nanos> {
+    streams.iter().filter_map(Sending::due).min()
+}
+
+/// Frames a second, of all streams together.
+fn rate(streams: &[Sending]) -> u64 {
+    let per_second = SECOND.unsigned_abs() * PICOS_PER_NANO;
+    let rates = streams
+        .iter()
+        .map(|stream| per_second / stream.interval.max(1));
+    rates.sum()
+}
+
+/// The next frame of a stream.
+fn one(stream: &mut Sending, port: &Opened, t_intended: Nanos) {
+    let number = stream.sent.len() as u32;
+    let mut outcome = Err(None);
+    for _ in 0..TRIES {
+        let t_send = clock::monotonic();
+        match port.socket.send(stream.template.sign(number, t_send)) {
+            Ok(()) => {
+                outcome = Ok(t_send);
+                break;
+            }
+            Err(error) => outcome = Err(error.raw_os_error()),
+        }
+        // The interface takes no more just now; whatever else it is, it will not pass by trying.
+        if !matches!(outcome, Err(Some(EAGAIN | ENOBUFS))) {
+            break;
+        }
+        std::thread::sleep(Duration::from_micros(1));
+    }
+    stream.sent.push(Sent {
+        t_intended,
+        outcome,
+    });
+}
+
+const EAGAIN: i32 = 11;
+const ENOBUFS: i32 = 105;
+
+/// Keeps a real-time thread from being awake all the time.
+#[derive(Debug, Default)]
+struct Awake {
+    window_began: Nanos,
+    slept: Nanos,
+}
+
+impl Awake {
+    fn wait_until(&mut self, due: Nanos) {
+        let now = clock::monotonic();
+        if now >= self.window_began + WINDOW {
+            self.window_began = now;
+            self.slept = 0;
+        }
+        let awake = now - self.window_began - self.slept;
+        let until = if awake < MOST_AWAKE { due - EARLY } else { due };
+        if until > now {
+            // Woken early or not, what is left is spun.
+            let _ = clock::sleep_until(until);
+            self.slept += clock::monotonic() - now;
+        }
+        while clock::monotonic() < due {
+            std::hint::spin_loop();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A tester's frames: sent and stamped at the very picosecond, whatever a host's CPU is at.
+
+use super::{Engine, Flow};
+use crate::event_set::EventSet;
+use crate::packet::Content;
+use crate::slots::Event;
+use delaylab_model::record::Record;
+use delaylab_model::{Nanos, Picos};
+use delaylab_traffic::tester::Ledger;
+
+use super::probes::nanos;
+use crate::packet::ChannelId;
+
+/// A stream of frames between two ports of a tester.
+pub(super) struct FrameStream {
+    pub(super) channel: ChannelId,
+    pub(super) ip_size: u32,
+    /// When the first is due, and how far apart they are.
+    pub(super) start: Picos,
+    pub(super) interval: Picos,
+    /// How many there are.
+    pub(super) count: u64,
+    /// How long is waited for the last.
+    pub(super) drain: Picos,
+    pub(super) ledger: Ledger,
+    pub(super) done: bool,
+}
+
+impl FrameStream {
+    fn due(&self, seq: u64) -> Picos {
+        self.start.saturating_add(self.interval.saturating_mul(seq))
+    }
+
+    /// When the frame after these is due, or when the last has been waited for.
+    fn next(&self) -> Picos {
+        let sent = self.ledger.len();
+        if sent < self.count {
+            self.due(sent)
+        } else {
+            self.due(self.count.saturating_sub(1)) + self.drain
+        }
+    }
+}
+
+impl<E: EventSet> Engine<E> {
+    /// The first frame of a stream.
+    pub(super) fn first_frame(&self, flow: u32) -> Option<Picos> {
+        match &self.flows[flow as usize] {
+            Flow::Frames(stream) => Some(stream.next()),
+            _ => None,
+        }
+    }
+
+    /// A frame is due, or the stream has drained.
+    pub(super) fn frame(&mut self, flow: u32) {
+        let now = self.now;
+        let Flow::Frames(stream) = &mut self.flows[flow as usize] else {
+            return;
+        };
+        if stream.ledger.len() == stream.count {
+            let done = std::mem::replace(&mut stream.done, true);
+            self.probes_left -= usize::from(!done);
+            return self.set(Event::Application(flow), None);
+        }
+        let seq = stream.ledger.sent(nanos(now), nanos(now));
+        let (channel, ip_size, next) = (stream.channel, stream.ip_size, stream.next());
+        self.set(Event::Application(flow), Some(next));
+        let packet = self.packet(channel, ip_size, Content::Frame { flow, seq });
+        self.hand_down(packet);
+    }
+
+    /// A frame has come to the other port.
+    pub(super) fn frame_arrives(&mut self, flow: u32, seq: u64) {
+        let now: Nanos = nanos(self.now);
+        if let Flow::Frames(stream) = &mut self.flows[flow as usize] {
+            stream.ledger.arrived(seq, now, true);
+        }
+    }
+
+    /// The records of every stream of frames.
+    pub(super) fn frame_records(&mut self) {
+        for flow in &self.flows {
+            if let Flow::Frames(stream) = flow {
+                self.records
+                    .extend::<Vec<Record>>(stream.ledger.records().collect());
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use super::*;
+use crate::tester::self_check::SelfCheck;
+use delaylab_model::frames::Frames;
+use delaylab_model::probe::Pacing;
+
+fn probe() -> Probe {
+    Probe {
+        pacing: Pacing::Frames {
+            interval_ps: 67_200_000,
+        },
+        frames: Some(Frames::new(64)),
+        ..Probe::new("a", Method::Frame)
+    }
+}
+
+fn ledger(sent: usize) -> Ledger {
+    let mut ledger = Ledger::new(3, 1, &probe());
+    for k in 0..sent as Nanos {
+        ledger.sent(k * 67_200, k * 67_200 + 10);
+    }
+    ledger
+}
+
+fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
+    ledger.records().map(|record| record.outcome).collect()
+}
+
+#[test]
+fn each_frame_has_its_record() {
+    let mut ledger = ledger(4);
+    ledger.arrived(1, 70_000, true);
+    ledger.arrived(0, 72_000, true);
+    ledger.arrived(1, 73_000, true);
+    ledger.arrived(3, 300_000, false);
+    ledger.arrived(9, 300_000, true);
+    use Outcome::*;
+    assert_eq!(outcomes(&ledger), [Ok, Ok, Lost, Corrupt]);
+    let records: Vec<_> = ledger.records().collect();
+    assert_eq!((records[0].reorder_extent, records[1].copies), (1, 1));
+    assert_eq!(records[1].round_trip(), Some(2_790));
+    assert_eq!((records[0].ip_size, records[0].r_rx), (Some(46), None));
+    assert_eq!(ledger.strays(), 1);
+}
+
+#[test]
+fn what_comes_after_the_drain_is_late() {
+    let mut ledger = ledger(1);
+    ledger.arrived(0, 2_000_000_000, true);
+    assert_eq!(outcomes(&ledger), [Outcome::Late]);
+}
+
+fn check(t_send: impl Fn(Nanos) -> Nanos) -> Vec<String> {
+    let mut ledger = Ledger::new(0, 0, &probe());
+    for k in 0..10_000 {
+        ledger.sent(k * 67_200, t_send(k * 67_200));
+    }
+    let mut check = SelfCheck::of(&probe()).expect("it sends frames");
+    ledger.records().for_each(|record| check.see(&record));
+    check.flaws("a")
+}
+
+#[test]
+fn a_sender_that_kept_up_has_no_flaw() {
+    assert_eq!(check(|at| at + 3_000), Vec::<String>::new());
+}
+
+#[test]
+fn a_slow_sender_says_so() {
+    let flaws = check(|at| at + at / 200);
+    assert!(
+        flaws[0].contains("was to send 14881 frames/s and sent 14807"),
+        "{flaws:?}"
+    );
+}
+
+#[test]
+fn a_stalled_sender_says_so() {
+    // Ten times 20 ms late, then at once.
+    let flaws = check(|at| {
+        at.max((at / 67_200_000 + 1).min(9) * 67_200_000 * i64::from(at % 67_200_000 < 20_000_000))
+    });
+    assert!(
+        flaws.iter().any(|flaw| flaw.contains("left late")),
+        "{flaws:?}"
+    );
+}
+
+#[test]
+fn what_could_not_be_sent_is_not_lost() {
+    let mut ledger = ledger(1);
+    ledger.not_sent(67_200, Some(100));
+    assert_eq!(outcomes(&ledger)[1], Outcome::LocalError);
+    let mut check = SelfCheck::of(&probe()).expect("it sends frames");
+    ledger.records().for_each(|record| check.see(&record));
+    assert!(check.flaws("a")[0].contains("1 of 2 frames could not be sent"));
+}
