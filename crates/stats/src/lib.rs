@@ -13,10 +13,13 @@
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
 //! | [`functional`] | mean, quantile, share beyond a bound: a distribution in one number |
 //! | [`comparison`] | intervals of what is computed from such numbers, for correlated series |
-//! | [`least_squares`] | linear fits by QR, with standard errors |
+//! | [`least_squares`] | linear fits by QR in double-double, with standard errors |
+//! | [`regression`] | models of several factors, their powers and products: errors, inflation, residual tests |
+//! | [`double_double`] | numbers of 31 digits |
 //! | [`random`] | random numbers for resampling |
 //! | [`noise_join`] | which records overlap what disturbed the host |
 //! | [`student`] | quantiles and tails of Student's t |
+//! | [`tail`] | tails of Fisher's F and of χ² |
 //! | [`warm_up`] | how much of a simulation's beginning to leave out |
 //!
 //! Everything here is sans-IO: nothing reads a clock, and the same records give the same figures.
@@ -26,9 +29,12 @@ pub mod anatomy;
 mod band;
 pub mod comparison;
 mod dependence;
+pub mod double_double;
 mod features;
 pub mod functional;
+mod gram_schmidt;
 pub mod histogram;
+mod incomplete;
 pub mod interval;
 pub mod least_squares;
 pub mod loglinear;
@@ -37,10 +43,12 @@ pub mod noise_join;
 mod passage;
 pub mod quantile;
 pub mod random;
+pub mod regression;
 mod sample;
 mod stage;
 pub mod student;
 pub mod summary;
+pub mod tail;
 #[cfg(test)]
 mod testing;
 pub mod variation;

@@ -1,8 +1,10 @@
 //! Quantiles of Student's t for whole degrees of freedom.
 //!
 //! With these the distribution function is a finite sum of powers of a cosine (Abramowitz and
-//! Stegun 26.7.3 and 26.7.4), so a bisection gives all digits and no special function is needed.
+//! Stegun 26.7.3 and 26.7.4), so a bisection gives all digits of a quantile. A tail is that of F,
+//! which keeps its digits however small it is.
 
+use crate::tail;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 /// P(|T| ≤ √df·tan θ).
@@ -49,8 +51,7 @@ pub fn beyond(t: f64, df: u32) -> f64 {
     if df == 0 || t.is_nan() {
         return 1.0;
     }
-    let theta = (t.abs() / f64::from(df).sqrt()).atan();
-    (1.0 - central_probability(theta, df)).clamp(0.0, 1.0)
+    tail::fisher(t * t, (1, df))
 }
 
 #[cfg(test)]
@@ -86,5 +87,7 @@ mod tests {
             assert!((beyond(-t, df) - 0.05).abs() < 1e-12, "{df}");
         }
         assert_eq!(beyond(3.0, 0), 1.0);
+        // With one degree of freedom the tail is 2 atan(1/t)/π.
+        assert!((beyond(1e9, 1) / (FRAC_2_PI * 1e-9) - 1.0).abs() < 1e-12);
     }
 }
