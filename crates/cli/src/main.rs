@@ -5,6 +5,7 @@
 //! | [`args`] | the command line |
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
+//! | [`bench`] | device benchmarks, as experiments |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod doctor;
 mod documents;
 mod exit;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Run(args) => experiment::run::run(&args),
         Command::Resume(args) => experiment::resume::run(&args),
         Command::Report(args) => experiment::report::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { command } => documents::man(command.as_deref()),

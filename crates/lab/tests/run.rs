@@ -6,14 +6,13 @@ use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{
     Choices, Experiment, FactorialPlan, Resolved, SequentialPlan, Source,
 };
-use delaylab_lab::run::{Ended, Ending, LabError, Laboratory, Left, Progress};
+use delaylab_lab::run::{Ended, Ending, LabError, Laboratory, Left, Progress, TrialOutcome};
 use delaylab_model::plan::{Plan, Planned, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{ProbeFacts, Trial};
 use delaylab_model::world::{Clock, Refusal, Sink, World};
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::summary::Summary;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
@@ -158,7 +157,7 @@ fn toy(threads: usize) -> Toy {
 fn carry_out(
     world: &mut Toy,
     writer: &RunWriter,
-    plan: &mut dyn Plan<Observation = [Summary]>,
+    plan: &mut dyn Plan<Observation = TrialOutcome>,
     stops_asked: fn() -> u32,
 ) -> (Result<Ending, LabError<Failure>>, Vec<u32>) {
     let mut told = Told::default();
@@ -172,7 +171,7 @@ fn carry_out(
     (ending, told.0)
 }
 
-fn factorial(done: &BTreeSet<u32>) -> FactorialPlan<[Summary]> {
+fn factorial(done: &BTreeSet<u32>) -> FactorialPlan<TrialOutcome> {
     FactorialPlan::new(resolve(TEXT).planned, done, usize::MAX)
 }
 

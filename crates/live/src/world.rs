@@ -285,7 +285,13 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         });
         named.chain(load::refusals(load)).collect::<Vec<_>>()
     });
-    let path = trial.path.to_be_built().into_iter();
+    // Of frames it is the line rate.
+    let frames = trial
+        .probes
+        .iter()
+        .any(|probe| probe.method == Method::Frame);
+    let built = trial.path.to_be_built().into_iter();
+    let path = built.filter(|&field| !(frames && field == "rate"));
     let path = path.map(|field| {
         let reason = "a live path is there already: only `target` can be said of it";
         refuse(format!("path.{field}"), reason)

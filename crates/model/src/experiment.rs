@@ -1,5 +1,6 @@
 //! The sections of an experiment file, each as a type. How they become trials is `lab`'s.
 
+use crate::bench::ProcedureSection;
 use crate::frames::FrameRecords;
 use crate::load::Load;
 use crate::path::Path;
@@ -243,8 +244,8 @@ pub struct Design {
     pub order: Order,
     /// When to stop repeating.
     pub stop: Option<StopRule>,
-    /// Device benchmark: the procedure that looks for the next trial.
-    pub procedure: Option<String>,
+    /// Device benchmark: the procedure that looks for the next trial, instead of a design.
+    pub procedure: Option<ProcedureSection>,
 }
 
 impl Default for Design {

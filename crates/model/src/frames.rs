@@ -28,6 +28,8 @@ pub struct Frames {
     pub vlan: Option<u16>,
     /// The first is due so long after the trial's start.
     pub start: Nanos,
+    /// Is a trial invalid whose frames were not sent at their rate? Else they go as fast as they can.
+    pub paced: bool,
     /// Which leave a record. Without records a trial leaves its summary.
     pub records: FrameRecords,
 }
@@ -40,6 +42,7 @@ impl Frames {
             family: Family::V4,
             vlan: None,
             start: 0,
+            paced: true,
             records: FrameRecords::All,
         }
     }
@@ -92,11 +95,11 @@ pub const MOST_FRAMES: u64 = 20_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FrameRecords {
-    /// None: only the trial's summary.
-    #[default]
-    Summary,
     /// Each.
+    #[default]
     All,
+    /// None: only the trial's summary, which has no findings.
+    Summary,
 }
 
 #[cfg(test)]

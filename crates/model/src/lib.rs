@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
+//! | [`bench`] | the device benchmark that an experiment asks for |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
@@ -21,6 +22,7 @@
 //! Nothing here reads a clock, opens a socket or sleeps.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod dscp;
 pub mod experiment;
 pub mod frames;

@@ -513,6 +513,16 @@ pub struct Path {
 }
 
 impl Path {
+    /// The rate of the link at this node, in bit/s: its own, or the path's.
+    pub fn rate_at(&self, node: Option<&str>) -> Option<u64> {
+        let own = self.link.iter().find(|link| {
+            let ends = [link.from.as_str(), link.to.as_str()];
+            node.is_some_and(|node| ends.contains(&node))
+        });
+        let rate = own.and_then(|link| link.rate).or(self.rate);
+        rate.map(|Rate(rate)| rate)
+    }
+
     /// The fields in use that say how to build a path. A world that has its path already honours
     /// none of them.
     pub fn to_be_built(&self) -> Vec<&'static str> {

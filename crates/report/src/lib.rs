@@ -15,6 +15,7 @@
 //! | [`doctor`] | what `delaylab doctor` prints |
 //! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
 //! | [`beside`] | two runs of the same experiment: where they differ |
+//! | [`benchmark`] | what a procedure of the device benchmark found, as Markdown |
 //! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
 //! | [`html`] | a run as one page that needs nothing else |
 //! | [`svg`] | its figures as SVG, drawn without a browser |
@@ -31,6 +32,7 @@
 #[cfg(test)]
 extern crate self as delaylab_report;
 
+pub mod benchmark;
 pub mod beside;
 pub mod columns;
 pub mod csv;

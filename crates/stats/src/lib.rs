@@ -11,6 +11,7 @@
 //! | [`histogram`] | bins of equal width with underflow and overflow (seed 002) |
 //! | [`variation`] | every definition of delay variation side by side |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
+//! | [`frames`] | a stream of frames through a device: counts, one-way delay, loss, silence |
 //! | [`functional`] | mean, quantile, share beyond a bound: a distribution in one number |
 //! | [`comparison`] | intervals of what is computed from such numbers, for correlated series |
 //! | [`least_squares`] | linear fits by QR in double-double, with standard errors |
@@ -31,6 +32,7 @@ pub mod comparison;
 mod dependence;
 pub mod double_double;
 mod features;
+pub mod frames;
 pub mod functional;
 mod gram_schmidt;
 pub mod histogram;

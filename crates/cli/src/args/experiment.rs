@@ -174,7 +174,8 @@ pub struct ReportArgs {
     pub beside: Option<String>,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+/// `PATH=VALUE`.
+pub fn setting(text: &str) -> Result<(String, String), String> {
     let (path, value) = text.split_once('=').ok_or_else(|| {
         format!("`{text}` sets nothing: write PATH=VALUE, for example probe.echo.count=50")
     })?;

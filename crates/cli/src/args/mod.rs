@@ -2,6 +2,7 @@
 //!
 //! `--help`, the man page and the completions all come from these types.
 
+pub mod bench;
 pub mod doctor;
 pub mod experiment;
 pub mod load;
@@ -51,6 +52,8 @@ pub enum Command {
     Resume(experiment::ResumeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
+    /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
+    Bench(Box<bench::BenchArgs>),
     /// Build a testbed of network namespaces by hand
     Testbed(testbed::TestbedArgs),
     /// Print a completion script for a shell

@@ -8,7 +8,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::stored::Stored;
 use delaylab_report::run::{RunData, stored};
-use delaylab_report::{html, run_terminal};
+use delaylab_report::{benchmark, html, run_terminal};
 use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
 use serde_json::json;
@@ -30,6 +30,12 @@ pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
     let page = write_page(&data, &finished.folder.join("report.html"))?;
+    if let Some(found) = &data.benchmark {
+        write(
+            &finished.folder.join("benchmark.md"),
+            &benchmark::markdown(found),
+        )?;
+    }
     show(&data, &judged, &page, shown)?;
     if data.any_answered() {
         Ok(())
@@ -52,10 +58,13 @@ fn shortest(folder: &Path) -> String {
 
 /// Writes the page. A report can be made again at any time: an older one gives way.
 pub fn write_page(data: &RunData, path: &Path) -> Result<PathBuf, Failed> {
-    std::fs::write(path, html::page(data)).map_err(|error| {
-        Failed::environment(format!("cannot write {}: {error}", path.display()))
-    })?;
+    write(path, &html::page(data))?;
     Ok(path.to_owned())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failed> {
+    std::fs::write(path, text)
+        .map_err(|error| Failed::environment(format!("cannot write {}: {error}", path.display())))
 }
 
 fn show(data: &RunData, judged: &[Judged], page: &Path, shown: &ShownArgs) -> Result<(), Failed> {
@@ -64,6 +73,7 @@ fn show(data: &RunData, judged: &[Judged], page: &Path, shown: &ShownArgs) -> Re
         let last = json!({
             "schema": "delaylab/run/1", "kind": "run", "folder": folder, "findings": judged,
             "report": page.display().to_string(), "problems": data.problems,
+            "benchmark": data.benchmark,
         });
         format!("{last}\n")
     } else {

@@ -10,6 +10,8 @@ use delaylab_live::prober::Probing;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::Live;
 use delaylab_model::plan::Planned;
+use delaylab_model::probe::Probe;
+use delaylab_model::record::Method;
 use delaylab_model::trial::{Target, Trial};
 use delaylab_model::world::{Refusal, World};
 use delaylab_wire::auth::Key;
@@ -21,7 +23,8 @@ pub struct LiveRun {
     pub world: Live,
     /// Where they go, for people.
     pub target_name: String,
-    target: Target,
+    /// None: nothing is asked.
+    target: Option<Target>,
     _own: Option<OwnReflector>,
 }
 
@@ -38,9 +41,24 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
     world(None).refusals(trial)
 }
 
+/// Does anything in the trial want an answer, or somebody who takes load?
+fn asks(planned: &Planned) -> bool {
+    let trial = &planned.trial;
+    let asking = |probe: &Probe| probe.method != Method::Frame;
+    !trial.loads.is_empty() || trial.probes.iter().any(asking)
+}
+
 impl LiveRun {
     /// Resolves the target, or starts a reflector of the run's own.
     pub fn new(resolved: &Resolved, asked: &Asked) -> Result<Self, Failed> {
+        if !resolved.planned.iter().any(asks) {
+            return Ok(Self {
+                world: world(None),
+                target_name: "ports of this host".to_owned(),
+                target: None,
+                _own: None,
+            });
+        }
         let Some(name) = &resolved.target else {
             let own = OwnReflector::start()?;
             let mut world = world(None);
@@ -52,7 +70,7 @@ impl LiveRun {
             return Ok(Self {
                 world,
                 target_name: "a reflector of its own on 127.0.0.1".to_owned(),
-                target,
+                target: Some(target),
                 _own: Some(own),
             });
         };
@@ -60,11 +78,11 @@ impl LiveRun {
         Ok(Self {
             world: world(asked.key.clone()),
             target_name: name.clone(),
-            target: Target {
+            target: Some(Target {
                 echo: at(DEFAULT_PORT)?,
                 stamp: at(stamp::PORT)?,
                 load: target::of_load(&asked.load, name, false, false)?,
-            },
+            }),
             _own: None,
         })
     }
@@ -75,11 +93,14 @@ impl LiveRun {
     /// Where one would send to another host what that host may take for an attack.
     pub fn aimed(&self, resolved: &Resolved, allow_load: bool) -> Result<Vec<Planned>, Failed> {
         let mut planned = resolved.planned.clone();
+        let Some(target) = self.target else {
+            return Ok(planned);
+        };
         for planned in &mut planned {
             let trial = &mut planned.trial;
-            trial.target = Some(self.target);
-            load_limit::check_load(&trial.loads, self.target.load, allow_load)?;
-            for run in trial.probe_runs(self.target) {
+            trial.target = Some(target);
+            load_limit::check_load(&trial.loads, target.load, allow_load)?;
+            for run in trial.probe_runs(target) {
                 load_limit::check(&run, allow_load)?;
             }
         }

@@ -22,4 +22,4 @@ mod progress;
 pub mod report;
 pub mod resume;
 pub mod run;
-mod worlds;
+pub mod worlds;

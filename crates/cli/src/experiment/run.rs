@@ -8,12 +8,12 @@ use crate::exit::{Exit, Failed};
 use crate::key;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::sequential::Figures;
-use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
-use delaylab_lab::run::Ending;
+use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, SequentialPlan};
+use delaylab_lab::procedure::ProcedurePlan;
+use delaylab_lab::run::{Ending, TrialOutcome};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
-use delaylab_stats::summary::Summary;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,10 +31,24 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         load: args.load.clone(),
         threads: args.threads,
     };
+    carry_out(resolved, &asked, &args.shown)
+}
+
+/// Runs an experiment that is not named on the command line.
+pub fn run_experiment(
+    experiment: &Experiment,
+    choices: &Choices,
+    asked: &Asked,
+    shown: &ShownArgs,
+) -> Result<(), Failed> {
+    carry_out(choose::resolve(experiment, choices)?, asked, shown)
+}
+
+fn carry_out(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<(), Failed> {
     catch_stop()?;
-    let place = Place::new(&resolved, &asked)?;
-    let planned = place.aimed(&resolved, &asked)?;
-    let writer = create(args, &resolved, &place, &planned)?;
+    let place = Place::new(&resolved, asked)?;
+    let planned = place.aimed(&resolved, asked)?;
+    let writer = create(shown, &resolved, &place, &planned)?;
     let started = Started {
         resolved,
         place,
@@ -42,7 +56,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         writer,
         done: BTreeSet::new(),
     };
-    started.carry_out(&args.shown)
+    started.carry_out(shown)
 }
 
 /// Ctrl-C ends the trial under way and leaves a run that can be resumed.
@@ -52,7 +66,7 @@ pub fn catch_stop() -> Result<(), Failed> {
 }
 
 fn create(
-    args: &RunArgs,
+    shown: &ShownArgs,
     resolved: &Resolved,
     place: &Place,
     planned: &[Planned],
@@ -64,8 +78,7 @@ fn create(
         experiment: &resolved.toml,
         environment: &environment::document(place.target_name(), &conditions(resolved, planned)),
     };
-    RunWriter::create(&args.shown.output, &new)
-        .map_err(|error| Failed::environment(error.to_string()))
+    RunWriter::create(&shown.output, &new).map_err(|error| Failed::environment(error.to_string()))
 }
 
 /// The conditions that this host is put into.
@@ -117,8 +130,16 @@ impl Started {
         }
     }
 
-    fn plan(&self) -> Result<Box<dyn Plan<Observation = [Summary]>>, Failed> {
+    fn plan(&self) -> Result<Box<dyn Plan<Observation = TrialOutcome>>, Failed> {
         let (planned, at_once) = (self.planned.clone(), self.place.at_once());
+        if self.resolved.procedure.is_some() {
+            let run = self.recorded()?;
+            let plan = ProcedurePlan::new(&self.resolved, &self.planned, run);
+            return match plan {
+                Ok(plan) => Ok(Box::new(plan)),
+                Err(error) => Err(Failed::usage(error.to_string())),
+            };
+        }
         Ok(match &self.resolved.stop {
             None => Box::new(FactorialPlan::new(planned, &self.done, at_once)),
             Some(stop) => {
@@ -128,15 +149,21 @@ impl Started {
         })
     }
 
+    /// What is recorded already, if anything is.
+    fn recorded(&self) -> Result<Option<Run>, Failed> {
+        if self.done.is_empty() {
+            return Ok(None);
+        }
+        let run = Run::open(self.writer.folder());
+        run.map(Some)
+            .map_err(|error| Failed::environment(error.to_string()))
+    }
+
     /// What came of the trials that are recorded already.
     fn seen(&self) -> Result<BTreeMap<u32, Figures>, Failed> {
         let mut seen = BTreeMap::<u32, Figures>::new();
-        if self.done.is_empty() {
-            return Ok(seen);
-        }
-        let run = Run::open(self.writer.folder());
-        let run = run.map_err(|error| Failed::environment(error.to_string()))?;
-        for row in run.trials() {
+        let run = self.recorded()?;
+        for row in run.iter().flat_map(Run::trials) {
             seen.entry(row.trial).or_default().push(row.figures.clone());
         }
         Ok(seen)

@@ -6,14 +6,13 @@ use crate::args::load::LoadServerArgs;
 use crate::exit::Failed;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::run::{Ending, LabError, Laboratory};
+use delaylab_lab::run::{Ending, LabError, Laboratory, TrialOutcome};
 use delaylab_live::world::LiveError;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, World};
 use delaylab_sim::world::Simulated;
-use delaylab_stats::summary::Summary;
 use delaylab_store::writer::RunWriter;
 use delaylab_testbed::rootless;
 use delaylab_testbed::world::{Testbed, TestbedError};
@@ -104,7 +103,7 @@ impl Place {
         &mut self,
         writer: &RunWriter,
         done: usize,
-        plan: &mut dyn Plan<Observation = [Summary]>,
+        plan: &mut dyn Plan<Observation = TrialOutcome>,
         told: &mut Told,
     ) -> Result<Ending, Failed> {
         match self {
@@ -144,7 +143,7 @@ fn carry_out<W: World + Send>(
     world: &mut W,
     writer: &RunWriter,
     done: usize,
-    plan: &mut dyn Plan<Observation = [Summary]>,
+    plan: &mut dyn Plan<Observation = TrialOutcome>,
     told: &mut Told,
 ) -> Result<Ending, LabError<W::Error>>
 where

@@ -21,6 +21,7 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
         family: section.family,
         vlan: vlan(section)?,
         start: section.start.map_or(0, |start| start.0),
+        paced: true,
         records: section.records,
     };
     let mut probe = Probe::new(&section.name, Method::Frame);
@@ -101,14 +102,8 @@ fn load(section: &ProbeSection) -> Result<Share, Wrong> {
 
 /// Of the link that the frames are sent by.
 fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
-    let from = section.from.as_deref();
-    let own = path.link.iter().find(|link| {
-        let ends = [link.from.as_str(), link.to.as_str()];
-        from.is_some_and(|from| ends.contains(&from))
-    });
-    let rate = own.and_then(|link| link.rate).or(path.rate);
-    match rate {
-        Some(rate) if rate.0 > 0 => Ok(rate.0),
+    match path.rate_at(section.from.as_deref()) {
+        Some(rate) if rate > 0 => Ok(rate),
         _ => wrong(
             "pacing.load",
             "a share of which line rate?",

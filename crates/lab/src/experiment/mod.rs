@@ -44,6 +44,7 @@ mod resolve;
 mod rivals;
 mod schema;
 mod sections;
+#[cfg(feature = "runs")]
 pub mod sequential;
 mod set;
 pub mod stop;
@@ -57,4 +58,5 @@ pub use plan::FactorialPlan;
 pub use read::Experiment;
 pub use resolve::{Choices, Resolved, SkippedCase};
 pub use schema::schema;
+#[cfg(feature = "runs")]
 pub use sequential::SequentialPlan;

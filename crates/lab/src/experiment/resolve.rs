@@ -12,6 +12,7 @@ use super::set::{apply_sets, hidden_sets};
 use super::stop::Stop;
 use super::tree::{Key, Node, Value};
 use super::write;
+use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, Finding, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
 use delaylab_model::trial::Trial;
@@ -72,6 +73,8 @@ pub struct Resolved {
     pub planned: Vec<Planned>,
     /// When to stop repeating.
     pub stop: Option<Stop>,
+    /// The device benchmark that looks for its trials; `planned` is then the pattern for them.
+    pub procedure: Option<ProcedureSection>,
     /// Cases that the world cannot honour.
     pub skipped: Vec<SkippedCase>,
     /// The claims.
@@ -128,7 +131,7 @@ impl Experiment {
             return Err(problems);
         };
         let stop = stop(&root, &design, &mut problems);
-        problems.extend(unknown_designs(&root, &design));
+        problems.extend(impossible_designs(&root, &design, &factors));
         problems.extend(too_many(&root, &factors, &design));
         problems.extend(wrong_checks(&root, &findings, sources));
         if !problems.is_empty() {
@@ -148,6 +151,7 @@ impl Experiment {
             factors: factors.into_iter().map(named_levels).collect(),
             planned: in_order(&trials.kept, &design, seed.unsigned_abs()),
             stop,
+            procedure: design.procedure,
             skipped: trials.skipped,
             findings,
             target: target(&root),
@@ -233,12 +237,13 @@ fn repeats(design: &Design) -> u32 {
     stop.map_or(design.repeats, |rule| rule.at_most)
 }
 
-/// Designs that this version reads and cannot carry out.
-fn unknown_designs(root: &Node, design: &Design) -> Vec<Problem> {
+/// Designs that contradict themselves.
+fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if design.procedure.is_some() {
-        let what = "this version carries out no procedure of the device benchmark";
-        problems.push(Problem::new(&design_at(root, &["procedure"]), what));
+    if design.procedure.is_some() && (design.stop.is_some() || !factors.is_empty()) {
+        let what = "a procedure looks for its trials itself: nothing else varies beside it";
+        let problem = Problem::new(&design_at(root, &["procedure"]), what);
+        problems.push(problem.help("leave sweep, cases and the stop rule out"));
     }
     if design.repeats == 0 {
         let problem = Problem::new(&design_at(root, &["repeats"]), "no repeats are no trials");

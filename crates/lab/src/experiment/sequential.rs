@@ -2,6 +2,7 @@
 
 use super::estimate::estimate;
 use super::stop::Stop;
+use crate::run::TrialOutcome;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_stats::summary::{Figure, Summary};
@@ -104,7 +105,7 @@ fn combination(planned: &Planned) -> Vec<String> {
 }
 
 impl Plan for SequentialPlan {
-    type Observation = [Summary];
+    type Observation = TrialOutcome;
 
     fn next_trials(&mut self) -> Vec<Planned> {
         self.begin_round();
@@ -115,9 +116,9 @@ impl Plan for SequentialPlan {
         next
     }
 
-    fn observe(&mut self, planned: &Planned, seen: &[Summary]) {
+    fn observe(&mut self, planned: &Planned, seen: &TrialOutcome) {
         self.under_way.remove(&planned.trial.id);
-        let figures = seen.iter().map(Summary::figures).collect();
+        let figures = seen.summaries.iter().map(Summary::figures).collect();
         self.learn(planned, &figures);
     }
 

@@ -5,18 +5,17 @@
 
 use super::course::Course;
 use super::trial::Desk;
-use super::{Ending, LabError, Outcome};
+use super::{Ending, LabError, TrialOutcome};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::world::World;
-use delaylab_stats::summary::Summary;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a trial came to; `None`: the user asked to stop.
-type Came<E> = Result<Option<Outcome>, LabError<E>>;
+type Came<E> = Result<Option<TrialOutcome>, LabError<E>>;
 
 /// What threads tell of the trials, by their places among those that may run.
 enum News<E> {
@@ -38,7 +37,7 @@ pub(super) fn carry_out<W, P>(
 where
     W: World + Send,
     W::Error: Send,
-    P: Plan<Observation = [Summary]> + ?Sized,
+    P: Plan<Observation = TrialOutcome> + ?Sized,
 {
     let queue = Queue::new(trials.len());
     let (sender, receiver) = channel();
@@ -98,7 +97,7 @@ fn work<W: World>(
 }
 
 /// Tells what came of trials in their order, until all threads are done.
-fn follow<E, P: Plan<Observation = [Summary]> + ?Sized>(
+fn follow<E, P: Plan<Observation = TrialOutcome> + ?Sized>(
     news: &Receiver<News<E>>,
     trials: &[Planned],
     course: &mut Course<'_, P>,

@@ -1,13 +1,12 @@
 //! How a run goes on, told to its plan and to whoever wants to know.
 
 use super::time_left::TimeLeft;
-use super::{Ended, Outcome, Progress};
+use super::{Ended, Progress, TrialOutcome};
 use crate::experiment::estimate;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::world::Clock;
-use delaylab_stats::summary::Summary;
 
 /// A plan that is being carried out.
 pub(super) struct Course<'a, P: ?Sized> {
@@ -18,7 +17,7 @@ pub(super) struct Course<'a, P: ?Sized> {
     time_left: TimeLeft,
 }
 
-impl<'a, P: Plan<Observation = [Summary]> + ?Sized> Course<'a, P> {
+impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> Course<'a, P> {
     pub(super) fn new(
         plan: &'a mut P,
         progress: &'a mut dyn Progress,
@@ -44,14 +43,14 @@ impl<'a, P: Plan<Observation = [Summary]> + ?Sized> Course<'a, P> {
         self.time_left.learn(expected, took, clock::monotonic());
     }
 
-    pub(super) fn ended(&mut self, planned: &Planned, (rows, summaries): &Outcome) {
+    pub(super) fn ended(&mut self, planned: &Planned, outcome: &TrialOutcome) {
         self.done += 1;
-        self.plan.observe(planned, summaries);
+        self.plan.observe(planned, outcome);
         let left = self.left();
         let ended = Ended {
             planned,
-            rows,
-            summaries,
+            rows: &outcome.rows,
+            summaries: &outcome.summaries,
         };
         self.progress.ended(&ended, self.done, left);
     }

@@ -20,6 +20,7 @@ use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
 use delaylab_model::world::World;
+use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
@@ -65,8 +66,16 @@ pub trait Progress {
     fn over(&mut self) {}
 }
 
-/// Of each probe of a trial: what is recorded of it, and its summary.
-type Outcome = (Vec<TrialRow>, Vec<Summary>);
+/// What came of a trial: what its plan is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialOutcome {
+    /// Of each probe: what is recorded of the trial.
+    pub rows: Vec<TrialRow>,
+    /// Of each probe.
+    pub summaries: Vec<Summary>,
+    /// Of its streams of frames.
+    pub frames: FrameTrial,
+}
 
 /// How a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +119,7 @@ where
     /// Carries out what the plan asks for, until it asks for nothing more.
     pub fn carry_out(
         &mut self,
-        plan: &mut (impl Plan<Observation = [Summary]> + ?Sized),
+        plan: &mut (impl Plan<Observation = TrialOutcome> + ?Sized),
         progress: &mut dyn Progress,
     ) -> Result<Ending, LabError<W::Error>> {
         let mut course = Course::new(plan, progress, self.done, self.world.clock());
@@ -129,7 +138,7 @@ where
 
     fn every_trial(
         &mut self,
-        course: &mut Course<'_, impl Plan<Observation = [Summary]> + ?Sized>,
+        course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError<W::Error>> {
         let others = 1..self.world.parallelism();
         let mut others: Vec<W> = others.map_while(|_| self.world.another()).collect();
@@ -155,7 +164,7 @@ where
     fn one_by_one(
         &mut self,
         trials: &[Planned],
-        course: &mut Course<'_, impl Plan<Observation = [Summary]> + ?Sized>,
+        course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError<W::Error>> {
         for planned in trials {
             course.begins(planned);

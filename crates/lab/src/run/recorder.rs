@@ -1,12 +1,16 @@
 //! Takes a trial's records to disk and to its summary, off the measuring thread.
 
+use crate::frames_seen::FramesSeen;
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
+use delaylab_model::frames::FrameRecords;
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{RecordFacts, Trial};
+use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::writer::TrialWriter;
 use std::io;
@@ -19,7 +23,18 @@ pub const EXACT_LIMIT: usize = 200_000;
 pub struct Recorder {
     writer: TrialWriter,
     summaries: Vec<SummaryBuilder>,
-    warmups: Vec<u64>,
+    probes: Vec<Probe>,
+    frames: FramesSeen,
+}
+
+/// What is left of a trial when it is over.
+pub struct Recorded {
+    /// What it wrote.
+    pub writer: TrialWriter,
+    /// Of each probe.
+    pub summaries: Vec<Summary>,
+    /// Of its streams of frames; the flaws are the world's to say.
+    pub frames: FrameTrial,
 }
 
 impl Recorder {
@@ -28,15 +43,36 @@ impl Recorder {
         let blank = || SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT);
         Self {
             writer,
-            warmups: trial.probes.iter().map(|probe| probe.warmup).collect(),
+            probes: trial.probes.clone(),
+            frames: FramesSeen::new(trial),
             summaries: trial.probes.iter().map(|_| blank()).collect(),
         }
     }
 
-    /// The trial is over: what it wrote, and the summary of each probe.
-    pub fn end(self) -> (TrialWriter, Vec<Summary>) {
-        let summaries = self.summaries.iter().map(SummaryBuilder::finish).collect();
-        (self.writer, summaries)
+    /// The trial is over.
+    pub fn end(self) -> Recorded {
+        Recorded {
+            writer: self.writer,
+            summaries: self.summaries.iter().map(SummaryBuilder::finish).collect(),
+            frames: self.frames.finish(),
+        }
+    }
+}
+
+impl Recorder {
+    /// All of them, but for frames whose summary is enough.
+    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+        let only_summary = |record: &Record| {
+            let probe = self.probes.get(usize::from(record.probe));
+            let frames = probe.and_then(|probe| probe.frames);
+            frames.is_some_and(|frames| frames.records == FrameRecords::Summary)
+        };
+        for part in records.chunk_by(|a, b| only_summary(a) == only_summary(b)) {
+            if !part.first().is_some_and(only_summary) {
+                self.writer.records(part)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -49,10 +85,11 @@ impl Consumer for Recorder {
     }
 
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
-        self.writer.records(records)?;
+        self.write(records)?;
         for record in records {
+            self.frames.push(record);
             let probe = usize::from(record.probe);
-            let warm_up = self.warmups.get(probe).copied().unwrap_or(0);
+            let warm_up = self.probes.get(probe).map_or(0, |probe| probe.warmup);
             if let (true, Some(summary)) = (record.seq >= warm_up, self.summaries.get_mut(probe)) {
                 summary.push(record);
             }
@@ -73,6 +110,9 @@ impl Consumer for Recorder {
     }
 
     fn series(&mut self, points: &[SeriesPoint]) -> io::Result<()> {
+        points
+            .iter()
+            .for_each(|point| self.frames.see_series(point));
         Ok(self.writer.series(points)?)
     }
 

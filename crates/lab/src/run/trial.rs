@@ -1,7 +1,7 @@
 //! One trial, from its beginning to its rows on disk.
 
-use super::recorder::Recorder;
-use super::{LabError, Outcome};
+use super::recorder::{Recorded, Recorder};
+use super::{LabError, TrialOutcome};
 use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -28,7 +28,7 @@ impl Desk<'_> {
         world: &mut W,
         planned: &Planned,
         turn: usize,
-    ) -> Result<Option<Outcome>, LabError<W::Error>> {
+    ) -> Result<Option<TrialOutcome>, LabError<W::Error>> {
         if (self.stops_asked)() > 0 {
             return Ok(None);
         }
@@ -42,10 +42,19 @@ impl Desk<'_> {
         if (self.stops_asked)() > 0 {
             return Ok(None);
         }
-        let (writer, summaries) = recorder.end();
+        let Recorded {
+            writer,
+            summaries,
+            mut frames,
+        } = recorder.end();
+        frames.flaws = facts.iter().flat_map(|facts| facts.flaws.clone()).collect();
         let rows = begun.rows(planned, turn, facts, &summaries);
         finish(writer, &rows)?;
-        Ok(Some((rows, summaries)))
+        Ok(Some(TrialOutcome {
+            rows,
+            summaries,
+            frames,
+        }))
     }
 }
 

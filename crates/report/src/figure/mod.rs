@@ -11,9 +11,11 @@
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
+//! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
+mod benchmark;
 mod by_probe;
 mod clock_reads;
 mod distribution;
@@ -42,8 +44,9 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 7] {
+pub fn all() -> [&'static dyn Figure; 8] {
     [
+        &benchmark::Benchmark,
         &distribution::Distribution,
         &by_probe::ByProbe,
         &size::Size,

@@ -4,6 +4,7 @@
 //! | file | writes |
 //! |---|---|
 //! | `head.rs` | what was asked, and the answer in a sentence |
+//! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
@@ -14,6 +15,7 @@
 //!
 //! Without JavaScript everything is there but tooltips and saving figures.
 
+mod benchmark;
 mod facts;
 mod figures;
 mod findings;
@@ -33,6 +35,7 @@ const STYLE: &str = include_str!("page.css");
 pub fn page(run: &RunData) -> String {
     let sections = [
         head::section(run),
+        benchmark::section(run),
         findings::section(run),
         figures::section(run),
         trials::section(run),

@@ -46,6 +46,8 @@ pub struct RunData {
     pub environment: Vec<(String, String)>,
     /// Cases that the world could not honour, and why.
     pub skipped: Vec<(String, String)>,
+    /// What a procedure of the device benchmark found.
+    pub benchmark: Option<delaylab_procedure::Report>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
     /// Each probe of each trial, in the order in which they ran.

@@ -5,8 +5,10 @@ use super::series;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
+use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_procedure::Report;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
@@ -50,6 +52,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
+        benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         findings: findings(run),
         noise,
         clock_reads: run.clock_reads(None),
@@ -59,6 +62,13 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     });
     data.series = series::of(run, &data.trials, resolved);
     data
+}
+
+/// What the run's procedure found, if it is one.
+fn benchmark(run: &Run, resolved: &Resolved) -> Option<Report> {
+    resolved.procedure.as_ref()?;
+    let again = Run::open(run.folder()).ok()?;
+    procedure::result(resolved, again).ok()
 }
 
 fn in_order_of_running(run: &Run) -> Vec<TrialRow> {

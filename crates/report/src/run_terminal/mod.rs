@@ -2,6 +2,7 @@
 //!
 //! | file | prints |
 //! |---|---|
+//! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding: verdict, claim, reason, numbers |
 //! | `trials.rs` | what came of the trials, by their levels |
 //! | `variation.rs` | delay variation by probe, where there are several |
@@ -11,6 +12,7 @@
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
+mod benchmark;
 mod beside;
 mod findings;
 mod noise;
@@ -30,16 +32,29 @@ use crate::terminal::paragraph;
 pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
     let sections = [
         head(run, style),
-        trials::section(run, style),
-        variation::section(run, style),
-        series::section(run, style),
+        trials(run, style),
         noise::section(run, style),
         problems(run, style),
+        benchmark::section(run, style),
         findings::section(run, style),
         end(run, report, style),
     ];
     let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     style.glyphs(shown.join("\n"))
+}
+
+/// Of a procedure the trials are a search: what it found is enough.
+fn trials(run: &RunData, style: &Style) -> String {
+    if run.benchmark.is_some() {
+        return String::new();
+    }
+    let sections = [
+        trials::section(run, style),
+        variation::section(run, style),
+        series::section(run, style),
+    ];
+    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    shown.join("\n")
 }
 
 fn head(run: &RunData, style: &Style) -> String {

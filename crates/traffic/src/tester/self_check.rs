@@ -3,120 +3,115 @@
 
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::{Nanos, PICOS_PER_NANO};
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 
 /// A rate may be off by this share. Load steps of 0.1 % are told apart by half of one.
 const MOST_OFF: f64 = 0.000_5;
-/// Frames that come in a burst after a stall of the sender fill a buffer that the schedule would not
-/// have filled: so many intervals late is a stall …
+/// A gap of so many intervals is a stall: what is sent after it is a burst that the schedule has not …
 const STALL_INTERVALS: u64 = 16;
-/// … but never less than this, which a sender in software cannot promise.
+/// … but never one shorter than this, which a sender in software cannot promise.
 const LEAST_STALL: Nanos = 250_000;
-/// A stall in so many of the frames is one too many.
-const MOST_STALLED: f64 = 0.01;
+/// Stalls may take this share of the time.
+const MOST_STALLED: f64 = 0.02;
 
-/// What a sender did, beside what it was asked to do.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sent {
-    /// Frames that were due.
-    pub due: u64,
-    /// Frames that were sent.
-    pub sent: u64,
-    /// Frames that were sent a stall late or more.
-    pub stalled: u64,
-    /// The latest of all, in nanoseconds.
-    pub most_late: Nanos,
-    first: Option<Nanos>,
-    last: Option<Nanos>,
-}
-
-impl Sent {
-    /// Of a stream whose frames are `interval` apart.
-    fn see(&mut self, record: &Record, stall: Nanos) {
-        self.due += 1;
-        let Some(t_send) = record.t_send else {
-            return;
-        };
-        self.sent += 1;
-        let late = t_send - record.t_intended;
-        self.stalled += u64::from(late >= stall);
-        self.most_late = self.most_late.max(late);
-        self.first = self.first.or(Some(t_send));
-        self.last = Some(t_send);
-    }
-
-    /// Frames a second, from the first to the last; `None` of fewer than two.
-    pub fn rate(&self) -> Option<f64> {
-        let length = self.last? - self.first?;
-        let gaps = self.sent.checked_sub(1).filter(|&gaps| gaps > 0)?;
-        (length > 0).then(|| gaps as f64 * 1e9 / length as f64)
-    }
-}
-
-/// Checks one stream.
+/// Checks one stream, frame by frame.
 #[derive(Debug, Clone, Copy)]
 pub struct SelfCheck {
-    interval_ps: u64,
+    interval: Picos,
+    paced: bool,
+    /// A gap that is longer is a stall.
     stall: Nanos,
-    /// What it did.
-    pub sent: Sent,
+    due: u64,
+    sent: u64,
+    first: Nanos,
+    last: Nanos,
+    stalls: u64,
+    longest: Nanos,
+    stalled: Nanos,
 }
 
 impl SelfCheck {
     /// Of this probe; `None` if it does not send frames.
     pub fn of(probe: &Probe) -> Option<Self> {
-        let Pacing::Frames { interval_ps } = probe.pacing else {
+        let (Pacing::Frames { interval_ps }, Some(frames)) = (probe.pacing, probe.frames) else {
             return None;
         };
         let stall = interval_ps.saturating_mul(STALL_INTERVALS) / PICOS_PER_NANO;
         Some(Self {
-            interval_ps,
+            interval: interval_ps,
+            paced: frames.paced,
             stall: Nanos::try_from(stall)
                 .unwrap_or(Nanos::MAX)
                 .max(LEAST_STALL),
-            sent: Sent::default(),
+            due: 0,
+            sent: 0,
+            first: 0,
+            last: 0,
+            stalls: 0,
+            longest: 0,
+            stalled: 0,
         })
     }
 
-    /// One frame, whatever became of it behind the sender.
+    /// One frame, in their order, whatever became of it behind the sender.
     pub fn see(&mut self, record: &Record) {
-        if record.outcome != Outcome::Skipped {
-            self.sent.see(record, self.stall);
+        if record.outcome == Outcome::Skipped {
+            return;
         }
+        self.due += 1;
+        let Some(t_send) = record.t_send else {
+            return;
+        };
+        if self.sent == 0 {
+            self.first = t_send;
+        } else if t_send - self.last > self.stall {
+            self.stalls += 1;
+            self.longest = self.longest.max(t_send - self.last);
+            self.stalled += t_send - self.last;
+        }
+        self.sent += 1;
+        self.last = t_send;
+    }
+
+    fn span(&self) -> f64 {
+        (self.last - self.first) as f64
     }
 
     /// Why the trial is not what was asked for, as sentences.
     pub fn flaws(&self, name: &str) -> Vec<String> {
-        let Sent {
-            due, sent, stalled, ..
-        } = self.sent;
         let mut flaws = Vec::new();
+        let (due, sent) = (self.due, self.sent);
         if sent < due {
             let failed = due - sent;
             flaws.push(format!(
                 "`{name}`: {failed} of {due} frames could not be sent"
             ));
         }
-        let asked = 1e12 / self.interval_ps as f64;
-        if let Some(rate) = self.sent.rate()
-            && (rate / asked - 1.0).abs() > MOST_OFF.max(self.one_stall())
-        {
+        if self.stalled as f64 > MOST_STALLED * self.span() {
+            let (stalls, longest) = (self.stalls, self.longest as f64 / 1e6);
             flaws.push(format!(
-                "`{name}` was to send {asked:.0} frames/s and sent {rate:.0}: this host is too slow or too busy for it"
+                "`{name}`: the sender was kept from its CPU {stalls} times, for up to {longest:.2} ms: what it \
+                 sent then was a burst"
             ));
         }
-        if stalled as f64 > MOST_STALLED * sent as f64 {
-            let late = self.sent.most_late as f64 / 1e6;
-            flaws.push(format!(
-                "`{name}`: {stalled} of {sent} frames left late, up to {late:.2} ms: the sender was kept from its CPU"
-            ));
-        }
+        flaws.extend(self.off_rate(name));
         flaws
     }
 
-    /// What one stall that does not count does to the rate of a short stream.
-    fn one_stall(&self) -> f64 {
-        let length = self.sent.sent as f64 * self.interval_ps as f64 / 1e3;
-        self.stall as f64 / length.max(1.0)
+    fn off_rate(&self, name: &str) -> Option<String> {
+        let (span, gaps) = (self.span(), self.sent.saturating_sub(1) as f64);
+        if !self.paced || span <= 0.0 {
+            return None;
+        }
+        let asked = 1e12 / self.interval as f64;
+        let rate = gaps * 1e9 / span;
+        // One stall that does not count is at an end of a short stream.
+        let tolerance = MOST_OFF.max(self.stall as f64 / span);
+        ((rate / asked - 1.0).abs() > tolerance).then(|| {
+            format!(
+                "`{name}` was to send {asked:.0} frames/s and sent {rate:.0}: this host is too slow or too busy \
+                 for it"
+            )
+        })
     }
 }

@@ -1,0 +1,214 @@
+//! A procedure of the device benchmark as the plan of a run: it looks for the next trial.
+//!
+//! A procedure decides by what it is told and by nothing else. So a run that was broken off goes on by
+//! telling it again what is recorded, and a report is made by telling it everything.
+
+use crate::experiment::Resolved;
+use crate::frames_seen::FramesSeen;
+use crate::run::TrialOutcome;
+use delaylab_model::bench::{BufferingWay, ProcedureSection};
+use delaylab_model::frames::Frames;
+use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_model::quantity::Duration;
+use delaylab_procedure::setup::{SIZES, Way};
+use delaylab_procedure::{BuildError, Effort, Options, Procedure, Report, Setup, procedures};
+use delaylab_stats::frames::FrameTrial;
+use delaylab_store::run::Run;
+use std::collections::BTreeSet;
+
+/// A procedure, and what is recorded of its trials already.
+pub struct ProcedurePlan {
+    procedure: Box<dyn Procedure>,
+    run: Option<Run>,
+    recorded: BTreeSet<u32>,
+}
+
+/// Why a procedure cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcedureError {
+    /// There is none of this name.
+    #[error(
+        "design.procedure.name: there is no procedure `{name}`: there are {}",
+        known()
+    )]
+    Unknown {
+        /// As it was asked for.
+        name: String,
+    },
+    /// The experiment is not one.
+    #[error("this experiment has no [design.procedure]")]
+    None,
+    /// Nothing to send frames by.
+    #[error(
+        "design.procedure: a procedure needs a probe of method `frame` for each of its streams"
+    )]
+    NoStreams,
+    /// It cannot begin with what it is given.
+    #[error("design.procedure: {0}")]
+    Build(#[from] BuildError),
+}
+
+fn known() -> String {
+    let names: Vec<_> = procedures().iter().map(|known| known.name).collect();
+    names.join(", ")
+}
+
+impl ProcedurePlan {
+    /// Of this experiment, whose first trial is the pattern for all. `run`: where trials are recorded
+    /// already, if any are.
+    ///
+    /// # Errors
+    /// See [`ProcedureError`].
+    pub fn new(
+        resolved: &Resolved,
+        planned: &[Planned],
+        run: Option<Run>,
+    ) -> Result<Self, ProcedureError> {
+        let section = resolved.procedure.as_ref().ok_or(ProcedureError::None)?;
+        let found = procedures().iter().find(|known| known.name == section.name);
+        let found = found.ok_or_else(|| ProcedureError::Unknown {
+            name: section.name.clone(),
+        })?;
+        let pattern = planned.first().ok_or(ProcedureError::NoStreams)?;
+        let setup = set_up(section, pattern)?;
+        let trials = run.iter().flat_map(Run::trials);
+        Ok(Self {
+            procedure: (found.build)(setup, options(section))?,
+            recorded: trials.map(|row| row.trial).collect(),
+            run,
+        })
+    }
+
+    /// What was found so far.
+    pub fn result(&self) -> Report {
+        self.procedure.result()
+    }
+
+    fn seen(&self, planned: &Planned) -> FrameTrial {
+        let mut seen = FramesSeen::new(&planned.trial);
+        let mut flaws = Vec::new();
+        if let Some(run) = &self.run {
+            let id = planned.trial.id;
+            run.for_each_record(Some(id), |record| seen.push(record));
+            run.for_each_series_point(Some(id), |point| seen.see_series(point));
+            let rows = run.trials().iter().filter(|row| row.trial == id);
+            flaws.extend(rows.flat_map(|row| row.facts.flaws.clone()));
+        }
+        FrameTrial {
+            flaws,
+            ..seen.finish()
+        }
+    }
+}
+
+/// What a run that is stored found.
+///
+/// # Errors
+/// See [`ProcedureError`].
+pub fn result(resolved: &Resolved, run: Run) -> Result<Report, ProcedureError> {
+    let mut plan = ProcedurePlan::new(resolved, &resolved.planned, Some(run))?;
+    // What it still asks for was never carried out.
+    let _ = plan.next_trials();
+    Ok(plan.result())
+}
+
+impl Plan for ProcedurePlan {
+    type Observation = TrialOutcome;
+
+    fn next_trials(&mut self) -> Vec<Planned> {
+        loop {
+            let next = self.procedure.next_trials();
+            let is_recorded = |planned: &Planned| self.recorded.contains(&planned.trial.id);
+            if next.is_empty() || !next.iter().all(is_recorded) {
+                return next;
+            }
+            for planned in next {
+                let seen = self.seen(&planned);
+                self.procedure.observe(&planned, &seen);
+            }
+        }
+    }
+
+    fn observe(&mut self, planned: &Planned, seen: &TrialOutcome) {
+        self.procedure.observe(planned, &seen.frames);
+    }
+
+    fn remaining(&self) -> Option<Remaining> {
+        self.procedure.remaining()
+    }
+}
+
+fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, ProcedureError> {
+    let mut trial = pattern.trial.clone();
+    let mut streams: Vec<_> = trial
+        .probes
+        .drain(..)
+        .filter(|p| p.frames.is_some())
+        .collect();
+    for frames in streams.iter_mut().filter_map(|probe| probe.frames.as_mut()) {
+        // A procedure judges by itself whether a rate was reached.
+        frames.paced = false;
+    }
+    let first = streams.first().ok_or(ProcedureError::NoStreams)?;
+    let line_rate = trial.path.rate_at(first.from.as_deref());
+    let egress = section.egress_rate.map(|rate| rate.0);
+    let egress = egress.or_else(|| trial.path.rate_at(first.to.as_deref()));
+    let sizes = section
+        .sizes
+        .iter()
+        .map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
+    let mut sizes: Vec<u32> = sizes.collect();
+    if sizes.is_empty() {
+        // The smallest that all streams can have, where a tag or IPv6 makes it larger.
+        let frames = streams.iter().filter_map(|probe| probe.frames);
+        let least = frames
+            .map(|frames: Frames| frames.least_size())
+            .max()
+            .unwrap_or(0);
+        sizes = SIZES.iter().map(|&size| size.max(least)).collect();
+        sizes.dedup();
+    }
+    Ok(Setup {
+        line_rate: line_rate.unwrap_or(0),
+        egress_rate: egress.or(line_rate).unwrap_or(0),
+        trial,
+        streams,
+        sizes,
+        effort: effort(section),
+    })
+}
+
+fn effort(section: &ProcedureSection) -> Effort {
+    let rfc = Effort::rfc();
+    let time = |asked: Option<Duration>, usual| asked.map_or(usual, |asked| asked.0);
+    Effort {
+        trial: time(section.trial, rfc.trial),
+        latency: time(section.latency, rfc.latency),
+        latency_repeats: section.latency_repeats.unwrap_or(rfc.latency_repeats),
+        burst: time(section.burst, rfc.burst),
+        burst_repeats: section.burst_repeats.unwrap_or(rfc.burst_repeats),
+        overload: time(section.overload, rfc.overload),
+        repeats: section.repeats.unwrap_or(rfc.repeats),
+        drain: time(section.drain, rfc.drain),
+        settle: time(section.settle, rfc.settle),
+    }
+}
+
+fn options(section: &ProcedureSection) -> Options {
+    let usual = Options::default();
+    Options {
+        resolution: section.resolution.unwrap_or(usual.resolution),
+        step: section.step.unwrap_or(usual.step),
+        top: section.top.unwrap_or(usual.top),
+        rate_tolerance: section.rate_tolerance.unwrap_or(usual.rate_tolerance),
+        excess: section.excess.unwrap_or(usual.excess),
+        confirm: section.confirm.unwrap_or(usual.confirm),
+        way: section.way.map_or(usual.way, |way| match way {
+            BufferingWay::Port => Way::Port,
+            BufferingWay::Pairs => Way::Pairs,
+            BufferingWay::ManyToOne => Way::ManyToOne,
+        }),
+        microburst: section.microburst.unwrap_or(usual.microburst),
+        ..usual
+    }
+}

@@ -1,0 +1,373 @@
+//! What a procedure's steps see: trials, by asking for them.
+
+use crate::forecast;
+use crate::reset::without_reset;
+use crate::setup::{Options, Setup};
+use delaylab_model::load::Load;
+use delaylab_model::plan::{Factor, Level, Planned, Remaining, Unit};
+use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::quantity::Share;
+use delaylab_model::record::Method;
+use delaylab_model::trial::Trial;
+use delaylab_model::{Nanos, PICOS_PER_NANO};
+use delaylab_stats::frames::{FrameFigures, FrameTrial};
+use std::borrow::Cow;
+
+/// How often an invalid trial is carried out in all.
+pub const ATTEMPTS: u32 = 3;
+
+/// Shorter than this, a rate is not judged: what a sleep is late by would decide.
+const JUDGED_FROM: Nanos = 10_000_000;
+
+/// Why a procedure's steps end without what they look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// A trial is yet to be carried out.
+    Pending,
+    /// A trial was invalid each time, and why.
+    Invalid(String),
+    /// The procedure says nothing about this frame size, and why.
+    Unfit(String),
+}
+
+/// One stream of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream {
+    /// Which of [`Setup::streams`].
+    pub of: usize,
+    /// Share of the sending port's line rate.
+    pub load: Share,
+    /// Frames.
+    pub count: u64,
+    /// After the start of the trial.
+    pub start: Nanos,
+}
+
+/// A trial as a procedure describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// What it is for, as a level of factor `phase`.
+    pub phase: &'static str,
+    /// Which repeat, from 0.
+    pub repeat: u32,
+    /// What is sent.
+    pub streams: Vec<Stream>,
+    /// Loads beside the template's.
+    pub loads: Vec<Load>,
+    /// Must the streams reach their rate? Else they go as fast as they can.
+    pub paced: bool,
+    /// Is the device reset meanwhile, as its path says? Else it is not.
+    pub reset: bool,
+}
+
+impl Offer {
+    /// Of these streams, which must reach their rate.
+    pub fn new(phase: &'static str, streams: Vec<Stream>) -> Self {
+        Self {
+            phase,
+            repeat: 0,
+            streams,
+            loads: Vec::new(),
+            paced: true,
+            reset: false,
+        }
+    }
+
+    /// As this repeat.
+    #[must_use]
+    pub fn repeat(mut self, repeat: u32) -> Self {
+        self.repeat = repeat;
+        self
+    }
+
+    /// Whatever rate is reached.
+    #[must_use]
+    pub fn as_fast_as_can_be(mut self) -> Self {
+        self.paced = false;
+        self
+    }
+}
+
+/// A trial that is to be carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    offer: Offer,
+    step: u32,
+    attempt: u32,
+}
+
+/// Trials of one frame size.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// What there is.
+    pub setup: &'a Setup,
+    /// How to search.
+    pub options: &'a Options,
+    /// Of the frames, in bytes.
+    pub size: u32,
+    log: &'a [FrameTrial],
+    at: usize,
+    step: u32,
+    invalid: u32,
+    wanted: Option<Wanted>,
+    forecast: Option<Remaining>,
+}
+
+impl<'a> Bench<'a> {
+    /// What was seen of this size so far, in the order of asking.
+    pub(crate) fn new(
+        setup: &'a Setup,
+        options: &'a Options,
+        size: u32,
+        log: &'a [FrameTrial],
+    ) -> Self {
+        Self {
+            setup,
+            options,
+            size,
+            log,
+            at: 0,
+            step: 0,
+            invalid: 0,
+            wanted: None,
+            forecast: None,
+        }
+    }
+
+    /// Beyond the log, trials are as of an ideal device, and are counted.
+    pub(crate) fn forecasting(mut self) -> Self {
+        self.forecast = Some(Remaining::default());
+        self
+    }
+
+    pub(crate) fn forecast(&self) -> Remaining {
+        self.forecast.unwrap_or_default()
+    }
+
+    pub(crate) fn wanted(self) -> Option<Wanted> {
+        self.wanted
+    }
+
+    /// Trials so far, and how many of them were invalid.
+    pub(crate) fn counts(&self) -> (usize, u32) {
+        (self.at, self.invalid)
+    }
+
+    /// What came of a trial. An invalid one is asked for again, twice at most.
+    ///
+    /// # Errors
+    /// [`Stop::Pending`] if it is yet to be carried out, [`Stop::Invalid`] if it never was valid.
+    pub fn trial(&mut self, offer: Offer) -> Result<Cow<'a, FrameTrial>, Stop> {
+        self.step += 1;
+        let mut why = String::new();
+        for attempt in 0..ATTEMPTS {
+            let Some(seen) = self.log.get(self.at) else {
+                return self.beyond_the_log(offer, attempt);
+            };
+            self.at += 1;
+            match self.flaw(&offer, seen) {
+                None => return Ok(Cow::Borrowed(seen)),
+                Some(flaw) => (self.invalid, why) = (self.invalid + 1, flaw),
+            }
+        }
+        Err(Stop::Invalid(why))
+    }
+
+    fn beyond_the_log(&mut self, offer: Offer, attempt: u32) -> Result<Cow<'a, FrameTrial>, Stop> {
+        let Some(forecast) = &mut self.forecast else {
+            let step = self.step;
+            self.wanted = Some(Wanted {
+                offer,
+                step,
+                attempt,
+            });
+            return Err(Stop::Pending);
+        };
+        forecast.trials += 1;
+        let length = length(self.setup, self.size, &offer);
+        forecast.expected = forecast.expected.saturating_add(length);
+        Ok(Cow::Owned(forecast::ideal(self.setup, self.size, &offer)))
+    }
+
+    /// Why a trial is not what was asked for.
+    fn flaw(&self, offer: &Offer, seen: &FrameTrial) -> Option<String> {
+        if let Some(flaw) = seen.flaws.first() {
+            return Some(flaw.clone());
+        }
+        if seen.streams.len() != offer.streams.len() {
+            let (has, needs) = (seen.streams.len(), offer.streams.len());
+            return Some(format!("figures of {has} streams where {needs} were sent"));
+        }
+        let mut both = offer.streams.iter().zip(&seen.streams);
+        both.find_map(|(stream, figures)| self.flaw_of(offer, stream, figures))
+    }
+
+    fn flaw_of(&self, offer: &Offer, stream: &Stream, figures: &FrameFigures) -> Option<String> {
+        let name = self.setup.name(stream.of);
+        if figures.sent < stream.count {
+            let (sent, count) = (figures.sent, stream.count);
+            return Some(format!("{name} sent {sent} of {count} frames"));
+        }
+        if figures.delay.is_some_and(|delay| delay.min < 0) {
+            return Some(format!(
+                "{name} has frames that arrived before they were sent"
+            ));
+        }
+        let frames = self.setup.frames(stream.of, self.size);
+        let interval = frames.interval(self.setup.line_rate, stream.load);
+        let span = (figures.sent.saturating_sub(1)) as f64 * interval as f64 / 1e3;
+        if !offer.paced || span < JUDGED_FROM as f64 {
+            return None;
+        }
+        let reached = figures.achieved_fps()? * interval as f64 / 1e12;
+        let tolerance = self.options.rate_tolerance.as_f64();
+        ((reached - 1.0).abs() > tolerance).then(|| {
+            let percent = reached * 100.0;
+            format!("{name} sent at {percent:.1} % of the rate that was asked for")
+        })
+    }
+
+    /// Frames that take this long at this load; one at least.
+    pub fn frames_in(&self, length: Nanos, load: Share) -> u64 {
+        let interval = self.setup.frames(0, self.size);
+        let interval = interval.interval(self.setup.line_rate, load);
+        let picos = u128::from(length.unsigned_abs()) * u128::from(PICOS_PER_NANO);
+        let frames = picos / u128::from(interval.max(1));
+        u64::try_from(frames).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Every sending port at this load for so long.
+    pub fn at_load(&self, phase: &'static str, load: Share, length: Nanos) -> Offer {
+        let streams = self.all_at(load).into_iter().map(|(of, load)| Stream {
+            of,
+            load,
+            count: self.frames_in(length, load),
+            start: 0,
+        });
+        Offer::new(phase, streams.collect())
+    }
+
+    /// So many frames in all, shared out to streams by their loads; those that get none do not send.
+    pub fn burst(&self, phase: &'static str, loads: &[(usize, Share)], total: u64) -> Offer {
+        let whole: u128 = loads.iter().map(|(_, load)| u128::from(load.0)).sum();
+        let through = |sum: u128| (u128::from(total) * sum / whole.max(1)) as u64;
+        let mut sum = 0;
+        let streams = loads.iter().map(|&(of, load)| {
+            let before = through(sum);
+            sum += u128::from(load.0);
+            Stream {
+                of,
+                load,
+                count: through(sum) - before,
+                start: 0,
+            }
+        });
+        Offer::new(phase, streams.filter(|stream| stream.count > 0).collect())
+    }
+
+    /// Every sending port at this load: streams that share a port share its load.
+    pub fn all_at(&self, load: Share) -> Vec<(usize, Share)> {
+        let streams = 0..self.setup.streams.len();
+        let each = streams.map(|of| (of, Share((load.0 / self.setup.sharing(of)).max(1))));
+        each.collect()
+    }
+
+    /// Frames a second of all streams together at these loads.
+    pub fn fps(&self, loads: &[(usize, Share)]) -> f64 {
+        let each = loads
+            .iter()
+            .map(|&(_, load)| self.setup.fps(self.size, load));
+        each.sum()
+    }
+}
+
+/// From the start of a trial to its end.
+fn length(setup: &Setup, size: u32, offer: &Offer) -> Nanos {
+    let probes = offer.streams.iter().map(|s| probe(setup, size, offer, s));
+    let lengths = probes.filter_map(|probe| probe.expected_duration());
+    lengths
+        .max()
+        .unwrap_or(0)
+        .saturating_add(setup.effort.drain)
+}
+
+fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &Stream) -> Probe {
+    let mut frames = setup.frames(stream.of, size);
+    frames.start = setup.effort.settle.saturating_add(stream.start);
+    let template = setup.streams.get(stream.of).cloned();
+    let template = template.unwrap_or_else(|| Probe::new(setup.name(stream.of), Method::Frame));
+    let is_twice = offer.streams.iter().filter(|s| s.of == stream.of).count() > 1;
+    let name = match is_twice && stream.start > 0 {
+        true => format!("{}, then", template.name),
+        false => template.name.clone(),
+    };
+    Probe {
+        name,
+        method: Method::Frame,
+        payload: frames.payload(),
+        pacing: Pacing::Frames {
+            interval_ps: frames.interval(setup.line_rate, stream.load),
+        },
+        count: Some(stream.count),
+        duration: None,
+        timeout: setup.effort.drain,
+        frames: Some(frames),
+        ..template
+    }
+}
+
+impl Wanted {
+    /// The trial with this number.
+    pub(crate) fn plan(&self, setup: &Setup, size: u32, id: u32) -> Planned {
+        let offer = &self.offer;
+        let mut loads = setup.trial.loads.clone();
+        loads.extend(offer.loads.iter().cloned());
+        let probes = offer.streams.iter().map(|s| probe(setup, size, offer, s));
+        let path = &setup.trial.path;
+        let path = if offer.reset {
+            path.clone()
+        } else {
+            without_reset(path)
+        };
+        let trial = Trial {
+            id,
+            path,
+            probes: probes.collect(),
+            loads,
+            seed: setup.trial.seed.wrapping_add(u64::from(id)),
+            ..setup.trial.clone()
+        };
+        Planned {
+            trial,
+            factors: self.factors(size),
+            repeat: offer.repeat,
+        }
+    }
+
+    /// The same names in every trial of every procedure.
+    fn factors(&self, size: u32) -> Vec<Factor> {
+        let load = self.offer.streams.first().map_or(Share(0), |s| s.load);
+        let frames: u64 = self.offer.streams.iter().map(|s| s.count).sum();
+        let level = |label: String, value: f64, unit| Level {
+            label,
+            value: Some(value),
+            unit: Some(unit),
+        };
+        let number = |n: u64| level(n.to_string(), n as f64, Unit::Number);
+        let percent = load.0 as f64 / 1e7;
+        vec![
+            (
+                "frame size".to_owned(),
+                level(format!("{size}B"), f64::from(size), Unit::Bytes),
+            ),
+            ("phase".to_owned(), Level::named(self.offer.phase)),
+            (
+                "load".to_owned(),
+                level(format!("{percent}%"), load.as_f64(), Unit::Share),
+            ),
+            ("frames".to_owned(), number(frames)),
+            ("step".to_owned(), number(u64::from(self.step))),
+            ("attempt".to_owned(), number(u64::from(self.attempt + 1))),
+        ]
+    }
+}

@@ -1,0 +1,241 @@
+//! Buffering (RFC 8239 §3.2, RFC 8238 §4): the buffer of a device under a slight overload.
+//!
+//! As a stream goes on, the highest latency rises until the first frame is dropped, and then stays flat.
+//! So the longest stream without a drop is the inflection, and what was sent beyond what the receiving
+//! port forwards up to there is the buffer. Who overloads whom is [`Way`]; with many to one each of n
+//! streams sends 99.98 / n + 1 / n % of the receiving port's rate.
+
+use crate::bench::{Bench, Stop};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::search::{self, Spread};
+use crate::setup::{Options, Setup, Way};
+use crate::throughput;
+use delaylab_model::Nanos;
+use delaylab_model::frames::FRAME_OVERHEAD;
+use delaylab_model::quantity::Share;
+use delaylab_stats::frames::{DelayFigures, FrameTrial};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The highest latency of a stream of some length.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyAt {
+    /// Frames of all streams together.
+    pub frames: u64,
+    /// In nanoseconds.
+    pub highest_ns: Option<Nanos>,
+    /// Frames dropped.
+    pub lost: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Buffering {
+    /// Frames of all streams up to the inflection.
+    pub inflection: Option<Spread>,
+    /// Of each repeat; `None` where no stream was long enough.
+    pub repeats: Vec<Option<u64>>,
+    /// Frames of the excess up to the inflection: what is held.
+    pub held_frames: Option<f64>,
+    /// The same in bytes of frames with their check sequence.
+    pub held_bytes: Option<f64>,
+    /// The same from the highest latency less the least.
+    pub held_bytes_by_latency: Option<f64>,
+    /// Highest latency without a drop, in nanoseconds.
+    pub highest_ns: Option<Nanos>,
+    /// Relative standard deviation of the repeats.
+    pub relative_sd: Option<f64>,
+    /// By length, in the order of length.
+    pub points: Vec<LatencyAt>,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferingSteps;
+
+/// Each stream's load. `None`: a sending port is not fast enough.
+fn loads(setup: &Setup, options: &Options) -> Option<Vec<(usize, Share)>> {
+    let of_line = |share: f64| {
+        let share = share * setup.egress_rate as f64 / setup.line_rate as f64;
+        Share((share * Share::WHOLE.0 as f64).round() as u64)
+    };
+    let (full, excess) = (options.top.as_f64(), options.excess.as_f64());
+    let groups = setup.receiving().into_iter();
+    let loads: Vec<(usize, Share)> = match options.way {
+        Way::ManyToOne => {
+            let of_group = |group: Vec<usize>| {
+                let each = of_line((full + excess) / group.len() as f64);
+                group.into_iter().map(move |stream| (stream, each))
+            };
+            groups.flat_map(of_group).collect()
+        }
+        Way::Port | Way::Pairs => {
+            let at_once = if options.way == Way::Port {
+                1
+            } else {
+                usize::MAX
+            };
+            let pairs = groups.filter(|group| group.len() > 1).take(at_once);
+            let of_pair =
+                |group: Vec<usize>| [(group[0], of_line(full)), (group[1], of_line(excess))];
+            pairs.flat_map(of_pair).collect()
+        }
+    };
+    let fits = |&(of, load): &(usize, Share)| load.0 * setup.sharing(of) <= Share::WHOLE.0;
+    (!loads.is_empty() && loads.iter().all(fits)).then_some(loads)
+}
+
+fn highest(trial: &FrameTrial, of: fn(&DelayFigures) -> Nanos) -> Option<Nanos> {
+    let delays = trial
+        .streams
+        .iter()
+        .filter_map(|stream| stream.delay.as_ref());
+    delays.map(of).max()
+}
+
+impl Steps for BufferingSteps {
+    type Found = Buffering;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Buffering, Stop> {
+        let Some(loads) = loads(bench.setup, bench.options) else {
+            let why = "the sending ports cannot overload a receiving port this way";
+            return Err(Stop::Unfit(why.to_owned()));
+        };
+        let sending = bench.fps(&loads);
+        let groups = bench.setup.receiving().into_iter();
+        let loaded = groups.filter(|group| loads.iter().any(|load| group.contains(&load.0)));
+        let forwarded = bench.setup.egress_fps(bench.size) * loaded.count() as f64;
+        let cap = (sending * bench.setup.effort.trial as f64 / 1e9).max(1.0) as u64;
+        let (mut points, mut repeats, mut hint) = (Vec::<LatencyAt>::new(), Vec::new(), 1);
+        let mut least_ns: Option<Nanos> = None;
+        for repeat in 0..bench.setup.effort.repeats.max(1) {
+            let found = search::longest(cap, hint, |frames| {
+                let offer = bench.burst("buffering", &loads, frames);
+                let trial = bench.trial(offer.repeat(repeat))?;
+                let lost = throughput::lost(&trial);
+                points.push(LatencyAt {
+                    frames,
+                    highest_ns: highest(&trial, |delay| delay.max),
+                    lost,
+                });
+                let least = trial.streams.iter().filter_map(|s| Some(s.delay?.min));
+                least_ns = least.chain(least_ns).min();
+                Ok(lost == 0)
+            })?;
+            hint = found.unwrap_or(cap);
+            repeats.push(found);
+        }
+        points.sort_by_key(|point| point.frames);
+        let inflection = Spread::of(repeats.iter().flatten().map(|&n| n as f64));
+        let excess = (1.0 - forwarded / sending).max(0.0);
+        let size = f64::from(bench.size);
+        let held_frames = inflection.map(|frames| frames.mean * excess);
+        let passed = points.iter().filter(|point| point.lost == 0);
+        let highest_ns = passed.filter_map(|point| point.highest_ns).max();
+        let rate = bench.setup.egress_rate as f64 / 8.0;
+        let of_line = size / (size + FRAME_OVERHEAD as f64);
+        let by_latency = |highest: Nanos| {
+            let queued = (highest - least_ns?) as f64 / 1e9;
+            Some(queued * rate * of_line)
+        };
+        Ok(Buffering {
+            relative_sd: inflection.and_then(|frames| frames.relative_sd()),
+            held_bytes: held_frames.map(|frames| frames * size),
+            held_bytes_by_latency: inflection.and(highest_ns).and_then(by_latency),
+            inflection,
+            repeats,
+            held_frames,
+            highest_ns,
+            points,
+        })
+    }
+
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Buffering>]) -> Report {
+        let columns = [
+            ("frames up to the first drop", "frames"),
+            ("held", "frames"),
+            ("held", "B"),
+            ("held, by latency", "B"),
+            ("highest latency", "ns"),
+            ("relative sd", "%"),
+            ("repeats", ""),
+        ];
+        let table = report::by_size("Buffer", &columns, sizes, |found| {
+            vec![
+                found.inflection.map(|frames| frames.mean).into(),
+                found.held_frames.into(),
+                found.held_bytes.into(),
+                found.held_bytes_by_latency.into(),
+                found.highest_ns.into(),
+                found.relative_sd.map(|sd| sd * 100.0).into(),
+                Cell::Count(found.repeats.len() as u64),
+            ]
+        });
+        let figure = Figure::new("Highest latency", ("stream", "frames"), ("latency", "ns"));
+        let figure = figure.line_by_size(sizes, |found| {
+            let points = found.points.iter();
+            let points = points.filter_map(|p| Some((p.frames as f64, p.highest_ns? as f64)));
+            points.collect::<Vec<_>>()
+        });
+        let spreads = sizes.iter().filter_map(|at| at.found.as_ref()?.inflection);
+        let mut conformance = vec![repeatability(spreads), repeats_clause(setup)];
+        let way = match options.way {
+            Way::Port => "one stream fills a receiving port, a second adds the excess",
+            Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
+            Way::ManyToOne => "every stream has an equal part of load and excess",
+        };
+        let excess = report::percent(options.excess.as_f64());
+        conformance.push(Clause::new(
+            "RFC 8239 §3.2",
+            "an excess of 1 % on a receiving port, in four ways: buffer efficiency, a port, pairs of \
+             ports, many to one",
+            Holds::Shortened,
+            format!("{excess} %, in one way: {way}"),
+        ));
+        let mut notes = Vec::new();
+        let best = sizes
+            .iter()
+            .filter_map(|at| Some((at.size, at.found.as_ref()?.held_bytes?)));
+        if let Some((size, bytes)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            notes.push(format!(
+                "Most bytes were held as frames of {size} B: {bytes:.0} B."
+            ));
+        }
+        if sizes
+            .iter()
+            .any(|at| at.found.as_ref().is_some_and(|f| f.inflection.is_none()))
+        {
+            notes.push("A frame size had no drop in the longest stream.".to_owned());
+        }
+        Report {
+            procedure: "buffering".to_owned(),
+            title: "Buffer under a slight overload".to_owned(),
+            sections: vec!["RFC 8239 §3.2".to_owned(), "RFC 8238 §4".to_owned()],
+            tables: vec![table],
+            figures: vec![figure],
+            conformance,
+            notes,
+        }
+    }
+}
+
+/// RFC 8239: repeats agree.
+pub(crate) fn repeatability(spreads: impl Iterator<Item = Spread>) -> Clause {
+    let says = "repeats differ by a relative standard deviation below 10 %";
+    let all: Vec<Option<bool>> = spreads.map(|spread| spread.is_repeatable()).collect();
+    let (holds, why) = if all.is_empty() || all.contains(&None) {
+        (Holds::NotApplicable, "too few repeats to tell")
+    } else if all.contains(&Some(false)) {
+        (Holds::No, "a frame size varies more")
+    } else {
+        (Holds::Yes, "at every frame size")
+    };
+    Clause::new("RFC 8239 §1.2", says, holds, why)
+}
+
+pub(crate) fn repeats_clause(setup: &Setup) -> Clause {
+    let says = "say how often it was repeated";
+    let times = format!("{} times", setup.effort.repeats.max(1));
+    Clause::new("RFC 8239 §3.3", says, Holds::Yes, times)
+}

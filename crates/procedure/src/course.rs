@@ -1,0 +1,179 @@
+//! A procedure's steps as a plan.
+
+use crate::bench::{Bench, Stop};
+use crate::report::Report;
+use crate::setup::{Options, Setup};
+use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_stats::frames::FrameTrial;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What makes a procedure itself.
+pub trait Steps {
+    /// What it finds about a frame size.
+    type Found: Clone + std::fmt::Debug + Serialize + JsonSchema;
+
+    /// Finds it. It asks for trials by [`Bench::trial`] and passes on what stops it; it is asked again
+    /// from the start whenever something was observed, so it must decide by that alone.
+    ///
+    /// # Errors
+    /// What stopped it.
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Self::Found, Stop>;
+
+    /// What was found, for people and programs.
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Self::Found>]) -> Report;
+}
+
+/// What was found about a frame size, or why nothing was.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AtSize<F> {
+    /// Bytes, with the frame check sequence.
+    pub size: u32,
+    /// What was found.
+    pub found: Option<F>,
+    /// Why nothing was.
+    pub why: Option<String>,
+    /// Trials that it took.
+    pub trials: usize,
+    /// How many of them were invalid.
+    pub invalid: u32,
+}
+
+/// A plan that reports.
+pub trait Procedure: Plan<Observation = FrameTrial> {
+    /// What was found so far.
+    fn result(&self) -> Report;
+}
+
+/// A procedure under way: frame size after frame size, one trial at a time.
+#[derive(Debug)]
+pub struct Course<S: Steps> {
+    steps: S,
+    setup: Setup,
+    options: Options,
+    done: Vec<AtSize<S::Found>>,
+    /// What was seen of the size that is under way.
+    log: Vec<FrameTrial>,
+    next_id: u32,
+    waiting: Option<Planned>,
+    under_way: Option<u32>,
+}
+
+impl<S: Steps> Course<S> {
+    /// From the first trial on.
+    pub fn new(steps: S, setup: Setup, options: Options) -> Self {
+        let mut course = Self {
+            steps,
+            next_id: setup.trial.id,
+            setup,
+            options,
+            done: Vec::new(),
+            log: Vec::new(),
+            waiting: None,
+            under_way: None,
+        };
+        course.advance();
+        course
+    }
+
+    /// What was found about each frame size that is done.
+    pub fn found(&self) -> &[AtSize<S::Found>] {
+        &self.done
+    }
+
+    /// Up to the next trial, or to the end.
+    fn advance(&mut self) {
+        while let Some(&size) = self.setup.sizes.get(self.done.len()) {
+            let mut bench = Bench::new(&self.setup, &self.options, size, &self.log);
+            let outcome = self.outcome(&mut bench);
+            let (trials, invalid) = bench.counts();
+            if matches!(outcome, Err(Stop::Pending))
+                && let Some(wanted) = bench.wanted()
+            {
+                self.waiting = Some(wanted.plan(&self.setup, size, self.next_id));
+                self.next_id += 1;
+                return;
+            }
+            let (found, why) = match outcome {
+                Ok(found) => (Some(found), None),
+                Err(Stop::Invalid(why)) => (None, Some(format!("invalid: {why}"))),
+                Err(Stop::Unfit(why)) => (None, Some(why)),
+                Err(Stop::Pending) => (None, Some("no trial was asked for".to_owned())),
+            };
+            self.done.push(AtSize {
+                size,
+                found,
+                why,
+                trials,
+                invalid,
+            });
+            self.log.clear();
+        }
+    }
+
+    fn outcome(&self, bench: &mut Bench<'_>) -> Result<S::Found, Stop> {
+        let streams = 0..self.setup.streams.len();
+        let frames = streams.map(|of| self.setup.frames(of, bench.size));
+        let least = frames.map(|frames| frames.least_size()).max().unwrap_or(0);
+        if bench.size < least {
+            let why = format!("too small for the signature: {least} B at least");
+            return Err(Stop::Unfit(why));
+        }
+        self.steps.size(bench)
+    }
+}
+
+impl<S: Steps> Plan for Course<S> {
+    type Observation = FrameTrial;
+
+    fn next_trials(&mut self) -> Vec<Planned> {
+        let next = self.waiting.take();
+        if let Some(planned) = &next {
+            self.under_way = Some(planned.trial.id);
+        }
+        next.into_iter().collect()
+    }
+
+    /// What was not asked for is not looked at.
+    fn observe(&mut self, planned: &Planned, seen: &FrameTrial) {
+        if self.under_way == Some(planned.trial.id) {
+            self.under_way = None;
+            self.log.push(seen.clone());
+            self.advance();
+        }
+    }
+
+    /// As if the device forwarded at its ports' rates, with a small buffer.
+    fn remaining(&self) -> Option<Remaining> {
+        let mut all = Remaining::default();
+        let later = self.setup.sizes.iter().skip(self.done.len()).enumerate();
+        for (index, &size) in later {
+            let log: &[FrameTrial] = if index == 0 { &self.log } else { &[] };
+            let mut bench = Bench::new(&self.setup, &self.options, size, log).forecasting();
+            // How it would end does not matter.
+            let _ = self.outcome(&mut bench);
+            let of_size = bench.forecast();
+            all.trials += of_size.trials;
+            all.expected = all.expected.saturating_add(of_size.expected);
+        }
+        Some(all)
+    }
+}
+
+impl<S: Steps> Procedure for Course<S> {
+    fn result(&self) -> Report {
+        let mut report = self.steps.report(&self.setup, &self.options, &self.done);
+        let missing = self.setup.sizes.len() - self.done.len();
+        if missing > 0 {
+            let note = format!("{missing} of the frame sizes are not done yet.");
+            report.notes.push(note);
+        }
+        let invalid: u32 = self.done.iter().map(|at| at.invalid).sum();
+        if invalid > 0 {
+            let trials: usize = self.done.iter().map(|at| at.trials).sum();
+            let note = format!("{invalid} of {trials} trials were invalid and were not counted.");
+            report.notes.push(note);
+        }
+        report
+    }
+}

@@ -1,0 +1,133 @@
+//! Frame loss rate (RFC 2544 §26.3, RFC 1242 §3.6): loss against load, from the highest load down until
+//! two trials in a row have none.
+
+use crate::bench::{Bench, Stop};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::setup::{Options, Setup};
+use crate::throughput;
+use delaylab_model::SECOND;
+use delaylab_model::quantity::Share;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Loss at one load.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LossAt {
+    /// Of each sending port, as a share of the line rate, 0 to 1.
+    pub load: f64,
+    /// Frames a second of all streams together.
+    pub fps: f64,
+    /// (in − out) · 100 / in; `None` where the trial was invalid.
+    pub loss_percent: Option<f64>,
+    /// Why it is not known.
+    pub why: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FrameLoss {
+    /// From the highest load down.
+    pub points: Vec<LossAt>,
+    /// Did two trials in a row pass without loss?
+    pub reached_zero: bool,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameLossSteps;
+
+impl Steps for FrameLossSteps {
+    type Found = FrameLoss;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<FrameLoss, Stop> {
+        let mut points = Vec::new();
+        let mut without_loss = 0;
+        let mut load = bench.options.top;
+        let mut next = Share::WHOLE.0;
+        loop {
+            let offer = bench.at_load("frame loss", load, bench.setup.effort.trial);
+            let (loss_percent, why) = match bench.trial(offer) {
+                Ok(trial) => (Some(100.0 * throughput::loss_ratio(&trial)), None),
+                Err(Stop::Invalid(why)) => (None, Some(why)),
+                Err(stop) => return Err(stop),
+            };
+            without_loss = if loss_percent == Some(0.0) {
+                without_loss + 1
+            } else {
+                0
+            };
+            points.push(LossAt {
+                load: load.as_f64(),
+                fps: bench.fps(&bench.all_at(load)),
+                loss_percent,
+                why,
+            });
+            next = next.saturating_sub(bench.options.step.0);
+            let is_over = without_loss == 2 || next == 0;
+            if is_over {
+                break;
+            }
+            load = Share(next.min(bench.options.top.0));
+        }
+        if points.iter().all(|point| point.loss_percent.is_none()) {
+            let why = points.pop().and_then(|point| point.why);
+            return Err(Stop::Invalid(why.unwrap_or_default()));
+        }
+        Ok(FrameLoss {
+            points,
+            reached_zero: without_loss == 2,
+        })
+    }
+
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<FrameLoss>]) -> Report {
+        let columns = [
+            ("load", "% of line rate"),
+            ("rate", "frames/s"),
+            ("loss", "%"),
+            ("remark", ""),
+        ];
+        let table = report::rows_by_size("Frame loss by load", &columns, sizes, |found| {
+            let row = |point: &LossAt| -> Vec<Cell> {
+                let why = point.why.clone().map(|why| format!("invalid: {why}"));
+                vec![
+                    report::percent(point.load).into(),
+                    point.fps.into(),
+                    point.loss_percent.into(),
+                    why.unwrap_or_default().into(),
+                ]
+            };
+            found.points.iter().map(row).collect()
+        });
+        let columns = [("reached two trials without loss", "")];
+        let ends = report::by_size("Where it ended", &columns, sizes, |found| {
+            vec![found.reached_zero.into()]
+        });
+        let figure = Figure::new("Frame loss rate", ("load", "% of line rate"), ("loss", "%"));
+        let figure = figure.line_by_size(sizes, |found| {
+            let points = found.points.iter();
+            let points = points.filter_map(|p| Some((report::percent(p.load), p.loss_percent?)));
+            points.collect::<Vec<_>>()
+        });
+        let mut conformance = report::clauses_of_trials(setup);
+        let step = report::percent(options.step.as_f64());
+        conformance.extend([
+            Clause::lasts("RFC 2544 §24", "trials of 60 s", setup.effort.trial, 60 * SECOND),
+            Clause::new(
+                "RFC 2544 §26.3",
+                "from the highest rate down in steps of at most 10 %, until two trials without loss",
+                if step <= 10.0 { Holds::Yes } else { Holds::No },
+                format!("steps of {step} %"),
+            ),
+        ]);
+        Report {
+            procedure: "frame-loss".to_owned(),
+            title: "Frame loss rate".to_owned(),
+            sections: vec!["RFC 2544 §26.3".to_owned(), "RFC 1242 §3.6".to_owned()],
+            tables: vec![table, ends],
+            figures: vec![figure],
+            conformance,
+            notes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Head-of-line blocking (RFC 8239 §5): does congestion of one receiving port cost frames that go to
+//! another?
+//!
+//! Three streams on four ports. The first sending port halves its line between two receiving ports; the
+//! second sending port fills the second of them. Nothing that goes to the first may be lost.
+
+use crate::bench::{Bench, Offer, Stop, Stream};
+use crate::buffering::repeats_clause;
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::setup::{BuildError, Options, Setup};
+use delaylab_model::Nanos;
+use delaylab_model::quantity::Share;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HeadOfLine {
+    /// Frames to the port that is not congested, in all repeats.
+    pub sent: u64,
+    /// How many of them were lost.
+    pub lost: u64,
+    /// Highest latency of them, in nanoseconds.
+    pub highest_ns: Option<Nanos>,
+    /// Frames lost on the way to the congested port: it was congested.
+    pub lost_congested: u64,
+    /// Loss at the port that is not congested in each repeat, 0 to 1.
+    pub repeats: Vec<f64>,
+}
+
+impl HeadOfLine {
+    /// Is there blocking? `None` if nothing was congested.
+    pub fn is_blocked(&self) -> Option<bool> {
+        (self.lost_congested > 0).then_some(self.lost > 0)
+    }
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadOfLineSteps;
+
+/// Do the streams meet as they should?
+pub(crate) fn check(setup: &Setup) -> Result<(), BuildError> {
+    let meets = match &setup.streams[..] {
+        [free, shared, filling] => {
+            let apart = free.to != shared.to && shared.from != filling.from;
+            apart && free.from == shared.from && shared.to == filling.to
+        }
+        _ => false,
+    };
+    if meets {
+        return Ok(());
+    }
+    Err(BuildError::Ports {
+        procedure: "head-of-line-blocking",
+        needs: "three streams on four ports: from A to C, from A to D, from B to D",
+    })
+}
+
+impl Steps for HeadOfLineSteps {
+    type Found = HeadOfLine;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<HeadOfLine, Stop> {
+        let top = bench.options.top;
+        let half = Share((top.0 / 2).max(1));
+        let mut found = HeadOfLine {
+            sent: 0,
+            lost: 0,
+            highest_ns: None,
+            lost_congested: 0,
+            repeats: Vec::new(),
+        };
+        for repeat in 0..bench.setup.effort.repeats.max(1) {
+            let loads = [half, half, top].into_iter().enumerate();
+            let streams = loads.map(|(of, load)| Stream {
+                of,
+                load,
+                count: bench.frames_in(bench.setup.effort.trial, load),
+                start: 0,
+            });
+            let offer = Offer::new("head of line", streams.collect());
+            let trial = bench.trial(offer.repeat(repeat))?;
+            let (free, congested) = trial.streams.split_at(1);
+            let lost_congested = congested.iter().map(|stream| stream.lost());
+            found.lost_congested += lost_congested.sum::<u64>();
+            for stream in free {
+                found.sent += stream.sent;
+                found.lost += stream.lost();
+                found.highest_ns = found.highest_ns.max(stream.delay.map(|delay| delay.max));
+                found.repeats.push(stream.loss_ratio().unwrap_or(0.0));
+            }
+        }
+        Ok(found)
+    }
+
+    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<HeadOfLine>]) -> Report {
+        let columns = [
+            ("blocking", ""),
+            ("sent to the free port", "frames"),
+            ("lost", "frames"),
+            ("loss", "%"),
+            ("highest latency", "ns"),
+            ("lost at the congested port", "frames"),
+            ("repeats", ""),
+        ];
+        let table = report::by_size("Head-of-line blocking", &columns, sizes, |found| {
+            let loss = found.lost as f64 / found.sent.max(1) as f64;
+            vec![
+                found.is_blocked().into(),
+                found.sent.into(),
+                found.lost.into(),
+                (100.0 * loss).into(),
+                found.highest_ns.into(),
+                found.lost_congested.into(),
+                Cell::Count(found.repeats.len() as u64),
+            ]
+        });
+        let points = sizes.iter().filter_map(|at| {
+            let found = at.found.as_ref()?;
+            let loss = found.lost as f64 / found.sent.max(1) as f64;
+            Some((f64::from(at.size), 100.0 * loss))
+        });
+        let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
+        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        let congested = found.all(|found| found.lost_congested > 0);
+        Report {
+            procedure: "head-of-line-blocking".to_owned(),
+            title: "Head-of-line blocking".to_owned(),
+            sections: vec!["RFC 8239 §5".to_owned()],
+            tables: vec![table],
+            figures: vec![figure.line("loss", points)],
+            conformance: vec![
+                Clause::new(
+                    "RFC 8239 §5.2",
+                    "groups of two sending and two receiving ports, one of which is congested",
+                    if congested { Holds::Yes } else { Holds::No },
+                    if congested {
+                        "one group"
+                    } else {
+                        "nothing was lost at the congested port"
+                    },
+                ),
+                Clause::new(
+                    "RFC 8239 §5.2",
+                    "at least eight ports, and then every port",
+                    Holds::Shortened,
+                    "four ports",
+                ),
+                repeats_clause(setup),
+            ],
+            notes: Vec::new(),
+        }
+    }
+}

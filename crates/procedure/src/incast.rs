@@ -1,0 +1,191 @@
+//! Incast (RFC 8239 §6): what TCP at full rate and microbursts of UDP do to each other at one receiving
+//! port.
+//!
+//! The first stream is the microburst; where the others enter, TCP sends as much as it gets through. One
+//! sending port after the other is added.
+
+use crate::bench::{Bench, Offer, Stop, Stream};
+use crate::buffering::{repeatability, repeats_clause};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::search::Spread;
+use crate::setup::{Options, Setup};
+use delaylab_model::Nanos;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::quantity::{Class, Share};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What so many sending ports with TCP did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct IncastAt {
+    /// Sending ports with TCP.
+    pub stateful: u64,
+    /// Bits of payload a second of all of them together, over the repeats; `None` where nobody counts.
+    pub goodput_bps: Option<Spread>,
+    /// Least latency of the microbursts' frames, in nanoseconds.
+    pub min_ns: Option<Nanos>,
+    /// Mean of the repeats' mean latencies.
+    pub mean_ns: Option<f64>,
+    /// Highest latency.
+    pub max_ns: Option<Nanos>,
+    /// Frames of the microbursts that were sent.
+    pub sent: u64,
+    /// How many of them were lost.
+    pub lost: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Incast {
+    /// By the number of sending ports with TCP.
+    pub points: Vec<IncastAt>,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct IncastSteps;
+
+impl Steps for IncastSteps {
+    type Found = Incast;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Incast, Stop> {
+        let mut points = Vec::new();
+        for stateful in 1..bench.setup.streams.len().max(2) {
+            points.push(beside(bench, stateful)?);
+        }
+        Ok(Incast { points })
+    }
+
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Incast>]) -> Report {
+        let columns = [
+            ("sending ports with TCP", ""),
+            ("goodput", "bit/s"),
+            ("latency, least", "ns"),
+            ("latency, mean", "ns"),
+            ("latency, highest", "ns"),
+            ("UDP sent", "frames"),
+            ("UDP lost", "frames"),
+        ];
+        let row = |at: &IncastAt| -> Vec<Cell> {
+            vec![
+                at.stateful.into(),
+                at.goodput_bps.map(|goodput| goodput.mean).into(),
+                at.min_ns.into(),
+                at.mean_ns.into(),
+                at.max_ns.into(),
+                at.sent.into(),
+                at.lost.into(),
+            ]
+        };
+        let table = report::rows_by_size("Incast", &columns, sizes, |found| {
+            found.points.iter().map(row).collect()
+        });
+        let axes = (("sending ports with TCP", ""), ("goodput", "bit/s"));
+        let goodput = Figure::new("TCP goodput", axes.0, axes.1);
+        let goodput = goodput.line_by_size(sizes, |found| {
+            let points = found.points.iter();
+            let points = points.filter_map(|at| Some((at.stateful as f64, at.goodput_bps?.mean)));
+            points.collect::<Vec<_>>()
+        });
+        let latency = Figure::new("UDP latency", axes.0, ("mean latency", "ns"));
+        let latency = latency.line_by_size(sizes, |found| {
+            let points = found.points.iter();
+            let points = points.filter_map(|at| Some((at.stateful as f64, at.mean_ns?)));
+            points.collect::<Vec<_>>()
+        });
+        let all = || sizes.iter().filter_map(|at| at.found.as_ref());
+        let points = all().flat_map(|found| &found.points);
+        let spreads = points.filter_map(|at| at.goodput_bps);
+        let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
+        Report {
+            procedure: "incast".to_owned(),
+            title: "Incast: TCP beside microbursts".to_owned(),
+            sections: vec!["RFC 8239 §6".to_owned()],
+            tables: vec![table],
+            figures: vec![goodput, latency],
+            conformance: vec![
+                Clause::new(
+                    "RFC 8239 §6.2",
+                    "TCP at the highest rate from one port or more, a microburst of UDP from another, \
+                     to one receiving port",
+                    Holds::Yes,
+                    format!(
+                        "bursts of {} frames at line rate",
+                        options.microburst.max(1)
+                    ),
+                ),
+                Clause::new(
+                    "RFC 8239 §6.3",
+                    "report goodput and latency",
+                    if counted { Holds::Yes } else { Holds::No },
+                    if counted {
+                        "both"
+                    } else {
+                        "nobody counted what TCP carried"
+                    },
+                ),
+                repeatability(spreads),
+                repeats_clause(setup),
+            ],
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Microbursts in the middle of TCP from so many ports.
+fn beside(bench: &mut Bench<'_>, stateful: usize) -> Result<IncastAt, Stop> {
+    let (mut goodputs, mut delays) = (Vec::new(), Vec::new());
+    let (mut sent, mut lost) = (0, 0);
+    for repeat in 0..bench.setup.effort.repeats.max(1) {
+        let burst = Stream {
+            of: 0,
+            load: Share::WHOLE,
+            count: bench.options.microburst.max(1),
+            start: bench.setup.effort.trial / 2,
+        };
+        let mut offer = Offer::new("incast", vec![burst]).repeat(repeat);
+        offer = offer.as_fast_as_can_be();
+        offer.loads = (1..=stateful).map(|of| tcp(bench.setup, of)).collect();
+        let trial = bench.trial(offer)?;
+        if !trial.goodput_bps.is_empty() {
+            goodputs.push(trial.goodput_bps.iter().sum::<f64>());
+        }
+        for stream in &trial.streams {
+            (sent, lost) = (sent + stream.sent, lost + stream.lost());
+            delays.extend(stream.delay);
+        }
+    }
+    Ok(IncastAt {
+        stateful: stateful as u64,
+        goodput_bps: Spread::of(goodputs),
+        min_ns: delays.iter().map(|delay| delay.min).min(),
+        mean_ns: Spread::of(delays.iter().map(|delay| delay.mean)).map(|mean| mean.mean),
+        max_ns: delays.iter().map(|delay| delay.max).max(),
+        sent,
+        lost,
+    })
+}
+
+/// TCP where a stream enters and leaves.
+fn tcp(setup: &Setup, of: usize) -> Load {
+    let probe = setup.streams.get(of);
+    Load {
+        name: format!("tcp {}", setup.name(of)),
+        kind: LoadKind::Tcp,
+        class: probe.map_or_else(Class::default, |probe| Class(probe.dscp)),
+        streams: 1,
+        rate: None,
+        payload: None,
+        congestion_control: None,
+        window: None,
+        start: None,
+        stagger: None,
+        on: None,
+        off: None,
+        file: None,
+        from: probe.and_then(|probe| probe.from.clone()),
+        to: probe.and_then(|probe| probe.to.clone()),
+        route: None,
+    }
+}

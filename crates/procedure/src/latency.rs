@@ -1,0 +1,206 @@
+//! Latency (RFC 2544 §26.2, RFC 1242 §3.8): how long one tagged frame takes in the middle of a stream
+//! at the throughput, and the distribution over every frame.
+
+use crate::bench::{ATTEMPTS, Bench, Stop};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Clause, Figure, Holds, Report};
+use crate::search::Spread;
+use crate::setup::{Options, Setup};
+use crate::throughput;
+use delaylab_model::{Nanos, SECOND};
+use delaylab_stats::frames::DelayFigures;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Latency {
+    /// Of each sending port, as a share of the line rate, 0 to 1.
+    pub load: f64,
+    /// Frames a second of all streams together.
+    pub fps: f64,
+    /// Of tagged frames, one of each stream and repeat, in nanoseconds.
+    pub tagged: Option<Spread>,
+    /// Each tagged frame's, in the order of repeats.
+    pub tagged_ns: Vec<Nanos>,
+    /// Tagged frames that were lost.
+    pub tagged_lost: u32,
+    /// Least of every frame, in nanoseconds.
+    pub min_ns: Option<Nanos>,
+    /// Mean of every frame.
+    pub mean_ns: Option<f64>,
+    /// Largest median of a stream and repeat.
+    pub p50_ns: Option<Nanos>,
+    /// Largest 99th percentile of a stream and repeat.
+    pub p99_ns: Option<Nanos>,
+    /// Largest 99.9th percentile of a stream and repeat.
+    pub p999_ns: Option<Nanos>,
+    /// Largest of every frame.
+    pub max_ns: Option<Nanos>,
+    /// Frames lost in all repeats.
+    pub lost: u64,
+    /// Repeats that were invalid each time they were tried.
+    pub invalid_repeats: u32,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct LatencySteps;
+
+impl Steps for LatencySteps {
+    type Found = Latency;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Latency, Stop> {
+        let throughput = throughput::find(bench)?;
+        if throughput.load_e9 == 0 {
+            return Err(Stop::Unfit("no load passed without loss".to_owned()));
+        }
+        let effort = bench.setup.effort;
+        let (mut tagged_ns, mut delays) = (Vec::new(), Vec::new());
+        let (mut lost, mut tagged_lost, mut invalid_repeats) = (0, 0, 0);
+        for repeat in 0..effort.latency_repeats.max(1) {
+            let offer = bench.at_load("latency", throughput.load(), effort.latency);
+            let trial = match bench.trial(offer.repeat(repeat)) {
+                Ok(trial) => trial,
+                Err(Stop::Invalid(_)) => {
+                    invalid_repeats += 1;
+                    continue;
+                }
+                Err(stop) => return Err(stop),
+            };
+            lost += throughput::lost(&trial);
+            for stream in &trial.streams {
+                tagged_ns.extend(stream.tagged_delay);
+                tagged_lost += u32::from(stream.tagged_delay.is_none());
+                delays.extend(stream.delay);
+            }
+        }
+        if invalid_repeats == effort.latency_repeats.max(1) {
+            let why = format!("every repeat was, {ATTEMPTS} times");
+            return Err(Stop::Invalid(why));
+        }
+        let most = |of: fn(&DelayFigures) -> Nanos| delays.iter().map(of).max();
+        let frames: f64 = delays.iter().map(|delay| delay.count as f64).sum();
+        let sum: f64 = delays.iter().map(|d| d.mean * d.count as f64).sum();
+        Ok(Latency {
+            load: throughput.load().as_f64(),
+            fps: throughput.fps,
+            tagged: Spread::of(tagged_ns.iter().map(|&ns| ns as f64)),
+            tagged_lost,
+            min_ns: delays.iter().map(|delay| delay.min).min(),
+            mean_ns: (frames > 0.0).then(|| sum / frames),
+            p50_ns: most(|delay| delay.p50),
+            p99_ns: most(|delay| delay.p99),
+            p999_ns: most(|delay| delay.p999),
+            max_ns: most(|delay| delay.max),
+            tagged_ns,
+            lost,
+            invalid_repeats,
+        })
+    }
+
+    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Latency>]) -> Report {
+        let columns = [
+            ("rate", "frames/s"),
+            ("latency", "ns"),
+            ("least", "ns"),
+            ("largest", "ns"),
+            ("sd", "ns"),
+            ("tagged frames", ""),
+        ];
+        let table = report::by_size("Latency of tagged frames", &columns, sizes, |found| {
+            let tagged = found.tagged;
+            vec![
+                found.fps.into(),
+                tagged.map(|t| t.mean).into(),
+                tagged.map(|t| t.min).into(),
+                tagged.map(|t| t.max).into(),
+                tagged.and_then(|t| t.sd).into(),
+                tagged.map_or(0, |t| t.count).into(),
+            ]
+        });
+        let columns = [
+            ("min", "ns"),
+            ("mean", "ns"),
+            ("p50", "ns"),
+            ("p99", "ns"),
+            ("p99.9", "ns"),
+            ("max", "ns"),
+            ("lost", ""),
+        ];
+        let every = report::by_size("Latency of every frame", &columns, sizes, |found| {
+            vec![
+                found.min_ns.into(),
+                found.mean_ns.into(),
+                found.p50_ns.into(),
+                found.p99_ns.into(),
+                found.p999_ns.into(),
+                found.max_ns.into(),
+                found.lost.into(),
+            ]
+        });
+        let means = sizes.iter().filter_map(|at| {
+            let tagged = at.found.as_ref()?.tagged?;
+            Some((f64::from(at.size), tagged.mean))
+        });
+        let figure = Figure::new(
+            "Latency by frame size",
+            ("frame size", "B"),
+            ("latency", "ns"),
+        );
+        let mut conformance = report::clauses_of_trials(setup);
+        conformance.extend(clauses(setup));
+        let mut notes = Vec::new();
+        let found = || sizes.iter().filter_map(|at| at.found.as_ref());
+        if found().any(|latency| latency.lost > 0) {
+            let note = "Frames were lost at the throughput: the streams of this test last longer than \
+                        the trials that found it, or it varies.";
+            notes.push(note.to_owned());
+        }
+        let invalid: u32 = found().map(|latency| latency.invalid_repeats).sum();
+        if invalid > 0 {
+            notes.push(format!("{invalid} repeats were invalid and are left out."));
+        }
+        Report {
+            procedure: "latency".to_owned(),
+            title: "Latency at the throughput".to_owned(),
+            sections: vec!["RFC 2544 §26.2".to_owned(), "RFC 1242 §3.8".to_owned()],
+            tables: vec![table, every],
+            figures: vec![figure.line("mean of tagged frames", means)],
+            conformance,
+            notes,
+        }
+    }
+}
+
+fn clauses(setup: &Setup) -> [Clause; 4] {
+    let effort = &setup.effort;
+    [
+        Clause::lasts(
+            "RFC 2544 §26.2",
+            "streams of 120 s",
+            effort.latency,
+            120 * SECOND,
+        ),
+        Clause::lasts(
+            "RFC 2544 §26.2",
+            "the tagged frame after 60 s",
+            effort.latency / 2,
+            60 * SECOND,
+        ),
+        Clause::times(
+            "RFC 2544 §26.2",
+            "the mean of 20 repeats",
+            effort.latency_repeats,
+            20,
+        ),
+        Clause::new(
+            "RFC 1242 §3.8",
+            "say how a frame's time in the device is counted",
+            Holds::Yes,
+            "from just before it is sent to its arrival as a whole. Store-and-forward latency (last bit in to \
+             first bit out) is less by the frame's time on both lines, bit-forwarding latency (first bit in \
+             to first bit out) by its time on the receiving line",
+        ),
+    ]
+}

@@ -1,0 +1,102 @@
+//! Microbursts (RFC 8239 §4, RFC 8238 §6): the largest burst that two or more sending ports can throw
+//! at one receiving port, at full intensity, without loss.
+
+use crate::back_to_back::{cap, longest};
+use crate::bench::{Bench, Stop};
+use crate::buffering::{repeatability, repeats_clause};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::search::Spread;
+use crate::setup::{Options, Setup};
+use delaylab_model::quantity::Share;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Microburst {
+    /// The largest burst in frames of all streams together; without those at the cap.
+    pub frames: Option<Spread>,
+    /// Each repeat's; `None` where the longest burst that was tried passed.
+    pub repeats: Vec<Option<u64>>,
+    /// The same in bytes.
+    pub bytes: Option<f64>,
+    /// Frames of each sending stream.
+    pub frames_a_stream: Option<f64>,
+    /// Relative standard deviation of the repeats.
+    pub relative_sd: Option<f64>,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct MicroburstSteps;
+
+impl Steps for MicroburstSteps {
+    type Found = Microburst;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Microburst, Stop> {
+        let loads = bench.all_at(Share::WHOLE);
+        let cap = cap(bench, &loads);
+        let (mut repeats, mut hint) = (Vec::new(), 1);
+        for repeat in 0..bench.setup.effort.repeats.max(1) {
+            let found = longest(bench, &loads, (cap, hint), repeat, 0)?;
+            hint = found.frames.unwrap_or(cap);
+            repeats.push(found.frames);
+        }
+        let frames = Spread::of(repeats.iter().flatten().map(|&n| n as f64));
+        Ok(Microburst {
+            bytes: frames.map(|frames| frames.mean * f64::from(bench.size)),
+            frames_a_stream: frames.map(|frames| frames.mean / loads.len() as f64),
+            relative_sd: frames.and_then(|frames| frames.relative_sd()),
+            frames,
+            repeats,
+        })
+    }
+
+    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
+        let columns = [
+            ("largest burst", "frames"),
+            ("largest burst", "B"),
+            ("of each stream", "frames"),
+            ("relative sd", "%"),
+            ("repeats", ""),
+            ("repeats at the longest burst", ""),
+        ];
+        let table = report::by_size("Microburst without loss", &columns, sizes, |found| {
+            let at_cap = found.repeats.iter().filter(|burst| burst.is_none()).count();
+            vec![
+                found.frames.map(|frames| frames.mean).into(),
+                found.bytes.into(),
+                found.frames_a_stream.into(),
+                found.relative_sd.map(|sd| sd * 100.0).into(),
+                Cell::Count(found.repeats.len() as u64),
+                Cell::Count(at_cap as u64),
+            ]
+        });
+        let points = sizes.iter().filter_map(|at| {
+            let bytes = at.found.as_ref()?.bytes?;
+            Some((f64::from(at.size), bytes))
+        });
+        let figure = Figure::new("Microburst", ("frame size", "B"), ("largest burst", "B"));
+        let spreads = sizes.iter().filter_map(|at| at.found.as_ref()?.frames);
+        let ports = setup.streams.len();
+        Report {
+            procedure: "microburst".to_owned(),
+            title: "Microbursts".to_owned(),
+            sections: vec!["RFC 8239 §4".to_owned(), "RFC 8238 §6".to_owned()],
+            tables: vec![table],
+            figures: vec![figure.line("largest burst", points)],
+            conformance: vec![
+                Clause::new(
+                    "RFC 8239 §4.2",
+                    "two or more sending ports to one receiving port, at an intensity of 100 %",
+                    Holds::Yes,
+                    format!("{ports} streams, with the least gap between frames"),
+                ),
+                repeatability(spreads),
+                repeats_clause(setup),
+            ],
+            notes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Every procedure by its name.
+
+use crate::course::{Course, Procedure, Steps};
+use crate::setup::{BuildError, Options, Setup, check};
+use crate::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast, latency};
+use crate::{microburst, mlrsearch, reset, system_recovery, throughput};
+
+/// A procedure, or why it cannot begin.
+pub type Built = Result<Box<dyn Procedure>, BuildError>;
+
+/// A procedure before it begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Description {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Where it is defined.
+    pub rfc: &'static str,
+    /// What it finds, in two lines.
+    pub about: &'static str,
+    /// The least number of streams.
+    pub streams: usize,
+    /// The streams and ports that it needs, in words.
+    pub needs: &'static str,
+    /// From a set-up to its first trial.
+    pub build: fn(Setup, Options) -> Built,
+}
+
+const ONE: &str = "one stream or more";
+const TWO: &str = "two streams or more, to one receiving port";
+
+/// Every procedure, in the order of the RFCs.
+pub fn procedures() -> &'static [Description] {
+    &[
+        Description {
+            name: "throughput",
+            rfc: "RFC 2544 §26.1",
+            about: "The fastest rate at which as many frames come out as went in,\n\
+                    for each frame size, beside the theoretical maximum.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, options| {
+                begin("throughput", throughput::ThroughputSteps, setup, options)
+            },
+        },
+        Description {
+            name: "latency",
+            rfc: "RFC 2544 §26.2",
+            about: "How long tagged frames take at the throughput,\n\
+                    and the distribution over every frame.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, options| begin("latency", latency::LatencySteps, setup, options),
+        },
+        Description {
+            name: "frame-loss",
+            rfc: "RFC 2544 §26.3",
+            about: "Loss from the highest rate down,\n\
+                    until two trials in a row have none.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, options| begin("frame-loss", frame_loss::FrameLossSteps, setup, options),
+        },
+        Description {
+            name: "back-to-back",
+            rfc: "RFC 2544 §26.4",
+            about: "The longest burst with the least gap between frames\n\
+                    that passes without loss.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, options| {
+                begin(
+                    "back-to-back",
+                    back_to_back::BackToBackSteps,
+                    setup,
+                    options,
+                )
+            },
+        },
+        Description {
+            name: "system-recovery",
+            rfc: "RFC 2544 §26.5",
+            about: "How long loss goes on after an overload of 110 %\n\
+                    once the load has fallen to half.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, options| {
+                begin(
+                    "system-recovery",
+                    system_recovery::SystemRecoverySteps,
+                    setup,
+                    options,
+                )
+            },
+        },
+        Description {
+            name: "reset",
+            rfc: "RFC 2544 §26.6",
+            about: "How long nothing passes when the device is reset,\n\
+                    with the smallest frames.",
+            streams: 1,
+            needs: "one stream or more, and path.switch.reset",
+            build: |mut setup, options| {
+                if reset::reset_of(&setup.trial.path).is_none() {
+                    return Err(BuildError::NoReset);
+                }
+                let smallest = setup.sizes.iter().copied().min();
+                setup.sizes = smallest.into_iter().collect();
+                begin("reset", reset::ResetSteps, setup, options)
+            },
+        },
+        Description {
+            name: "buffer-time",
+            rfc: "RFC 9004",
+            about: "The longest burst, and from it the time and the bytes that the device buffers,\n\
+                    corrected for what it forwarded meanwhile.",
+            streams: 1,
+            needs: "streams that together send three times what the device forwards",
+            build: |setup, options| {
+                begin("buffer-time", buffer_time::BufferTimeSteps, setup, options)
+            },
+        },
+        Description {
+            name: "buffering",
+            rfc: "RFC 8239 §3",
+            about: "The buffer under an overload of 1 %:\n\
+                    the point from where on the highest latency rises no more.",
+            streams: 1,
+            needs: "streams that together overload a receiving port",
+            build: |setup, options| begin("buffering", buffering::BufferingSteps, setup, options),
+        },
+        Description {
+            name: "microburst",
+            rfc: "RFC 8239 §4",
+            about: "The largest burst from two or more ports to one\n\
+                    that passes without loss.",
+            streams: 2,
+            needs: TWO,
+            build: |setup, options| {
+                begin("microburst", microburst::MicroburstSteps, setup, options)
+            },
+        },
+        Description {
+            name: "head-of-line-blocking",
+            rfc: "RFC 8239 §5",
+            about: "Does congestion of one receiving port\n\
+                    cost frames that go to another?",
+            streams: 3,
+            needs: "three streams on four ports: from A to C, from A to D, from B to D",
+            build: |setup, options| {
+                head_of_line::check(&setup)?;
+                begin(
+                    "head-of-line-blocking",
+                    head_of_line::HeadOfLineSteps,
+                    setup,
+                    options,
+                )
+            },
+        },
+        Description {
+            name: "incast",
+            rfc: "RFC 8239 §6",
+            about: "Goodput of TCP at full rate and latency of microbursts\n\
+                    that meet at one receiving port.",
+            streams: 2,
+            needs: TWO,
+            build: |setup, options| begin("incast", incast::IncastSteps, setup, options),
+        },
+        Description {
+            name: "mlrsearch",
+            rfc: "RFC 9971",
+            about: "For each goal the loads between which it stops being met,\n\
+                    and the conditional throughput there.",
+            streams: 1,
+            needs: ONE,
+            build: |setup, mut options| {
+                let shorter = |goal: mlrsearch::Goal| match setup.effort.trial < goal.final_trial {
+                    true => goal.with_trials_of(setup.effort.trial),
+                    false => goal,
+                };
+                options.goals = options.goals.into_iter().map(shorter).collect();
+                begin("mlrsearch", mlrsearch::MlrsearchSteps, setup, options)
+            },
+        },
+    ]
+}
+
+/// A procedure with enough streams.
+fn begin<S: Steps + 'static>(
+    procedure: &'static str,
+    steps: S,
+    setup: Setup,
+    options: Options,
+) -> Built {
+    check(&setup, &options)?;
+    let description = procedures().iter().find(|known| known.name == procedure);
+    if let Some(Description { streams, needs, .. }) = description
+        && setup.streams.len() < *streams
+    {
+        return Err(BuildError::Streams {
+            procedure,
+            needs,
+            has: setup.streams.len(),
+        });
+    }
+    Ok(Box::new(Course::new(steps, setup, options)))
+}

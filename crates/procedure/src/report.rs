@@ -1,0 +1,335 @@
+//! What every procedure gives: tables, figures and clauses, enough to print it without knowing it.
+
+use crate::course::AtSize;
+use crate::setup::Setup;
+use delaylab_model::Nanos;
+use delaylab_model::units::format_duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a procedure found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// The procedure's name.
+    pub procedure: String,
+    /// What it measures, for a heading.
+    pub title: String,
+    /// Sections that define it: `RFC 2544 §26.1`.
+    pub sections: Vec<String>,
+    /// In the format that the RFC asks for; the first is the result.
+    pub tables: Vec<Table>,
+    /// What is drawn.
+    pub figures: Vec<Figure>,
+    /// What the RFC asks for, and whether it was so.
+    pub conformance: Vec<Clause>,
+    /// Sentences to read before trusting the figures.
+    pub notes: Vec<String>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, each with a cell for every column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column or an axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Column {
+    /// What it holds.
+    pub name: String,
+    /// Its unit; `None` for names and counts.
+    pub unit: Option<String>,
+}
+
+impl Column {
+    /// A name, and a unit unless it is empty.
+    pub fn new(name: &str, unit: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            unit: (!unit.is_empty()).then(|| unit.to_owned()),
+        }
+    }
+}
+
+/// What stands in a table.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Not known.
+    Nothing,
+    /// A whole number.
+    Count(u64),
+    /// A number; never NaN.
+    Number(f64),
+    /// A name or a remark.
+    Text(String),
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Cell::Count(count)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        if number.is_finite() {
+            Cell::Number(number)
+        } else {
+            Cell::Nothing
+        }
+    }
+}
+
+impl From<Nanos> for Cell {
+    fn from(time: Nanos) -> Self {
+        Cell::Number(time as f64)
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(is_so: bool) -> Self {
+        Cell::Text(if is_so { "yes" } else { "no" }.to_owned())
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::Text(text)
+    }
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(cell: Option<T>) -> Self {
+        cell.map_or(Cell::Nothing, Into::into)
+    }
+}
+
+/// A share as a load in per cent, as exactly as loads are known.
+pub fn percent(share: f64) -> f64 {
+    (share * 1e9).round() / 1e7
+}
+
+/// A table with a row for each frame size that was found, or why it was not.
+pub fn by_size<F>(
+    title: &str,
+    columns: &[(&str, &str)],
+    sizes: &[AtSize<F>],
+    row: impl Fn(&F) -> Vec<Cell>,
+) -> Table {
+    let middle = columns.iter().map(|(name, unit)| Column::new(name, unit));
+    let first = [Column::new("frame size", "B")].into_iter();
+    let last = [Column::new("remark", "")];
+    let rows = sizes.iter().map(|at| {
+        let cells = at.found.as_ref().map(&row);
+        let mut cells = cells.unwrap_or_default();
+        cells.resize(columns.len(), Cell::Nothing);
+        cells.insert(0, Cell::Count(u64::from(at.size)));
+        cells.push(at.why.clone().unwrap_or_default().into());
+        cells
+    });
+    Table {
+        title: title.to_owned(),
+        columns: first.chain(middle).chain(last).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// Several rows of each frame size.
+pub fn rows_by_size<F>(
+    title: &str,
+    columns: &[(&str, &str)],
+    sizes: &[AtSize<F>],
+    rows: impl Fn(&F) -> Vec<Vec<Cell>>,
+) -> Table {
+    let columns = columns.iter().map(|(name, unit)| Column::new(name, unit));
+    let first = [Column::new("frame size", "B")].into_iter();
+    let of_size = |at: &AtSize<F>| {
+        let size = Cell::Count(u64::from(at.size));
+        let found = at.found.as_ref().map(&rows).unwrap_or_default();
+        let with_size = |row| std::iter::once(size.clone()).chain(row).collect();
+        found.into_iter().map(with_size).collect::<Vec<_>>()
+    };
+    Table {
+        title: title.to_owned(),
+        columns: first.chain(columns).collect(),
+        rows: sizes.iter().flat_map(of_size).collect(),
+    }
+}
+
+/// What is drawn: lines over one axis.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// What it shows.
+    pub title: String,
+    /// The axis to the right.
+    pub x: Column,
+    /// The axis upwards.
+    pub y: Column,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Line {
+    /// What it is called in the legend.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Figure {
+    /// Without lines.
+    pub fn new(title: &str, x: (&str, &str), y: (&str, &str)) -> Self {
+        Self {
+            title: title.to_owned(),
+            x: Column::new(x.0, x.1),
+            y: Column::new(y.0, y.1),
+            lines: Vec::new(),
+        }
+    }
+
+    /// With this line; points that are not numbers are left out.
+    #[must_use]
+    pub fn line(mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let points = points.into_iter();
+        let points = points.filter(|(x, y)| x.is_finite() && y.is_finite());
+        self.lines.push(Line {
+            name: name.to_owned(),
+            points: points.collect(),
+        });
+        self
+    }
+
+    /// With a line for each frame size.
+    #[must_use]
+    pub fn line_by_size<F, P: IntoIterator<Item = (f64, f64)>>(
+        self,
+        sizes: &[AtSize<F>],
+        points: impl Fn(&F) -> P,
+    ) -> Self {
+        let found = sizes
+            .iter()
+            .filter_map(|at| Some((at.size, at.found.as_ref()?)));
+        found.fold(self, |figure, (size, found)| {
+            figure.line(&format!("{size} B"), points(found))
+        })
+    }
+}
+
+/// Whether something is as an RFC asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// It is.
+    Yes,
+    /// It is done, but shorter or less often.
+    Shortened,
+    /// It does not concern this set-up.
+    NotApplicable,
+    /// It is not.
+    No,
+}
+
+/// What an RFC asks for, and whether it was so.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Clause {
+    /// `RFC 2544`.
+    pub rfc: String,
+    /// `§26.1`.
+    pub section: String,
+    /// What it asks for, in our words.
+    pub says: String,
+    /// Whether it was so.
+    pub holds: Holds,
+    /// How, or why not.
+    pub why: String,
+}
+
+impl Clause {
+    /// Of this section of an RFC, written `RFC 2544 §26.1`.
+    pub fn new(section: &str, says: &str, holds: Holds, why: impl Into<String>) -> Self {
+        let (rfc, section) = section.split_once(" §").unwrap_or((section, ""));
+        Self {
+            rfc: rfc.to_owned(),
+            section: format!("§{section}"),
+            says: says.to_owned(),
+            holds,
+            why: why.into(),
+        }
+    }
+
+    /// Something that lasts at least so long.
+    pub fn lasts(section: &str, says: &str, is: Nanos, least: Nanos) -> Self {
+        let (holds, why) = if is >= least {
+            (Holds::Yes, format_duration(is))
+        } else {
+            let (is, least) = (format_duration(is), format_duration(least));
+            (Holds::Shortened, format!("{is} instead of {least}"))
+        };
+        Self::new(section, says, holds, why)
+    }
+
+    /// Something that is done at least so often.
+    pub fn times(section: &str, says: &str, is: u32, least: u32) -> Self {
+        let (holds, why) = if is >= least {
+            (Holds::Yes, format!("{is} times"))
+        } else {
+            (Holds::Shortened, format!("{is} times instead of {least}"))
+        };
+        Self::new(section, says, holds, why)
+    }
+}
+
+/// What RFC 2544 asks of every trial.
+pub fn clauses_of_trials(setup: &Setup) -> Vec<Clause> {
+    let effort = &setup.effort;
+    let second = delaylab_model::SECOND;
+    let sizes = crate::setup::SIZES;
+    let missing: Vec<String> = (sizes.iter().filter(|size| !setup.sizes.contains(size)))
+        .map(ToString::to_string)
+        .collect();
+    let (all, why) = if missing.is_empty() {
+        (Holds::Yes, "all of them".to_owned())
+    } else {
+        (Holds::Shortened, format!("without {}", missing.join(", ")))
+    };
+    vec![
+        Clause::new(
+            "RFC 2544 §9.1",
+            "Ethernet sizes from 64 to 1518 bytes",
+            all,
+            why,
+        ),
+        Clause::lasts(
+            "RFC 2544 §23",
+            "wait for frames that are still on their way",
+            effort.drain,
+            2 * second,
+        ),
+        Clause::lasts(
+            "RFC 2544 §23",
+            "let the device settle between trials",
+            effort.settle,
+            5 * second,
+        ),
+        Clause::new(
+            "RFC 2544 §21",
+            "bursts of frames as well",
+            Holds::NotApplicable,
+            "constant rate; procedures of their own send bursts",
+        ),
+    ]
+}

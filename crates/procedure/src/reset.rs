@@ -1,0 +1,136 @@
+//! Reset (RFC 2544 §26.6): how long a device forwards nothing when it is reset.
+//!
+//! The world resets the device in the middle of a stream at the throughput of the smallest frames. The
+//! result is the time from the last frame before to the first behind.
+
+use crate::bench::{Bench, Stop};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::search::Spread;
+use crate::setup::{Options, Setup};
+use crate::throughput;
+use delaylab_model::Nanos;
+use delaylab_model::path::{Path, Reset};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ResetTime {
+    /// Of each sending port, as a share of the line rate, 0 to 1.
+    pub load: f64,
+    /// From the last frame before to the first behind, in nanoseconds.
+    pub silence_ns: Option<Spread>,
+    /// Each repeat's; `None` if fewer than two frames arrived.
+    pub repeats: Vec<Option<Nanos>>,
+    /// Frames lost in all repeats.
+    pub lost: u64,
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct ResetSteps;
+
+/// The first reset of a path.
+pub(crate) fn reset_of(path: &Path) -> Option<Reset> {
+    let nodes = path.node.iter().filter_map(|node| node.switch.as_ref());
+    let mut switches = path.switch.iter().chain(nodes);
+    switches.find_map(|switch| switch.reset)
+}
+
+/// The same path without a reset.
+pub(crate) fn without_reset(path: &Path) -> Path {
+    let mut path = path.clone();
+    let nodes = path.node.iter_mut().filter_map(|node| node.switch.as_mut());
+    for switch in path.switch.iter_mut().chain(nodes) {
+        switch.reset = None;
+    }
+    path
+}
+
+impl Steps for ResetSteps {
+    type Found = ResetTime;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<ResetTime, Stop> {
+        let throughput = throughput::find(bench)?;
+        if throughput.load_e9 == 0 {
+            return Err(Stop::Unfit("no load passed without loss".to_owned()));
+        }
+        let effort = &bench.setup.effort;
+        let reset = reset_of(&bench.setup.trial.path);
+        let until = reset.map_or(0, |reset| reset.at.0.saturating_add(reset.lasts.0));
+        let length = effort.trial.max(until.saturating_mul(2));
+        let (mut repeats, mut lost) = (Vec::new(), 0);
+        for repeat in 0..effort.repeats.max(1) {
+            let mut offer = bench
+                .at_load("reset", throughput.load(), length)
+                .repeat(repeat);
+            offer.reset = true;
+            let trial = bench.trial(offer)?;
+            lost += throughput::lost(&trial);
+            let silences = trial.streams.iter().filter_map(|s| s.longest_silence);
+            repeats.push(silences.map(|silence| silence.length()).max());
+        }
+        Ok(ResetTime {
+            load: throughput.load().as_f64(),
+            silence_ns: Spread::of(repeats.iter().flatten().map(|&ns| ns as f64)),
+            repeats,
+            lost,
+        })
+    }
+
+    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<ResetTime>]) -> Report {
+        let columns = [
+            ("load", "% of line rate"),
+            ("reset time", "ns"),
+            ("least", "ns"),
+            ("largest", "ns"),
+            ("sd", "ns"),
+            ("lost", "frames"),
+            ("repeats", ""),
+        ];
+        let table = report::by_size("Reset", &columns, sizes, |found| {
+            vec![
+                report::percent(found.load).into(),
+                found.silence_ns.map(|ns| ns.mean).into(),
+                found.silence_ns.map(|ns| ns.min).into(),
+                found.silence_ns.map(|ns| ns.max).into(),
+                found.silence_ns.and_then(|ns| ns.sd).into(),
+                found.lost.into(),
+                Cell::Count(found.repeats.len() as u64),
+            ]
+        });
+        let figure = Figure::new("Reset by repeat", ("repeat", ""), ("reset time", "ns"));
+        let figure = figure.line_by_size(sizes, |found| {
+            let repeats = found.repeats.iter().zip(1..);
+            let repeats = repeats.filter_map(|(ns, n)| Some((f64::from(n), (*ns)? as f64)));
+            repeats.collect::<Vec<_>>()
+        });
+        let mut conformance = report::clauses_of_trials(setup);
+        conformance.retain(|clause| clause.section != "§9.1");
+        let smallest = setup.sizes == [crate::setup::SIZES[0]];
+        conformance.extend([
+            Clause::new(
+                "RFC 2544 §26.6",
+                "at the throughput of the smallest frames of the medium",
+                if smallest { Holds::Yes } else { Holds::No },
+                format!("{:?} B", setup.sizes),
+            ),
+            Clause::new(
+                "RFC 2544 §26.6",
+                "a reset of hardware, of software and of power",
+                Holds::Shortened,
+                "the reset that the path describes; its kind is not known here",
+            ),
+        ]);
+        Report {
+            procedure: "reset".to_owned(),
+            title: "Reset".to_owned(),
+            sections: vec!["RFC 2544 §26.6".to_owned(), "RFC 6201".to_owned()],
+            tables: vec![table],
+            figures: vec![figure],
+            conformance,
+            notes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Throughput (RFC 2544 §26.1, RFC 1242 §3.17): the fastest rate at which as many frames come out as
+//! went in.
+//!
+//! A binary search over the load, the same on every sending port, from the highest down. A buffer lets a
+//! little more pass until it is full: of trials of t seconds, buffer / t too much.
+
+use crate::bench::{Bench, Stop};
+use crate::course::{AtSize, Steps};
+use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::setup::{Options, Setup};
+use delaylab_model::SECOND;
+use delaylab_model::quantity::Share;
+use delaylab_stats::frames::FrameTrial;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Frames sent that did not come through, of all streams.
+pub fn lost(trial: &FrameTrial) -> u64 {
+    trial.streams.iter().map(|stream| stream.lost()).sum()
+}
+
+/// Frames sent, of all streams.
+pub fn sent(trial: &FrameTrial) -> u64 {
+    trial.streams.iter().map(|stream| stream.sent).sum()
+}
+
+/// Lost of those sent; 0 if none was.
+pub fn loss_ratio(trial: &FrameTrial) -> f64 {
+    lost(trial) as f64 / sent(trial).max(1) as f64
+}
+
+/// Frames a second that streams reached, together; `None` if one of them sent a single frame.
+pub fn achieved_fps(trial: &FrameTrial) -> Option<f64> {
+    let streams = trial.streams.iter();
+    streams.map(|stream| stream.achieved_fps()).sum()
+}
+
+/// A trial at one load.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Point {
+    /// Of each sending port, as a share of the line rate, 0 to 1.
+    pub load: f64,
+    /// Lost of those sent, 0 to 1.
+    pub loss_ratio: f64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Throughput {
+    /// Of each sending port, in parts of 10⁹ of the line rate. 0: none passed without loss.
+    pub load_e9: u64,
+    /// Frames a second of all streams together at this load.
+    pub fps: f64,
+    /// As sent, where a trial at this load was carried out.
+    pub achieved_fps: Option<f64>,
+    /// No load was tried beyond it.
+    pub is_highest: bool,
+    /// Copies that came out beyond the frames that went in, in all trials.
+    pub duplicates: u64,
+    /// Frames out of order, in all trials.
+    pub reordered: u64,
+    /// Frames with other bytes, in all trials. They count as lost.
+    pub corrupt: u64,
+    /// The trials of the search.
+    pub points: Vec<Point>,
+}
+
+impl Throughput {
+    /// Of each sending port.
+    pub const fn load(&self) -> Share {
+        Share(self.load_e9)
+    }
+}
+
+/// Finds the throughput, or takes the one that is known.
+pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
+    let options = bench.options;
+    let top = options.top;
+    let known = options.throughput.iter().find(|at| at.0 == bench.size);
+    let mut found = Throughput {
+        load_e9: 0,
+        fps: 0.0,
+        achieved_fps: None,
+        is_highest: false,
+        duplicates: 0,
+        reordered: 0,
+        corrupt: 0,
+        points: Vec::new(),
+    };
+    if let Some(&(_, load)) = known {
+        found.load_e9 = load.0;
+    } else {
+        search(bench, &mut found)?;
+    }
+    found.is_highest = found.load() >= top;
+    if found.load_e9 > 0 {
+        found.fps = bench.fps(&bench.all_at(found.load()));
+    }
+    Ok(found)
+}
+
+fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
+    let (mut low, mut high) = (0, bench.options.top.0);
+    let mut load = high;
+    loop {
+        let offer = bench.at_load("throughput", Share(load), bench.setup.effort.trial);
+        let trial = bench.trial(offer)?;
+        found.points.push(Point {
+            load: Share(load).as_f64(),
+            loss_ratio: loss_ratio(&trial),
+        });
+        for stream in &trial.streams {
+            found.duplicates += stream.duplicates;
+            found.reordered += stream.reordered;
+            found.corrupt += stream.corrupt;
+        }
+        if lost(&trial) == 0 {
+            low = load;
+            found.achieved_fps = achieved_fps(&trial);
+        } else {
+            high = load;
+        }
+        if high - low <= bench.options.resolution.0 {
+            found.load_e9 = low;
+            return Ok(());
+        }
+        load = low + (high - low) / 2;
+    }
+}
+
+/// The procedure.
+#[derive(Debug, Clone, Copy)]
+pub struct ThroughputSteps;
+
+impl Steps for ThroughputSteps {
+    type Found = Throughput;
+
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
+        find(bench)
+    }
+
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Report {
+        let columns = [
+            ("load", "% of line rate"),
+            ("throughput", "frames/s"),
+            ("theoretical maximum", "frames/s"),
+            ("throughput", "bit/s"),
+            ("sent", "frames/s"),
+            ("duplicates", ""),
+            ("reordered", ""),
+            ("corrupt", ""),
+        ];
+        let mut table = report::by_size("Throughput", &columns, sizes, |found| {
+            vec![
+                report::percent(found.load().as_f64()).into(),
+                found.fps.into(),
+                Cell::Nothing,
+                Cell::Nothing,
+                found.achieved_fps.into(),
+                found.duplicates.into(),
+                found.reordered.into(),
+                found.corrupt.into(),
+            ]
+        });
+        for (row, at) in table.rows.iter_mut().zip(sizes) {
+            row[3] = setup.theoretical_fps(at.size).into();
+            let bits = at.found.as_ref().map(|t| t.fps * f64::from(at.size) * 8.0);
+            row[4] = bits.into();
+        }
+        let reached = sizes.iter().filter_map(|at| Some((at, at.found.as_ref()?)));
+        let reached = reached.map(|(at, found)| (f64::from(at.size), found.fps));
+        let theory = setup.sizes.iter();
+        let theory = theory.map(|&size| (f64::from(size), setup.theoretical_fps(size)));
+        let figure = Figure::new(
+            "Throughput by frame size",
+            ("frame size", "B"),
+            ("rate", "frames/s"),
+        )
+        .line("theoretical maximum", theory)
+        .line("throughput", reached);
+        let mut conformance = report::clauses_of_trials(setup);
+        conformance.extend([
+            Clause::lasts(
+                "RFC 2544 §24",
+                "trials of 60 s",
+                setup.effort.trial,
+                60 * SECOND,
+            ),
+            Clause::new(
+                "RFC 2544 §26.1",
+                "the fastest rate without loss, against frame size with the theoretical line",
+                Holds::Yes,
+                format!(
+                    "within {} % of line rate",
+                    report::percent(options.resolution.as_f64())
+                ),
+            ),
+            Clause::new(
+                "RFC 8239 §2.2",
+                "at most 99.98 % of line rate",
+                if options.top.0 <= 999_800_000 {
+                    Holds::Yes
+                } else {
+                    Holds::No
+                },
+                format!("{} %", report::percent(options.top.as_f64())),
+            ),
+        ]);
+        Report {
+            procedure: "throughput".to_owned(),
+            title: "Throughput".to_owned(),
+            sections: vec!["RFC 2544 §26.1".to_owned(), "RFC 1242 §3.17".to_owned()],
+            tables: vec![table],
+            figures: vec![figure],
+            conformance,
+            notes: notes(sizes),
+        }
+    }
+}
+
+fn notes(sizes: &[AtSize<Throughput>]) -> Vec<String> {
+    let found = || sizes.iter().filter_map(|at| at.found.as_ref());
+    let mut notes = Vec::new();
+    if found().any(|t| t.duplicates > 0) {
+        notes.push("The device sent frames twice.".to_owned());
+    }
+    if found().any(|t| t.reordered > 0) {
+        notes.push("The device changed the order of frames.".to_owned());
+    }
+    if found().any(|t| t.corrupt > 0) {
+        notes.push("The device changed frames; those count as lost.".to_owned());
+    }
+    if found().any(|t| t.load_e9 == 0) {
+        notes.push("A frame size had loss at every load that was tried.".to_owned());
+    }
+    notes
+}

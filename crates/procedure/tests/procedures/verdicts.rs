@@ -1,0 +1,377 @@
+//! Devices that misbehave, and senders that do.
+
+use crate::device::*;
+use delaylab_model::SECOND;
+use delaylab_model::plan::Plan;
+use delaylab_model::probe::Pacing;
+use delaylab_model::quantity::Share;
+use delaylab_procedure::course::Steps;
+use delaylab_procedure::report::Holds;
+use delaylab_procedure::{BuildError, Course, Effort, Options, Procedure, Setup, procedures};
+use delaylab_procedure::{back_to_back, buffer_time, frame_loss, head_of_line, incast, latency};
+use delaylab_procedure::{system_recovery, throughput};
+
+const DEVICE: Device = Device {
+    ingress: 100_000_000,
+    egress: 20_000_000,
+    buffer: 16_000,
+    overhead: 0,
+    latency: 5_000,
+    fault: Fault::None,
+};
+
+fn with(fault: Fault) -> Device {
+    Device { fault, ..DEVICE }
+}
+
+fn find<S: Steps>(steps: S, device: Device) -> Option<S::Found> {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = Course::new(steps, setup, Options::default());
+    drive(&mut course, |planned| device.carry_out(&planned.trial));
+    course.found()[0].found.clone()
+}
+
+#[test]
+fn a_device_that_drops_all_has_no_throughput() {
+    let device = with(Fault::DropsAll);
+    let found = find(throughput::ThroughputSteps, device).unwrap();
+    assert_eq!((found.load_e9, found.fps), (0, 0.0));
+    assert!(find(latency::LatencySteps, device).is_none());
+    assert!(find(system_recovery::SystemRecoverySteps, device).is_none());
+    let loss = find(frame_loss::FrameLossSteps, device).unwrap();
+    assert!(!loss.reached_zero && loss.points.len() == 10);
+    assert!(
+        loss.points
+            .iter()
+            .all(|point| point.loss_percent == Some(100.0))
+    );
+    let bursts = find(back_to_back::BackToBackSteps, device).unwrap();
+    assert_eq!(bursts.repeats, [Some(0); 3]);
+}
+
+#[test]
+fn a_device_that_drops_none_is_at_the_highest_rate() {
+    let device = with(Fault::DropsNone);
+    let found = find(throughput::ThroughputSteps, device).unwrap();
+    assert!(found.is_highest && found.load() == Share(999_800_000));
+    assert_eq!(found.points.len(), 1);
+    let bursts = find(back_to_back::BackToBackSteps, device).unwrap();
+    assert_eq!((bursts.frames, bursts.repeats.len()), (None, 3));
+    assert!(find(buffer_time::BufferTimeSteps, device).is_none());
+    assert!(find(system_recovery::SystemRecoverySteps, device).is_none());
+}
+
+#[test]
+fn copies_and_disorder_are_not_loss_and_are_said() {
+    let right = find(throughput::ThroughputSteps, DEVICE).unwrap();
+    let twice = find(throughput::ThroughputSteps, with(Fault::Duplicates(7))).unwrap();
+    let mixed = find(throughput::ThroughputSteps, with(Fault::Reorders(7))).unwrap();
+    assert_eq!(
+        (twice.load_e9, mixed.load_e9),
+        (right.load_e9, right.load_e9)
+    );
+    assert!(twice.duplicates > 0 && mixed.reordered > 0);
+    assert_eq!(
+        (right.duplicates, right.reordered, right.corrupt),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_changed_frame_is_a_lost_one() {
+    let found = find(throughput::ThroughputSteps, with(Fault::Corrupts(7))).unwrap();
+    assert!(found.load_e9 == 0 && found.corrupt > 0);
+}
+
+#[test]
+fn an_invalid_trial_is_repeated_and_never_a_loss() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let right = find(throughput::ThroughputSteps, DEVICE).unwrap();
+    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let mut n = 0;
+    drive(&mut course, |planned| {
+        n += 1;
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if n % 3 != 0 {
+            // The sender was too slow, or gave frames up.
+            let stream = &mut trial.streams[0];
+            let span = stream.last_send.unwrap() - stream.first_send.unwrap();
+            match n % 2 {
+                0 => stream.last_send = stream.last_send.map(|last| last + span / 20),
+                _ => stream.sent -= 1,
+            }
+            stream.received = 0;
+        }
+        trial
+    });
+    let at = &course.found()[0];
+    assert_eq!(at.found.as_ref().unwrap().load_e9, right.load_e9);
+    assert_eq!(at.invalid as usize, at.trials / 3 * 2);
+    assert!(
+        course
+            .result()
+            .notes
+            .iter()
+            .any(|note| note.contains("were invalid"))
+    );
+}
+
+#[test]
+fn what_is_never_valid_is_reported_as_that() {
+    let setup = setup(&DEVICE, 1, &[512, 1024], effort(&DEVICE));
+    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let trials = drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if planned.trial.probes[0].frames.unwrap().size == 512 {
+            trial.flaws.push("the clock was set".to_owned());
+        }
+        trial
+    });
+    let at = &course.found()[0];
+    assert_eq!((at.trials, at.invalid, &at.found), (3, 3, &None));
+    assert_eq!(at.why.as_deref(), Some("invalid: the clock was set"));
+    assert!(course.found()[1].found.is_some() && trials > 3);
+}
+
+#[test]
+fn a_point_that_is_never_valid_leaves_the_others() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = Course::new(frame_loss::FrameLossSteps, setup, Options::default());
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if planned.factors[2].1.label == "80%" {
+            trial.flaws.push("the sender was late".to_owned());
+        }
+        trial
+    });
+    let points = &course.found()[0].found.as_ref().unwrap().points;
+    assert_eq!((points[2].load, points[2].loss_percent), (0.8, None));
+    assert_eq!(points[2].why.as_deref(), Some("the sender was late"));
+    assert!(points[3].loss_percent.is_some());
+}
+
+#[test]
+fn a_burst_rate_near_the_throughput_is_refused() {
+    let near = Device {
+        egress: 50_000_000,
+        ..DEVICE
+    };
+    let setup = setup(&near, 1, &[512], effort(&near));
+    let mut course = Course::new(buffer_time::BufferTimeSteps, setup, Options::default());
+    drive(&mut course, |planned| near.carry_out(&planned.trial));
+    let at = &course.found()[0];
+    assert!(at.found.is_none() && at.why.as_ref().unwrap().contains("less than 3 times"));
+}
+
+/// Three streams on four ports.
+fn four_ports() -> Setup {
+    let device = Device {
+        egress: 100_000_000,
+        ..DEVICE
+    };
+    let mut setup = setup(&device, 1, &[512], effort(&DEVICE));
+    setup.streams = vec![stream(0, "free"), stream(0, "full"), stream(1, "full")];
+    setup
+}
+
+#[test]
+fn blocking_is_told_from_congestion() {
+    for (fault, blocked) in [(Fault::None, false), (Fault::Blocks, true)] {
+        let device = Device {
+            egress: 100_000_000,
+            fault,
+            ..DEVICE
+        };
+        let mut course = Course::new(
+            head_of_line::HeadOfLineSteps,
+            four_ports(),
+            Options::default(),
+        );
+        let mut free = 0;
+        drive(&mut course, |planned| {
+            free += planned.trial.probes[0].count.unwrap();
+            device.carry_out(&planned.trial)
+        });
+        let found = course.found()[0].found.as_ref().unwrap();
+        assert!(found.lost_congested > 0);
+        assert_eq!((found.sent, found.repeats.len()), (free, 2));
+        assert_eq!(found.is_blocked(), Some(blocked));
+    }
+}
+
+#[test]
+fn incast_puts_tcp_beside_a_burst() {
+    let mut setup = setup(&DEVICE, 3, &[512], effort(&DEVICE));
+    setup.effort.repeats = 4;
+    let mut course = Course::new(incast::IncastSteps, setup, Options::default());
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        assert_eq!(planned.trial.probes.len(), 1);
+        trial.goodput_bps = vec![3e6; planned.trial.loads.len()];
+        trial
+    });
+    let points = &course.found()[0].found.as_ref().unwrap().points;
+    let goodput = |n: usize| points[n].goodput_bps.unwrap().mean;
+    assert_eq!((points.len(), goodput(0), goodput(1)), (2, 3e6, 6e6));
+    assert_eq!(points[0].sent, 400);
+    let clauses = course.result().conformance;
+    let repeatable = clauses
+        .iter()
+        .find(|clause| clause.says.contains("relative"))
+        .unwrap();
+    assert_eq!(repeatable.holds, Holds::Yes);
+}
+
+#[test]
+fn durations_of_the_rfcs_conform_and_short_ones_do_not() {
+    for (effort, expected) in [(Effort::rfc(), false), (Effort::quick(), true)] {
+        let mut setup = setup(&DEVICE, 1, &[512], effort);
+        setup.sizes = delaylab_procedure::setup::SIZES.to_vec();
+        let course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+        let clauses = course.result().conformance;
+        let is_short = clauses
+            .iter()
+            .any(|clause| clause.holds == Holds::Shortened);
+        assert_eq!(is_short, expected);
+        assert!(clauses.iter().all(|clause| clause.holds != Holds::No));
+    }
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    let build = |name: &str, setup: Setup| {
+        let procedure = procedures().iter().find(|p| p.name == name).unwrap();
+        (procedure.build)(setup, Options::default()).err()
+    };
+    let one = || setup(&DEVICE, 1, &[512], Effort::quick());
+    assert_eq!(build("reset", one()), Some(BuildError::NoReset));
+    assert!(matches!(
+        build("microburst", one()),
+        Some(BuildError::Streams { has: 1, .. })
+    ));
+    assert!(matches!(
+        build("head-of-line-blocking", one()),
+        Some(BuildError::Ports { .. })
+    ));
+    let none = Setup {
+        sizes: Vec::new(),
+        ..one()
+    };
+    assert_eq!(build("throughput", none), Some(BuildError::NoSize));
+    assert_eq!(build("head-of-line-blocking", four_ports()), None);
+}
+
+#[test]
+fn a_size_without_room_for_the_signature_is_left_out() {
+    let setup = setup(&DEVICE, 1, &[60, 512], effort(&DEVICE));
+    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    drive(&mut course, |planned| DEVICE.carry_out(&planned.trial));
+    assert!(course.found()[0].why.as_ref().unwrap().contains("64 B"));
+    assert!(course.found()[1].found.is_some());
+}
+
+#[test]
+fn streams_of_one_port_share_it_and_ports_add_up() {
+    let device = Device {
+        egress: 100_000_000,
+        ..DEVICE
+    };
+    let mut setup = four_ports();
+    setup.streams.truncate(2);
+    let mut course = Course::new(
+        throughput::ThroughputSteps,
+        setup.clone(),
+        Options::default(),
+    );
+    drive(&mut course, |planned| {
+        for probe in &planned.trial.probes {
+            let Pacing::Frames { interval_ps } = probe.pacing else {
+                panic!("frames are paced as frames");
+            };
+            assert!(interval_ps >= 2 * 532 * 80_000, "half of the line each");
+        }
+        device.carry_out(&planned.trial)
+    });
+    let found = course.found()[0].found.as_ref().unwrap();
+    assert!(found.is_highest);
+    assert!((found.fps / setup.theoretical_fps(512) - 0.9998).abs() < 1e-6);
+    setup.streams = vec![stream(0, "a"), stream(1, "b")];
+    assert_eq!(setup.theoretical_fps(512), 2.0 * setup.egress_fps(512));
+}
+
+#[test]
+fn a_trial_says_what_it_is() {
+    let setup = setup(&DEVICE, 2, &[512], Effort::rfc());
+    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let planned = course.next_trials().remove(0);
+    let levels: Vec<String> = planned
+        .factors
+        .iter()
+        .map(|f| format!("{} {}", f.0, f.1))
+        .collect();
+    let frames = 2 * (60.0 / (532.0 * 8.0 / (100e6 * 0.9998))) as u64;
+    let expected = [
+        "frame size 512B".to_owned(),
+        "phase throughput".to_owned(),
+        "load 99.98%".to_owned(),
+        format!("frames {frames}"),
+        "step 1".to_owned(),
+        "attempt 1".to_owned(),
+    ];
+    assert_eq!(levels, expected);
+    let [first, second] = &planned.trial.probes[..] else {
+        panic!("two streams");
+    };
+    assert_eq!(
+        (first.from.as_deref(), second.from.as_deref()),
+        (Some("p0"), Some("p1"))
+    );
+    assert_eq!(first.count, Some(frames / 2));
+    let frames = first.frames.unwrap();
+    assert_eq!((frames.start, first.timeout), (5 * SECOND, 2 * SECOND));
+    assert_eq!(planned.trial.path.switch, None);
+}
+
+#[test]
+fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = Course::new(
+        system_recovery::SystemRecoverySteps,
+        setup,
+        Options::default(),
+    );
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if let [_, behind] = &mut trial.streams[..] {
+            let after = if planned.repeat == 0 {
+                Some(7_000_000)
+            } else {
+                None
+            };
+            behind.last_lost = match after {
+                Some(after) => behind.first_send.map(|send| send + after),
+                None => behind.last_send,
+            };
+        }
+        trial
+    });
+    let found = course.found()[0].found.as_ref().unwrap();
+    assert_eq!(found.repeats, [Some(7_000_000), None]);
+    assert!(found.lost_in_overload > 0);
+}
+
+#[test]
+fn a_tagged_frame_that_is_lost_has_no_latency() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = Course::new(latency::LatencySteps, setup, Options::default());
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if planned.repeat == 1 {
+            trial.streams[0].tagged_delay = None;
+        }
+        trial
+    });
+    let found = course.found()[0].found.as_ref().unwrap();
+    assert_eq!((found.tagged_ns.len(), found.tagged_lost), (1, 1));
+    assert_eq!(found.tagged.unwrap().count, 1);
+}

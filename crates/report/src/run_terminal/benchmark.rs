@@ -1,0 +1,72 @@
+//! What a procedure of the device benchmark found.
+
+use crate::benchmark::{conformance, heading, is_figures, used, verdict, words};
+use crate::run::RunData;
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::terminal::paragraph;
+use delaylab_procedure::Report;
+use delaylab_procedure::report::{self, Holds};
+
+pub(super) fn section(run: &RunData, style: &Style) -> String {
+    let Some(found) = &run.benchmark else {
+        return String::new();
+    };
+    let sections = found.sections.join(", ");
+    let title = format!("{} ({sections})", found.title);
+    let mut parts = vec![paragraph(&title, Paint::Bold, style)];
+    parts.extend(found.tables.iter().map(|table| tabled(table, style)));
+    let notes = found.notes.iter();
+    let notes: String = notes
+        .map(|note| paragraph(note, Paint::Warning, style))
+        .collect();
+    parts.push(clauses(found, style));
+    parts.push(notes);
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn tabled(table: &report::Table, style: &Style) -> String {
+    let columns = used(table);
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    let place = |k: usize, text: String| match is_figures(table, k) {
+        true => Cell::new(text),
+        false => Cell::left(text),
+    };
+    let mut drawn = Table::default();
+    drawn.row(
+        columns
+            .iter()
+            .map(|&k| place(k, heading(&table.columns[k])).dim()),
+    );
+    for row in &table.rows {
+        let cell = |&k: &usize| {
+            let cell = row.get(k).unwrap_or(&report::Cell::Nothing);
+            place(k, words(cell, &table.columns[k]))
+        };
+        drawn.row(columns.iter().map(cell));
+    }
+    paragraph(&table.title, Paint::Plain, style) + &drawn.render(style)
+}
+
+/// What does not hold, and that the rest does.
+fn clauses(found: &Report, style: &Style) -> String {
+    let mut out = paragraph(&conformance(&found.conformance), Paint::Bold, style);
+    let broken = |holds| matches!(holds, Holds::Shortened | Holds::No);
+    let mut table = Table::default();
+    for clause in found
+        .conformance
+        .iter()
+        .filter(|clause| broken(clause.holds))
+    {
+        table.row([
+            Cell::new(format!("  {} {}", clause.rfc, clause.section)),
+            Cell::left(verdict(clause.holds)),
+            Cell::left(format!("{}: {}", clause.says, clause.why)),
+        ]);
+    }
+    out += &table.render(style);
+    out
+}

@@ -1,0 +1,121 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use delaylab_model::record::{Method, Outcome, Record};
+use proptest::prelude::*;
+
+fn frame(seq: u64, t_send: Nanos, delay: Option<Nanos>) -> Record {
+    let mut record = Record::due(0, 0, seq, Method::Frame, t_send);
+    record.t_send = Some(t_send);
+    if let Some(delay) = delay {
+        record.t_rx = Some(t_send + delay);
+        record.outcome = Outcome::Ok;
+    }
+    record
+}
+
+fn built(records: &[Record], limit: usize) -> FrameFigures {
+    let mut builder = FramesBuilder::new(limit).with_tag(2);
+    records.iter().for_each(|record| builder.push(record));
+    builder.finish()
+}
+
+#[test]
+fn every_outcome_is_counted_for_what_it_is() {
+    let mut twice = frame(1, 100, Some(30));
+    (twice.copies, twice.reorder_extent) = (2, 1);
+    let mut corrupt = frame(3, 300, Some(70));
+    corrupt.outcome = Outcome::Corrupt;
+    let mut skipped = Record::due(0, 0, 5, Method::Frame, 500);
+    skipped.outcome = Outcome::Skipped;
+    let mut failed = frame(6, 600, None);
+    failed.outcome = Outcome::LocalError;
+    let records = [
+        frame(0, 0, Some(10)),
+        twice,
+        frame(2, 200, Some(50)),
+        corrupt,
+        frame(4, 400, None),
+        skipped,
+        failed,
+        frame(7, 700, Some(90)),
+    ];
+    let figures = built(&records, 100);
+    assert_eq!((figures.asked, figures.sent, figures.received), (8, 6, 4));
+    assert_eq!((figures.corrupt, figures.lost()), (1, 2));
+    assert_eq!((figures.duplicates, figures.reordered), (2, 1));
+    assert_eq!(
+        (figures.first_send, figures.last_send),
+        (Some(0), Some(700))
+    );
+    assert_eq!(
+        (figures.first_lost, figures.last_lost),
+        (Some(400), Some(400))
+    );
+    let delay = figures.delay.unwrap();
+    assert_eq!(
+        (delay.min, delay.mean, delay.max, delay.p50),
+        (10, 45.0, 90, 30)
+    );
+    let before = figures.delay_before_loss.unwrap();
+    assert_eq!((before.count, before.max), (3, 50));
+    assert_eq!(figures.tagged_delay, Some(50));
+    let silence = figures.longest_silence.unwrap();
+    assert_eq!((silence.from, silence.to), (370, 790));
+    assert_eq!(figures.achieved_fps(), Some(5.0 * 1e9 / 700.0));
+}
+
+#[test]
+fn nothing_sent_has_no_figure() {
+    let figures = FramesBuilder::new(1).finish();
+    assert_eq!(figures, FrameFigures::default());
+    assert_eq!((figures.loss_ratio(), figures.achieved_fps()), (None, None));
+}
+
+#[test]
+fn memory_is_flat_beyond_the_limit() {
+    let mut builder = FramesBuilder::new(1000);
+    let mut most = 0;
+    for seq in 0..300_000 {
+        builder.push(&frame(
+            seq,
+            1000 * seq as i64,
+            Some(5_000 + (seq % 997) as i64),
+        ));
+        most = most.max(builder.heap_bytes());
+    }
+    assert!(most < 8 << 20, "{most}");
+    assert_eq!(builder.finish().delay.unwrap().count, 300_000);
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_records_does_not_matter(
+        delays in proptest::collection::vec(proptest::option::weighted(0.9, 1_i64..1_000_000), 1..300),
+        seed in any::<u64>(),
+        limit in prop_oneof![Just(5_usize), Just(1000)],
+    ) {
+        let place = |(seq, delay): (usize, &Option<Nanos>)| frame(seq as u64, 700 * seq as i64, *delay);
+        let records: Vec<Record> = delays.iter().enumerate().map(place).collect();
+        let mut shuffled = records.clone();
+        shuffled.sort_by_key(|r| (r.seq ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        prop_assert_eq!(built(&records, limit), built(&shuffled, limit));
+    }
+
+    #[test]
+    fn beyond_the_limit_figures_keep_their_stated_error(
+        delays in proptest::collection::vec(proptest::option::weighted(0.99, 1_i64..1_000_000), 200..400),
+    ) {
+        let place = |(seq, delay): (usize, &Option<Nanos>)| frame(seq as u64, 700 * seq as i64, *delay);
+        let records: Vec<Record> = delays.iter().enumerate().map(place).collect();
+        let (exact, sliced) = (built(&records, 1000), built(&records, 10));
+        let error = sliced.quantile_error.unwrap();
+        let (e, s) = (exact.delay.unwrap(), sliced.delay.unwrap());
+        prop_assert_eq!((e.min, e.mean, e.max, e.sd), (s.min, s.mean, s.max, s.sd));
+        for (e, s) in [(e.p50, s.p50), (e.p99, s.p99), (e.p999, s.p999)] {
+            prop_assert!((e - s).abs() as f64 <= error * e as f64);
+        }
+        let count = |f: &FrameFigures| f.delay_before_loss.map_or(0, |d| d.count);
+        prop_assert!(count(&sliced) <= count(&exact));
+        prop_assert!(count(&exact) - count(&sliced) <= records.len() as u64 / 64 + 1);
+    }
+}
