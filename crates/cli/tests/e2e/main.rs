@@ -3,6 +3,7 @@
 //! | module | shows |
 //! |---|---|
 //! | [`adversity`] | full queues, sessions that end, readers that wait |
+//! | [`bench`] | device benchmarks: every procedure, devices that misbehave, live interfaces |
 //! | [`capture`] | departures and packets are what tcpdump sees |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`errors`] | errors name the thing and the remedy |
@@ -17,6 +18,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod adversity;
+mod bench;
 mod capture;
 mod condition;
 mod errors;

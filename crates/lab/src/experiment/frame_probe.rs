@@ -36,6 +36,7 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     probe.pacing = Pacing::Frames {
         interval_ps: frames.interval(line_rate(section, path)?, load(section)?),
     };
+    probe.warmup = super::probe::warmup(section, probe.pacing)?;
     probe.frames = Some(frames);
     match probe.frames_problem() {
         None => Ok(probe),
@@ -49,7 +50,6 @@ fn only_frames_have(section: &ProbeSection) -> Result<(), Wrong> {
         ("payload", section.payload.is_some()),
         ("reply_payload", section.reply_payload.is_some()),
         ("ttl", section.ttl.is_some()),
-        ("warmup", section.warmup.is_some()),
         ("interface", section.interface.is_some()),
     ];
     match others.into_iter().find(|(_, there)| *there) {

@@ -2,12 +2,12 @@
 
 use super::frame_probe::{frame_probe, no_frames};
 use delaylab_model::Nanos;
-use delaylab_model::SECOND;
 use delaylab_model::experiment::{FillName, PacingSection, ProbeSection, Warmup};
 use delaylab_model::path::Path;
 use delaylab_model::probe::{Fill, MAX_TCP_PAYLOAD, Pacing, Probe};
 use delaylab_model::quantity::Size;
 use delaylab_model::record::Method;
+use delaylab_model::{PICOS_PER_NANO, SECOND};
 
 /// `ping`'s default: a base packet with every extension that tells more of the delay.
 const STAMP_PAYLOAD: u32 = 84;
@@ -213,7 +213,7 @@ fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
 }
 
 /// A duration is packets: those due in it.
-fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wrong> {
+pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wrong> {
     let packets = match (section.warmup, pacing) {
         (None, _) => 0,
         (Some(Warmup::Packets(packets)), _) => packets,
@@ -239,8 +239,10 @@ fn due_in(time: Nanos, pacing: Pacing) -> u64 {
         Pacing::Poisson { mean_ns } => (mean_ns, 1),
         Pacing::Burst { burst, interval_ns } => (interval_ns, burst),
         Pacing::Wait { wait_ns } => (wait_ns, 1),
-        // Frames have no warm-up.
-        Pacing::Frames { .. } => return 0,
+        Pacing::Frames { interval_ps } => {
+            let picos = time.unsigned_abs().saturating_mul(PICOS_PER_NANO);
+            return picos.div_ceil(interval_ps.max(1));
+        }
     };
     let gaps = time.unsigned_abs().div_ceil(gap.unsigned_abs().max(1));
     gaps.saturating_mul(u64::from(burst))

@@ -12,6 +12,7 @@
 //! | `series.rs` | queues, rates and windows over time |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
+//! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
@@ -19,6 +20,7 @@ mod benchmark;
 mod by_probe;
 mod clock_reads;
 mod distribution;
+mod regression;
 mod series;
 mod size;
 mod table;
@@ -44,12 +46,13 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 8] {
+pub fn all() -> [&'static dyn Figure; 9] {
     [
         &benchmark::Benchmark,
         &distribution::Distribution,
         &by_probe::ByProbe,
         &size::Size,
+        &regression::Residuals,
         &anatomy::Anatomy,
         &series::Series,
         &time_series::TimeSeries,

@@ -8,6 +8,7 @@
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
+//! | `regression.rs` | delay of frames as a function of what was varied |
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
 //! | `table.rs` | an HTML table |
@@ -21,6 +22,7 @@ mod figures;
 mod findings;
 mod head;
 mod markup;
+mod regression;
 mod table;
 mod trials;
 mod variation;
@@ -40,6 +42,7 @@ pub fn page(run: &RunData) -> String {
         figures::section(run),
         trials::section(run),
         variation::section(run),
+        regression::section(run),
         facts::noise(run),
         facts::environment(run),
         facts::repeat(run),

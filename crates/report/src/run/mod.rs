@@ -6,6 +6,7 @@
 //! | `panels.rs` | which streams a figure puts together |
 //! | `lanes.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
+//! | [`regression`] | delay of frames as a linear function of what was varied |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
@@ -18,6 +19,7 @@ mod builder;
 mod findings;
 pub(crate) mod lanes;
 pub(crate) mod panels;
+pub mod regression;
 #[cfg(test)]
 pub(crate) mod samples;
 mod series;
@@ -46,6 +48,8 @@ pub struct RunData {
     pub environment: Vec<(String, String)>,
     /// Cases that the world could not honour, and why.
     pub skipped: Vec<(String, String)>,
+    /// Every probe is of frames.
+    pub of_frames: bool,
     /// What a procedure of the device benchmark found.
     pub benchmark: Option<delaylab_procedure::Report>,
     /// What the experiment claims, judged.

@@ -8,6 +8,7 @@ use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::record::Method;
 use delaylab_procedure::Report;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
@@ -52,6 +53,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
+        of_frames: rows.iter().all(|row| row.method == Method::Frame) && !rows.is_empty(),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         findings: findings(run),
         noise,

@@ -1,0 +1,435 @@
+//! `delaylab bench`: every procedure, devices that misbehave, interfaces of this host, and what
+//! cannot be meant.
+
+use crate::harness::netns::Namespace;
+use crate::harness::process::{Process, Ran, delaylab, inside, ran};
+use crate::harness::scratch::Scratch;
+use crate::harness::{alone, beside_others};
+use crate::or_skip;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Each, and what it needs beside a frame size to find something within seconds.
+const PROCEDURES: [(&str, &str); 12] = [
+    ("throughput", ""),
+    ("latency", ""),
+    ("frame-loss", ""),
+    ("back-to-back", ""),
+    ("system-recovery", ""),
+    ("reset", ""),
+    ("buffer-time", ""),
+    // 64 KiB fill in the second that a short trial lasts.
+    ("buffering", "--set design.procedure.excess=20%"),
+    ("microburst", ""),
+    // Ports that are slower than one stream are congested without anybody's help.
+    (
+        "head-of-line-blocking",
+        "--rate 10Mbit/s --egress-rate 10Mbit/s",
+    ),
+    ("incast", ""),
+    ("mlrsearch", ""),
+];
+
+#[test]
+fn every_procedure_is_listed_in_two_lines() {
+    let listed = Ran::of(delaylab(None).args(["bench", "list"]));
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    assert_eq!(lines.len(), 3 * PROCEDURES.len(), "{}", listed.stdout);
+    for (entry, (name, _)) in lines.chunks(3).zip(PROCEDURES) {
+        assert!(entry[0].starts_with(&format!("{name}  (RFC ")), "{entry:?}");
+        assert!(entry[1..].iter().all(|line| line.starts_with("    ")));
+        assert!(entry.iter().all(|line| line.len() < 100), "{entry:?}");
+    }
+    let json = Ran::of(delaylab(None).args(["bench", "list", "--json"]));
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["schema"], "delaylab/procedures/1");
+    let procedures = json["procedures"].as_array().unwrap().iter();
+    let names: Vec<_> = procedures
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, PROCEDURES.map(|(name, _)| name));
+}
+
+/// What `--json` prints last.
+fn last(done: &Ran) -> Value {
+    let line = done.stdout.lines().last();
+    serde_json::from_str(line.unwrap_or_else(|| panic!("{}", done.stderr))).unwrap()
+}
+
+/// The cell of the first row of the first table in the first column of this name.
+fn cell<'a>(benchmark: &'a Value, column: &str) -> &'a Value {
+    let table = &benchmark["tables"][0];
+    let columns = table["columns"].as_array().unwrap();
+    let at = columns.iter().position(|one| one["name"] == column);
+    &table["rows"][0][at.unwrap_or_else(|| panic!("no column `{column}`: {table}"))]
+}
+
+fn number(benchmark: &Value, column: &str) -> f64 {
+    let found = cell(benchmark, column).as_f64();
+    found.unwrap_or_else(|| panic!("{column}: {benchmark}"))
+}
+
+fn is_shortened(benchmark: &Value) -> bool {
+    let mut clauses = benchmark["conformance"].as_array().unwrap().iter();
+    clauses.any(|clause| clause["holds"] == "shortened")
+}
+
+/// What each procedure found of a simulated device, and left in the folder of its run.
+fn of_a_simulated_device(scratch: &Scratch, name: &str, words: &str) -> Value {
+    let words = format!(
+        "bench {name} --world sim --quick --size 512B --seed 7 --json -q -o {name} {words}"
+    );
+    let done = ran(scratch, words.trim());
+    assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+    let benchmark = last(&done)["benchmark"].clone();
+    assert_eq!(benchmark["procedure"], name);
+    let title = benchmark["title"].as_str().unwrap();
+    let run = scratch.path(name).join("latest");
+    let markdown = fs::read_to_string(run.join("benchmark.md")).unwrap();
+    assert!(markdown.starts_with(&format!("# {title}")), "{markdown}");
+    assert!(markdown.contains("\n| frame size (B) | "), "{markdown}");
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("<h2>Conformance"), "{name}");
+    benchmark
+}
+
+#[test]
+fn every_procedure_finds_what_was_configured() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    // Two at a time: each draws a page.
+    let half = |half: usize| {
+        let own = PROCEDURES.iter().skip(half).step_by(2);
+        let found = own.map(|(name, words)| (*name, of_a_simulated_device(&scratch, name, words)));
+        found.collect::<BTreeMap<_, _>>()
+    };
+    let found = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        let mut found = half(0);
+        found.extend(other.join().unwrap());
+        found
+    });
+    for (name, benchmark) in &found {
+        assert_eq!(*cell(benchmark, "frame size"), 512, "{benchmark}");
+        // Figures of the device, and not only the size that was asked for.
+        let row = benchmark["tables"][0]["rows"][0].as_array().unwrap();
+        let figures = row.iter().filter(|cell| cell.is_number());
+        assert!(figures.count() >= 3, "{benchmark}");
+        // These bursts have no duration that could be shortened.
+        if !["microburst", "incast"].contains(name) {
+            assert!(is_shortened(benchmark), "{benchmark}");
+        }
+    }
+    let figure = |name: &str, column: &str| number(&found[name], column);
+    // As many frames come out as the slower port takes. A trial of a second does not tell what a
+    // buffer of 123 frames takes in from what is forwarded.
+    let most = figure("throughput", "theoretical maximum");
+    assert!((most - 2349.624).abs() < 0.01, "{most}");
+    let rate = figure("throughput", "throughput");
+    assert!((most..most + 124.0).contains(&rate), "{rate}");
+    // One in ten of a burst is forwarded while it comes. A buffer counts preamble and gap too.
+    let held = 0.9 * figure("buffer-time", "average burst");
+    assert!((held - 65536.0 / 532.0).abs() < 2.0, "{held}");
+    let held = figure("buffering", "held");
+    assert!((held - 65536.0 / 532.0).abs() < 2.0, "{held}");
+    let reset = figure("reset", "reset time");
+    assert!((reset - 200e6).abs() < 1e6, "{reset}");
+    // Each port has a queue of its own: a free one does not suffer from a congested one.
+    let blocking = &found["head-of-line-blocking"];
+    assert_eq!(*cell(blocking, "blocking"), "no", "{blocking}");
+}
+
+/// Two frame sizes, some twenty trials.
+const SEARCH: &str = "bench throughput --world sim --quick --size 64B,512B --seed 7 --json -q";
+
+fn tables(run: &Path) -> Vec<Vec<u8>> {
+    let names = ["records", "trials", "hops", "series"];
+    let read = |name: &str| fs::read(run.join(format!("{name}.parquet"))).unwrap();
+    names.map(read).to_vec()
+}
+
+#[test]
+fn a_search_that_is_killed_goes_on_to_the_same_result() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let done = ran(&scratch, SEARCH);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let (whole, bytes) = (last(&done), tables(&scratch.path("runs/latest")));
+    let report = ran(&scratch, "report latest").stdout;
+    let of_size = |size: &str| report.lines().any(|line| line.starts_with(size));
+    assert!(of_size("64 ") && of_size("512 "), "{report}");
+    assert!(report.contains("Does not conform"), "{report}");
+    let mut killed = 0;
+    for moment in 0..2 {
+        let scratch = Scratch::new();
+        let mut command = inside(&scratch, SEARCH);
+        let mut process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        std::thread::sleep(Duration::from_millis(250 + 450 * moment));
+        process.signal(Signal::SIGKILL);
+        process.child.wait().unwrap();
+        let begun = fs::read_dir(scratch.path("runs")).is_ok_and(|mut entries| {
+            entries.any(|entry| entry.is_ok_and(|one| is_partial(&one.path())))
+        });
+        if !begun {
+            continue;
+        }
+        killed += 1;
+        let resumed = ran(&scratch, "resume latest --json -q");
+        assert_eq!(resumed.code, 0, "moment {moment}: {}", resumed.stderr);
+        assert_eq!(last(&resumed)["benchmark"], whole["benchmark"]);
+        assert!(tables(&scratch.path("runs/latest")) == bytes, "{moment}");
+    }
+    assert!(killed > 0, "none was killed while it searched");
+}
+
+fn is_partial(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "partial")
+}
+
+/// Root, who may make namespaces.
+fn root() -> Result<(), String> {
+    if delaylab_kernel::privilege::is_root() {
+        Ok(())
+    } else {
+        Err("a device of this test needs root".to_owned())
+    }
+}
+
+/// What the throughput of a soft switch of 10 Mbit/s is, whose fault this is; and what the run says
+/// of it all.
+fn throughput(faults: &str) -> (Ran, Value) {
+    let scratch = Scratch::new();
+    let words = format!(
+        "bench throughput --quick --size 512B --rate 10Mbit/s --json -q \
+         --set path.switch.latency=200us --set design.procedure.trial=500ms \
+         --set design.procedure.resolution=20% {faults}"
+    );
+    let done = Ran::of(
+        delaylab(None)
+            .args(words.split_whitespace())
+            .current_dir(scratch.path("")),
+    );
+    let told = last(&done);
+    (done, told)
+}
+
+/// Of the highest rate, in per cent.
+fn load(benchmark: &Value) -> f64 {
+    number(benchmark, "load")
+}
+
+#[test]
+fn a_soft_switch_forwards_at_its_rate() {
+    or_skip!(root());
+    let _machine = alone();
+    let (done, told) = throughput("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let benchmark = &told["benchmark"];
+    assert_eq!(load(benchmark), 99.98, "{benchmark}");
+    for none in ["duplicates", "reordered", "corrupt"] {
+        assert_eq!(*cell(benchmark, none), 0, "{none}: {benchmark}");
+    }
+    assert!(is_shortened(benchmark), "{benchmark}");
+}
+
+#[test]
+fn a_device_that_forwards_nothing_has_no_throughput() {
+    or_skip!(root());
+    let _machine = alone();
+    let (_, told) = throughput("--set path.switch.impair.loss=100%");
+    let benchmark = &told["benchmark"];
+    assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
+    let notes = benchmark["notes"].to_string();
+    assert!(notes.contains("loss at every load"), "{notes}");
+}
+
+#[test]
+fn a_device_that_misbehaves_is_seen_through() {
+    or_skip!(root());
+    let _machine = alone();
+    // Where its line has room for copies; else they take that of frames.
+    let (_, told) = throughput("--egress-rate 20Mbit/s --set path.switch.impair.duplicate=20%");
+    let benchmark = &told["benchmark"];
+    assert_eq!(load(benchmark), 99.98, "{benchmark}");
+    let copies = number(benchmark, "duplicates");
+    // 1174 frames: 235 of them, with a standard deviation of 14.
+    assert!((150.0..320.0).contains(&copies), "{copies}");
+
+    let (_, told) =
+        throughput("--set path.switch.impair.reorder=10% --set path.switch.impair.reorder_by=5ms");
+    let benchmark = &told["benchmark"];
+    assert_eq!(load(benchmark), 99.98, "{benchmark}");
+    let reordered = number(benchmark, "reordered");
+    assert!((50.0..200.0).contains(&reordered), "{reordered}");
+
+    // A frame that came out changed did not come out (RFC 1242 §3.6 counts it as lost).
+    let (_, told) = throughput("--set path.switch.impair.corrupt=100%");
+    let benchmark = &told["benchmark"];
+    assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
+    assert!(number(benchmark, "corrupt") > 0.0, "{benchmark}");
+
+    // With two ports there is none that a frame could go to but the right one.
+    let (done, told) =
+        throughput("--senders 2 --egress-rate 20Mbit/s --set path.switch.impair.flood=100%");
+    assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
+    let problems = told["problems"].to_string();
+    assert!(problems.contains("the device floods"), "{problems}");
+    assert!(done.stderr.contains("the device floods"), "{}", done.stderr);
+}
+
+/// A namespace with interfaces p1 and p2, whose far ends are on a bridge of the kernel.
+fn with_a_bridge() -> Result<Namespace, String> {
+    root()?;
+    let host = Namespace::new('d')?;
+    host.ip("link add bridge0 type bridge forward_delay 0")?;
+    for port in ["1", "2"] {
+        host.ip(&format!(
+            "link add p{port} mtu 1500 type veth peer name q{port} mtu 1500"
+        ))?;
+        host.ip(&format!("link set q{port} master bridge0"))?;
+        for end in ["p", "q"] {
+            // Nobody announces addresses beside the frames.
+            host.ip(&format!("link set {end}{port} addrgenmode none"))?;
+            host.ip(&format!("link set {end}{port} up"))?;
+        }
+    }
+    host.ip("link set bridge0 addrgenmode none")?;
+    host.ip("link set bridge0 up")?;
+    Ok(host)
+}
+
+/// `delaylab bench throughput WORDS` there. `ip netns exec` shows it the interfaces of the namespace
+/// in /sys.
+fn bench_in(host: &Namespace, scratch: &Scratch, words: &str) -> Ran {
+    let mut command = delaylab(Some(host));
+    command
+        .args(["bench", "throughput", "--quick", "-q", "--json"])
+        .args(words.split_whitespace())
+        .current_dir(scratch.path(""));
+    Ran::of(&mut command)
+}
+
+#[test]
+fn a_bridge_between_interfaces_of_this_host_is_as_fast_as_they_are() {
+    let host = or_skip!(with_a_bridge());
+    let _machine = alone();
+    let scratch = Scratch::new();
+    let ports = "--port p1 --port p2 --rate 10Mbit/s --size 512B";
+    let done = bench_in(&host, &scratch, ports);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let told = last(&done);
+    assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
+    let tagged = bench_in(&host, &scratch, &format!("{ports} --vlan 7 -6"));
+    assert_eq!(tagged.code, 0, "{}", tagged.stderr);
+    assert_eq!(load(&last(&tagged)["benchmark"]), 99.98);
+}
+
+#[test]
+fn interfaces_that_cannot_be_used_are_named() {
+    let host = or_skip!(with_a_bridge());
+    let _machine = beside_others();
+    host.ip("link add d0 type veth peer name d1").unwrap();
+    host.ip("link add u0 type veth peer name u1").unwrap();
+    host.ip("link set u0 up").unwrap();
+    let scratch = Scratch::new();
+    for (words, why) in [
+        (
+            "--port p1 --port nope --size 512B",
+            "there is no interface `nope`: `ip link` lists",
+        ),
+        (
+            "--port p1 --port d0 --size 512B",
+            "interface `d0` is down: `ip link set d0 up`",
+        ),
+        (
+            "--port p1 --port u0 --size 512B",
+            "interface `u0` has no peer (no carrier): is the cable in, is the other end up?",
+        ),
+        (
+            "--port p1 --port p2 --size 4096B",
+            "a frame of 4096 B does not fit interface `p1`, whose MTU is 1500 B: `ip link set p1 mtu 4078`",
+        ),
+    ] {
+        let done = bench_in(&host, &scratch, &format!("{words} --rate 10Mbit/s"));
+        assert!([1, 2].contains(&done.code), "{words}: {}", done.stderr);
+        assert!(done.stderr.contains(why), "{words}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let scratch = Scratch::new();
+    for (words, why) in [
+        (
+            "bench no-such",
+            "there is no procedure `no-such`: there are throughput, latency, frame-loss,",
+        ),
+        (
+            "bench throughput --port eth1",
+            "give --port twice or more often",
+        ),
+        (
+            "bench throughput --world live",
+            "name them, --port eth1 --port eth2",
+        ),
+        (
+            "bench throughput --world sim --port eth1 --port eth2",
+            "the world `sim` builds its own device",
+        ),
+        (
+            "bench head-of-line-blocking --port eth1 --port eth2",
+            "needs four ports",
+        ),
+        ("bench throughput --world sim --size 64", "write `64B`"),
+        (
+            "bench throughput --world sim --vlan 5000",
+            "there is no VLAN 5000",
+        ),
+        (
+            "bench throughput --world sim --quick --vlan 5",
+            "simulated switches know no tags",
+        ),
+        (
+            "bench throughput --world sim --quick --set path.switch.impair.loss=1%",
+            "is for the testbed's soft switch",
+        ),
+    ] {
+        let refused = ran(&scratch, words);
+        assert_eq!(refused.code, 2, "{words}: {}", refused.stderr);
+        let said: Vec<_> = refused.stderr.split_whitespace().collect();
+        let said = said.join(" ");
+        assert!(said.contains(why), "{words}: {said}");
+    }
+    // Nothing was begun.
+    assert!(!scratch.path("runs").exists());
+    // A frame has no room for what it must carry.
+    let small = ran(
+        &scratch,
+        "bench throughput --world sim --quick --size 63B -q",
+    );
+    assert_ne!(small.code, 0);
+    let said = format!("{}{}", small.stdout, small.stderr);
+    assert!(said.contains("64 B at least"), "{said}");
+}
+
+#[test]
+fn the_experiment_that_it_is_can_be_run_as_a_file() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let words = "bench back-to-back --world sim --size 512B";
+    let shown = ran(&scratch, &format!("{words} --show-experiment"));
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    scratch.file("bursts.toml", &shown.stdout);
+    let of = |words: &str| {
+        let done = ran(&scratch, &format!("{words} --quick --seed 3 --json -q"));
+        assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+        last(&done)["benchmark"].clone()
+    };
+    assert_eq!(of("run bursts.toml"), of(words));
+}
