@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZero;
 
-/// Of the devices that delaylab builds.
+/// Of the devices that delaylab builds: what receives is slower, so that a queue can grow.
 const RATE: &str = "100Mbit/s";
 const EGRESS_RATE: &str = "10Mbit/s";
 const BUFFER: &str = "64KiB";
@@ -30,6 +30,12 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
     let args = &args.procedure;
     let procedure = find(args.name.as_deref().unwrap_or_default())?;
     let world = world(args)?;
+    if procedure.name == "reset" && world == WorldName::Live {
+        return Err(Failed::usage(
+            "delaylab resets devices that it builds: use the world testbed or sim. Of your own, look at the longest \
+             silence of a stream while you reset it",
+        ));
+    }
     let text = experiment(args, procedure, world)?;
     if args.show_experiment {
         return terminal::print(&text);
@@ -124,7 +130,7 @@ fn experiment(
     for stream in &streams {
         out += &probe(args, stream);
     }
-    let rate = args.rate.as_deref().unwrap_or(RATE);
+    let rate = args.rate.as_deref().unwrap_or(rate_of(procedure));
     let _ = write!(out, "\n[path]\nrate = {}\n", quoted(rate));
     if world != WorldName::Live {
         out += &device(args, procedure, &streams);
@@ -133,8 +139,24 @@ fn experiment(
     Ok(out)
 }
 
+/// Of the ports that send. Blocking is looked for where half a line passes.
+fn rate_of(procedure: &Description) -> &'static str {
+    if is_head_of_line(procedure) {
+        EGRESS_RATE
+    } else {
+        RATE
+    }
+}
+
+fn is_head_of_line(procedure: &Description) -> bool {
+    procedure.name == "head-of-line-blocking"
+}
+
 /// As it stands at the head of a report.
 fn title(name: &str) -> String {
+    if name == "mlrsearch" {
+        return "MLRsearch".to_owned();
+    }
     let mut letters = name.replace('-', " ");
     if let Some(first) = letters.get_mut(..1) {
         first.make_ascii_uppercase();
@@ -145,7 +167,7 @@ fn title(name: &str) -> String {
 fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<Stream>, Failed> {
     let stream =
         |name: &str, from: &str, to: &str| (name.to_owned(), from.to_owned(), to.to_owned());
-    let is_head_of_line = procedure.name == "head-of-line-blocking";
+    let is_head_of_line = is_head_of_line(procedure);
     if !args.ports.is_empty() {
         return match args.ports.as_slice() {
             [a, b, c, d] if is_head_of_line => Ok(vec![
@@ -257,7 +279,19 @@ fn design(args: &ProcedureArgs, procedure: &Description, world: WorldName) -> St
     if let (Some(rate), WorldName::Live) = (&args.egress_rate, world) {
         let _ = writeln!(out, "egress_rate = {}", quoted(rate));
     }
-    let quick = Effort::quick();
+    // A queue that grows by a hundredth of the rate takes longer than any burst.
+    let is_buffering = procedure.name == "buffering";
+    if is_buffering {
+        let _ = writeln!(
+            out,
+            "burst = {}",
+            quoted(&write_duration(Effort::rfc().trial))
+        );
+    }
+    let mut quick = Effort::quick();
+    if is_buffering {
+        quick.burst = 2 * quick.trial;
+    }
     let time = |ns| quoted(&write_duration(ns));
     let _ = write!(
         out,
@@ -273,6 +307,9 @@ fn design(args: &ProcedureArgs, procedure: &Description, world: WorldName) -> St
         time(quick.drain),
         time(quick.settle),
     );
+    if is_buffering {
+        out += "excess = \"10%\"\n";
+    }
     out
 }
 

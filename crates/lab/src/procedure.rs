@@ -7,7 +7,7 @@ use crate::experiment::Resolved;
 use crate::frames_seen::FramesSeen;
 use crate::run::TrialOutcome;
 use delaylab_model::bench::{BufferingWay, ProcedureSection};
-use delaylab_model::frames::Frames;
+use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::quantity::Duration;
 use delaylab_procedure::setup::{SIZES, Way};
@@ -43,6 +43,16 @@ pub enum ProcedureError {
         "design.procedure: a procedure needs a probe of method `frame` for each of its streams"
     )]
     NoStreams,
+    /// No frame has this size.
+    #[error(
+        "design.procedure.sizes: no frame of {size} B: {least} B at least with these headers, {MOST_FRAME} B at most"
+    )]
+    Size {
+        /// As it was asked for.
+        size: u32,
+        /// The smallest that carries a signature.
+        least: u32,
+    },
     /// It cannot begin with what it is given.
     #[error("design.procedure: {0}")]
     Build(#[from] BuildError),
@@ -158,15 +168,19 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
         .iter()
         .map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
     let mut sizes: Vec<u32> = sizes.collect();
+    // Where a tag or IPv6 makes it larger, it is so in all streams.
+    let frames = streams.iter().filter_map(|probe| probe.frames);
+    let least = frames
+        .map(|frames: Frames| frames.least_size())
+        .max()
+        .unwrap_or(0);
     if sizes.is_empty() {
-        // The smallest that all streams can have, where a tag or IPv6 makes it larger.
-        let frames = streams.iter().filter_map(|probe| probe.frames);
-        let least = frames
-            .map(|frames: Frames| frames.least_size())
-            .max()
-            .unwrap_or(0);
         sizes = SIZES.iter().map(|&size| size.max(least)).collect();
         sizes.dedup();
+    }
+    let is_wrong = |size: &&u32| !(least..=MOST_FRAME).contains(*size);
+    if let Some(&size) = sizes.iter().find(is_wrong) {
+        return Err(ProcedureError::Size { size, least });
     }
     Ok(Setup {
         line_rate: line_rate.unwrap_or(0),

@@ -324,10 +324,14 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
         };
         let mut refusals = Vec::new();
         for (field, end) in [("from", &probe.from), ("to", &probe.to)] {
-            if end.is_none() {
+            let Some(interface) = end else {
                 let reason = "live frames go from one interface of this host to another: name them";
                 refusals.push(refuse(field, reason.to_owned()));
-            }
+                continue;
+            };
+            let port = Port::of_this_host(interface);
+            let fits = port.and_then(|port| port.takes(probe.frames.as_ref()));
+            refusals.extend(fits.err().map(|error| refuse(field, error.to_string())));
         }
         refusals.extend(
             probe

@@ -1,7 +1,6 @@
 //! The sections of an experiment file, each as a type. How they become trials is `lab`'s.
 
 use crate::bench::ProcedureSection;
-use crate::frames::FrameRecords;
 use crate::load::Load;
 use crate::path::Path;
 use crate::probe::{DontFragment, Family, HostCondition, StampRequest, WaitMode};
@@ -143,9 +142,6 @@ pub struct ProbeSection {
     pub family: Family,
     /// frame: the first is due so long after the trial's start.
     pub start: Option<Duration>,
-    /// frame: which leave a record.
-    #[serde(default)]
-    pub records: FrameRecords,
 }
 
 /// `[host]`: the measuring host.

@@ -3,8 +3,6 @@
 use crate::probe::Family;
 use crate::quantity::Share;
 use crate::{Nanos, PICOS_PER_SECOND, Picos};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Preamble, start delimiter and the gap between frames (IEEE 802.3), in bytes: what a frame takes of
 /// a line beside itself.
@@ -30,8 +28,6 @@ pub struct Frames {
     pub start: Nanos,
     /// Is a trial invalid whose frames were not sent at their rate? Else they go as fast as they can.
     pub paced: bool,
-    /// Which leave a record. Without records a trial leaves its summary.
-    pub records: FrameRecords,
 }
 
 impl Frames {
@@ -43,7 +39,6 @@ impl Frames {
             vlan: None,
             start: 0,
             paced: true,
-            records: FrameRecords::All,
         }
     }
 
@@ -90,17 +85,6 @@ impl Frames {
 pub const MOST_FRAME: u32 = 9_234;
 /// A tester keeps account of each frame of a trial, in memory.
 pub const MOST_FRAMES: u64 = 20_000_000;
-
-/// Which frames leave a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FrameRecords {
-    /// Each.
-    #[default]
-    All,
-    /// None: only the trial's summary, which has no findings.
-    Summary,
-}
 
 #[cfg(test)]
 mod tests {

@@ -100,7 +100,9 @@ pub fn procedures() -> &'static [Description] {
             streams: 1,
             needs: "one stream or more, and path.switch.reset",
             build: |mut setup, options| {
-                if reset::reset_of(&setup.trial.path).is_none() {
+                let reset = reset::reset_of(&setup.trial.path);
+                // Frames begin when the device has settled.
+                if !reset.is_some_and(|reset| reset.at.0 > setup.effort.settle) {
                     return Err(BuildError::NoReset);
                 }
                 let smallest = setup.sizes.iter().copied().min();

@@ -35,13 +35,9 @@ impl Setup {
     /// Frames of a stream at this size.
     pub fn frames(&self, stream: usize, size: u32) -> Frames {
         let template = self.streams.get(stream).and_then(|probe| probe.frames);
-        let summary = Frames {
-            records: Default::default(),
-            ..Frames::new(size)
-        };
         Frames {
             size,
-            ..template.unwrap_or(summary)
+            ..template.unwrap_or(Frames::new(size))
         }
     }
 
@@ -240,7 +236,7 @@ pub enum BuildError {
     },
     /// Nothing resets the device.
     #[error(
-        "nothing resets the device: set path.switch.reset, with `at` within the trial and `lasts`"
+        "nothing resets the device: set path.switch.reset, with `at` later than `settle`, and `lasts`"
     )]
     NoReset,
     /// An option that cannot be.

@@ -8,8 +8,9 @@ use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
 use crate::setup::{Options, Setup};
-use delaylab_model::SECOND;
 use delaylab_model::quantity::Share;
+use delaylab_model::units::format_duration;
+use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::frames::FrameTrial;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -213,14 +214,21 @@ impl Steps for ThroughputSteps {
             tables: vec![table],
             figures: vec![figure],
             conformance,
-            notes: notes(sizes),
+            notes: notes(sizes, setup.effort.trial),
         }
     }
 }
 
-fn notes(sizes: &[AtSize<Throughput>]) -> Vec<String> {
+fn notes(sizes: &[AtSize<Throughput>], trial: Nanos) -> Vec<String> {
     let found = || sizes.iter().filter_map(|at| at.found.as_ref());
     let mut notes = Vec::new();
+    if trial < 60 * SECOND {
+        notes.push(format!(
+            "Trials of {} let the device's buffer pass for throughput: 1 kB of it adds {:.1} kbit/s.",
+            format_duration(trial),
+            8e9 / trial.max(1) as f64
+        ));
+    }
     if found().any(|t| t.duplicates > 0) {
         notes.push("The device sent frames twice.".to_owned());
     }

@@ -64,13 +64,18 @@ pub(crate) fn conformance(clauses: &[Clause]) -> String {
             .count()
     };
     let (shortened, no) = (count(Holds::Shortened), count(Holds::No));
+    let is = |count, one: &str, more: &str| match count {
+        0 => String::new(),
+        1 => format!(" One clause {one}."),
+        some => format!(" {some} clauses {more}."),
+    };
     match (shortened, no) {
         (0, 0) => "Every clause that applies holds.".to_owned(),
-        (some, 0) => format!("Does not conform: {some} clauses were shortened."),
-        (0, some) => format!("Does not conform: {some} clauses do not hold."),
-        (some, others) => {
-            format!("Does not conform: {some} clauses were shortened and {others} do not hold.")
-        }
+        _ => format!(
+            "Does not conform.{}{}",
+            is(shortened, "was shortened", "were shortened"),
+            is(no, "does not hold", "do not hold")
+        ),
     }
 }
 

@@ -4,6 +4,7 @@
 //! trait `World`, as `delaylab bench --world sim` has it.
 #![allow(clippy::unwrap_used)]
 
+use delaylab_model::SECOND;
 use delaylab_model::frames::Frames;
 use delaylab_model::path::{Link, Node, NodeKind, Path, Switch};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
@@ -11,7 +12,6 @@ use delaylab_model::quantity::{Duration, Limit, Rate};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_model::world::{Sink, World};
-use delaylab_model::SECOND;
 use delaylab_procedure::report::Cell;
 use delaylab_procedure::{Effort, Options, Procedure, Report, Setup, procedures};
 use delaylab_sim::world::Simulated;

@@ -30,14 +30,9 @@ pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
     let page = write_page(&data, &finished.folder.join("report.html"))?;
-    if let Some(found) = &data.benchmark {
-        write(
-            &finished.folder.join("benchmark.md"),
-            &benchmark::markdown(found),
-        )?;
-    }
     show(&data, &judged, &page, shown)?;
-    if data.any_answered() {
+    // A device that loses everything has been measured.
+    if data.any_answered() || data.benchmark.is_some() {
         Ok(())
     } else {
         Err(Failed::new(Exit::Unreachable, "no packet was answered"))
@@ -59,6 +54,12 @@ fn shortest(folder: &Path) -> String {
 /// Writes the page. A report can be made again at any time: an older one gives way.
 pub fn write_page(data: &RunData, path: &Path) -> Result<PathBuf, Failed> {
     write(path, &html::page(data))?;
+    if let Some(found) = &data.benchmark {
+        write(
+            &path.with_file_name("benchmark.md"),
+            &benchmark::markdown(found),
+        )?;
+    }
     Ok(path.to_owned())
 }
 

@@ -48,6 +48,11 @@ fn carry_out(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<(),
     catch_stop()?;
     let place = Place::new(&resolved, asked)?;
     let planned = place.aimed(&resolved, asked)?;
+    if resolved.procedure.is_some() {
+        // What is wrong with it is said before there is a folder.
+        let plan = ProcedurePlan::new(&resolved, &planned, None);
+        plan.map_err(|error| Failed::usage(error.to_string()))?;
+    }
     let writer = create(shown, &resolved, &place, &planned)?;
     let started = Started {
         resolved,

@@ -22,7 +22,6 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
         vlan: vlan(section)?,
         start: section.start.map_or(0, |start| start.0),
         paced: true,
-        records: section.records,
     };
     let mut probe = Probe::new(&section.name, Method::Frame);
     probe.payload = frames.payload();

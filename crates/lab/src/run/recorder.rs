@@ -3,7 +3,6 @@
 use crate::frames_seen::FramesSeen;
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
-use delaylab_model::frames::FrameRecords;
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::probe::Probe;
@@ -59,23 +58,6 @@ impl Recorder {
     }
 }
 
-impl Recorder {
-    /// All of them, but for frames whose summary is enough.
-    fn write(&mut self, records: &[Record]) -> io::Result<()> {
-        let only_summary = |record: &Record| {
-            let probe = self.probes.get(usize::from(record.probe));
-            let frames = probe.and_then(|probe| probe.frames);
-            frames.is_some_and(|frames| frames.records == FrameRecords::Summary)
-        };
-        for part in records.chunk_by(|a, b| only_summary(a) == only_summary(b)) {
-            if !part.first().is_some_and(only_summary) {
-                self.writer.records(part)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Consumer for Recorder {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         if let Some(summary) = self.summaries.get_mut(usize::from(probe)) {
@@ -85,7 +67,7 @@ impl Consumer for Recorder {
     }
 
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
-        self.write(records)?;
+        self.writer.records(records)?;
         for record in records {
             self.frames.push(record);
             let probe = usize::from(record.probe);

@@ -96,9 +96,7 @@ impl Port {
     pub(super) fn open(&self, streams: &[Stream]) -> Result<Opened, TesterError> {
         let own = streams.iter().filter(|s| s.from.is(self) || s.to.is(self));
         let frames = own.filter_map(|stream| stream.probe.frames);
-        if let (Some(mtu), Some(largest)) = (self.mtu, frames.max_by_key(Frames::ip_size)) {
-            self.fits(mtu, &largest)?;
-        }
+        self.takes(frames.max_by_key(Frames::ip_size).as_ref())?;
         let enter = self.enter.clone();
         let interface = self.interface.clone();
         // Where a thread is in another namespace its sockets are, too; this one stays where it is.
@@ -118,6 +116,14 @@ impl Port {
             socket: socket.map_err(|error| self.cannot_open(error))?,
             interface: self.interface.clone(),
         })
+    }
+
+    /// Do these frames fit, as far as is known?
+    pub(crate) fn takes(&self, frames: Option<&Frames>) -> Result<(), TesterError> {
+        match (self.mtu, frames) {
+            (Some(mtu), Some(frames)) => self.fits(mtu, frames),
+            _ => Ok(()),
+        }
     }
 
     fn fits(&self, mtu: u32, frames: &Frames) -> Result<(), TesterError> {

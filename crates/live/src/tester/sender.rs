@@ -23,6 +23,10 @@ const MOST_FRAMES_A_SECOND: u64 = 50_000;
 const WINDOW: Nanos = 100 * MILLISECOND;
 /// … it spins while it has been awake for less than this.
 const MOST_AWAKE: Nanos = 80 * MILLISECOND;
+/// A sender that is behind by so much will not catch up: what is left is not sent.
+const GIVE_UP_BEHIND: Nanos = 3 * SECOND;
+/// Frames of one stream before others have their turn.
+const TURN: usize = 64;
 /// How often a port that takes no more is tried again for one frame.
 const TRIES: u32 = 1000;
 
@@ -46,6 +50,16 @@ pub(super) struct Sending {
 }
 
 impl Sending {
+    /// One frame for all that are left says that they were not sent.
+    fn give_up(&mut self) {
+        if let Some(t_intended) = self.due() {
+            self.sent.push(Sent {
+                t_intended,
+                outcome: Err(None),
+            });
+        }
+    }
+
     /// When the next frame is due, from the trial's start; `None`: none is.
     fn due(&self) -> Option<Nanos> {
         let next = self.sent.len() as u64;
@@ -102,11 +116,20 @@ pub(super) fn send(
                 if stops_asked() > 0 {
                     break;
                 }
+                if clock::monotonic() - (start + due) > GIVE_UP_BEHIND {
+                    streams.iter_mut().for_each(Sending::give_up);
+                    break;
+                }
                 awake.wait_until(start + due);
                 for stream in &mut streams {
-                    while let Some(due) = stream.due().map(|due| start + due)
-                        && due <= clock::monotonic()
-                    {
+                    // In turns, so that none waits for another that has fallen behind.
+                    for _ in 0..TURN {
+                        let Some(due) = stream.due().map(|due| start + due) else {
+                            break;
+                        };
+                        if due > clock::monotonic() {
+                            break;
+                        }
                         one(stream, &ports[stream.port], due);
                     }
                 }

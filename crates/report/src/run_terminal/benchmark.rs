@@ -48,7 +48,25 @@ fn tabled(table: &report::Table, style: &Style) -> String {
         };
         drawn.row(columns.iter().map(cell));
     }
+    if drawn.width() > style.columns() {
+        drawn = turned(table, &columns);
+    }
     paragraph(&table.title, Paint::Plain, style) + &drawn.render(style)
+}
+
+/// Columns as rows, where a line has no room for all of them.
+fn turned(table: &report::Table, columns: &[usize]) -> Table {
+    let mut drawn = Table::default();
+    for &k in columns {
+        let column = &table.columns[k];
+        let head = Cell::new(heading(column)).dim();
+        let cells = table.rows.iter().map(|row| {
+            let cell = row.get(k).unwrap_or(&report::Cell::Nothing);
+            Cell::new(words(cell, column))
+        });
+        drawn.row(std::iter::once(head).chain(cells));
+    }
+    drawn
 }
 
 /// What does not hold, and that the rest does.

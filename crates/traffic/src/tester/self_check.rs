@@ -19,6 +19,7 @@ const MOST_STALLED: f64 = 0.02;
 pub struct SelfCheck {
     interval: Picos,
     paced: bool,
+    asked: u64,
     /// A gap that is longer is a stall.
     stall: Nanos,
     due: u64,
@@ -40,6 +41,7 @@ impl SelfCheck {
         Some(Self {
             interval: interval_ps,
             paced: frames.paced,
+            asked: probe.frames_due(),
             stall: Nanos::try_from(stall)
                 .unwrap_or(Nanos::MAX)
                 .max(LEAST_STALL),
@@ -85,6 +87,13 @@ impl SelfCheck {
             let failed = due - sent;
             flaws.push(format!(
                 "`{name}`: {failed} of {due} frames could not be sent"
+            ));
+        }
+        if self.asked > due {
+            let asked = self.asked;
+            flaws.push(format!(
+                "`{name}`: {sent} of {asked} frames were sent when the sender gave up: this host is too slow for \
+                 this rate"
             ));
         }
         if self.stalled as f64 > MOST_STALLED * self.span() {

@@ -9,6 +9,7 @@ fn probe() -> Probe {
             interval_ps: 67_200_000,
         },
         frames: Some(Frames::new(64)),
+        count: Some(1),
         ..Probe::new("a", Method::Frame)
     }
 }
