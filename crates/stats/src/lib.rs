@@ -28,6 +28,7 @@
 
 pub mod anatomy;
 mod band;
+pub mod change_points;
 pub mod comparison;
 mod dependence;
 pub mod double_double;
@@ -43,16 +44,20 @@ pub mod loglinear;
 pub mod moments;
 pub mod noise_join;
 mod passage;
+pub mod periodicity;
 pub mod quantile;
 pub mod random;
 pub mod regression;
 mod sample;
+pub mod skew;
 mod stage;
+pub mod steps;
 pub mod student;
 pub mod summary;
 pub mod tail;
 #[cfg(test)]
 mod testing;
+pub mod two_samples;
 pub mod variation;
 pub mod verdict;
 pub mod warm_up;

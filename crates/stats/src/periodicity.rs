@@ -1,0 +1,173 @@
+//! Do events (delays far out, say) come at regular intervals?
+//!
+//! Z²(f) = (2/n)·[(Σcos 2πft)² + (Σsin 2πft)²] is large where n events share a phase of frequency f. But
+//! events are seen only where a probe was: probes on a grid, or with pauses, have phases of their own.
+//! Here the sums are taken beside what n of the probes' times would give, drawn at random, and in units
+//! of how such draws vary, so that Z² is about χ² with two degrees of freedom at every frequency if
+//! events pick their probes at random. The threshold for the largest Z² of all frequencies is simulated
+//! by such draws (the law of a maximum of these is Gumbel's with scale 2; its place is their mean).
+//!
+//! Assumed: events pick probes independently. Those of neighbouring probes are taken for one event, as
+//! one disturbance that lasts; disturbances that come in storms are not independent, and may be taken
+//! for periods of about the storm's length. Periods longer than a tenth of the time observed, or
+//! shorter than twice the usual gap between probes, are not looked for: what returns faster than probes
+//! can see looks slower (an alias), and what returns between two of them may be met only every second
+//! or third time. The period is then a multiple of the true one, which [`matching`] knows.
+//!
+//! False alarms: 1 % of series by default ([`Settings::false_alarms`]); see `examples/periodicity.rs`.
+
+mod fold;
+mod fourier;
+mod known;
+mod score;
+#[cfg(test)]
+mod tests;
+
+pub use known::{Match, Relation, matching};
+
+use delaylab_model::Nanos;
+use fold::Folded;
+use score::Exposure;
+
+/// Fewer events than this have no period.
+pub const LEAST_EVENTS: usize = 10;
+/// Cycles of the longest period that is looked for.
+const LEAST_CYCLES: f64 = 10.0;
+/// Cycles of the shortest, so that the work is bounded.
+const MOST_CYCLES: f64 = 65_536.0;
+/// At most one probe in so many may be an event.
+const SELDOM: usize = 5;
+
+/// What to look for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// No period shorter than this, ns. `None`: twice the median gap between probes.
+    pub shortest_ns: Option<f64>,
+    /// Share of series without a period that are said to have one.
+    pub false_alarms: f64,
+    /// For the simulated threshold.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            shortest_ns: None,
+            false_alarms: 0.01,
+            seed: 1,
+        }
+    }
+}
+
+/// At which intervals events come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Period {
+    /// The interval, ns.
+    pub period_ns: f64,
+    /// Its relative standard error.
+    pub error: f64,
+    /// Share of the events that come at that interval, beyond those that would by chance.
+    pub share: f64,
+    /// The largest Z².
+    pub score: f64,
+    /// What Z² must exceed.
+    pub threshold: f64,
+    /// Events, neighbouring ones taken for one.
+    pub events: usize,
+    /// A time at which an event is due.
+    pub due: Nanos,
+    /// Events so far from when they are due are taken for caused by the period, ns.
+    pub tolerance_ns: f64,
+}
+
+impl Period {
+    /// Was an event due at this time? About a share `2·tolerance/period` of other events are taken for
+    /// due by chance.
+    pub fn explains(&self, time: Nanos) -> bool {
+        let since = (time - self.due) as f64 / self.period_ns;
+        (since - since.round()).abs() * self.period_ns <= self.tolerance_ns
+    }
+}
+
+/// The strongest period of `events`, which are some of `probes`, all times in ns and in any order.
+/// `None`: none stands out. The same times and seed give the same answer.
+///
+/// Errors: why it cannot be told.
+pub fn find(
+    events: &[Nanos],
+    probes: &[Nanos],
+    settings: &Settings,
+) -> Result<Option<Period>, String> {
+    let mut probes = probes.to_vec();
+    probes.sort_unstable();
+    let events = apart(events, &probes);
+    if events.len() < LEAST_EVENTS {
+        return Err(format!(
+            "{} separate events are too few to have a period; at least {LEAST_EVENTS} are needed",
+            events.len()
+        ));
+    }
+    if events.len() * SELDOM > probes.len() {
+        return Err(format!(
+            "{} of {} packets are events: too many to ask when they come",
+            events.len(),
+            probes.len()
+        ));
+    }
+    let range = frequencies(&probes, settings)?;
+    let exposure = Exposure::new(&probes, range);
+    let scores = exposure.scores(&events);
+    let threshold = exposure.threshold(events.len(), settings.false_alarms, settings.seed);
+    let Some(peak) = score::fundamental(&scores, &exposure, threshold) else {
+        return Ok(None);
+    };
+    let times: Vec<Nanos> = events.iter().map(|&index| probes[index]).collect();
+    let folded = Folded::new(&times, &probes, &exposure, peak);
+    Ok(Some(Period {
+        period_ns: folded.period_ns,
+        error: folded.error(scores[peak]),
+        share: folded.share,
+        score: scores[peak],
+        threshold,
+        events: events.len(),
+        due: folded.due,
+        tolerance_ns: folded.tolerance_ns,
+    }))
+}
+
+/// The indices of events among the probes, the first of neighbouring ones. Times of no probe are left
+/// out.
+fn apart(events: &[Nanos], probes: &[Nanos]) -> Vec<usize> {
+    let mut indices: Vec<usize> = events
+        .iter()
+        .filter_map(|event| probes.binary_search(event).ok())
+        .collect();
+    indices.sort_unstable();
+    indices.dedup();
+    let mut before = None;
+    indices.retain(|&index| {
+        let neighbour = before.is_some_and(|before| before + 1 == index);
+        before = Some(index);
+        !neighbour
+    });
+    indices
+}
+
+/// The lowest and the highest frequency to look at, per ns.
+fn frequencies(probes: &[Nanos], settings: &Settings) -> Result<(f64, f64), String> {
+    let mut gaps: Vec<Nanos> = probes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = gaps.len() / 2;
+    let gap = *gaps.select_nth_unstable(middle).1 as f64;
+    let lasts = (probes[probes.len() - 1] - probes[0]) as f64;
+    let shortest = settings.shortest_ns.unwrap_or(2.0 * gap).max(2.0 * gap);
+    let (low, high) = (LEAST_CYCLES / lasts, (1.0 / shortest).min(MOST_CYCLES / lasts));
+    if low < high {
+        Ok((low, high))
+    } else {
+        Err(format!(
+            "{:.3} s are too short: a period must fit in ten times, and is at least {:.6} s long",
+            lasts / 1e9,
+            shortest / 1e9
+        ))
+    }
+}

@@ -1,0 +1,62 @@
+//! Which known period a found one is.
+
+use super::Period;
+
+/// A process that returns may be met only every second, third, … time.
+const MOST_SKIPPED: u32 = 10;
+/// It may act several times a period.
+const MOST_TIMES: u32 = 4;
+/// A known period is not more exact than this.
+const TOLERANCE: f64 = 0.001;
+
+/// How a known period relates to the one found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// They are the same.
+    Same,
+    /// The one found is so many times the known one: the process is met every so many times.
+    EveryNth(u32),
+    /// The known one is so many times the one found: the process acts so many times a period.
+    TimesAPeriod(u32),
+}
+
+/// A known period that may be the cause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// Its name.
+    pub name: String,
+    /// The period by that name, ns.
+    pub period_ns: f64,
+    /// How it relates to the one found.
+    pub relation: Relation,
+}
+
+/// Which of these known periods (ns) the found one may be, the closest relation first. Periods match
+/// that are within three standard errors or 0.1 %, whichever is more.
+pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
+    let tolerance = (3.0 * period.error).max(TOLERANCE);
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() <= tolerance;
+    let of = |&(name, known): &(&str, f64)| {
+        let relation = (1..=MOST_SKIPPED)
+            .find(|&n| near(period.period_ns, f64::from(n) * known))
+            .map(Relation::EveryNth)
+            .or_else(|| {
+                let times = (2..=MOST_TIMES).find(|&n| near(f64::from(n) * period.period_ns, known));
+                times.map(Relation::TimesAPeriod)
+            })?;
+        Some(Match {
+            name: name.to_owned(),
+            period_ns: known,
+            relation: match relation {
+                Relation::EveryNth(1) => Relation::Same,
+                other => other,
+            },
+        })
+    };
+    let mut matches: Vec<Match> = known.iter().filter_map(of).collect();
+    matches.sort_by_key(|found| match found.relation {
+        Relation::Same => 1,
+        Relation::EveryNth(n) | Relation::TimesAPeriod(n) => n,
+    });
+    matches
+}

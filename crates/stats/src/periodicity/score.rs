@@ -1,0 +1,141 @@
+//! Z² over all frequencies, beside what the probes' own times give, and its threshold.
+
+use super::fourier::{Complex, Fourier};
+use crate::random::SplitMix;
+use delaylab_model::Nanos;
+
+/// Ticks of a cycle of the highest frequency.
+const TICKS: f64 = 4.0;
+/// Frequencies for each one that the time observed tells apart, at least.
+const FINER: f64 = 2.0;
+/// Draws that the threshold is simulated by.
+const DRAWS: usize = 60;
+/// Euler's constant: the mean of Gumbel's law lies so far above its place, in units of its scale.
+const EULER: f64 = 0.577_215_664_901_532_9;
+/// A mode of the probes' times that varies less than this is one value.
+const SINGULAR: f64 = 1e-6;
+/// A lower frequency is the fundamental if its Z² is at least this share of the highest one.
+const FUNDAMENTAL: f64 = 0.5;
+
+/// When there were probes, by frequency.
+#[derive(Debug)]
+pub(super) struct Exposure {
+    fourier: Fourier,
+    /// The tick of each probe.
+    ticks: Vec<usize>,
+    /// The probes' own sums at each frequency, from 0 to twice the highest.
+    sums: Vec<Complex>,
+    /// Indices of the lowest and the highest frequency that are looked at.
+    pub(super) low: usize,
+    pub(super) high: usize,
+    /// Cycles per ns from one frequency to the next.
+    pub(super) step: f64,
+}
+
+impl Exposure {
+    /// Of probes in order of time, at least two of them apart; `range` in cycles per ns.
+    pub(super) fn new(probes: &[Nanos], range: (f64, f64)) -> Self {
+        let first = probes.first().copied().unwrap_or(0);
+        let last = probes.last().copied().unwrap_or(0);
+        let lasts = (last - first) as f64;
+        let tick = 1.0 / (TICKS * range.1);
+        let length = (FINER * lasts / tick).ceil() as usize + 2;
+        let fourier = Fourier::new(length.next_power_of_two());
+        let step = 1.0 / (tick * fourier.length() as f64);
+        let tick_of = |&time: &Nanos| ((time - first) as f64 / tick) as usize;
+        let ticks: Vec<usize> = probes.iter().map(tick_of).collect();
+        let mut exposure = Self {
+            ticks,
+            sums: Vec::new(),
+            low: (range.0 / step).ceil() as usize,
+            high: (range.1 / step).floor() as usize,
+            step,
+            fourier,
+        };
+        let all = 0..exposure.ticks.len();
+        exposure.sums = exposure.transform(all);
+        exposure
+    }
+
+    fn transform(&self, probes: impl Iterator<Item = usize>) -> Vec<Complex> {
+        let mut values = vec![(0.0, 0.0); self.fourier.length()];
+        probes.for_each(|probe| values[self.ticks[probe]].0 += 1.0);
+        self.fourier.transform(&mut values);
+        values
+    }
+
+    /// Z² of these probes at each frequency; 0 below the lowest.
+    pub(super) fn scores(&self, events: &[usize]) -> Vec<f64> {
+        let sums = self.transform(events.iter().copied());
+        let count = events.len() as f64;
+        let scores = (0..=self.high).map(|k| {
+            if k < self.low {
+                0.0
+            } else {
+                self.score(k, sums[k], count)
+            }
+        });
+        scores.collect()
+    }
+
+    /// v'·Σ⁻¹·v of the sums of `count` events, v their distance from the mean and Σ the covariance of as
+    /// many probes drawn without replacement.
+    fn score(&self, k: usize, sum: Complex, count: f64) -> f64 {
+        let all = self.ticks.len() as f64;
+        let (cos, sin) = (self.sums[k].0 / all, self.sums[k].1 / all);
+        let double = self.sums[(2 * k) % self.sums.len()];
+        let (cos2, sin2) = (double.0 / all, double.1 / all);
+        let (cc, ss) = ((1.0 + cos2) / 2.0 - cos * cos, (1.0 - cos2) / 2.0 - sin * sin);
+        let cs = sin2 / 2.0 - cos * sin;
+        let determinant = cc * ss - cs * cs;
+        if determinant < SINGULAR {
+            return 0.0;
+        }
+        let (c, s) = (sum.0 - count * cos, sum.1 - count * sin);
+        let squares = (ss * c * c - 2.0 * cs * c * s + cc * s * s) / determinant;
+        squares / (count * (all - count) / (all - 1.0))
+    }
+
+    /// What the largest Z² of so many events exceeds in this share of series without a period.
+    pub(super) fn threshold(&self, count: usize, false_alarms: f64, seed: u64) -> f64 {
+        let mut random = SplitMix::new(seed);
+        let largest = |_| {
+            let scores = self.scores(&self.draw(count, &mut random));
+            scores.into_iter().fold(0.0, f64::max)
+        };
+        let mean = (0..DRAWS).map(largest).sum::<f64>() / DRAWS as f64;
+        let place = mean - 2.0 * EULER;
+        place - 2.0 * (-(-false_alarms).ln_1p()).ln()
+    }
+
+    /// So many probes at random, no two of them neighbours: at most one in five of all.
+    fn draw(&self, count: usize, random: &mut SplitMix) -> Vec<usize> {
+        let all = self.ticks.len();
+        let mut taken = vec![false; all + 2];
+        let mut drawn = Vec::with_capacity(count);
+        while drawn.len() < count {
+            let index = random.below(all);
+            if !taken[index..index + 3].contains(&true) {
+                taken[index + 1] = true;
+                drawn.push(index);
+            }
+        }
+        drawn
+    }
+}
+
+/// The frequency that the events have, beyond the threshold: the lowest that the strongest is a whole
+/// multiple of and that is about as strong. Short events at regular intervals are as strong at every
+/// multiple; what has the fundamental alone is never strong below it.
+pub(super) fn fundamental(scores: &[f64], exposure: &Exposure, threshold: f64) -> Option<usize> {
+    let ranks = 0..scores.len();
+    let strongest = ranks.max_by(|&a, &b| scores[a].total_cmp(&scores[b]))?;
+    if scores[strongest] <= threshold {
+        return None;
+    }
+    let enough = threshold.max(FUNDAMENTAL * scores[strongest]);
+    let times = (2..=strongest / exposure.low.max(1)).rev();
+    let lower = times.map(|times| (strongest + times / 2) / times);
+    let mut lower = lower.filter(|&index| scores[index] >= enough);
+    Some(lower.next().unwrap_or(strongest))
+}

@@ -1,0 +1,251 @@
+//! Which model stands: constant, line, one jump, steps, or line and steps.
+
+use super::columns::{Beside, Columns, Found};
+use super::{Constant, FALSE_ALARMS, LEAST_SIZES, Line, MARGIN};
+use crate::least_squares::{self, Fit};
+use crate::student;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// Delays are whole nanoseconds: there is nothing to explain below this variance.
+const RESOLUTION: f64 = 1.0 / 12.0;
+/// Of a standard normal variable, 95 % are below it: the power that "would be found" means.
+const POWER: f64 = 1.645;
+
+/// What was decided.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Decision {
+    Constant(Constant),
+    Line(Line),
+    Steps(Chosen),
+    CannotTell(String),
+}
+
+/// Steps that were found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Chosen {
+    pub(super) found: Found,
+    pub(super) beside: Beside,
+    pub(super) delta_bic: f64,
+    pub(super) chance: f64,
+}
+
+/// What is ready for the delays of a set of sizes.
+#[derive(Debug)]
+pub(super) struct Detector {
+    /// In order.
+    pub(super) sizes: Vec<u32>,
+    x: Vec<f64>,
+    pub(super) columns: Columns,
+    widths: RangeInclusive<u32>,
+    /// What models with steps pay for the search, in BIC.
+    charge: f64,
+}
+
+/// Delays, what the line leaves of them, and both models without steps.
+pub(super) struct Plain {
+    pub(super) centred: Vec<f64>,
+    pub(super) beside_line: Vec<f64>,
+    mean: f64,
+    line: Fit,
+}
+
+impl Detector {
+    /// For these sizes, in order; why they tell nothing.
+    pub(super) fn new(sizes: &[u32], widths: &RangeInclusive<u32>) -> Result<Self, String> {
+        let different = sizes.iter().collect::<BTreeSet<_>>().len();
+        if different < LEAST_SIZES {
+            return Err(format!(
+                "{different} sizes are too few to tell steps from a line; at least {LEAST_SIZES} \
+                 are needed"
+            ));
+        }
+        let columns = Columns::new(sizes, widths);
+        if columns.count() == 0 {
+            return Err(format!(
+                "the sizes do not reach over three steps of {} bytes, or all lie at the same place \
+                 on a step",
+                widths.start()
+            ));
+        }
+        Ok(Self {
+            charge: charge(sizes.len(), columns.count(), widths.start() == widths.end()),
+            sizes: sizes.to_vec(),
+            x: sizes.iter().map(|&size| f64::from(size)).collect(),
+            columns,
+            widths: widths.clone(),
+        })
+    }
+
+    fn count(&self) -> f64 {
+        self.sizes.len() as f64
+    }
+
+    /// BIC of a model with so many coefficients, charges for a search apart.
+    fn bic(&self, squares: f64, coefficients: f64) -> f64 {
+        let variance = (squares / self.count()).max(RESOLUTION);
+        self.count() * variance.ln() + coefficients * self.count().ln()
+    }
+
+    /// Without steps; `None` where no line can be fitted.
+    pub(super) fn plain(&self, delays: &[f64]) -> Option<Plain> {
+        let line = least_squares::line(&self.x, delays).ok()?;
+        let mean = delays.iter().sum::<f64>() / self.count();
+        let (a, b) = (line.coefficients[0].value, line.coefficients[1].value);
+        let rest = delays.iter().zip(&self.x).map(|(y, x)| y - a - b * x);
+        Some(Plain {
+            centred: delays.iter().map(|y| y - mean).collect(),
+            beside_line: rest.collect(),
+            mean,
+            line,
+        })
+    }
+
+    /// The model with these steps: a constant, the steps' height and, beside a line, its slope.
+    pub(super) fn fit(&self, delays: &[f64], found: &Found, beside: Beside) -> Option<Fit> {
+        let mut columns = vec![vec![1.0; self.sizes.len()], found.column(&self.sizes)];
+        if beside == Beside::Line {
+            columns.push(self.x.clone());
+        }
+        least_squares::least_squares(&columns, delays).ok()
+    }
+
+    pub(super) fn decide(&self, delays: &[f64]) -> Decision {
+        let Some(plain) = self.plain(delays) else {
+            return Decision::CannotTell("no line can be fitted to these delays".to_owned());
+        };
+        let constant = self.bic(squares(&plain.centred), 1.0);
+        let line = self.bic(squares(&plain.beside_line), 2.0);
+        let (jump_at, jump) = self.best_jump(&plain);
+        let steps = self.best_steps(delays, &plain);
+        if let Some((mut chosen, bic)) = steps {
+            chosen.delta_bic = constant.min(line).min(jump) - bic;
+            if chosen.delta_bic > MARGIN {
+                chosen.chance = self.chance(constant.min(line) - bic);
+                return Decision::Steps(chosen);
+            }
+        }
+        if constant.min(line) - jump > MARGIN {
+            return Decision::CannotTell(format!(
+                "delay jumps once, at {jump_at} bytes, and not in steps; an MTU or a buffer may end \
+                 there: look at the sizes below it alone"
+            ));
+        }
+        if constant - line > MARGIN {
+            self.line(&plain)
+        } else {
+            Decision::Constant(self.constant(&plain))
+        }
+    }
+
+    /// The better of steps alone and steps beside a line, with its BIC.
+    fn best_steps(&self, delays: &[f64], plain: &Plain) -> Option<(Chosen, f64)> {
+        let model = |rest: &[f64], beside, coefficients: f64| {
+            let found = self.columns.best(rest, beside)?;
+            // Anew, because a gain is a difference of large numbers.
+            let fit = self.fit(delays, &found, beside)?;
+            let squares = fit.residual_sd.powi(2) * f64::from(fit.degrees);
+            let chosen = Chosen {
+                found,
+                beside,
+                delta_bic: 0.0,
+                chance: 1.0,
+            };
+            Some((chosen, self.bic(squares, coefficients) + self.charge))
+        };
+        let alone = model(&plain.centred, Beside::Constant, 2.0);
+        let with_line = model(&plain.beside_line, Beside::Line, 3.0);
+        let both = [alone, with_line].into_iter().flatten();
+        both.min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Where a line with one jump fits best, and its BIC: two coefficients, the jump and its place.
+    fn best_jump(&self, plain: &Plain) -> (u32, f64) {
+        let middle = self.x.iter().sum::<f64>() / self.count();
+        let widths: f64 = self.x.iter().map(|x| (x - middle).powi(2)).sum();
+        let (mut above, mut along, mut sum) = (0.0, 0.0, 0.0);
+        let (mut at, mut gain) = (0, 0.0_f64);
+        for index in (2..self.sizes.len()).rev() {
+            above += 1.0;
+            along += self.x[index] - middle;
+            sum += plain.beside_line[index];
+            let length = above - above * above / self.count() - along * along / widths;
+            let new_size = self.sizes[index - 1] < self.sizes[index];
+            if above >= 2.0 && new_size && length > 1e-6 && sum * sum / length > gain {
+                (at, gain) = (self.sizes[index], sum * sum / length);
+            }
+        }
+        (at, self.bic(squares(&plain.beside_line) - gain, 4.0))
+    }
+
+    /// Bonferroni's bound for a gain in BIC of this much over a constant or line.
+    fn chance(&self, delta: f64) -> f64 {
+        let degrees = self.count() - 3.0;
+        let t2 = degrees * (((delta + self.charge) / self.count()).exp() - 1.0);
+        let one = student::beyond(t2.max(0.0).sqrt(), degrees as u32) / 2.0;
+        (self.columns.count() as f64 * one).min(1.0)
+    }
+
+    fn constant(&self, plain: &Plain) -> Constant {
+        Constant {
+            delay_ns: plain.mean,
+            residual_ns: (squares(&plain.centred) / (self.count() - 1.0)).sqrt(),
+            slope_interval: plain.line.coefficients[1].interval,
+            visible_step_ns: self.visible(plain).next().map(|(_, step)| step),
+        }
+    }
+
+    /// A line, if the design could have shown steps that make up its slope.
+    fn line(&self, plain: &Plain) -> Decision {
+        let slope = &plain.line.coefficients[1];
+        let shown = |&(width, step): &(u32, f64)| f64::from(width) * slope.value.abs() >= step;
+        let Some((widest, step)) = self.visible(plain).next() else {
+            return Decision::CannotTell(format!(
+                "delay rises with size, but the sizes do not reach over three steps of {} bytes \
+                 wherever these begin",
+                self.widths.start()
+            ));
+        };
+        let Some((narrowest, _)) = self.visible(plain).take_while(shown).last() else {
+            return Decision::CannotTell(format!(
+                "steps of {widest} bytes that make up the slope would be {:.0} ns high, and with \
+                 this noise and these sizes only those above {step:.0} ns are found reliably",
+                f64::from(widest) * slope.value.abs(),
+            ));
+        };
+        Decision::Line(Line {
+            intercept_ns: plain.line.coefficients[0].value,
+            slope: slope.value,
+            slope_interval: slope.interval,
+            residual_ns: plain.line.residual_sd,
+            visible_widths: (narrowest, widest),
+            visible_step_ns: step,
+        })
+    }
+
+    /// For each width from the largest down, the height of steps that are found in 95 % of cases at
+    /// any offset. Widths that do not always show three levels are left out.
+    fn visible(&self, plain: &Plain) -> impl Iterator<Item = (u32, f64)> {
+        let degrees = self.count() - 3.0;
+        let threshold = (self.charge + MARGIN + self.count().ln()) / self.count();
+        let t = (degrees * (threshold.exp() - 1.0)).sqrt();
+        let sd = plain.line.residual_sd.max(RESOLUTION.sqrt());
+        let lengths = self.columns.shortest();
+        lengths.map(move |(width, length)| (width, sd * (t + POWER) / length))
+    }
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+/// What a search over this many columns pays: ln n for the offset and, where it is sought, the width,
+/// but at least so much that a gain of [`MARGIN`] is as rare as [`FALSE_ALARMS`] says.
+fn charge(count: usize, columns: usize, one_width: bool) -> f64 {
+    let (n, degrees) = (count as f64, count as u32 - 3);
+    let parameters = if one_width { 1.0 } else { 2.0 };
+    let each = FALSE_ALARMS / columns as f64;
+    let t = student::two_sided(1.0 - 2.0 * each, degrees);
+    let rare = n * (1.0 + t * t / f64::from(degrees)).ln() - MARGIN;
+    rare.max(parameters * n.ln())
+}

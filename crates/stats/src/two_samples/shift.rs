@@ -1,0 +1,75 @@
+//! By how much a statistic of B is larger than that of A.
+
+use crate::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use crate::functional::Functional;
+
+/// A statistic of both sides, and its difference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shift {
+    /// Which statistic.
+    pub statistic: Functional,
+    /// Of A; `None` without values.
+    pub a: Option<f64>,
+    /// Of B.
+    pub b: Option<f64>,
+    /// 95 % interval of B − A, or why there is none.
+    pub absolute: Result<Bounds, String>,
+    /// 95 % interval of (B − A)/A, or why there is none.
+    pub relative: Result<Bounds, String>,
+}
+
+impl Shift {
+    /// B − A.
+    pub fn difference(&self) -> Option<f64> {
+        Some(self.b? - self.a?)
+    }
+}
+
+/// Of a statistic from A to B, each one or more series in order of time: trials that repeat each other.
+/// Intervals are those of [`crate::comparison`].
+pub fn shift(functional: Functional, a: &[&[f64]], b: &[&[f64]], seed: u64) -> Shift {
+    let sides = [statistic(functional, 0, a), statistic(functional, a.len(), b)];
+    let strata = a.iter().map(|_| 0).chain(b.iter().map(|_| 1)).collect();
+    let (absolute, relative) = match intervals(&sides, strata, seed) {
+        Ok(both) => both,
+        Err(reason) => (Err(reason.clone()), Err(reason)),
+    };
+    Shift {
+        statistic: functional,
+        a: sides[0].value,
+        b: sides[1].value,
+        absolute,
+        relative,
+    }
+}
+
+fn statistic<'a>(functional: Functional, first: usize, side: &[&'a [f64]]) -> Statistic<'a> {
+    let part = |(trial, &values)| Part { trial, values };
+    Statistic::new(functional, (first..).zip(side).map(part).collect())
+}
+
+type Interval = Result<Bounds, String>;
+
+fn intervals(
+    sides: &[Statistic<'_>; 2],
+    strata: Vec<usize>,
+    seed: u64,
+) -> Result<(Interval, Interval), String> {
+    for (name, side) in ["A", "B"].iter().zip(sides) {
+        if let Some(doubt) = &side.doubt {
+            return Err(format!("{name}: {doubt}"));
+        }
+    }
+    let resampling = Resampling::new(strata, sides, seed);
+    let replicates = |index: usize| resampling.replicates(&sides[index], index as u64);
+    let (Some(a), Some(b)) = (replicates(0), replicates(1)) else {
+        return Err("a side has no value".to_owned());
+    };
+    let absolute = Replicates::combine(&[&a, &b], |x| x[1] - x[0]);
+    let relative = if a.always(|x| x > 0.0) {
+        resampling.interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
+    } else {
+        Err("A may be zero or less, and nothing is relative to that".to_owned())
+    };
+    Ok((resampling.interval(&absolute), relative))
+}

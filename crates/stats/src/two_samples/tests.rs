@@ -1,0 +1,106 @@
+//! Distances by hand and by property; p values by simulation with fixed seeds.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::testing::ar1;
+use proptest::prelude::*;
+
+#[test]
+fn by_hand() {
+    // Pairs with B larger: 1 < 2, 1 < 5, 3 < 5, 4 < 5; one tie, 4 = 4, and 1 < 4, 3 < 4.
+    let found = compare(&[&[1.0, 3.0, 4.0]], &[&[2.0, 4.0, 5.0]], 1).unwrap();
+    assert_eq!(found.mann_whitney.u, 6.5);
+    assert!((found.kolmogorov_smirnov.value - 1.0 / 3.0).abs() < 1e-12);
+    assert!((found.wasserstein.value - 1.0).abs() < 1e-12);
+    assert!(found.mann_whitney.p.is_err() && found.shifts[1].absolute.is_err());
+    assert_eq!(found.shifts[1].difference(), Some(1.0));
+    // Variance 9/12·(7 − 6/30) = 5.1.
+    let z = found.mann_whitney.z.unwrap();
+    assert!((z - 2.0 / 5.1_f64.sqrt()).abs() < 1e-12, "{z}");
+}
+
+#[test]
+fn nothing_cannot_be_compared() {
+    assert!(compare(&[&[1.0]], &[], 1).is_err());
+    assert!(compare(&[&[f64::NAN]], &[&[1.0]], 1).is_err());
+    let same = compare(&[&[2.0; 100]], &[&[2.0; 50]], 1).unwrap();
+    assert_eq!((same.mann_whitney.share_less, same.mann_whitney.z), (0.5, None));
+    assert_eq!((same.wasserstein.value, same.wasserstein.p), (0.0, Ok(1.0)));
+}
+
+/// Share of pairs of series, B moved by so much, with p below 5 %: of U, D and W₁.
+fn alarms(phi: f64, count: usize, moved: f64, runs: u64) -> [f64; 3] {
+    let mut alarms = [0.0; 3];
+    for seed in 0..runs {
+        let a = ar1(phi, count, 2 * seed);
+        let b: Vec<f64> = ar1(phi, count, 2 * seed + 1).iter().map(|x| x + moved).collect();
+        let found = compare(&[&a], &[&b], seed).unwrap();
+        let p = [
+            found.mann_whitney.p,
+            found.kolmogorov_smirnov.p,
+            found.wasserstein.p,
+        ];
+        for (alarms, p) in alarms.iter_mut().zip(p) {
+            *alarms += f64::from(u8::from(p.is_ok_and(|p| p <= 0.05))) / runs as f64;
+        }
+    }
+    alarms
+}
+
+#[test]
+fn p_is_right_for_correlated_series() {
+    for (phi, count) in [(0.0, 100), (0.5, 300), (0.9, 1500)] {
+        let found = alarms(phi, count, 0.0, 100);
+        assert!(found.iter().all(|&share| share <= 0.12), "{phi}: {found:?}");
+    }
+}
+
+#[test]
+fn what_differs_is_told() {
+    for (phi, count, moved) in [(0.0, 200, 0.5), (0.5, 500, 0.5), (0.9, 2000, 0.9)] {
+        let found = alarms(phi, count, moved, 40);
+        assert!(found.iter().all(|&share| share >= 0.85), "{phi}: {found:?}");
+    }
+}
+
+#[test]
+fn shifts_of_trials_have_intervals() {
+    let series = |seed: u64, level: f64| -> Vec<f64> {
+        ar1(0.3, 2000, seed).iter().map(|x| 100.0 + level + x).collect()
+    };
+    let (a, b) = ([series(1, 0.0), series(2, 0.0)], [series(3, 10.0), series(4, 10.0)]);
+    let slices = |side: &[Vec<f64>; 2]| -> Vec<Vec<f64>> { side.to_vec() };
+    let (a, b) = (slices(&a), slices(&b));
+    let a: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+    let b: Vec<&[f64]> = b.iter().map(Vec::as_slice).collect();
+    let found = compare(&a, &b, 1).unwrap();
+    for shift in &found.shifts[..4] {
+        let absolute = shift.absolute.clone().unwrap();
+        assert!(absolute.low <= 10.0 && 10.0 <= absolute.high, "{shift:?}");
+        let relative = shift.relative.clone().unwrap();
+        assert!(relative.low > 0.08 && relative.high < 0.12, "{shift:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn distances_hold_what_they_are_defined_by(
+        a in proptest::collection::vec(-20_i32..20, 1..30),
+        b in proptest::collection::vec(-20_i32..20, 1..30),
+    ) {
+        let floats = |values: &[i32]| -> Vec<f64> { values.iter().map(|&x| f64::from(x)).collect() };
+        let (x, y) = (floats(&a), floats(&b));
+        let pooled = Pooled::new(&[&x], &[&y]);
+        let found = pooled.distances(&pooled.sides());
+        let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
+        let half = |(a, b): (&i32, &i32)| if a < b { 1.0 } else if a == b { 0.5 } else { 0.0 };
+        let share = pairs.map(half).sum::<f64>() / (a.len() * b.len()) as f64;
+        prop_assert!((found.share_less - share).abs() < 1e-12);
+        let at = |values: &[i32], x: i32| {
+            values.iter().filter(|&&v| v <= x).count() as f64 / values.len() as f64
+        };
+        let apart = (-21..20).map(|x| (at(&a, x) - at(&b, x)).abs());
+        prop_assert!((found.largest - apart.clone().fold(0.0, f64::max)).abs() < 1e-12);
+        prop_assert!((found.mean - apart.sum::<f64>()).abs() < 1e-9);
+    }
+}
