@@ -76,7 +76,11 @@ fn noise(law: Law, phi: f64, count: usize, random: &mut SplitMix) -> Vec<f64> {
     let innovation = (1.0 - phi * phi).sqrt();
     let mut next = || {
         x = phi * x + innovation * draw();
-        if matches!(law, Law::Rounded) { x.round() } else { x }
+        if matches!(law, Law::Rounded) {
+            x.round()
+        } else {
+            x
+        }
     };
     // Some before the first, so that the series is stationary.
     (0..100).for_each(|_| {

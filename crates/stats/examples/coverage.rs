@@ -26,10 +26,16 @@ fn main() {
         for length in LENGTHS {
             tell("mean", phi, length, runs, MEAN, of_mean);
             for (q, z) in QUANTILES {
-                let interval = |series: &[Nanos]| {
-                    of_quantile(series, &mut Ranked::new(series.to_vec()), q)
-                };
-                tell(&format!("p{}", q * 100.0), phi, length, runs, MEAN + SD * z, interval);
+                let interval =
+                    |series: &[Nanos]| of_quantile(series, &mut Ranked::new(series.to_vec()), q);
+                tell(
+                    &format!("p{}", q * 100.0),
+                    phi,
+                    length,
+                    runs,
+                    MEAN + SD * z,
+                    interval,
+                );
             }
         }
     }

@@ -6,9 +6,7 @@
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::steps::{
-    Design, Noise, Path, PerSize, Point, Settings, detect, simulate,
-};
+use delaylab_stats::steps::{Design, Noise, Path, PerSize, Point, Settings, detect, simulate};
 use std::time::Instant;
 
 const STEP: f64 = 848_000.0;
@@ -29,10 +27,7 @@ const LINE: Path = Path {
     step_ns: 0.0,
     ..STEPS
 };
-const CONSTANT: Path = Path {
-    slope: 0.0,
-    ..LINE
-};
+const CONSTANT: Path = Path { slope: 0.0, ..LINE };
 const PATHS: [(&str, Path); 4] = [
     ("steps", STEPS),
     ("steps and slope", SLOPED),
@@ -49,12 +44,39 @@ fn main() {
     );
     for (name, path) in PATHS {
         for noise in [0.5, 1.0, 1.5, 2.0] {
-            tell(name, &path, &design(7, noise, Noise::Normal), &Settings::default(), runs);
-            tell(name, &path, &design(7, noise, Noise::Normal), &Settings::atm(), runs);
+            tell(
+                name,
+                &path,
+                &design(7, noise, Noise::Normal),
+                &Settings::default(),
+                runs,
+            );
+            tell(
+                name,
+                &path,
+                &design(7, noise, Noise::Normal),
+                &Settings::atm(),
+                runs,
+            );
         }
-        for (apart, noise) in [(1, Noise::Normal), (3, Noise::Normal), (7, Noise::Exponential)] {
-            tell(name, &path, &design(apart, 0.5, noise), &Settings::default(), runs);
+        for (apart, noise) in [
+            (1, Noise::Normal),
+            (3, Noise::Normal),
+            (7, Noise::Exponential),
+        ] {
+            tell(
+                name,
+                &path,
+                &design(apart, 0.5, noise),
+                &Settings::default(),
+                runs,
+            );
         }
+        let catalogue = Settings {
+            mtu: Some(9188),
+            ..Settings::default()
+        };
+        tell(name, &path, &as_in_the_catalogue(), &catalogue, runs);
         let mut few = design(31, 0.5, Noise::Normal);
         few.sizes.truncate(18);
         tell(name, &path, &few, &Settings::default(), runs);
@@ -69,6 +91,19 @@ fn design(apart: u32, noise: f64, law: Noise) -> Design {
         per_size: PerSize::TrimmedMean,
         noise: law,
         noise_sd_ns: noise * STEP,
+    }
+}
+
+/// The sizes of experiment `packet-size-latency`, smallest of ten delays with a tail.
+fn as_in_the_catalogue() -> Design {
+    let sizes = (40..=520).step_by(12);
+    let sizes = sizes.chain((576..=4096).step_by(320));
+    let sizes = sizes.chain((4608..=9216).step_by(512)).chain([9188]);
+    Design {
+        sizes: sizes.collect(),
+        per_size: PerSize::Minimum,
+        noise: Noise::Exponential,
+        ..design(1, 0.5, Noise::Normal)
     }
 }
 
@@ -102,5 +137,8 @@ fn time() {
     let points: Vec<Point> = (0..145).map(&mut point).collect();
     let begin = Instant::now();
     let verdict = detect(&points, &Settings::default());
-    println!("{:.0} ms with intervals: {verdict:?}", begin.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "{:.0} ms with intervals: {verdict:?}",
+        begin.elapsed().as_secs_f64() * 1e3
+    );
 }

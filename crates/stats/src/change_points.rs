@@ -13,8 +13,11 @@
 //! Found are changes of *level*: not of spread or tail. Assumed: between changes the series is
 //! stationary, and its memory is short beside a segment. A slow drift comes out as several changes.
 //!
-//! By simulation (`examples/change_points.rs`): in 99 % of stationary series, with Student's t of 3
-//! degrees of freedom and AR(1) with φ up to 0.5, nothing is found.
+//! By simulation (`examples/change_points.rs`): nothing is found in 99 % of stationary series (normal,
+//! Student's t of 3 degrees of freedom, exponential, rounded; AR(1) with φ up to 0.5; 98 % of those of
+//! 100 values with φ = 0.5). With φ = 0.8 and 100 values it is 85 to 95 %. F1 for levels 2 to 5 standard
+//! deviations apart, within two values: 0.92 to 0.99 with φ = 0, and 0.85 to 0.94 with φ = 0.5 and 500
+//! values or more.
 
 mod long_run;
 mod segments;
@@ -49,7 +52,8 @@ pub struct ChangePoint {
 }
 
 /// When the level of a series in order of time changes; NaN is a packet without a value. The same
-/// series and seed give the same answer.
+/// series and seed give the same answer. What it assumes, and how often it errs, stands at the head of
+/// this module.
 ///
 /// Errors: why it cannot be told.
 pub fn find(times: &[Nanos], values: &[f64], seed: u64) -> Result<Vec<ChangePoint>, String> {
@@ -100,7 +104,8 @@ pub(crate) fn cuts(values: &[f64]) -> Vec<usize> {
 /// Without cuts that leave the median as it is: where most values are equal, a few others close
 /// together are no level.
 fn of_levels(values: &[f64], mut cuts: Vec<usize>) -> Vec<usize> {
-    let median = |from: usize, to: usize| Functional::Quantile(0.5).of(&mut values[from..to].to_vec());
+    let median =
+        |from: usize, to: usize| Functional::Quantile(0.5).of(&mut values[from..to].to_vec());
     let mut index = 0;
     while index < cuts.len() {
         let start = if index == 0 { 0 } else { cuts[index - 1] };
@@ -154,15 +159,16 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 /// the middle between both levels, and most behind it on the other.
 fn within_group(values: &[f64], (start, cut, end): (usize, usize, usize), group: usize) -> usize {
     let median = |range: &[f64]| Functional::Quantile(0.5).of(&mut range.to_vec());
-    let (Some(before), Some(after)) = (median(&values[start..cut]), median(&values[cut..end])) else {
+    let (Some(before), Some(after)) = (median(&values[start..cut]), median(&values[cut..end]))
+    else {
         return cut;
     };
     let middle = f64::midpoint(before, after);
     let side = if after > before { 1 } else { -1 };
     let (from, to) = ((cut - group).max(start + 1), (cut + group).min(end - 1));
     let (mut best, mut at, mut sum) = (0, from, 0);
-    for index in from..to {
-        sum -= if values[index] > middle { side } else { -side };
+    for (index, &value) in (from..).zip(&values[from..to]) {
+        sum -= if value > middle { side } else { -side };
         if sum > best {
             (best, at) = (sum, index + 1);
         }

@@ -10,6 +10,11 @@
 //! - Quantile: moving-block bootstrap. Blocks as long as the memory of the series asks for are
 //!   drawn, and give the spread of the share at or below the quantile; the sample's distribution
 //!   function takes that share back to a delay (Woodruff 1952).
+//!
+//! Of AR(1) series with φ of 0, 0.5 and 0.9 (`examples/coverage.rs`) an interval at nominal 95 % holds the
+//! truth in 93 to 97 % where series commonly get one. Where the memory takes a sixth of the series or
+//! more, a series now and then looks as if it took less, and gets an interval that is too narrow: at most
+//! one series in twenty.
 
 mod batches;
 mod blocks;
@@ -152,26 +157,55 @@ mod tests {
     fn the_mean_of_correlated_delays_is_covered() {
         let (naive, _) = coverage(0.9, 1000, 1e6, independent_interval);
         assert!(naive < 0.5, "{naive}");
-        for (phi, count) in [(0.0, 100), (0.0, 1000), (0.9, 1000), (0.9, 10_000)] {
+        for (phi, count) in [
+            (0.0, 100),
+            (0.0, 1000),
+            (0.5, 300),
+            (0.9, 1000),
+            (0.9, 10_000),
+        ] {
             let (held, given) = coverage(phi, count, 1e6, of_mean);
-            assert!(held >= 0.89 && given > 0.6, "{phi} {count}: {held} {given}");
+            assert!(
+                held >= 0.915 && given > 0.9,
+                "{phi} {count}: {held} {given}"
+            );
         }
     }
 
     #[test]
     fn quantiles_of_correlated_delays_are_covered() {
-        let p99 = 1e6 + 1e5 * 2.326_348;
+        let (p90, p99) = (1e6 + 1e5 * 1.281_552, 1e6 + 1e5 * 2.326_348);
         for (phi, count, q, truth) in [
             (0.0, 200, 0.5, 1e6),
             (0.0, 2000, 0.99, p99),
+            (0.5, 300, 0.5, 1e6),
+            (0.5, 300, 0.9, p90),
             (0.9, 1000, 0.5, 1e6),
+            (0.9, 3000, 0.9, p90),
             (0.9, 10_000, 0.99, p99),
         ] {
             let (held, given) = coverage(phi, count, truth, |s| of_quantile(s, q));
             assert!(
-                held >= 0.88 && given > 0.6,
+                held >= 0.91 && given > 0.9,
                 "{phi} {count} {q}: {held} {given}"
             );
+        }
+    }
+
+    /// Where the memory takes a good part of the series, few get an interval, and fewer a wrong one.
+    #[test]
+    fn short_series_seldom_have_a_wrong_interval() {
+        for count in [100, 300] {
+            let of = |interval: fn(&[Nanos]) -> Interval| {
+                let (held, given) = coverage(0.9, count, 1e6, interval);
+                if given > 0.0 {
+                    given * (1.0 - held)
+                } else {
+                    0.0
+                }
+            };
+            let (mean, median) = (of(of_mean), of(|s| of_quantile(s, 0.5)));
+            assert!(mean <= 0.08 && median <= 0.08, "{count}: {mean} {median}");
         }
     }
 

@@ -12,9 +12,13 @@
 //! for periods of about the storm's length. Periods longer than a tenth of the time observed, or
 //! shorter than twice the usual gap between probes, are not looked for: what returns faster than probes
 //! can see looks slower (an alias), and what returns between two of them may be met only every second
-//! or third time. The period is then a multiple of the true one, which [`matching`] knows.
+//! or third time. The period is then a multiple of the true one, or, on an exact grid, the time in which
+//! the process comes round to the same place of the grid, which [`matching`] knows. Probes at random
+//! times (Poisson, or a grid with some jitter) have none of this.
 //!
-//! False alarms: 1 % of series by default ([`Settings::false_alarms`]); see `examples/periodicity.rs`.
+//! By simulation (`examples/periodicity.rs`): false alarms in 1 % of series ([`Settings::false_alarms`]), on
+//! a grid, a grid with jitter and at Poisson's times. A process every 100 ms among events of which four in
+//! ten are chance is found in all series of a minute, its period right to 0.1 %.
 
 mod fold;
 mod fourier;
@@ -76,6 +80,8 @@ pub struct Period {
     pub events: usize,
     /// A time at which an event is due.
     pub due: Nanos,
+    /// The gap between probes, ns, if nine in ten have the same to within 1 %.
+    pub grid_ns: Option<f64>,
     /// Events so far from when they are due are taken for caused by the period, ns.
     pub tolerance_ns: f64,
 }
@@ -84,13 +90,14 @@ impl Period {
     /// Was an event due at this time? About a share `2·tolerance/period` of other events are taken for
     /// due by chance.
     pub fn explains(&self, time: Nanos) -> bool {
-        let since = (time - self.due) as f64 / self.period_ns;
+        let since = time.saturating_sub(self.due) as f64 / self.period_ns;
         (since - since.round()).abs() * self.period_ns <= self.tolerance_ns
     }
 }
 
 /// The strongest period of `events`, which are some of `probes`, all times in ns and in any order.
-/// `None`: none stands out. The same times and seed give the same answer.
+/// `None`: none stands out. The same times and seed give the same answer. What it assumes, and how often
+/// it errs, stands at the head of this module.
 ///
 /// Errors: why it cannot be told.
 pub fn find(
@@ -131,6 +138,7 @@ pub fn find(
         threshold,
         events: events.len(),
         due: folded.due,
+        grid_ns: grid(&probes),
         tolerance_ns: folded.tolerance_ns,
     }))
 }
@@ -153,14 +161,32 @@ fn apart(events: &[Nanos], probes: &[Nanos]) -> Vec<usize> {
     indices
 }
 
+/// The median gap between probes.
+fn median_gap(probes: &[Nanos]) -> f64 {
+    let mut gaps: Vec<Nanos> = probes
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    let middle = gaps.len() / 2;
+    *gaps.select_nth_unstable(middle).1 as f64
+}
+
+fn grid(probes: &[Nanos]) -> Option<f64> {
+    let gap = median_gap(probes);
+    let alike = |pair: &&[Nanos]| (pair[1].saturating_sub(pair[0]) as f64 / gap - 1.0).abs() < 0.01;
+    let alike = probes.windows(2).filter(alike).count();
+    (alike * 10 >= (probes.len() - 1) * 9).then_some(gap)
+}
+
 /// The lowest and the highest frequency to look at, per ns.
 fn frequencies(probes: &[Nanos], settings: &Settings) -> Result<(f64, f64), String> {
-    let mut gaps: Vec<Nanos> = probes.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let middle = gaps.len() / 2;
-    let gap = *gaps.select_nth_unstable(middle).1 as f64;
-    let lasts = (probes[probes.len() - 1] - probes[0]) as f64;
+    let gap = median_gap(probes);
+    let lasts = probes[probes.len() - 1].saturating_sub(probes[0]) as f64;
     let shortest = settings.shortest_ns.unwrap_or(2.0 * gap).max(2.0 * gap);
-    let (low, high) = (LEAST_CYCLES / lasts, (1.0 / shortest).min(MOST_CYCLES / lasts));
+    let (low, high) = (
+        LEAST_CYCLES / lasts,
+        (1.0 / shortest).min(MOST_CYCLES / lasts),
+    );
     if low < high {
         Ok((low, high))
     } else {

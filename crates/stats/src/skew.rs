@@ -25,6 +25,7 @@ use crate::functional::Functional;
 use crate::random::SplitMix;
 use delaylab_model::Nanos;
 use hull::{Piece, slope};
+use std::ops::Range;
 
 /// Fewer delays than this say too little.
 pub const LEAST_DELAYS: usize = 200;
@@ -32,7 +33,7 @@ pub const LEAST_DELAYS: usize = 200;
 const LEAST_STRETCHES: usize = 40;
 const MOST_STRETCHES: usize = 200;
 /// Packets that a stretch should have.
-const STRETCH: usize = 25;
+const STRETCH: usize = 10;
 /// How often levels and slope are found anew from each other, at most.
 const ROUNDS: usize = 6;
 /// Halves that are drawn.
@@ -43,7 +44,7 @@ const TAIL: f64 = 0.025;
 /// A change of the level of delay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelShift {
-    /// The first delay of the new level, up to the length of a stretch.
+    /// The first delay of the new level, give or take one stretch of time in forty.
     pub index: usize,
     /// By how much the smallest delay rises, ns.
     pub by_ns: f64,
@@ -64,7 +65,8 @@ pub struct Skew {
 }
 
 /// The skew of one-way delays (ns, of any offset; NaN: none) of packets sent at these times by the
-/// sender's clock, in order. The same delays and seed give the same answer.
+/// sender's clock, in order. The same delays and seed give the same answer. What it assumes, and how often
+/// it errs, stands at the head of this module.
 ///
 /// Errors: why it cannot be told.
 pub fn estimate(times: &[Nanos], delays: &[f64], seed: u64) -> Result<Skew, String> {
@@ -77,7 +79,7 @@ pub fn estimate(times: &[Nanos], delays: &[f64], seed: u64) -> Result<Skew, Stri
         ));
     }
     let (start, zero) = (times[present[0]], delays[present[0]]);
-    let seconds = |index: usize| (times[index] - start) as f64 / 1e9;
+    let seconds = |index: usize| times[index].saturating_sub(start) as f64 / 1e9;
     // Seconds and ns from the first packet on.
     let points: Vec<(f64, f64)> = present
         .iter()
@@ -86,18 +88,18 @@ pub fn estimate(times: &[Nanos], delays: &[f64], seed: u64) -> Result<Skew, Stri
     if !points.is_sorted_by(|a, b| a.0 <= b.0) || points[points.len() - 1].0 <= 0.0 {
         return Err("the packets are not in order of time".to_owned());
     }
-    let cuts = levels(&points);
-    let stretches = stretches(&points, &cuts);
+    let levels = levels(&points);
+    let stretches = stretches(&points, &levels, LEAST_STRETCHES);
     let all: Vec<&Piece> = stretches.iter().flatten().collect();
     let found = slope(&all).ok_or("all packets were sent at one time")?;
     let floor = |range: &[(f64, f64)]| {
         let above = range.iter().map(|(x, y)| y - found * x);
         above.fold(f64::INFINITY, f64::min)
     };
-    let bounds: Vec<usize> = [0].iter().chain(&cuts).chain([&points.len()]).copied().collect();
-    let shift = |ends: &[usize]| LevelShift {
-        index: present[ends[1]],
-        by_ns: floor(&points[ends[1]..ends[2]]) - floor(&points[ends[0]..ends[1]]),
+    let shift = |pair: &[Range<usize>]| LevelShift {
+        // The middle of what belongs to neither.
+        index: present[usize::midpoint(pair[0].end, pair[1].start)],
+        by_ns: floor(&points[pair[1].clone()]) - floor(&points[pair[0].clone()]),
     };
     let least = floor(&points);
     let without = |index: usize| delays[index] - zero - found * seconds(index) - least;
@@ -106,37 +108,49 @@ pub fn estimate(times: &[Nanos], delays: &[f64], seed: u64) -> Result<Skew, Stri
         // ns a second are parts in 10⁹.
         ppm: found / 1e3,
         interval: (low / 1e3, high / 1e3),
-        shifts: bounds.windows(3).map(shift).collect(),
+        shifts: levels.windows(2).map(shift).collect(),
         delays_ns: (0..count).map(without).collect(),
     })
 }
 
-/// Where levels begin. Levels are seen in what the slope leaves, and the slope beside the levels: both in
-/// turn, until the levels stay.
-fn levels(points: &[(f64, f64)]) -> Vec<usize> {
-    let stretches = (points.len() / STRETCH).clamp(LEAST_STRETCHES, MOST_STRETCHES);
-    let length = points.len().div_ceil(stretches);
-    let lowest = |stretch: &[(f64, f64)]| stretch.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+/// The ranges of points that are of one level. Levels are seen in what the slope leaves, and the slope
+/// beside the levels: both in turn, until they stay.
+fn levels(points: &[(f64, f64)]) -> Vec<Range<usize>> {
+    let count = (points.len() / STRETCH).clamp(LEAST_STRETCHES, MOST_STRETCHES);
+    let length = points.len().div_ceil(count);
+    let lowest =
+        |stretch: &[(f64, f64)]| stretch.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let mut skewed = median_slope(&points.chunks(length).filter_map(lowest).collect::<Vec<_>>());
-    let mut cuts = Vec::new();
+    let whole = 0..points.len();
+    let mut levels = vec![whole];
     for _ in 0..ROUNDS {
         let least = |stretch: &[(f64, f64)]| {
             let above = stretch.iter().map(|(x, y)| y - skewed * x);
             above.fold(f64::INFINITY, f64::min)
         };
         let floor: Vec<f64> = points.chunks(length).map(least).collect();
-        let found: Vec<usize> = change_points::cuts(&floor).iter().map(|cut| cut * length).collect();
-        let pieces = stretches_of(points, &found, 1);
+        let found = between(&change_points::cuts(&floor), length, points.len());
+        let pieces = stretches(points, &found, 1);
         let Some(next) = slope(&pieces.iter().flatten().collect::<Vec<_>>()) else {
             break;
         };
-        let settled = found == cuts && next == skewed;
-        (cuts, skewed) = (found, next);
+        let settled = found == levels && next == skewed;
+        (levels, skewed) = (found, next);
         if settled {
             break;
         }
     }
-    cuts
+    levels
+}
+
+/// Levels between these cuts, each a stretch shorter at its ends: a cut may be that much beside the
+/// change, and one delay of a lower level would hold the whole line down.
+fn between(cuts: &[usize], length: usize, count: usize) -> Vec<Range<usize>> {
+    let starts = [0]
+        .into_iter()
+        .chain(cuts.iter().map(|cut| (cut + 1) * length));
+    let ends = cuts.iter().map(|cut| (cut - 1) * length).chain([count]);
+    starts.zip(ends).map(|(start, end)| start..end).collect()
 }
 
 /// Of slopes over an eighth of the points, which few changes of level are in.
@@ -150,21 +164,16 @@ fn median_slope(points: &[(f64, f64)]) -> f64 {
     Functional::Quantile(0.5).of(&mut slopes).unwrap_or(0.0)
 }
 
-fn stretches(points: &[(f64, f64)], cuts: &[usize]) -> Vec<Vec<Piece>> {
-    stretches_of(points, cuts, LEAST_STRETCHES)
-}
-
 /// The points in so many stretches, each by levels.
-fn stretches_of(points: &[(f64, f64)], cuts: &[usize], count: usize) -> Vec<Vec<Piece>> {
+fn stretches(points: &[(f64, f64)], levels: &[Range<usize>], count: usize) -> Vec<Vec<Piece>> {
     let length = points.len().div_ceil(count);
-    let bounds: Vec<usize> = [0].iter().chain(cuts).chain([&points.len()]).copied().collect();
     let stretch = |start: usize| {
         let end = (start + length).min(points.len());
-        let levels = bounds.windows(2).enumerate().filter_map(move |(level, ends)| {
-            let (from, to) = (start.max(ends[0]), end.min(ends[1]));
+        let each = levels.iter().enumerate().filter_map(|(level, range)| {
+            let (from, to) = (start.max(range.start), end.min(range.end));
             (from < to).then(|| Piece::new(level, &points[from..to]))
         });
-        levels.collect()
+        each.collect()
     };
     (0..points.len()).step_by(length).map(stretch).collect()
 }
@@ -179,7 +188,11 @@ fn interval(stretches: &[Vec<Piece>], found: f64, seed: u64) -> (f64, f64) {
             order.swap(index, other);
         }
         let drawn = order[..order.len() / 2].iter();
-        slope(&drawn.flat_map(|&index| &stretches[index]).collect::<Vec<_>>())
+        slope(
+            &drawn
+                .flat_map(|&index| &stretches[index])
+                .collect::<Vec<_>>(),
+        )
     };
     let mut slopes: Vec<f64> = (0..HALVES).filter_map(half).collect();
     let mut at = |q: f64| Functional::Quantile(q).of(&mut slopes).unwrap_or(found);

@@ -12,8 +12,10 @@
 //! (what [`PerSize`] is for). Steps show as at least three levels; a single jump is told apart and is no
 //! step. Sizes beyond an MTU are left out, because fragments bring steps of their own.
 //!
-//! By simulation (`examples/steps.rs`): see [`simulate`], which gives the false alarms and the power for
-//! any design.
+//! By simulation (`examples/steps.rs`): of 145 sizes of 10 packets on an ATM path, with noise of half a
+//! step on each packet, width and overhead (within one byte) are right in all of 1000; with noise of one
+//! and a half steps in 96 %, of two steps in 65 % (86 % where only 48 bytes are sought). At most 2 of
+//! 1000 straight lines are called steps, and no constant. [`simulate`] says so for any other design.
 
 mod bootstrap;
 mod columns;
@@ -39,6 +41,8 @@ pub const MARGIN: f64 = 10.0;
 pub const FALSE_ALARMS: f64 = 0.005;
 /// Fewer sizes than this tell nothing.
 pub const LEAST_SIZES: usize = 16;
+/// Larger sizes are no packets.
+const LARGEST_SIZE: u32 = 1 << 30;
 
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +73,11 @@ impl Settings {
             widths: CELL_PAYLOAD..=CELL_PAYLOAD,
             ..Self::default()
         }
+    }
+
+    /// The largest size to use; none comes near the largest number.
+    fn largest(&self) -> u32 {
+        self.mtu.unwrap_or(LARGEST_SIZE).min(LARGEST_SIZE)
     }
 }
 
@@ -110,7 +119,7 @@ pub struct Line {
     /// Standard deviation of a size's number about the line, ns.
     pub residual_ns: f64,
     /// If the whole slope came in steps of any width from the first to the second, they would be found
-    /// in 95 % of cases.
+    /// in 95 % of cases. Nothing is said of other widths.
     pub visible_widths: (u32, u32),
     /// Steps of the largest of these widths that are this high are found in 95 % of cases, ns.
     pub visible_step_ns: f64,
@@ -162,14 +171,17 @@ impl Steps {
     pub fn framings(&self) -> Vec<Framing> {
         let (low, high) = self.width_interval;
         let cells = self.width == CELL_PAYLOAD && (low..=high).contains(&CELL_PAYLOAD);
-        let known = FRAMINGS.iter().filter(|framing| self.may_add(framing.overhead));
+        let known = FRAMINGS
+            .iter()
+            .filter(|framing| self.may_add(framing.overhead));
         known.filter(|_| cells).copied().collect()
     }
 }
 
-/// How the delays of these points rise with size. The same points and seed give the same verdict.
+/// How the delays of these points rise with size. The same points and seed give the same verdict. What it
+/// assumes, and how often it errs, stands at the head of this module.
 pub fn detect(points: &[Point], settings: &Settings) -> Verdict {
-    let limit = settings.mtu.unwrap_or(u32::MAX);
+    let limit = settings.largest();
     let usable = |point: &&Point| point.size <= limit && point.delay_ns.is_finite();
     let mut points: Vec<Point> = points.iter().filter(usable).copied().collect();
     points.sort_by_key(|point| point.size);

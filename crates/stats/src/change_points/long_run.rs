@@ -25,7 +25,12 @@ pub(super) fn within(values: &[f64], cuts: &[usize]) -> f64 {
 
 /// Half the mean square of differences over so many values.
 fn half_square(values: &[f64], cuts: &[usize], apart: usize) -> f64 {
-    let bounds: Vec<usize> = [0].iter().chain(cuts).chain([&values.len()]).copied().collect();
+    let bounds: Vec<usize> = [0]
+        .iter()
+        .chain(cuts)
+        .chain([&values.len()])
+        .copied()
+        .collect();
     let (mut sum, mut count) = (0.0, 0);
     for ends in bounds.windows(2) {
         let segment = &values[ends[0]..ends[1]];
@@ -43,7 +48,9 @@ pub(super) fn of_blocks(values: &[f64]) -> f64 {
     let lengths = lengths.take_while(|&length| values.len() / length >= LEAST_BLOCKS);
     let each = lengths.map(|length| {
         let blocks = values.chunks_exact(length);
-        let means: Vec<f64> = blocks.map(|b| b.iter().sum::<f64>() / length as f64).collect();
+        let means: Vec<f64> = blocks
+            .map(|b| b.iter().sum::<f64>() / length as f64)
+            .collect();
         let pairs = means.windows(2);
         let mut squares: Vec<f64> = pairs.map(|pair| (pair[0] - pair[1]).powi(2)).collect();
         let middle = squares.len() / 2;
@@ -65,9 +72,18 @@ mod tests {
             let expected = (1.0 + phi) / (1.0 - phi);
             for shift in [0.0, 3.0] {
                 let of = |seed| {
-                    let level = |i: usize| if i / 100 % 2 == 0 { 0.0 } else { shift };
+                    let level = |i: usize| {
+                        if (i / 100).is_multiple_of(2) {
+                            0.0
+                        } else {
+                            shift
+                        }
+                    };
                     let series = ar1(phi, 1000, seed).into_iter().enumerate();
-                    within(&series.map(|(i, x)| x + level(i)).collect::<Vec<_>>(), &cuts)
+                    within(
+                        &series.map(|(i, x)| x + level(i)).collect::<Vec<_>>(),
+                        &cuts,
+                    )
                 };
                 let ratio = (0..20).map(of).sum::<f64>() / 20.0 / expected;
                 assert!((0.9..2.5).contains(&ratio), "{phi} {shift}: {ratio}");
@@ -80,7 +96,10 @@ mod tests {
 
     #[test]
     fn what_never_changes_has_none() {
-        assert_eq!((within(&[0.0; 500], &[]), of_blocks(&[0.0; 500])), (0.0, 0.0));
+        assert_eq!(
+            (within(&[0.0; 500], &[]), of_blocks(&[0.0; 500])),
+            (0.0, 0.0)
+        );
         let levels = [[1.0; 50], [7.0; 50]].concat();
         assert_eq!(within(&levels, &[50]), 0.0);
     }

@@ -32,7 +32,10 @@ fn levels_are_told_apart() {
     for seed in 0..40 {
         let (values, changes) = levels(500, &mut SplitMix::new(seed));
         let cuts = cuts(&values);
-        right += cuts.iter().filter(|cut| changes.iter().any(|c| c.abs_diff(**cut) <= 2)).count();
+        right += cuts
+            .iter()
+            .filter(|cut| changes.iter().any(|c| c.abs_diff(**cut) <= 2))
+            .count();
         found += cuts.len();
         there += changes.len();
     }
@@ -44,7 +47,9 @@ fn levels_are_told_apart() {
 fn stationary_series_have_none() {
     for phi in [0.0, 0.5] {
         let alarms = |count, runs| {
-            (0..runs).filter(|&seed| !cuts(&ar1(phi, count, seed)).is_empty()).count()
+            (0..runs)
+                .filter(|&seed| !cuts(&ar1(phi, count, seed)).is_empty())
+                .count()
         };
         let (few, many) = (alarms(100, 200), alarms(1000, 200));
         assert!(few <= 5 && many <= 5, "{phi}: {few} {many}");
@@ -73,7 +78,11 @@ fn levels_without_noise_and_packets_without_a_value() {
     assert_eq!(indices, [60, 90]);
     assert_eq!(found[1].median.difference(), Some(-2.0));
     assert_eq!(find(&times(100), &[7.0; 100], 1), Ok(Vec::new()));
-    assert!(find(&times(39), &values, 1).unwrap_err().contains("38 values"));
+    assert!(
+        find(&times(39), &values, 1)
+            .unwrap_err()
+            .contains("38 values")
+    );
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl BatchMeans {
             };
         }
         match self.long_enough(variance) {
-            Some(batches) => batches.interval(mean),
+            Some(batches) => batches.interval(mean, variance),
             None => self.refusal(count, variance),
         }
     }
@@ -109,6 +109,8 @@ fn in_pairs(sums: &[i128]) -> Vec<i128> {
 /// Means of batches, and how they vary.
 struct Batches {
     means: Vec<f64>,
+    /// Values of a batch.
+    length: f64,
     grand: f64,
     /// Variance of one batch mean, ddof 1.
     variance: f64,
@@ -122,6 +124,7 @@ impl Batches {
         Self {
             variance: squares / (means.len() as f64 - 1.0),
             grand,
+            length: length as f64,
             means,
         }
     }
@@ -150,8 +153,12 @@ impl Batches {
             && self.effective(variance) >= EFFECTIVE_PER_BATCH * self.count() as f64
     }
 
-    fn interval(&self, mean: f64) -> Interval {
-        let error = (self.variance / self.count() as f64).sqrt();
+    /// Batches of L show a share of 1 − memory/L of the variance that the mean has, because they end.
+    fn interval(&self, mean: f64, variance: f64) -> Interval {
+        let time = (self.count() as f64 * self.length / self.effective(variance)).max(1.0);
+        let memory = (time - 1.0 / time) / 2.0;
+        let shown = 1.0 - (memory / self.length).min(0.5);
+        let error = (self.variance / self.count() as f64 / shown).sqrt();
         let half = student::two_sided(CONFIDENCE, self.count() as u32 - 1) * error;
         Interval::Known {
             low: mean - half,

@@ -28,7 +28,7 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         // Five times τ is more than a quarter of the series.
         return refuse_correlated(count, "fewer than", 20.0);
     };
-    let effective = count as f64 / time;
+    let effective = count as f64 / at_most(time, count as f64);
     if effective < MIN_EFFECTIVE {
         return refuse_correlated(count, "about", effective);
     }
@@ -36,7 +36,8 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     if beyond < MIN_BEYOND {
         return refuse_tail(count, effective, beyond);
     }
-    let (down, up) = below.bootstrap(block_length(count as f64, time));
+    let length = block_length(count as f64, time);
+    let (down, up) = below.bootstrap(length, stretch(count as f64, length as f64, time, beyond));
     let first = ((q + down).max(0.0) * count as f64).ceil() as usize;
     let last = ((q + up) * count as f64).floor() as usize;
     match (ranked.at(first.saturating_sub(1)).copied(), ranked.at(last)) {
@@ -46,6 +47,28 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         },
         _ => refuse_open(count),
     }
+}
+
+/// What an autocorrelation time that was estimated may well be: a standard error more (Madras and Sokal
+/// 1988, for a window of five times itself). Of independent values it is 1, which needs no estimate.
+fn at_most(time: f64, count: f64) -> f64 {
+    let error = (2.0 * (10.0 * time + 1.0) / count).sqrt();
+    1.0 + (time - 1.0) * (1.0 + error)
+}
+
+/// What the spread of blocks' sums is stretched by.
+///
+/// Blocks of L show a share of (1 − memory/L)·(1 − L/n) of the variance that a sum has: the first because
+/// they end, the second because their mean is the sample's. And the variance is itself an estimate, from
+/// few blocks and from few independent values beyond the quantile, which Student's factor pays for; the
+/// latter as far as packets depend on each other, because the variance of independent flags is known.
+fn stretch(count: f64, length: f64, time: f64, beyond: f64) -> f64 {
+    let memory = (time - 1.0 / time) / 2.0;
+    let shown = (1.0 - (memory / length).min(0.5)) * (1.0 - length / count);
+    let student = |df: f64| student::two_sided(CONFIDENCE, df as u32) / 1.96;
+    let of_blocks = student((count / length).ceil() - 1.0);
+    let of_tail = 1.0 + (student(beyond) - 1.0) * (1.0 - 1.0 / time);
+    of_blocks.max(of_tail) / shown.sqrt()
 }
 
 /// Length of moving blocks that makes the error of their variance least for an AR(1) with this
@@ -125,8 +148,8 @@ impl AtOrBelow {
 
     /// How far, at 95 %, the share moves down and up from resample to resample of moving blocks.
     /// Blocks wrap around the end, so that each value is drawn equally often (Politis and Romano
-    /// 1992); Student's factor pays for a variance that comes from few blocks.
-    fn bootstrap(&self, length: usize) -> (f64, f64) {
+    /// 1992).
+    fn bootstrap(&self, length: usize, factor: f64) -> (f64, f64) {
         let blocks = self.count().div_ceil(length);
         let mut random = SplitMix::new(0x6465_6c61_796c_6162);
         let mut sums: Vec<u64> = (0..RESAMPLES)
@@ -137,7 +160,6 @@ impl AtOrBelow {
             .collect();
         sums.sort_unstable();
         let tail = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
-        let factor = student::two_sided(CONFIDENCE, (blocks as u32).saturating_sub(1)) / 1.96;
         let drawn = (blocks * length) as f64;
         let deviation = |sum: u64| (sum as f64 / drawn - self.share()) * factor;
         (deviation(sums[tail]), deviation(sums[RESAMPLES - 1 - tail]))

@@ -24,9 +24,14 @@ pub(super) struct Folded {
 
 impl Folded {
     /// Of events among probes, both in order of time, near the frequency of this index.
-    pub(super) fn new(events: &[Nanos], probes: &[Nanos], exposure: &Exposure, peak: usize) -> Self {
+    pub(super) fn new(
+        events: &[Nanos],
+        probes: &[Nanos],
+        exposure: &Exposure,
+        peak: usize,
+    ) -> Self {
         let first = probes.first().copied().unwrap_or(0);
-        let since = |&time: &Nanos| (time - first) as f64;
+        let since = |&time: &Nanos| time.saturating_sub(first) as f64;
         let times: Vec<f64> = events.iter().map(since).collect();
         let middle = peak as f64 * exposure.step;
         let reach = exposure.step;

@@ -44,7 +44,11 @@ impl Fourier {
             let stride = self.roots.len() / half;
             for block in values.chunks_exact_mut(2 * half) {
                 let (low, high) = block.split_at_mut(half);
-                for ((a, b), &w) in low.iter_mut().zip(high).zip(self.roots.iter().step_by(stride)) {
+                for ((a, b), &w) in low
+                    .iter_mut()
+                    .zip(high)
+                    .zip(self.roots.iter().step_by(stride))
+                {
                     let turned = (b.0 * w.0 - b.1 * w.1, b.0 * w.1 + b.1 * w.0);
                     *b = (a.0 - turned.0, a.1 - turned.1);
                     *a = (a.0 + turned.0, a.1 + turned.1);
@@ -64,8 +68,9 @@ mod tests {
     fn is_the_sum_of_the_definition() {
         let mut random = SplitMix::new(1);
         for length in [2, 4, 64] {
-            let values: Vec<Complex> =
-                (0..length).map(|_| (random.normal(), random.normal())).collect();
+            let values: Vec<Complex> = (0..length)
+                .map(|_| (random.normal(), random.normal()))
+                .collect();
             let mut found = values.clone();
             Fourier::new(length).transform(&mut found);
             for (k, found) in found.iter().enumerate() {

@@ -8,6 +8,8 @@ const MOST_SKIPPED: u32 = 10;
 const MOST_TIMES: u32 = 4;
 /// A known period is not more exact than this.
 const TOLERANCE: f64 = 0.001;
+/// And this where a small difference of it is what is seen.
+const BEAT_TOLERANCE: f64 = 1e-4;
 
 /// How a known period relates to the one found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,9 @@ pub enum Relation {
     EveryNth(u32),
     /// The known one is so many times the one found: the process acts so many times a period.
     TimesAPeriod(u32),
+    /// Probes are on a grid, and the process meets them several times in a row whenever it comes round
+    /// to the same place of their grid: the one found is the time that this takes.
+    Beat,
 }
 
 /// A known period that may be the cause.
@@ -41,9 +46,11 @@ pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
             .find(|&n| near(period.period_ns, f64::from(n) * known))
             .map(Relation::EveryNth)
             .or_else(|| {
-                let times = (2..=MOST_TIMES).find(|&n| near(f64::from(n) * period.period_ns, known));
+                let times =
+                    (2..=MOST_TIMES).find(|&n| near(f64::from(n) * period.period_ns, known));
                 times.map(Relation::TimesAPeriod)
-            })?;
+            })
+            .or_else(|| beats(period, known).then_some(Relation::Beat))?;
         Some(Match {
             name: name.to_owned(),
             period_ns: known,
@@ -57,6 +64,19 @@ pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
     matches.sort_by_key(|found| match found.relation {
         Relation::Same => 1,
         Relation::EveryNth(n) | Relation::TimesAPeriod(n) => n,
+        Relation::Beat => u32::MAX,
     });
     matches
+}
+
+/// Is the frequency found what is between the grid's and the nearest multiple of this one's?
+fn beats(period: &Period, known: f64) -> bool {
+    let Some(grid) = period.grid_ns else {
+        return false;
+    };
+    let times = (known / grid).round();
+    let found = 1.0 / period.period_ns;
+    let beat = (times / known - 1.0 / grid).abs();
+    let unsure = 3.0 * period.error * found + BEAT_TOLERANCE * times / known;
+    times >= 1.0 && (beat - found).abs() <= unsure
 }

@@ -8,7 +8,7 @@ use delaylab_model::Nanos;
 const TICKS: f64 = 4.0;
 /// Frequencies for each one that the time observed tells apart, at least.
 const FINER: f64 = 2.0;
-/// Draws that the threshold is simulated by.
+/// Draws that the threshold is simulated by, two at a time.
 const DRAWS: usize = 60;
 /// Euler's constant: the mean of Gumbel's law lies so far above its place, in units of its scale.
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -37,12 +37,12 @@ impl Exposure {
     pub(super) fn new(probes: &[Nanos], range: (f64, f64)) -> Self {
         let first = probes.first().copied().unwrap_or(0);
         let last = probes.last().copied().unwrap_or(0);
-        let lasts = (last - first) as f64;
+        let lasts = last.saturating_sub(first) as f64;
         let tick = 1.0 / (TICKS * range.1);
         let length = (FINER * lasts / tick).ceil() as usize + 2;
         let fourier = Fourier::new(length.next_power_of_two());
         let step = 1.0 / (tick * fourier.length() as f64);
-        let tick_of = |&time: &Nanos| ((time - first) as f64 / tick) as usize;
+        let tick_of = |&time: &Nanos| (time.saturating_sub(first) as f64 / tick) as usize;
         let ticks: Vec<usize> = probes.iter().map(tick_of).collect();
         let mut exposure = Self {
             ticks,
@@ -52,30 +52,41 @@ impl Exposure {
             step,
             fourier,
         };
-        let all = 0..exposure.ticks.len();
-        exposure.sums = exposure.transform(all);
+        let mut values = vec![(0.0, 0.0); exposure.fourier.length()];
         exposure
-    }
-
-    fn transform(&self, probes: impl Iterator<Item = usize>) -> Vec<Complex> {
-        let mut values = vec![(0.0, 0.0); self.fourier.length()];
-        probes.for_each(|probe| values[self.ticks[probe]].0 += 1.0);
-        self.fourier.transform(&mut values);
-        values
+            .ticks
+            .iter()
+            .for_each(|&tick| values[tick].0 += 1.0);
+        exposure.fourier.transform(&mut values);
+        exposure.sums = values;
+        exposure
     }
 
     /// Z² of these probes at each frequency; 0 below the lowest.
     pub(super) fn scores(&self, events: &[usize]) -> Vec<f64> {
-        let sums = self.transform(events.iter().copied());
-        let count = events.len() as f64;
-        let scores = (0..=self.high).map(|k| {
-            if k < self.low {
-                0.0
-            } else {
-                self.score(k, sums[k], count)
-            }
-        });
-        scores.collect()
+        let [scores, _] = self.scores_of_two([events, &[]]);
+        scores
+    }
+
+    /// Of two sets of probes: one is the real part of what is transformed, the other the imaginary one.
+    fn scores_of_two(&self, events: [&[usize]; 2]) -> [Vec<f64>; 2] {
+        let mut values = vec![(0.0, 0.0); self.fourier.length()];
+        for &probe in events[0] {
+            values[self.ticks[probe]].0 += 1.0;
+        }
+        for &probe in events[1] {
+            values[self.ticks[probe]].1 += 1.0;
+        }
+        self.fourier.transform(&mut values);
+        let mut scores = [vec![0.0; self.high + 1], vec![0.0; self.high + 1]];
+        for k in self.low..=self.high {
+            let (x, mirrored) = (values[k], values[values.len() - k]);
+            let real = ((x.0 + mirrored.0) / 2.0, (x.1 - mirrored.1) / 2.0);
+            let imaginary = ((x.1 + mirrored.1) / 2.0, (mirrored.0 - x.0) / 2.0);
+            scores[0][k] = self.score(k, real, events[0].len() as f64);
+            scores[1][k] = self.score(k, imaginary, events[1].len() as f64);
+        }
+        scores
     }
 
     /// v'·Σ⁻¹·v of the sums of `count` events, v their distance from the mean and Σ the covariance of as
@@ -85,7 +96,10 @@ impl Exposure {
         let (cos, sin) = (self.sums[k].0 / all, self.sums[k].1 / all);
         let double = self.sums[(2 * k) % self.sums.len()];
         let (cos2, sin2) = (double.0 / all, double.1 / all);
-        let (cc, ss) = ((1.0 + cos2) / 2.0 - cos * cos, (1.0 - cos2) / 2.0 - sin * sin);
+        let (cc, ss) = (
+            (1.0 + cos2) / 2.0 - cos * cos,
+            (1.0 - cos2) / 2.0 - sin * sin,
+        );
         let cs = sin2 / 2.0 - cos * sin;
         let determinant = cc * ss - cs * cs;
         if determinant < SINGULAR {
@@ -99,11 +113,14 @@ impl Exposure {
     /// What the largest Z² of so many events exceeds in this share of series without a period.
     pub(super) fn threshold(&self, count: usize, false_alarms: f64, seed: u64) -> f64 {
         let mut random = SplitMix::new(seed);
-        let largest = |_| {
-            let scores = self.scores(&self.draw(count, &mut random));
-            scores.into_iter().fold(0.0, f64::max)
-        };
-        let mean = (0..DRAWS).map(largest).sum::<f64>() / DRAWS as f64;
+        let largest = |scores: Vec<f64>| scores.into_iter().fold(0.0, f64::max);
+        let mut sum = 0.0;
+        for _ in 0..DRAWS / 2 {
+            let (one, other) = (self.draw(count, &mut random), self.draw(count, &mut random));
+            let [one, other] = self.scores_of_two([&one, &other]).map(largest);
+            sum += one + other;
+        }
+        let mean = sum / DRAWS as f64;
         let place = mean - 2.0 * EULER;
         place - 2.0 * (-(-false_alarms).ln_1p()).ln()
     }

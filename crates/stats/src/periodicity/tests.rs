@@ -17,7 +17,13 @@ fn probes(poisson: bool, random: &mut SplitMix) -> Vec<Nanos> {
 }
 
 /// Probes that a process meets, which runs for `busy` ms every `every` ms; some others by chance.
-fn events(probes: &[Nanos], every: f64, busy: f64, chance: f64, random: &mut SplitMix) -> Vec<Nanos> {
+fn events(
+    probes: &[Nanos],
+    every: f64,
+    busy: f64,
+    chance: f64,
+    random: &mut SplitMix,
+) -> Vec<Nanos> {
     let phase = random.uniform() * every;
     let met = |&&time: &&Nanos| {
         (time as f64 / MS + phase).rem_euclid(every) < busy || random.uniform() < chance
@@ -67,7 +73,11 @@ fn the_probes_own_rhythm_is_no_cause() {
             .map(|i| (i / 50) * 1_000_000_000 + (i % 50) * 4_000_000)
             .collect();
         let events = events(&probes, 1.0, 0.0, 0.02, &mut random);
-        alarms += usize::from(find(&events, &probes, &Settings::default()).unwrap().is_some());
+        alarms += usize::from(
+            find(&events, &probes, &Settings::default())
+                .unwrap()
+                .is_some(),
+        );
     }
     assert!(alarms <= 4, "{alarms}");
 }
@@ -77,24 +87,68 @@ fn harmonics_are_folded() {
     let mut random = SplitMix::new(3);
     let probes: Vec<Nanos> = (0..10_000).map(|i| i * 1_000_000).collect();
     let events = events(&probes, 250.0, 2.0, 0.0005, &mut random);
-    let found = find(&events, &probes, &Settings::default()).unwrap().unwrap();
-    assert!((found.period_ns / (250.0 * MS) - 1.0).abs() < 0.001, "{found:?}");
+    let found = find(&events, &probes, &Settings::default())
+        .unwrap()
+        .unwrap();
+    assert!(
+        (found.period_ns / (250.0 * MS) - 1.0).abs() < 0.001,
+        "{found:?}"
+    );
     let due = events.iter().filter(|&&time| found.explains(time)).count();
     assert!(due * 10 > events.len() * 9, "{due} of {}", events.len());
-    let known = [("tick", 4.0 * MS), ("writeback", 250.0 * MS), ("daemon", 83.3334 * MS), ("cron", 1e12)];
+    let known = [
+        ("tick", 4.0 * MS),
+        ("writeback", 250.0 * MS),
+        ("daemon", 83.3334 * MS),
+        ("cron", 1e12),
+    ];
     let matches = matching(&found, &known);
-    let names: Vec<_> = matches.iter().map(|m| (m.name.as_str(), m.relation)).collect();
-    assert_eq!(names, [("writeback", Relation::Same), ("daemon", Relation::EveryNth(3))]);
+    let names: Vec<_> = matches
+        .iter()
+        .map(|m| (m.name.as_str(), m.relation))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("writeback", Relation::Same),
+            ("daemon", Relation::EveryNth(3))
+        ]
+    );
 }
 
 /// 30 ms between probes, 100 ms between runs: both meet every 300 ms.
 #[test]
 fn a_process_met_every_third_time() {
     let probes: Vec<Nanos> = (0..2000).map(|i| i * 30_000_000).collect();
-    let events: Vec<Nanos> = probes.iter().copied().filter(|time| time % 100_000_000 < 3_000_000).collect();
-    let found = find(&events, &probes, &Settings::default()).unwrap().unwrap();
+    let events: Vec<Nanos> = probes
+        .iter()
+        .copied()
+        .filter(|time| time % 100_000_000 < 3_000_000)
+        .collect();
+    let found = find(&events, &probes, &Settings::default())
+        .unwrap()
+        .unwrap();
     let matches = matching(&found, &[("daemon", 100.0 * MS)]);
     assert_eq!(matches[0].relation, Relation::EveryNth(3), "{found:?}");
+}
+
+/// 10 ms between probes, 100.7 ms between runs: ten of them come round the grid in 1.44 s.
+#[test]
+fn a_process_that_beats_with_the_grid() {
+    let known = [("other", 37.0 * MS), ("daemon", 100.7 * MS)];
+    for seed in 0..10 {
+        let mut random = SplitMix::new(seed);
+        let probes: Vec<Nanos> = (0..6000).map(|i| i * 10_000_000).collect();
+        let events = events(&probes, 100.7, 3.0, 0.005, &mut random);
+        let found = find(&events, &probes, &Settings::default())
+            .unwrap()
+            .unwrap();
+        let matches = matching(&found, &known);
+        assert!(
+            matches.len() == 1 && matches[0].name == "daemon",
+            "{found:?} {matches:?}"
+        );
+    }
 }
 
 #[test]
@@ -111,5 +165,9 @@ fn refuses_what_has_no_answer() {
         shortest_ns: Some(1e9),
         ..Settings::default()
     };
-    assert!(find(&some, &probes, &slow).unwrap_err().contains("too short"));
+    assert!(
+        find(&some, &probes, &slow)
+            .unwrap_err()
+            .contains("too short")
+    );
 }

@@ -59,11 +59,13 @@ pub(super) fn slope(pieces: &[&Piece]) -> Option<f64> {
     let mut derivative = 0.0;
     // Slope of each edge, and by how much the derivative rises there.
     let mut edges: Vec<(f64, f64)> = Vec::new();
-    for mut level in levels.into_values() {
-        level.sort_by(|a, b| a.corners[0].0.total_cmp(&b.corners[0].0));
+    for level in levels.into_values() {
         let count: f64 = level.iter().map(|piece| piece.count).sum();
         let sum_x: f64 = level.iter().map(|piece| piece.sum_x).sum();
-        let hull = lower_hull(level.iter().flat_map(|piece| piece.corners.iter().copied()));
+        let corners = level.iter().flat_map(|piece| piece.corners.iter().copied());
+        let mut corners: Vec<(f64, f64)> = corners.collect();
+        corners.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let hull = lower_hull(corners.into_iter());
         derivative += count * hull.first().map_or(0.0, |corner| corner.0) - sum_x;
         edges.extend(hull.windows(2).map(|ends| {
             let (run, rise) = (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1);
@@ -130,7 +132,13 @@ mod tests {
 
     #[test]
     fn the_edge_over_the_mean() {
-        let points = [(0.0, 0.0), (1.0, 5.0), (2.0, 1.0), (10.0, 9.0), (11.0, 30.0)];
+        let points = [
+            (0.0, 0.0),
+            (1.0, 5.0),
+            (2.0, 1.0),
+            (10.0, 9.0),
+            (11.0, 30.0),
+        ];
         let found = slope(&[&Piece::new(0, &points)]).unwrap();
         assert_eq!(found, 1.0);
         assert_eq!(slope(&[&Piece::new(0, &[(1.0, 2.0)])]), None);

@@ -13,7 +13,10 @@ fn measured(ppm: f64, shifts: &[(f64, f64)], seed: u64) -> (Vec<Nanos>, Vec<f64>
         let queue = if random.uniform() < 0.7 { queue } else { 0.0 };
         let level: f64 = shifts.iter().filter(|s| s.0 <= seconds).map(|s| s.1).sum();
         let stamp = 2e4 * random.uniform();
-        (i * 100_000_000, (-5e9 + 1e3 * ppm * seconds + level + queue + stamp).round())
+        (
+            i * 100_000_000,
+            (-5e9 + 1e3 * ppm * seconds + level + queue + stamp).round(),
+        )
     };
     (0..6000).map(point).unzip()
 }
@@ -39,7 +42,11 @@ fn level_shifts_do_not_move_the_skew() {
         let (times, delays) = measured(50.0, &[(150.0, 2e6), (400.0, -3e6)], seed);
         let found = estimate(&times, &delays, 1).unwrap();
         assert!((found.ppm - 50.0).abs() < 0.5, "{}", found.ppm);
-        let large: Vec<_> = found.shifts.iter().filter(|shift| shift.by_ns.abs() > 1e6).collect();
+        let large: Vec<_> = found
+            .shifts
+            .iter()
+            .filter(|shift| shift.by_ns.abs() > 1e6)
+            .collect();
         assert_eq!(large.len(), 2, "{:?}", found.shifts);
         assert!(large[0].index.abs_diff(1500) <= 90 && (large[0].by_ns - 2e6).abs() < 1e5);
         assert!(large[1].index.abs_diff(4000) <= 90 && (large[1].by_ns + 3e6).abs() < 1e5);
@@ -49,7 +56,10 @@ fn level_shifts_do_not_move_the_skew() {
 #[test]
 fn a_lost_packet_has_no_delay() {
     let (times, mut delays) = measured(30.0, &[], 3);
-    delays.iter_mut().step_by(7).for_each(|delay| *delay = f64::NAN);
+    delays
+        .iter_mut()
+        .step_by(7)
+        .for_each(|delay| *delay = f64::NAN);
     let found = estimate(&times, &delays, 1).unwrap();
     assert!((found.ppm - 30.0).abs() < 0.1);
     assert_eq!(found.delays_ns.len(), 6000);
@@ -63,5 +73,9 @@ fn refuses_what_has_no_answer() {
     assert!(few.contains("199 delays"), "{few}");
     assert!(estimate(&[5; 300], &delays, 1).is_err());
     let backwards: Vec<Nanos> = times.iter().rev().copied().collect();
-    assert!(estimate(&backwards, &delays, 1).unwrap_err().contains("in order"));
+    assert!(
+        estimate(&backwards, &delays, 1)
+            .unwrap_err()
+            .contains("in order")
+    );
 }

@@ -13,11 +13,18 @@ const TAIL: f64 = 0.025;
 /// Fewer draws of the same width say nothing of its offset.
 const LEAST_ALIKE: usize = 40;
 
-/// One draw.
-struct Draw {
-    found: Found,
+/// Coefficients of steps.
+#[derive(Debug, Clone, Copy)]
+struct Model {
+    intercept: f64,
     step: f64,
     slope: f64,
+}
+
+/// What one draw gave.
+struct Draw {
+    found: Found,
+    model: Model,
 }
 
 /// The steps chosen, with their intervals.
@@ -27,19 +34,16 @@ pub(super) fn with_intervals(
     chosen: &Chosen,
     seed: u64,
 ) -> Steps {
-    let fit = detector.fit(delays, &chosen.found, chosen.beside);
-    let found = chosen.found;
-    let (intercept, step, slope) = fit.as_ref().map_or((f64::NAN, f64::NAN, f64::NAN), numbers);
-    let draws = fit.map_or_else(Vec::new, |fit| draw(detector, delays, chosen, &fit, seed));
-    let ends = |of: &dyn Fn(&Draw) -> f64| {
+    let (found, model) = (chosen.found, Model::new(&chosen.fit));
+    let draws = draw(detector, delays, chosen, seed);
+    let ends = |own: f64, of: &dyn Fn(&Draw) -> f64| {
         let mut values: Vec<f64> = draws.iter().map(of).collect();
-        let mut at = |q: f64| Functional::Quantile(q).of(&mut values).unwrap_or(f64::NAN);
+        let mut at = |q: f64| Functional::Quantile(q).of(&mut values).unwrap_or(own);
         (at(TAIL), at(1.0 - TAIL))
     };
-    let least = ends(&|draw| f64::from(draw.found.least_width)).0;
-    let most = ends(&|draw| f64::from(draw.found.width)).1;
-    let residual = residuals(detector, delays, chosen, (intercept, step, slope));
-    let free = (delays.len() - parameters(chosen.beside)) as f64;
+    let own = f64::from(found.width);
+    let least = ends(own, &|draw| f64::from(draw.found.least_width)).0;
+    let most = ends(own, &|draw| f64::from(draw.found.width)).1;
     Steps {
         width: found.width,
         width_interval: (
@@ -49,67 +53,45 @@ pub(super) fn with_intervals(
         offset: found.offset(),
         overhead: (found.offset() + 1) % found.width,
         overhead_interval: overheads(&found, &draws),
-        step_ns: step,
-        step_interval: ends(&|draw| draw.step),
-        slope,
-        slope_interval: ends(&|draw| draw.slope),
-        intercept_ns: intercept,
-        residual_ns: (residual.iter().map(|r| r * r).sum::<f64>() / free).sqrt(),
+        step_ns: model.step,
+        step_interval: ends(model.step, &|draw| draw.model.step),
+        slope: model.slope,
+        slope_interval: ends(model.slope, &|draw| draw.model.slope),
+        intercept_ns: model.intercept,
+        residual_ns: chosen.fit.residual_sd,
         delta_bic: chosen.delta_bic,
         chance: chosen.chance,
         sizes: delays.len(),
     }
 }
 
-const fn parameters(beside: Beside) -> usize {
-    match beside {
-        Beside::Constant => 2,
-        Beside::Line => 3,
+impl Model {
+    fn new(fit: &Fit) -> Self {
+        let of = |index: usize| fit.coefficients.get(index).map_or(0.0, |c| c.value);
+        Self {
+            intercept: of(0),
+            step: of(1),
+            slope: of(2),
+        }
+    }
+
+    fn delays(&self, sizes: &[u32], column: &[f64]) -> Vec<f64> {
+        let pairs = sizes.iter().zip(column);
+        pairs
+            .map(|(&s, level)| self.intercept + self.step * level + self.slope * f64::from(s))
+            .collect()
     }
 }
 
-/// Constant, height and slope.
-fn numbers(fit: &Fit) -> (f64, f64, f64) {
-    let of = |index: usize| fit.coefficients.get(index).map_or(0.0, |c| c.value);
-    (of(0), of(1), of(2))
-}
-
-fn residuals(
-    detector: &Detector,
-    delays: &[f64],
-    chosen: &Chosen,
-    model: (f64, f64, f64),
-) -> Vec<f64> {
-    let fitted = fitted(detector, chosen, model);
-    delays.iter().zip(fitted).map(|(y, f)| y - f).collect()
-}
-
-fn fitted(
-    detector: &Detector,
-    chosen: &Chosen,
-    (intercept, step, slope): (f64, f64, f64),
-) -> Vec<f64> {
-    let column = chosen.found.column(&detector.sizes);
-    let pairs = detector.sizes.iter().zip(column);
-    pairs
-        .map(|(&size, level)| intercept + step * level + slope * f64::from(size))
-        .collect()
-}
-
-fn draw(
-    detector: &Detector,
-    delays: &[f64],
-    chosen: &Chosen,
-    fit: &Fit,
-    seed: u64,
-) -> Vec<Draw> {
+fn draw(detector: &Detector, delays: &[f64], chosen: &Chosen, seed: u64) -> Vec<Draw> {
     let count = delays.len();
     let mut random = SplitMix::new(seed);
-    let fitted = fitted(detector, chosen, numbers(fit));
-    let mut residuals = residuals(detector, delays, chosen, numbers(fit));
+    let column = chosen.found.column(&detector.sizes);
+    let fitted = Model::new(&chosen.fit).delays(&detector.sizes, &column);
     // A fit takes some of the noise: with as many degrees of freedom as the draws will have.
-    let stretch = (count as f64 / (count - parameters(chosen.beside)) as f64).sqrt();
-    residuals.iter_mut().for_each(|r| *r *= stretch);
+    let stretch = (count as f64 / f64::from(chosen.fit.degrees)).sqrt();
+    let pairs = delays.iter().zip(&fitted);
+    let residuals: Vec<f64> = pairs.map(|(y, f)| stretch * (y - f)).collect();
     let once = |_| {
         let drawn: Vec<f64> = (fitted.iter())
             .map(|f| f + residuals[random.below(count)])
@@ -120,8 +102,8 @@ fn draw(
             Beside::Line => &plain.beside_line,
         };
         let found = detector.columns.best(rest, chosen.beside)?;
-        let (_, step, slope) = numbers(&detector.fit(&drawn, &found, chosen.beside)?);
-        Some(Draw { found, step, slope })
+        let model = Model::new(&detector.fit(&drawn, &found, chosen.beside)?);
+        Some(Draw { found, model })
     };
     (0..RESAMPLES).filter_map(once).collect()
 }

@@ -22,10 +22,11 @@ pub(super) enum Decision {
 }
 
 /// Steps that were found.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chosen {
     pub(super) found: Found,
     pub(super) beside: Beside,
+    pub(super) fit: Fit,
     pub(super) delta_bic: f64,
     pub(super) chance: f64,
 }
@@ -148,6 +149,7 @@ impl Detector {
             let chosen = Chosen {
                 found,
                 beside,
+                fit,
                 delta_bic: 0.0,
                 chance: 1.0,
             };

@@ -64,7 +64,14 @@ mod tests {
     /// Payloads of UDP (28 bytes of headers) and their cells.
     #[test]
     fn cells_of_packets() {
-        let cells = [(64, 3), (128, 4), (256, 7), (512, 12), (1024, 23), (2048, 44)];
+        let cells = [
+            (64, 3),
+            (128, 4),
+            (256, 7),
+            (512, 12),
+            (1024, 23),
+            (2048, 44),
+        ];
         for (payload, cells) in cells {
             for index in [0, 3] {
                 assert_eq!(FRAMINGS[index].cells(payload + 28), cells, "{payload}");

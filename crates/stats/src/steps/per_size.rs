@@ -38,9 +38,7 @@ impl PerSize {
 
     /// A point for each size that has a delay.
     pub fn points<'a>(self, samples: impl IntoIterator<Item = (u32, &'a [f64])>) -> Vec<Point> {
-        let point = |(size, delays)| {
-            self.of(delays).map(|delay_ns| Point { size, delay_ns })
-        };
+        let point = |(size, delays)| self.of(delays).map(|delay_ns| Point { size, delay_ns });
         samples.into_iter().filter_map(point).collect()
     }
 }

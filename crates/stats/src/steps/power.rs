@@ -80,8 +80,13 @@ pub fn simulate(
     settings: &Settings,
     runs: u32,
 ) -> Result<Outcomes, String> {
-    let limit = settings.mtu.unwrap_or(u32::MAX);
-    let mut sizes: Vec<u32> = design.sizes.iter().copied().filter(|&s| s <= limit).collect();
+    let limit = settings.largest();
+    let mut sizes: Vec<u32> = design
+        .sizes
+        .iter()
+        .copied()
+        .filter(|&s| s <= limit)
+        .collect();
     sizes.sort_unstable();
     let detector = Detector::new(&sizes, &settings.widths)?;
     let mut random = SplitMix::new(settings.seed);
@@ -90,7 +95,9 @@ pub fn simulate(
         ..Outcomes::default()
     };
     for _ in 0..runs {
-        let delays = sizes.iter().map(|&size| design.measure(path, size, &mut random));
+        let delays = sizes
+            .iter()
+            .map(|&size| design.measure(path, size, &mut random));
         outcomes.add(detector.decide(&delays.collect::<Vec<_>>()), path);
     }
     Ok(outcomes)

@@ -29,10 +29,7 @@ const LINE: Path = Path {
     step_ns: 0.0,
     ..ATM
 };
-const CONSTANT: Path = Path {
-    slope: 0.0,
-    ..LINE
-};
+const CONSTANT: Path = Path { slope: 0.0, ..LINE };
 
 fn points(sizes: impl IntoIterator<Item = u32>, delay: impl Fn(u32) -> f64) -> Vec<Point> {
     let point = |size| Point {
@@ -87,7 +84,10 @@ fn one_width_shows_lower_steps() {
     let faint = design(CELL_NS * 1.9);
     let free = simulate(&faint, &ATM, &Settings::default(), 200).unwrap();
     let fixed = simulate(&faint, &ATM, &Settings::atm(), 200).unwrap();
-    assert!(fixed.width_right > free.width_right + 20, "{free:?} {fixed:?}");
+    assert!(
+        fixed.width_right > free.width_right + 20,
+        "{free:?} {fixed:?}"
+    );
 }
 
 #[test]
@@ -101,12 +101,22 @@ fn without_noise_all_is_exact() {
     let verdict = detect(&points(40..=184, |s| ATM.delay(s)), &Settings::default());
     let found = steps(verdict);
     assert_eq!((found.width, found.overhead), (48, 8));
-    assert_eq!((found.width_interval, found.overhead_interval), ((48, 48), (8, 8)));
+    assert_eq!(
+        (found.width_interval, found.overhead_interval),
+        ((48, 48), (8, 8))
+    );
     assert!((found.step_ns - CELL_NS).abs() < 1e-3 && found.slope == 0.0);
-    let names: Vec<_> = found.framings().iter().map(|framing| framing.name).collect();
+    let names: Vec<_> = found
+        .framings()
+        .iter()
+        .map(|framing| framing.name)
+        .collect();
     assert_eq!(names, ["AAL5"]);
     let line = detect(&points(40..=184, |s| LINE.delay(s)), &Settings::default());
-    assert!(matches!(line, Verdict::Line(line) if line.visible_widths.0 <= 9), "{line:?}");
+    assert!(
+        matches!(line, Verdict::Line(line) if line.visible_widths.0 <= 9),
+        "{line:?}"
+    );
     let constant = detect(&points(40..=184, |_| 5e6), &Settings::default());
     assert!(matches!(constant, Verdict::Constant(_)), "{constant:?}");
 }
@@ -129,7 +139,8 @@ fn intervals_hold_the_truth() {
         let found = steps(detect(&measured.collect::<Vec<_>>(), &settings));
         let (low, high) = found.step_interval;
         let width = found.width_interval.0 <= 48 && 48 <= found.width_interval.1;
-        held += usize::from(width && found.may_add(8)) + usize::from(low <= CELL_NS && CELL_NS <= high);
+        held +=
+            usize::from(width && found.may_add(8)) + usize::from(low <= CELL_NS && CELL_NS <= high);
     }
     assert!(held >= 180, "{held}");
 }
@@ -157,7 +168,10 @@ fn a_single_jump_is_no_step() {
         ..*point
     });
     let verdict = detect(&noisy.collect::<Vec<_>>(), &Settings::default());
-    assert!(matches!(&verdict, Verdict::CannotTell(why) if why.contains("710 bytes")), "{verdict:?}");
+    assert!(
+        matches!(&verdict, Verdict::CannotTell(why) if why.contains("710 bytes")),
+        "{verdict:?}"
+    );
 }
 
 #[test]

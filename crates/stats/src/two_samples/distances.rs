@@ -27,11 +27,16 @@ impl Pooled {
         let first_of_b = a.iter().map(|series| series.len()).sum::<usize>();
         let mut ordered: Vec<(f64, u32)> = series().zip(0..).filter(|(x, _)| !x.is_nan()).collect();
         ordered.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
-        let of_a = ordered.iter().filter(|(_, place)| (*place as usize) < first_of_b).count();
+        let of_a = ordered
+            .iter()
+            .filter(|(_, place)| (*place as usize) < first_of_b)
+            .count();
         Self {
             counts: (of_a as u64, (ordered.len() - of_a) as u64),
             ordered,
-            sides: (0..series().count()).map(|place| place < first_of_b).collect(),
+            sides: (0..series().count())
+                .map(|place| place < first_of_b)
+                .collect(),
         }
     }
 
@@ -53,7 +58,11 @@ impl Pooled {
 
     /// Of the places that `is_a` gives to A from those it gives to B.
     pub(super) fn distances(&self, is_a: &[bool]) -> Distances {
-        let of_a = self.ordered.iter().filter(|(_, place)| is_a[*place as usize]).count() as f64;
+        let of_a = self
+            .ordered
+            .iter()
+            .filter(|(_, place)| is_a[*place as usize])
+            .count() as f64;
         let of_b = self.ordered.len() as f64 - of_a;
         let (mut below_a, mut below_b) = (0.0, 0.0);
         let (mut pairs, mut largest, mut mean) = (0.0, 0.0_f64, 0.0);
@@ -63,7 +72,10 @@ impl Pooled {
             largest = largest.max(apart);
             mean += before.map_or(0.0, |before| apart * (group[0].0 - before));
             before = Some(group[0].0);
-            let here_a = group.iter().filter(|(_, place)| is_a[*place as usize]).count() as f64;
+            let here_a = group
+                .iter()
+                .filter(|(_, place)| is_a[*place as usize])
+                .count() as f64;
             let here_b = group.len() as f64 - here_a;
             pairs += here_b * (below_a + here_a / 2.0);
             below_a += here_a;
@@ -81,7 +93,9 @@ impl Pooled {
         let (a, b) = (self.counts.0 as f64, self.counts.1 as f64);
         let all = a + b;
         let groups = self.ordered.chunk_by(|x, y| x.0 == y.0);
-        let ties: f64 = groups.map(|g| (g.len() as f64).powi(3) - g.len() as f64).sum();
+        let ties: f64 = groups
+            .map(|g| (g.len() as f64).powi(3) - g.len() as f64)
+            .sum();
         let variance = a * b / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
         (variance > 0.0).then(|| (share_less - 0.5) * a * b / variance.sqrt())
     }

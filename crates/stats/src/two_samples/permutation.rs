@@ -25,7 +25,11 @@ pub(super) fn deals(
          other; longer series are needed",
     )?;
     let length = length.max(pooled.len().div_ceil(MOST_BLOCKS));
-    let series = || a.iter().map(|s| (s, true)).chain(b.iter().map(|s| (s, false)));
+    let series = || {
+        a.iter()
+            .map(|s| (s, true))
+            .chain(b.iter().map(|s| (s, false)))
+    };
     // Where blocks end, and whose they are.
     let mut blocks: Vec<(usize, bool)> = Vec::new();
     for (series, is_a) in series() {
@@ -41,7 +45,9 @@ pub(super) fn deals(
     }
     let mut random = SplitMix::new(seed);
     let count = (WORK / pooled.len()).clamp(LEAST_DEALS, DEALS);
-    Ok((0..count).map(|_| deal(pooled, &mut blocks, &mut random)).collect())
+    Ok((0..count)
+        .map(|_| deal(pooled, &mut blocks, &mut random))
+        .collect())
 }
 
 /// Packets of a block: what the side with the longer memory needs.
@@ -61,6 +67,8 @@ fn deal(pooled: &Pooled, blocks: &mut [(usize, bool)], random: &mut SplitMix) ->
         blocks[last].1 = blocks[other].1;
         blocks[other].1 = owner;
     }
-    let owners = blocks.iter().flat_map(|&(length, is_a)| std::iter::repeat_n(is_a, length));
+    let owners = blocks
+        .iter()
+        .flat_map(|&(length, is_a)| std::iter::repeat_n(is_a, length));
     pooled.distances(&owners.collect::<Vec<_>>())
 }

@@ -28,7 +28,10 @@ impl Shift {
 /// Of a statistic from A to B, each one or more series in order of time: trials that repeat each other.
 /// Intervals are those of [`crate::comparison`].
 pub fn shift(functional: Functional, a: &[&[f64]], b: &[&[f64]], seed: u64) -> Shift {
-    let sides = [statistic(functional, 0, a), statistic(functional, a.len(), b)];
+    let sides = [
+        statistic(functional, 0, a),
+        statistic(functional, a.len(), b),
+    ];
     let strata = a.iter().map(|_| 0).chain(b.iter().map(|_| 1)).collect();
     let (absolute, relative) = match intervals(&sides, strata, seed) {
         Ok(both) => both,

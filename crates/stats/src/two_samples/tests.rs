@@ -24,7 +24,10 @@ fn nothing_cannot_be_compared() {
     assert!(compare(&[&[1.0]], &[], 1).is_err());
     assert!(compare(&[&[f64::NAN]], &[&[1.0]], 1).is_err());
     let same = compare(&[&[2.0; 100]], &[&[2.0; 50]], 1).unwrap();
-    assert_eq!((same.mann_whitney.share_less, same.mann_whitney.z), (0.5, None));
+    assert_eq!(
+        (same.mann_whitney.share_less, same.mann_whitney.z),
+        (0.5, None)
+    );
     assert_eq!((same.wasserstein.value, same.wasserstein.p), (0.0, Ok(1.0)));
 }
 
@@ -33,7 +36,10 @@ fn alarms(phi: f64, count: usize, moved: f64, runs: u64) -> [f64; 3] {
     let mut alarms = [0.0; 3];
     for seed in 0..runs {
         let a = ar1(phi, count, 2 * seed);
-        let b: Vec<f64> = ar1(phi, count, 2 * seed + 1).iter().map(|x| x + moved).collect();
+        let b: Vec<f64> = ar1(phi, count, 2 * seed + 1)
+            .iter()
+            .map(|x| x + moved)
+            .collect();
         let found = compare(&[&a], &[&b], seed).unwrap();
         let p = [
             found.mann_whitney.p,
@@ -66,9 +72,15 @@ fn what_differs_is_told() {
 #[test]
 fn shifts_of_trials_have_intervals() {
     let series = |seed: u64, level: f64| -> Vec<f64> {
-        ar1(0.3, 2000, seed).iter().map(|x| 100.0 + level + x).collect()
+        ar1(0.3, 2000, seed)
+            .iter()
+            .map(|x| 100.0 + level + x)
+            .collect()
     };
-    let (a, b) = ([series(1, 0.0), series(2, 0.0)], [series(3, 10.0), series(4, 10.0)]);
+    let (a, b) = (
+        [series(1, 0.0), series(2, 0.0)],
+        [series(3, 10.0), series(4, 10.0)],
+    );
     let slices = |side: &[Vec<f64>; 2]| -> Vec<Vec<f64>> { side.to_vec() };
     let (a, b) = (slices(&a), slices(&b));
     let a: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
