@@ -12,9 +12,10 @@
 //!   function takes that share back to a delay (Woodruff 1952).
 //!
 //! Of AR(1) series with φ of 0, 0.5 and 0.9 (`examples/coverage.rs`) an interval at nominal 95 % holds the
-//! truth in 93 to 97 % where series commonly get one. Where the memory takes a sixth of the series or
-//! more, a series now and then looks as if it took less, and gets an interval that is too narrow: at most
-//! one series in twenty.
+//! truth in 93 to 97 % where nearly all series get one. Where many are refused one, because the memory
+//! takes a good part of the series or few values lie beyond the quantile, those that get one are the
+//! ones that look as if it took less: the interval then holds less often, and up to one series in
+//! sixteen gets a wrong one.
 
 mod batches;
 mod blocks;
