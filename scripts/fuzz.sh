@@ -31,6 +31,8 @@ rm -rf fuzz/corpus
 cargo run --quiet --package delaylab-wire --example seeds -- fuzz/corpus
 mkdir -p fuzz/corpus/experiment
 cp crates/lab/tests/small.toml fuzz/corpus/experiment/
+mkdir -p fuzz/corpus/import
+cp crates/explain/tests/data/import/* fuzz/corpus/import/
 mkdir -p fuzz/corpus/finding_check
 sed -n 's/^check = "\([^"].*\)"$/\1/p' experiments/*.toml | split -l 1 - fuzz/corpus/finding_check/
 

@@ -1,0 +1,217 @@
+//! A captured packet with its link and IP headers taken off.
+//!
+//! Captures keep only the beginning of packets, so lengths are those of the IP header and never those
+//! of what was kept.
+
+use super::frames::Frame;
+use delaylab_model::Nanos;
+use etherparse::{IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use std::net::{IpAddr, SocketAddr};
+
+/// What is needed of a packet to match it.
+pub struct Packet<'a> {
+    pub time: Nanos,
+    pub from: IpAddr,
+    pub to: IpAddr,
+    /// Bytes of the IP packet.
+    pub size: u32,
+    pub dscp: u8,
+    pub ecn: u8,
+    pub ttl: u8,
+    pub transport: Transport<'a>,
+}
+
+pub enum Transport<'a> {
+    Icmp(Icmp<'a>),
+    Udp(Udp<'a>),
+    Tcp(Tcp),
+}
+
+/// An ICMP message, of either version.
+pub struct Icmp<'a> {
+    pub kind: Kind,
+    /// Identifier and sequence number, of an echo.
+    pub id: u16,
+    pub seq: u16,
+    /// Of an error: the packet that it is about.
+    pub about: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Request,
+    Reply,
+    /// Unreachable, too big, time exceeded, parameter problem.
+    Error,
+}
+
+pub struct Udp<'a> {
+    pub from: u16,
+    pub to: u16,
+    /// As much as was kept.
+    pub payload: &'a [u8],
+}
+
+pub struct Tcp {
+    pub from: u16,
+    pub to: u16,
+    pub seq: u32,
+    pub ack: u32,
+    /// Bytes of data that it carried.
+    pub data: u32,
+    pub opens: bool,
+    /// Is this a SYN that answers one?
+    pub accepts: bool,
+    pub resets: bool,
+}
+
+impl Packet<'_> {
+    pub fn source(&self, port: u16) -> SocketAddr {
+        SocketAddr::new(self.from, port)
+    }
+
+    pub fn destination(&self, port: u16) -> SocketAddr {
+        SocketAddr::new(self.to, port)
+    }
+}
+
+impl<'a> Packet<'a> {
+    /// `None` for what is no IP packet, a fragment, or of another protocol.
+    pub fn read(frame: &'a Frame) -> Option<Self> {
+        let sliced = sliced(frame)?;
+        let (from, to, size, dscp, ecn, ttl, payload) = match &sliced.net {
+            Some(LaxNetSlice::Ipv4(ip)) => {
+                let header = ip.header();
+                (
+                    IpAddr::from(header.source_addr()),
+                    IpAddr::from(header.destination_addr()),
+                    u32::from(header.total_len()),
+                    header.dcp().value(),
+                    header.ecn().value(),
+                    header.ttl(),
+                    ip.payload(),
+                )
+            }
+            Some(LaxNetSlice::Ipv6(ip)) => {
+                let header = ip.header();
+                let class = header.traffic_class();
+                (
+                    IpAddr::from(header.source_addr()),
+                    IpAddr::from(header.destination_addr()),
+                    u32::from(header.payload_length()) + 40,
+                    class >> 2,
+                    class & 3,
+                    header.hop_limit(),
+                    ip.payload(),
+                )
+            }
+            _ => return None,
+        };
+        if payload.fragmented {
+            return None;
+        }
+        let kept = u32::try_from(payload.payload.len()).ok()?;
+        let ip_header = ip_header(&sliced)?;
+        let carried = size.checked_sub(ip_header)?.max(kept);
+        let transport = match sliced.transport {
+            Some(TransportSlice::Udp(udp)) => Transport::Udp(Udp {
+                from: udp.source_port(),
+                to: udp.destination_port(),
+                payload: udp.payload(),
+            }),
+            Some(TransportSlice::Tcp(tcp)) => Transport::Tcp(Tcp {
+                from: tcp.source_port(),
+                to: tcp.destination_port(),
+                seq: tcp.sequence_number(),
+                ack: tcp.acknowledgment_number(),
+                data: carried.checked_sub(u32::from(tcp.data_offset()) * 4)?,
+                opens: tcp.syn(),
+                accepts: tcp.syn() && tcp.ack(),
+                resets: tcp.rst(),
+            }),
+            Some(TransportSlice::Icmpv4(_) | TransportSlice::Icmpv6(_)) => {
+                Transport::Icmp(Icmp::read(payload.payload, payload.ip_number)?)
+            }
+            _ => return None,
+        };
+        Some(Self {
+            time: frame.time,
+            from,
+            to,
+            size,
+            dscp,
+            ecn,
+            ttl,
+            transport,
+        })
+    }
+}
+
+/// Bytes in front of the transport header: those that were kept up to there.
+fn ip_header(sliced: &LaxSlicedPacket) -> Option<u32> {
+    match &sliced.net {
+        Some(LaxNetSlice::Ipv4(ip)) => {
+            let extensions = ip
+                .extensions()
+                .auth
+                .as_ref()
+                .map_or(0, |auth| auth.slice().len());
+            u32::try_from(ip.header().slice().len() + extensions).ok()
+        }
+        Some(LaxNetSlice::Ipv6(ip)) => u32::try_from(40 + ip.extensions().slice().len()).ok(),
+        _ => None,
+    }
+}
+
+/// Takes the link header off, by its LINKTYPE.
+fn sliced<'a>(frame: &'a Frame) -> Option<LaxSlicedPacket<'a>> {
+    const ETHERNET: u32 = 1;
+    let data = frame.data.as_ref();
+    let ip = match frame.link {
+        ETHERNET => return LaxSlicedPacket::from_ethernet(data).ok(),
+        // BSD loopback: an address family, in either byte order.
+        0 | 108 => data.get(4..)?,
+        // Raw IP, by its several numbers.
+        12 | 14 | 101 | 228 | 229 => data,
+        // Linux cooked, of `tcpdump -i any`, first and second version.
+        113 => data.get(16..)?,
+        276 => data.get(20..)?,
+        _ => return None,
+    };
+    LaxSlicedPacket::from_ip(ip).ok()
+}
+
+impl<'a> Icmp<'a> {
+    /// RFC 792 and RFC 4443: type, code, checksum, then what the type says.
+    fn read(message: &'a [u8], number: IpNumber) -> Option<Self> {
+        let (head, about) = message.split_at_checked(8)?;
+        let kind = match (number, head[0]) {
+            (IpNumber::ICMP, 8) | (IpNumber::IPV6_ICMP, 128) => Kind::Request,
+            (IpNumber::ICMP, 0) | (IpNumber::IPV6_ICMP, 129) => Kind::Reply,
+            (IpNumber::ICMP, 3 | 11 | 12) | (IpNumber::IPV6_ICMP, 1..=4) => Kind::Error,
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            id: u16::from_be_bytes([head[4], head[5]]),
+            seq: u16::from_be_bytes([head[6], head[7]]),
+            about,
+        })
+    }
+
+    /// Of an error: the echo request that it is about, and whom that was sent to.
+    pub fn about_request(&self) -> Option<(IpAddr, u16, u16)> {
+        let sliced = LaxSlicedPacket::from_ip(self.about).ok()?;
+        let (to, payload) = match &sliced.net {
+            Some(LaxNetSlice::Ipv4(ip)) => {
+                (IpAddr::from(ip.header().destination_addr()), ip.payload())
+            }
+            Some(LaxNetSlice::Ipv6(ip)) => {
+                (IpAddr::from(ip.header().destination_addr()), ip.payload())
+            }
+            _ => return None,
+        };
+        let inner = Icmp::read(payload.payload, payload.ip_number)?;
+        (inner.kind == Kind::Request).then_some((to, inner.id, inner.seq))
+    }
+}

@@ -1,0 +1,144 @@
+//! TCP: data of the server that acknowledges data of the client answers it.
+//!
+//! A request is what the client sends until the server sends data that acknowledges it; its time is
+//! that of its last byte's first transmission, its answer's time is that of the last byte before the
+//! next request. Segments of the client that carry nothing new are counted as retransmitted.
+
+use super::super::Imported;
+use super::packet::{Packet, Tcp};
+use super::{Exchange, Reply, push};
+use delaylab_model::record::{Method, Outcome};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// The client and the server.
+type Key = (SocketAddr, SocketAddr);
+
+/// Every connection of a capture.
+#[derive(Default)]
+pub struct Connections {
+    connections: BTreeMap<Key, Connection>,
+}
+
+#[derive(Default)]
+struct Connection {
+    /// What the client will send next, and the server: set by the first data seen.
+    client_next: Option<u32>,
+    server_next: Option<u32>,
+    /// Segments of the client that no data has answered, with where they end.
+    open: Vec<(u32, Exchange)>,
+    exchanges: Vec<Exchange>,
+    /// Segments sent again since the last answer.
+    again: u32,
+    retransmitted_replies: u64,
+    joined: u64,
+}
+
+/// Is `a` behind `b`, on numbers that wrap (RFC 9293 §3.4)?
+const fn behind(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
+}
+
+impl Connections {
+    pub fn take(&mut self, packet: &Packet, segment: &Tcp) {
+        let (from, to) = (packet.source(segment.from), packet.destination(segment.to));
+        let known = self.connections.contains_key(&(to, from));
+        // A SYN that answers one comes from the server; else whoever is seen first is the client.
+        let backward = known || (segment.accepts && !self.connections.contains_key(&(from, to)));
+        let key = if backward { (to, from) } else { (from, to) };
+        if segment.opens {
+            self.connections.entry(key).or_default();
+            return;
+        }
+        if segment.data == 0 && !segment.resets {
+            return;
+        }
+        let connection = self.connections.entry(key).or_default();
+        match (segment.resets, backward) {
+            (true, true) => connection.reset(packet),
+            (true, false) => {}
+            (false, true) => connection.answer(packet, segment),
+            (false, false) => connection.ask(packet, segment),
+        }
+    }
+
+    pub fn finish(self, imported: &mut Imported) {
+        let (mut joined, mut retransmitted) = (0, 0);
+        for ((client, server), mut connection) in self.connections {
+            let open = connection.open.drain(..).map(|(_, exchange)| exchange);
+            connection.exchanges.extend(open);
+            joined += connection.joined;
+            retransmitted += connection.retransmitted_replies;
+            push(
+                imported,
+                format!("{client} to {server}"),
+                server.to_string(),
+                Method::Tcp,
+                &connection.exchanges,
+            );
+        }
+        if joined > 0 {
+            imported.warn(format!("{joined} TCP segments of clients came before an answer to those before them: they were taken for one request"));
+        }
+        if retransmitted > 0 {
+            imported.warn(format!(
+                "{retransmitted} TCP segments of servers are in the capture again (retransmitted)"
+            ));
+        }
+    }
+}
+
+impl Connection {
+    fn ask(&mut self, packet: &Packet, segment: &Tcp) {
+        let end = segment.seq.wrapping_add(segment.data);
+        if self.client_next.is_some_and(|next| !behind(end, next)) {
+            self.again = self.again.saturating_add(1);
+            return;
+        }
+        self.client_next = Some(end);
+        let asked = Exchange {
+            size: None,
+            ..Exchange::asked(packet)
+        };
+        self.open.push((end, asked));
+    }
+
+    fn answer(&mut self, packet: &Packet, segment: &Tcp) {
+        let end = segment.seq.wrapping_add(segment.data);
+        if self.server_next.is_some_and(|next| !behind(end, next)) {
+            self.retransmitted_replies += 1;
+            return;
+        }
+        self.server_next = Some(end);
+        let covered = self
+            .open
+            .iter()
+            .take_while(|(end, _)| !behind(*end, segment.ack))
+            .count();
+        // Nothing new was asked: this goes on with the last answer, or greets before any request.
+        if covered == 0 {
+            if let Some(last) = self
+                .exchanges
+                .last_mut()
+                .filter(|last| last.answered.is_some())
+            {
+                last.answered = Some(packet.time);
+            }
+            return;
+        }
+        self.joined += covered as u64 - 1;
+        if let Some((_, mut exchange)) = self.open.drain(..covered).next_back() {
+            exchange.answer(packet.time, Reply::of(packet));
+            exchange.retransmits = Some(std::mem::take(&mut self.again));
+            self.exchanges.push(exchange);
+        }
+    }
+
+    /// The server refuses what is open.
+    fn reset(&mut self, packet: &Packet) {
+        for (_, exchange) in &mut self.open {
+            exchange.outcome = Outcome::Refused;
+            exchange.refused_by = Some(packet.from);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A peer's summary against its own samples, by the peer's own definitions.
+//!
+//! | peer | standard deviation | median and percentiles | of what |
+//! |---|---|---|---|
+//! | ping | by n, from whole µs | | every reply, copies too |
+//! | irtt | by n − 1 | middle value, or the mean of two | replies; without the server's time |
+//! | sockperf | by n − 1 | value number ⌊q·n + ½⌋ | halves of round trips |
+//! | fping, iperf3 | | | replies; samples |
+//!
+//! Sources: iputils ping_common.c `finish`, irtt result.go, sockperf client.cpp; each confirmed on the
+//! samples in `tests/data/import`. A figure may be off by the step in which it was printed, and by half
+//! the step in which the samples were: a mean and a standard deviation move by no more than the largest
+//! error of a value.
+
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::{Format, Imported, Stream};
+use delaylab_model::Nanos;
+use delaylab_model::plan::Unit;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::moments::Moments;
+
+/// A figure of the peer that its own samples do not give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disagreement {
+    /// Of which stream.
+    pub stream: usize,
+    /// Which figure.
+    pub what: Figure,
+    /// As the peer said.
+    pub said: f64,
+    /// As its samples give it.
+    pub ours: f64,
+    /// What both count.
+    pub unit: Unit,
+    /// The same, for people.
+    pub sentence: String,
+}
+
+/// Every figure of the peer that its own samples do not give. What the file has no samples for is
+/// not judged.
+pub fn check(imported: &Imported) -> Vec<Disagreement> {
+    let judged = imported.said.iter().filter_map(|said| {
+        let stream = imported.streams.get(said.stream)?;
+        let ours = recomputed(imported, stream, said)?;
+        let off = said.value - ours.value;
+        (off < -ours.below || off > ours.above)
+            .then(|| disagreement(imported.format, stream, said, ours.value))
+    });
+    judged.collect()
+}
+
+/// What the samples give, and how far below and above it the peer's figure may be.
+struct Ours {
+    value: f64,
+    below: f64,
+    above: f64,
+}
+
+fn recomputed(imported: &Imported, stream: &Stream, said: &Said) -> Option<Ours> {
+    if stream.records.is_empty() {
+        return None;
+    }
+    let exactly = |value| Ours {
+        value,
+        below: said.step,
+        above: said.step,
+    };
+    match said.what {
+        Figure::Of(delay, statistic) => {
+            // Half a file has another mean than the whole.
+            if !whole(imported, said.stream) {
+                return None;
+            }
+            delays(imported.format, stream, delay).statistic(statistic, said.step)
+        }
+        _ if imported.format == Format::Iperf3 => None,
+        Figure::Sent => Some(exactly(stream.records.len() as f64)),
+        Figure::Received => Some(exactly(received(stream))),
+        Figure::Lost => Some(exactly(stream.records.len() as f64 - received(stream))),
+        Figure::LossShare => {
+            let count = stream.records.len() as f64;
+            Some(exactly((count - received(stream)) / count))
+        }
+        Figure::Copies => {
+            let copies = stream.records.iter().map(|record| f64::from(record.copies));
+            Some(exactly(copies.sum()))
+        }
+        _ => None,
+    }
+}
+
+fn received(stream: &Stream) -> f64 {
+    let came = |record: &&Record| record.answered() || record.outcome == Outcome::Corrupt;
+    stream.records.iter().filter(came).count() as f64
+}
+
+/// Are there as many samples as the peer counted?
+fn whole(imported: &Imported, index: usize) -> bool {
+    let stream = &imported.streams[index];
+    let counted = imported
+        .said
+        .iter()
+        .find(|said| said.stream == index && said.what == Figure::Received);
+    counted.is_none_or(|counted| counted.value == received(stream))
+}
+
+/// Delays of a stream, by the rules of whoever summarised them.
+struct Delays {
+    /// In sequence; twice as large where the peer halves them.
+    values: Vec<Nanos>,
+    half: bool,
+    /// How far a value may be from what the peer had.
+    error: f64,
+    /// What the peer takes off n for a standard deviation.
+    degrees_lost: u64,
+    /// May the peer have rounded its mean down before it took the square of it?
+    rounded_mean: bool,
+}
+
+fn delays(format: Format, stream: &Stream, delay: Delay) -> Delays {
+    let of = |record: &Record| match delay {
+        Delay::RoundTrip | Delay::HalfRoundTrip | Delay::Variation => without_server(record),
+        Delay::Send => Some(record.r_rx? - record.t_send?),
+        Delay::Receive => Some(record.t_recv? - record.r_user?),
+        Delay::Server => Some(record.r_user? - record.r_rx?),
+    };
+    let mut values: Vec<Nanos> = if delay == Delay::Variation {
+        variation(&stream.records)
+    } else {
+        stream.records.iter().filter_map(of).collect()
+    };
+    if delay == Delay::RoundTrip {
+        values.extend(&stream.repeats);
+    }
+    Delays {
+        values,
+        half: delay == Delay::HalfRoundTrip,
+        error: error(stream, delay),
+        degrees_lost: u64::from(format != Format::Ping),
+        rounded_mean: format == Format::Ping,
+    }
+}
+
+/// How far a delay may be from the one that the peer had.
+fn error(stream: &Stream, delay: Delay) -> f64 {
+    /// As fast as Linux slews its wall clock against the monotonic one (adjtimex(2)).
+    const SLEW: f64 = 500e-6;
+    let step = stream.step as f64;
+    match delay {
+        // Both its round trips are rounded.
+        Delay::Variation => step,
+        // irtt's is by the wall clock, the record's by the monotonic one.
+        Delay::Receive => {
+            let longest = stream.records.iter().filter_map(Record::round_trip).max();
+            SLEW * longest.unwrap_or(0) as f64 + step
+        }
+        _ => step / 2.0,
+    }
+}
+
+fn without_server(record: &Record) -> Option<Nanos> {
+    let server = record
+        .r_user
+        .zip(record.r_rx)
+        .map_or(0, |(sent, read)| sent - read);
+    Some(record.round_trip()? - server)
+}
+
+fn variation(records: &[Record]) -> Vec<Nanos> {
+    let pairs = records
+        .windows(2)
+        .filter(|pair| pair[1].seq == pair[0].seq + 1);
+    pairs
+        .filter_map(|pair| Some((without_server(&pair[1])? - without_server(&pair[0])?).abs()))
+        .collect()
+}
+
+impl Delays {
+    fn statistic(mut self, statistic: Statistic, step: f64) -> Option<Ours> {
+        let count = self.values.len();
+        if count == 0 {
+            return None;
+        }
+        let moments: Moments = self.values.iter().copied().collect();
+        let mut slack = 0.0;
+        let value = match statistic {
+            Statistic::Min => moments.min()? as f64,
+            Statistic::Max => moments.max()? as f64,
+            Statistic::Mean => moments.mean()?,
+            // One value has no spread, and peers print 0.
+            Statistic::Deviation => {
+                let deviation = moments.sd(self.degrees_lost).unwrap_or(0.0);
+                if self.rounded_mean {
+                    // √(mean of squares − mean²) with a mean that is up to 1 µs too small.
+                    let more = 2.0 * moments.mean()? * 1_000.0;
+                    slack = (deviation * deviation + more).sqrt() - deviation;
+                }
+                deviation
+            }
+            Statistic::Last => *self.values.last()? as f64,
+            Statistic::Median => {
+                self.values.sort_unstable();
+                let (low, high) = (count.checked_sub(1)? / 2, count / 2);
+                (*self.values.get(low)? as f64 + *self.values.get(high)? as f64) / 2.0
+            }
+            Statistic::Quantile(q) => {
+                self.values.sort_unstable();
+                let place = ((q * count as f64 + 0.5) as usize).saturating_sub(1);
+                *self.values.get(place)? as f64
+            }
+        };
+        let scale = if self.half { 0.5 } else { 1.0 };
+        Some(Ours {
+            value: value * scale,
+            below: step + self.error,
+            above: step + self.error + slack,
+        })
+    }
+}
+
+fn disagreement(format: Format, stream: &Stream, said: &Said, ours: f64) -> Disagreement {
+    let show = |value| shown(value, said.unit);
+    Disagreement {
+        stream: said.stream,
+        what: said.what,
+        said: said.value,
+        ours,
+        unit: said.unit,
+        sentence: format!(
+            "{format} says that {} of {} is {}, and the samples in its file give {}",
+            said.what,
+            stream.name,
+            show(said.value),
+            show(ours)
+        ),
+    }
+}
+
+fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => format_duration_f64(value),
+        Unit::Share => format!("{:.2} %", value * 100.0),
+        _ => format!("{value}"),
+    }
+}

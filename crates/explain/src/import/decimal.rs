@@ -1,0 +1,127 @@
+//! Decimal numbers as printed: exact, and knowing how coarse they are.
+//!
+//! 22.9 ms is 22 900 000 ns in steps of 100 000 ns, and no float is on the way.
+
+use delaylab_model::Nanos;
+use delaylab_model::{MICROSECOND, MILLISECOND, SECOND};
+
+/// No time of a file is beyond this: sums and differences of two stay in range.
+pub const LARGEST: Nanos = Nanos::MAX / 4;
+
+/// A time as printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time {
+    /// Its value.
+    pub nanos: Nanos,
+    /// What the last printed digit counts, at least 1.
+    pub step: Nanos,
+}
+
+/// A number as printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number {
+    /// Its value.
+    pub value: f64,
+    /// What the last printed digit counts.
+    pub step: f64,
+}
+
+/// The digits before and behind the point, if there is nothing else.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.len() <= 18 && part.bytes().all(|byte| byte.is_ascii_digit());
+    (!whole.is_empty() && digits(whole) && digits(rest)).then_some((whole, rest))
+}
+
+/// A time that counts `unit` nanoseconds: `time("22.9", MILLISECOND)`. `None` where it is no plain
+/// decimal number (a sign, an exponent, NaN) or beyond [`LARGEST`].
+pub fn time(text: &str, unit: Nanos) -> Option<Time> {
+    let (whole, rest) = parts(text)?;
+    let scale = 10_i128.pow(u32::try_from(rest.len()).ok()?);
+    let number: i128 = format!("{whole}{rest}").parse().ok()?;
+    let nanos = Nanos::try_from(number.checked_mul(i128::from(unit))? / scale).ok()?;
+    let step = Nanos::try_from((i128::from(unit) / scale).max(1)).ok()?;
+    (nanos <= LARGEST).then_some(Time { nanos, step })
+}
+
+/// A plain number.
+pub fn number(text: &str) -> Option<Number> {
+    let (_, rest) = parts(text)?;
+    Some(Number {
+        value: text.parse().ok()?,
+        step: 0.1_f64.powi(i32::try_from(rest.len()).ok()?),
+    })
+}
+
+/// A duration as Go programs print them: `23.41ms`, `192µs`, `1m2.5s`. They leave zeros at the end
+/// out, so that the text does not say how coarse it is.
+pub fn go_duration(text: &str) -> Option<Nanos> {
+    const UNITS: [(&str, Nanos); 7] = [
+        ("ns", 1),
+        ("µs", MICROSECOND),
+        ("us", MICROSECOND),
+        ("ms", MILLISECOND),
+        ("s", SECOND),
+        ("m", 60 * SECOND),
+        ("h", 3600 * SECOND),
+    ];
+    let mut rest = text;
+    let mut sum: Nanos = 0;
+    while !rest.is_empty() {
+        let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (digits, behind) = rest.split_at(unit_at);
+        let end = behind
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(behind.len());
+        let (name, next) = behind.split_at(end);
+        let (_, unit) = UNITS.iter().find(|(known, _)| *known == name)?;
+        let part = time(digits, *unit)?;
+        sum = sum.checked_add(part.nanos).filter(|&sum| sum <= LARGEST)?;
+        rest = next;
+    }
+    (!text.is_empty()).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nanos(text: &str, unit: Nanos) -> Option<(Nanos, Nanos)> {
+        time(text, unit).map(|time| (time.nanos, time.step))
+    }
+
+    #[test]
+    fn times_are_exact_and_know_their_step() {
+        assert_eq!(nanos("22.9", MILLISECOND), Some((22_900_000, 100_000)));
+        assert_eq!(nanos("0.031", MILLISECOND), Some((31_000, 1_000)));
+        assert_eq!(nanos("7", MILLISECOND), Some((7_000_000, 1_000_000)));
+        assert_eq!(
+            nanos("1795305832.353917", SECOND),
+            Some((1_795_305_832_353_917_000, 1_000))
+        );
+        assert_eq!(nanos("82.1985", MICROSECOND), Some((82_198, 1)));
+    }
+
+    #[test]
+    fn what_is_no_plain_number_is_none() {
+        for text in [
+            "", ".", ".5", "-1", "+1", "1e3", "NaN", "inf", "1.2.3", "1 ", "٣",
+        ] {
+            assert_eq!(time(text, SECOND), None, "{text}");
+            assert!(number(text).is_none(), "{text}");
+        }
+        assert_eq!(time("9223372036", SECOND), None);
+        assert_eq!(time("999999999999999999.999999999999999999", SECOND), None);
+    }
+
+    #[test]
+    fn durations_of_go() {
+        assert_eq!(go_duration("23.41ms"), Some(23_410_000));
+        assert_eq!(go_duration("192µs"), Some(192_000));
+        assert_eq!(go_duration("733ns"), Some(733));
+        assert_eq!(go_duration("1m2.5s"), Some(62_500_000_000));
+        for text in ["", "5", "ms", "5parsecs", "1m2", "n/a"] {
+            assert_eq!(go_duration(text), None, "{text}");
+        }
+    }
+}

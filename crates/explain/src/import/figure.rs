@@ -1,0 +1,180 @@
+//! What a peer's summary can say, in names of one meaning whatever the peer calls it.
+
+use super::decimal::{Number, Time};
+use delaylab_model::plan::Unit;
+use std::fmt;
+
+/// A delay that peers summarise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delay {
+    /// From sending to receiving, less what a stamping server took where the peer takes it off.
+    RoundTrip,
+    /// Half of a round trip, which sockperf calls latency.
+    HalfRoundTrip,
+    /// To the server, by both hosts' clocks.
+    Send,
+    /// From the server, by both hosts' clocks.
+    Receive,
+    /// Within the server.
+    Server,
+    /// Difference of the round trips of two packets in a row, without its sign.
+    Variation,
+}
+
+/// One number for many delays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// Smallest.
+    Min,
+    /// Arithmetic mean.
+    Mean,
+    /// Middle value.
+    Median,
+    /// Quantile, 0 to 1.
+    Quantile(f64),
+    /// Largest.
+    Max,
+    /// Standard deviation; by n or by n − 1 is the peer's choice.
+    Deviation,
+    /// The last one.
+    Last,
+}
+
+/// What a figure is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Packets sent.
+    Sent,
+    /// Packets answered, or that arrived at a receiver.
+    Received,
+    /// Packets lost.
+    Lost,
+    /// Share of packets lost.
+    LossShare,
+    /// Replies beyond the first.
+    Copies,
+    /// Errors that came back, or that sending gave.
+    Errors,
+    /// Packets out of order.
+    Reordered,
+    /// A delay's statistic.
+    Of(Delay, Statistic),
+    /// Interarrival jitter (RFC 3550 §6.4.1).
+    Jitter,
+    /// Bytes carried.
+    Bytes,
+    /// Bits a second.
+    Throughput,
+    /// TCP segments sent again.
+    Retransmits,
+    /// How long it took.
+    Duration,
+}
+
+/// A figure that the peer printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// Of which stream: an index of [`super::Imported::streams`].
+    pub stream: usize,
+    /// What it is.
+    pub what: Figure,
+    /// Its value.
+    pub value: f64,
+    /// The step in which it was printed: the value may be this much off.
+    pub step: f64,
+    /// What the value counts.
+    pub unit: Unit,
+    /// The peer's word for it and the value, as printed.
+    pub printed: String,
+}
+
+impl Said {
+    /// A time, in nanoseconds.
+    pub(super) fn time(stream: usize, what: Figure, time: Time, printed: String) -> Self {
+        Self {
+            stream,
+            what,
+            value: time.nanos as f64,
+            step: time.step as f64,
+            unit: Unit::Nanoseconds,
+            printed,
+        }
+    }
+
+    /// A number of packets or the like.
+    pub(super) fn count(stream: usize, what: Figure, value: u64, printed: String) -> Self {
+        let unit = match what {
+            Figure::Bytes => Unit::Bytes,
+            Figure::Retransmits => Unit::Number,
+            _ => Unit::Packets,
+        };
+        Self {
+            stream,
+            what,
+            value: value as f64,
+            step: 0.0,
+            unit,
+            printed,
+        }
+    }
+
+    /// A share that was printed in per cent.
+    pub(super) fn percent(stream: usize, what: Figure, number: Number, printed: String) -> Self {
+        Self {
+            stream,
+            what,
+            value: number.value / 100.0,
+            step: number.step / 100.0,
+            unit: Unit::Share,
+            printed,
+        }
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Delay::RoundTrip => "round trip",
+            Delay::HalfRoundTrip => "half round trip",
+            Delay::Send => "send delay",
+            Delay::Receive => "receive delay",
+            Delay::Server => "server time",
+            Delay::Variation => "delay variation",
+        })
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Statistic::Min => f.write_str("least"),
+            Statistic::Mean => f.write_str("mean"),
+            Statistic::Median => f.write_str("median"),
+            // 99.9 and not 99.90000000000001.
+            Statistic::Quantile(q) => write!(f, "p{}", (q * 1e7).round() / 1e5),
+            Statistic::Max => f.write_str("largest"),
+            Statistic::Deviation => f.write_str("standard deviation of the"),
+            Statistic::Last => f.write_str("last"),
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Figure::Of(delay, statistic) => return write!(f, "{statistic} {delay}"),
+            Figure::Sent => "sent",
+            Figure::Received => "received",
+            Figure::Lost => "lost",
+            Figure::LossShare => "share lost",
+            Figure::Copies => "copies",
+            Figure::Errors => "errors",
+            Figure::Reordered => "out of order",
+            Figure::Jitter => "jitter",
+            Figure::Bytes => "bytes",
+            Figure::Throughput => "throughput",
+            Figure::Retransmits => "retransmitted segments",
+            Figure::Duration => "duration",
+        })
+    }
+}

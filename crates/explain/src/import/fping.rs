@@ -1,0 +1,260 @@
+//! Output of `fping`: `-c`, `-l`, `-C`, `-e`, with or without `-D`, lines and summary.
+//!
+//! ```text
+//! [1795305885.69265] 10.0.0.1 : [0], 64 bytes, 0.090 ms (0.090 avg, 0% loss)
+//! 10.0.0.2 : [0], timed out (NaN avg, 100% loss)
+//! 10.0.0.1 : duplicate for [0], 64 bytes, 0.12 ms
+//! 10.0.0.1 : xmt/rcv/%loss = 20/20/0%, min/avg/max = 22.6/23.0/23.4       standard error
+//! 10.0.0.1 : 22.9 22.4 - 22.7                                             -C, standard error
+//! 10.0.0.1 is alive (0.082 ms)                                            -e
+//! ```
+//!
+//! Bytes are of the ICMP message in version 5 and of the IP packet before, so no size is taken from
+//! them. With `-D` a line begins with the real time at which fping read the reply.
+
+use super::decimal::{self, Number};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, Text, after, head, leading_number, stamp};
+use super::{Clock, Format, ImportError, Imported};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+
+pub fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        let (_, line) = stamp(line);
+        match split(line) {
+            Some((_, rest)) => Line::read(rest).is_some(),
+            None => alive(line).is_some(),
+        }
+    })
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let text = Text::new(bytes);
+    let mut imported = Imported::new(Format::Fping);
+    let mut strange = Strange::default();
+    let mut targets: Vec<Target> = Vec::new();
+    let mut errors = 0_u64;
+    for (number, line) in text.lines() {
+        let (read_at, line) = stamp(line);
+        if let Some((name, what)) =
+            split(line).and_then(|(name, rest)| Some((name, Line::read(rest)?)))
+        {
+            Target::of(&mut targets, name).take(what, read_at);
+        } else if let Some((name, reply)) = alive(line) {
+            Target::of(&mut targets, name).take(reply, read_at);
+        } else if line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ") {
+            errors += 1;
+        } else if !line.starts_with('[') {
+            strange.note(number, line);
+        }
+    }
+    if errors > 0 {
+        imported.warn(format!(
+            "{errors} ICMP errors name no packet: the packets that they are about stand as timed out"
+        ));
+    }
+    for target in targets {
+        target.finish(&mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// What a line says of its target.
+enum Line<'a> {
+    Reply(u64, &'a str),
+    Lost(u64),
+    /// `20/15/25%, min/avg/max = 22.5/24.3/46.2`
+    Totals(Totals),
+    /// `22.9 - 23.0`
+    List(Vec<Option<decimal::Time>>),
+}
+
+struct Totals {
+    sent: u64,
+    received: u64,
+    loss: Option<Number>,
+    times: Vec<(Statistic, decimal::Time, String)>,
+}
+
+impl<'a> Line<'a> {
+    fn read(rest: &'a str) -> Option<Self> {
+        if let Some(rest) = rest
+            .strip_prefix('[')
+            .or_else(|| rest.strip_prefix("duplicate for ["))
+        {
+            let seq = leading_number(rest)?;
+            let behind = after(rest, "], ")?;
+            if behind.starts_with("timed out") {
+                return Some(Line::Lost(seq));
+            }
+            let time = after(behind, " bytes, ")?.split(' ').next()?;
+            return Some(Line::Reply(seq, time));
+        }
+        if let Some(rest) = rest.strip_prefix("xmt/rcv/%") {
+            return Some(Line::Totals(Totals::read(after(rest, " = ")?)?));
+        }
+        let times = rest.split(' ').map(|word| match word {
+            "-" => Some(None),
+            word => decimal::time(word, MILLISECOND).map(Some),
+        });
+        Some(Line::List(times.collect::<Option<Vec<_>>>()?))
+    }
+}
+
+impl Totals {
+    fn read(text: &str) -> Option<Self> {
+        let (counts, times) = text.split_once(", ").unwrap_or((text, ""));
+        let mut counts = counts.split('/');
+        let mut totals = Totals {
+            sent: counts.next()?.parse().ok()?,
+            received: counts.next()?.parse().ok()?,
+            loss: decimal::number(counts.next()?.trim_end_matches('%')),
+            times: Vec::new(),
+        };
+        if let Some(values) = times.strip_prefix("min/avg/max = ") {
+            let names = [
+                ("min", Statistic::Min),
+                ("avg", Statistic::Mean),
+                ("max", Statistic::Max),
+            ];
+            for ((word, statistic), value) in names.into_iter().zip(values.split('/')) {
+                let time = decimal::time(value, MILLISECOND)?;
+                totals
+                    .times
+                    .push((statistic, time, format!("{word} {value} ms")));
+            }
+        }
+        Some(totals)
+    }
+}
+
+/// What is known of one target.
+struct Target {
+    name: String,
+    packets: Packets,
+    totals: Option<Totals>,
+    list: Option<Vec<Option<decimal::Time>>>,
+}
+
+impl Target {
+    fn of<'a>(targets: &'a mut Vec<Target>, name: &str) -> &'a mut Target {
+        let known = targets.iter().position(|target| target.name == name);
+        let index = known.unwrap_or_else(|| {
+            targets.push(Target {
+                name: name.to_owned(),
+                packets: Packets::new(),
+                totals: None,
+                list: None,
+            });
+            targets.len() - 1
+        });
+        &mut targets[index]
+    }
+
+    fn take(&mut self, line: Line, read_at: Option<Nanos>) {
+        match line {
+            Line::Reply(seq, time) => {
+                let round_trip = decimal::time(time, MILLISECOND);
+                let reply = Reply {
+                    round_trip,
+                    read_at,
+                    ttl: None,
+                };
+                self.packets.reply(seq, reply);
+            }
+            Line::Lost(seq) => self.packets.unanswered(seq),
+            // -Q prints totals again and again: the last ones are of all.
+            Line::Totals(totals) => self.totals = Some(totals),
+            Line::List(list) => self.list = Some(list),
+        }
+    }
+
+    fn finish(mut self, imported: &mut Imported) {
+        let stream = imported.streams.len();
+        // The lines say more than the list at the end; with -q there are no lines.
+        let listed = self.list.is_some();
+        if let Some(list) = self.list.take().filter(|_| self.packets.is_empty()) {
+            for (seq, round_trip) in (0..).zip(list) {
+                match round_trip {
+                    Some(_) => self.packets.reply(
+                        seq,
+                        Reply {
+                            round_trip,
+                            ..Reply::default()
+                        },
+                    ),
+                    None => self.packets.unanswered(seq),
+                }
+            }
+        }
+        let silent = self.packets.is_empty();
+        if self.totals.is_none() && !listed {
+            imported.warn("fping's summary is missing: it goes to standard error (`2>&1` keeps it), and without it nobody can say whether the file is whole");
+        } else if silent {
+            imported.warn(
+                "the file has only fping's summary and no line for any packet (-q prints none)",
+            );
+        }
+        let frame = Frame {
+            stream,
+            name: self.name.clone(),
+            method: Method::Icmp,
+            target: self.name,
+            size: None,
+            first: (!silent).then_some(0),
+            sent: None,
+            fill: !silent,
+            period: SECOND,
+        };
+        let packets = self.packets.finish(frame, imported);
+        if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
+            imported.warn("the file has no time stamps (`fping -D` prints them): absolute times are made up from sequence numbers, a second apart");
+        }
+        imported.streams.push(packets);
+        if let Some(totals) = self.totals {
+            totals_said(imported, stream, totals);
+        }
+    }
+}
+
+fn totals_said(imported: &mut Imported, stream: usize, totals: Totals) {
+    for (what, word, value) in [
+        (Figure::Sent, "xmt", totals.sent),
+        (Figure::Received, "rcv", totals.received),
+    ] {
+        let printed = format!("{word} {value}");
+        imported
+            .said
+            .push(Said::count(stream, what, value, printed));
+    }
+    if let Some(loss) = totals.loss {
+        let printed = format!("{}% loss", loss.value);
+        imported
+            .said
+            .push(Said::percent(stream, Figure::LossShare, loss, printed));
+    }
+    for (statistic, time, printed) in totals.times {
+        let what = Figure::Of(Delay::RoundTrip, statistic);
+        imported.said.push(Said::time(stream, what, time, printed));
+    }
+}
+
+/// `name : rest`; names are padded to the same width.
+fn split(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(" : ")?;
+    Some((name.trim_end(), rest.trim_end()))
+}
+
+/// `10.0.0.1 is alive (0.082 ms)`
+fn alive(line: &str) -> Option<(&str, Line<'_>)> {
+    if let Some(name) = line.strip_suffix(" is unreachable") {
+        return Some((name, Line::Lost(0)));
+    }
+    let (name, time) = line.split_once(" is alive (")?;
+    let time = time.strip_suffix(" ms)")?;
+    Some((name, Line::Reply(0, time)))
+}

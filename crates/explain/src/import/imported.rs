@@ -1,0 +1,88 @@
+//! What a file gives, as plain data.
+
+use super::{Format, Said};
+use delaylab_model::Nanos;
+use delaylab_model::record::{Method, Record};
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::RecordFacts;
+
+/// All that a file says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// Of which format it is.
+    pub format: Format,
+    /// The peer's version, where the file says it.
+    pub version: Option<String>,
+    /// One for each target, hop or connection.
+    pub streams: Vec<Stream>,
+    /// The peer's own summary.
+    pub said: Vec<Said>,
+    /// What the peer saw over time (iperf3's intervals).
+    pub series: Vec<SeriesPoint>,
+    /// Sentences the user should read before trusting the records.
+    pub warnings: Vec<String>,
+    /// Packets that no line names and that were added as lost.
+    pub(super) filled: u64,
+}
+
+impl Imported {
+    /// Nothing yet.
+    pub(super) const fn new(format: Format) -> Self {
+        Self {
+            format,
+            version: None,
+            streams: Vec::new(),
+            said: Vec::new(),
+            series: Vec::new(),
+            warnings: Vec::new(),
+            filled: 0,
+        }
+    }
+
+    /// Adds a sentence, once.
+    pub(super) fn warn(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+}
+
+/// The clock of a stream's `t_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Nanoseconds since 1970.
+    RealTime,
+    /// The peer's own clock, from a zero of its own.
+    Own {
+        /// Real time minus that clock, where the file has both.
+        realtime_offset: Option<Nanos>,
+    },
+    /// The file has no times: they follow from the sequence numbers, from 0 on. Only differences
+    /// within a packet mean something.
+    MadeUp,
+}
+
+/// Packets that the peer sent one after another to one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stream {
+    /// What to call it.
+    pub name: String,
+    /// How it asked.
+    pub method: Method,
+    /// Whom, as the file says it: a name, an address, or an address and port.
+    pub target: String,
+    /// Bytes of an IP packet of it, where the file says so.
+    pub size: Option<u32>,
+    /// What its times are.
+    pub clock: Clock,
+    /// Its packets by sequence number. The stream is the record's probe, the trial is 0.
+    pub records: Vec<Record>,
+    /// Round trips of copies beyond the first reply, which some peers count in their figures. The
+    /// records only say how many there were.
+    pub repeats: Vec<Nanos>,
+    /// The coarsest step in which its round trips were printed.
+    pub step: Nanos,
+    /// How to read the reflector's stamps.
+    pub facts: RecordFacts,
+}

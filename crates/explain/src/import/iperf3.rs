@@ -1,0 +1,339 @@
+//! `iperf3 --json`: intervals and totals.
+//!
+//! iperf3 measures throughput. Of delay it has two things: of udp, RFC 3550's jitter where it receives;
+//! of tcp, the kernel's smoothed round trip (`TCP_INFO`) at the end of each interval, where it sends.
+//! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
+
+use super::decimal::{LARGEST, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::{Clock, Format, ImportError, Imported, Stream, json};
+use delaylab_model::plan::Unit;
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use serde::Deserialize;
+use std::sync::Arc;
+
+pub fn is(bytes: &[u8]) -> bool {
+    json::has(bytes, "cookie") || json::has(bytes, "connected") || json::has(bytes, "intervals")
+}
+
+#[derive(Deserialize)]
+struct Document {
+    start: Start,
+    #[serde(default)]
+    intervals: Vec<Interval>,
+    #[serde(default)]
+    end: End,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    #[serde(default)]
+    connected: Vec<Connection>,
+    version: Option<String>,
+    timestamp: Option<Timestamp>,
+    test_start: Option<TestStart>,
+}
+
+#[derive(Deserialize)]
+struct Connection {
+    socket: i64,
+    remote_host: String,
+    remote_port: u16,
+}
+
+#[derive(Deserialize)]
+struct Timestamp {
+    timesecs: u32,
+}
+
+#[derive(Deserialize)]
+struct TestStart {
+    protocol: String,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    streams: Vec<Part>,
+}
+
+#[derive(Deserialize, Default)]
+struct End {
+    #[serde(default)]
+    streams: Vec<Ended>,
+}
+
+#[derive(Deserialize)]
+struct Ended {
+    udp: Option<Part>,
+    sender: Option<Part>,
+    receiver: Option<Part>,
+}
+
+/// A connection over an interval, or over all of the test.
+#[derive(Deserialize)]
+struct Part {
+    socket: i64,
+    start: f64,
+    end: f64,
+    bytes: Option<u64>,
+    bits_per_second: Option<f64>,
+    retransmits: Option<u64>,
+    snd_cwnd: Option<u64>,
+    rtt: Option<u32>,
+    jitter_ms: Option<f64>,
+    lost_packets: Option<i64>,
+    packets: Option<u64>,
+    lost_percent: Option<f64>,
+    out_of_order: Option<u64>,
+    min_rtt: Option<u32>,
+    mean_rtt: Option<u32>,
+    max_rtt: Option<u32>,
+    #[serde(default)]
+    omitted: bool,
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let document: Document = json::read(bytes, Format::Iperf3)?;
+    if let (Some(reason), true) = (&document.error, document.intervals.is_empty()) {
+        return Err(ImportError::PeerFailed {
+            format: Format::Iperf3,
+            reason: reason.clone(),
+        });
+    }
+    let mut imported = Imported::new(Format::Iperf3);
+    if let Some(reason) = &document.error {
+        imported.warn(format!("iperf3 stopped before its end: {reason}"));
+    }
+    let version = document.start.version.as_deref();
+    imported.version = version.map(|version| version.trim_start_matches("iperf ").to_owned());
+    let udp = document
+        .start
+        .test_start
+        .as_ref()
+        .is_some_and(|test| test.protocol == "UDP");
+    let method = if udp { Method::Udp } else { Method::Tcp };
+    let began = document
+        .start
+        .timestamp
+        .as_ref()
+        .map_or(0, |time| i64::from(time.timesecs) * SECOND);
+    for connection in &document.start.connected {
+        let stream = stream(&document, connection, method, began, imported.streams.len());
+        if !stream.records.is_empty() {
+            imported.warn("iperf3 prints the kernel's smoothed round trip at the end of each interval: a record is a sample of that average, not a packet");
+        }
+        series(
+            &mut imported.series,
+            &document,
+            connection,
+            &stream.name,
+            began,
+        );
+        imported.streams.push(stream);
+    }
+    for ended in &document.end.streams {
+        said(&mut imported, ended, &document.start.connected);
+    }
+    if imported
+        .streams
+        .iter()
+        .all(|stream| stream.records.is_empty())
+    {
+        imported.warn(
+            "iperf3 prints no packet, and of this test no round trip either: there are no records",
+        );
+    }
+    Ok(imported)
+}
+
+/// The intervals of a connection, without those that iperf3 left out of its totals (`-O`).
+fn parts<'a>(document: &'a Document, connection: &Connection) -> impl Iterator<Item = &'a Part> {
+    let socket = connection.socket;
+    let all = document
+        .intervals
+        .iter()
+        .flat_map(|interval| &interval.streams);
+    all.filter(move |part| part.socket == socket && !part.omitted)
+}
+
+fn stream(
+    document: &Document,
+    connection: &Connection,
+    method: Method,
+    began: Nanos,
+    index: usize,
+) -> Stream {
+    let probe = u16::try_from(index).unwrap_or(u16::MAX);
+    let sampled = parts(document, connection).filter_map(|part| Some((part, part.rtt?)));
+    let records = (0..).zip(sampled).map(|(seq, (part, rtt))| {
+        let end = at(began, part.end);
+        let sent = end - i64::from(rtt) * MICROSECOND;
+        Record {
+            t_send: Some(sent),
+            t_recv: Some(end),
+            retransmits: part.retransmits.and_then(|count| u32::try_from(count).ok()),
+            outcome: Outcome::Ok,
+            ..Record::due(0, probe, seq, method, sent)
+        }
+    });
+    let target = format!("{}:{}", connection.remote_host, connection.remote_port);
+    Stream {
+        name: format!("{target} socket {}", connection.socket),
+        method,
+        target,
+        size: None,
+        clock: Clock::RealTime,
+        records: records.collect(),
+        repeats: Vec::new(),
+        step: MICROSECOND,
+        facts: RecordFacts::default(),
+    }
+}
+
+/// Seconds of the test as a time.
+fn at(began: Nanos, seconds: f64) -> Nanos {
+    began + ((seconds * SECOND as f64) as Nanos).clamp(0, LARGEST)
+}
+
+fn series(
+    points: &mut Vec<SeriesPoint>,
+    document: &Document,
+    connection: &Connection,
+    name: &str,
+    began: Nanos,
+) {
+    let of: Arc<str> = name.into();
+    for part in parts(document, connection) {
+        let values = [
+            ("throughput", Unit::BitsPerSecond, part.bits_per_second),
+            (
+                "load_retransmits",
+                Unit::Number,
+                part.retransmits.map(|value| value as f64),
+            ),
+            ("cwnd", Unit::Bytes, part.snd_cwnd.map(|value| value as f64)),
+            (
+                "srtt",
+                Unit::Nanoseconds,
+                part.rtt.map(|rtt| f64::from(rtt) * 1e3),
+            ),
+            (
+                "jitter",
+                Unit::Nanoseconds,
+                part.jitter_ms.map(|jitter| jitter * 1e6),
+            ),
+            (
+                "drops",
+                Unit::Packets,
+                part.lost_packets.map(|value| value as f64),
+            ),
+        ];
+        for (series, unit, value) in values {
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                continue;
+            };
+            points.push(SeriesPoint {
+                trial: 0,
+                series: series.into(),
+                of: of.clone(),
+                unit,
+                t: at(began, part.start),
+                length: (at(began, part.end) - at(began, part.start)).max(0),
+                min: value,
+                mean: value,
+                max: value,
+            });
+        }
+    }
+}
+
+fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
+    let Some(part) = ended
+        .udp
+        .as_ref()
+        .or(ended.sender.as_ref())
+        .or(ended.receiver.as_ref())
+    else {
+        return;
+    };
+    let Some(stream) = connections
+        .iter()
+        .position(|connection| connection.socket == part.socket)
+    else {
+        return;
+    };
+    let lost = part.lost_packets.and_then(|lost| u64::try_from(lost).ok());
+    let counts = [
+        (Figure::Bytes, "bytes", part.bytes),
+        (Figure::Retransmits, "retransmits", part.retransmits),
+        (Figure::Sent, "packets", part.packets),
+        (Figure::Lost, "lost_packets", lost),
+        (Figure::Reordered, "out_of_order", part.out_of_order),
+    ];
+    for (what, word, value) in counts {
+        if let Some(value) = value {
+            imported
+                .said
+                .push(Said::count(stream, what, value, format!("{word} {value}")));
+        }
+    }
+    let numbers = [
+        (
+            Figure::LossShare,
+            "lost_percent",
+            part.lost_percent,
+            Unit::Share,
+            0.01,
+        ),
+        (
+            Figure::Throughput,
+            "bits_per_second",
+            part.bits_per_second,
+            Unit::BitsPerSecond,
+            1.0,
+        ),
+        (
+            Figure::Jitter,
+            "jitter_ms",
+            part.jitter_ms,
+            Unit::Nanoseconds,
+            MILLISECOND as f64,
+        ),
+    ];
+    for (what, word, value, unit, scale) in numbers {
+        if let Some(printed) = value {
+            let value = printed * scale;
+            let printed = format!("{word} {printed}");
+            imported.said.push(Said {
+                stream,
+                what,
+                value,
+                step: 1e-9,
+                unit,
+                printed,
+            });
+        }
+    }
+    let times = [
+        (Statistic::Min, "min_rtt", part.min_rtt),
+        (Statistic::Mean, "mean_rtt", part.mean_rtt),
+        (Statistic::Max, "max_rtt", part.max_rtt),
+    ];
+    for (statistic, word, value) in times {
+        // A test that receives has no round trips and prints 0.
+        if let Some(value) = value.filter(|&value| value > 0) {
+            let time = Time {
+                nanos: i64::from(value) * MICROSECOND,
+                step: MICROSECOND,
+            };
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            imported
+                .said
+                .push(Said::time(stream, what, time, format!("{word} {value}")));
+        }
+    }
+}

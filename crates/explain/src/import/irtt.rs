@@ -1,0 +1,280 @@
+//! JSON of `irtt client` (`-o FILE`; its own format 1).
+//!
+//! irtt stamps in user space at both ends, with the wall clock, the monotonic clock or both. Its round
+//! trip is without the server's time: `receive − send − (server send − server receive)`. Here the
+//! record's times are the client's monotonic clock where the file has it; the server's stamps stand
+//! as far behind `t_send` as irtt's own send delay says, so that its one-way delays come out of the
+//! record as irtt printed them. Nobody knows how far the two clocks are apart.
+
+use super::decimal::{LARGEST, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::{Clock, Format, ImportError, Imported, Stream, json, order};
+use delaylab_model::Nanos;
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use serde::Deserialize;
+
+pub fn is(bytes: &[u8]) -> bool {
+    json::has(bytes, "irtt")
+}
+
+#[derive(Deserialize)]
+struct Document {
+    version: Version,
+    config: Config,
+    stats: Stats,
+    round_trips: Vec<RoundTrip>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    irtt: String,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    remote_address: String,
+    #[serde(default)]
+    ip_version: String,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    length: u32,
+    interval: Nanos,
+    #[serde(default)]
+    dscp: u8,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    packets_sent: u64,
+    packets_received: u64,
+    duplicates: u64,
+    packet_loss_percent: f64,
+    duration: Nanos,
+    rtt: Option<Spread>,
+    send_delay: Option<Spread>,
+    receive_delay: Option<Spread>,
+    ipdv_round_trip: Option<Spread>,
+    server_processing_time: Option<Spread>,
+}
+
+#[derive(Deserialize)]
+struct Spread {
+    n: u64,
+    min: Nanos,
+    max: Nanos,
+    mean: Nanos,
+    median: Option<Nanos>,
+    stddev: Nanos,
+}
+
+#[derive(Deserialize)]
+struct RoundTrip {
+    seqno: u64,
+    lost: String,
+    timestamps: Timestamps,
+}
+
+#[derive(Deserialize)]
+struct Timestamps {
+    client: Ends,
+    #[serde(default)]
+    server: Ends,
+}
+
+#[derive(Deserialize, Default)]
+struct Ends {
+    #[serde(default)]
+    send: Stamp,
+    #[serde(default)]
+    receive: Stamp,
+}
+
+/// Of the wall clock and of the monotonic one; what a file lacks is `None`, and so is what is no time.
+#[derive(Deserialize, Default, Clone, Copy)]
+struct Stamp {
+    #[serde(default, deserialize_with = "believable")]
+    wall: Option<Nanos>,
+    #[serde(default, deserialize_with = "believable")]
+    monotonic: Option<Nanos>,
+}
+
+fn believable<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
+    Ok(Option::<Nanos>::deserialize(from)?.filter(|time| (0..=LARGEST).contains(time)))
+}
+
+impl Stamp {
+    /// How much later than another, by the clock that both have; the monotonic one is the better.
+    fn since(self, earlier: Stamp) -> Option<Nanos> {
+        let difference = |later: Option<Nanos>, earlier: Option<Nanos>| Some(later? - earlier?);
+        difference(self.monotonic, earlier.monotonic).or(difference(self.wall, earlier.wall))
+    }
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let document: Document = json::read(bytes, Format::Irtt)?;
+    let mut imported = Imported::new(Format::Irtt);
+    imported.version = Some(document.version.irtt.clone());
+    let headers = if document.config.ip_version == "IPv6" {
+        48
+    } else {
+        28
+    };
+    let size = document.config.params.length.checked_add(headers);
+    let records = records(&document, size);
+    let stamped = records.iter().any(|record| record.r_rx.is_some());
+    if !stamped {
+        imported
+            .warn("the server did not stamp (`--tstamp`): its own time is within the round trips");
+    }
+    let clock = clock(&document.round_trips);
+    imported.streams.push(Stream {
+        name: document.config.remote_address.clone(),
+        method: Method::Udp,
+        target: document.config.remote_address.clone(),
+        size,
+        clock,
+        records,
+        repeats: Vec::new(),
+        step: 1,
+        facts: facts(stamped),
+    });
+    said(&mut imported, &document.stats);
+    Ok(imported)
+}
+
+/// irtt's server stamps when it has read a request and before it sends the reply.
+fn facts(stamped: bool) -> RecordFacts {
+    if !stamped {
+        return RecordFacts::default();
+    }
+    RecordFacts {
+        reflector_clock: ReflectorClock::Unrelated,
+        residence: Residence::ToUser,
+    }
+}
+
+fn clock(round_trips: &[RoundTrip]) -> Clock {
+    let sends = || round_trips.iter().map(|trip| trip.timestamps.client.send);
+    if !sends().any(|send| send.monotonic.is_some()) {
+        return Clock::RealTime;
+    }
+    let offset = |send: Stamp| Some(send.wall? - send.monotonic?);
+    Clock::Own {
+        realtime_offset: sends().find_map(offset),
+    }
+}
+
+fn records(document: &Document, size: Option<u32>) -> Vec<Record> {
+    let interval = document.config.params.interval.clamp(0, LARGEST);
+    let mut records: Vec<Record> = Vec::with_capacity(document.round_trips.len());
+    for trip in &document.round_trips {
+        let mut record = record(trip, size, document.config.params.dscp);
+        if record.t_send.is_none() {
+            let next = records
+                .last()
+                .map_or(0, |before| before.t_intended.saturating_add(interval));
+            record.t_intended = next.min(LARGEST);
+        }
+        records.push(record);
+    }
+    order::mark(&mut records);
+    records
+}
+
+fn record(trip: &RoundTrip, size: Option<u32>, dscp: u8) -> Record {
+    let Timestamps { client, server } = &trip.timestamps;
+    let t_send = client.send.monotonic.or(client.send.wall);
+    let round_trip = client.receive.since(client.send);
+    let t_recv = t_send
+        .zip(round_trip)
+        .map(|(send, round_trip)| send + round_trip);
+    let lost = trip.lost != "false" || t_recv.is_none();
+    // The server's two stamps are put where irtt's own delays are: by the wall clocks, or else (no
+    // wall clock, no common one) in the middle of what the server did not take.
+    let residence = server.send.since(server.receive);
+    let send_delay = match (server.receive.wall, client.send.wall) {
+        (Some(there), Some(here)) => Some(there - here),
+        _ => residence
+            .zip(round_trip)
+            .map(|(residence, trip)| (trip - residence) / 2),
+    };
+    let r_rx = t_send.zip(send_delay).map(|(send, delay)| send + delay);
+    Record {
+        dscp: dscp & 63,
+        ip_size: size,
+        t_send,
+        t_recv: t_recv.filter(|_| !lost),
+        r_rx,
+        r_user: r_rx
+            .zip(residence)
+            .map(|(arrived, residence)| arrived + residence),
+        outcome: if lost { Outcome::Lost } else { Outcome::Ok },
+        ..Record::due(0, 0, trip.seqno, Method::Udp, t_send.unwrap_or(0))
+    }
+}
+
+fn said(imported: &mut Imported, stats: &Stats) {
+    let counts = [
+        (Figure::Sent, "packets_sent", stats.packets_sent),
+        (Figure::Received, "packets_received", stats.packets_received),
+        (Figure::Copies, "duplicates", stats.duplicates),
+    ];
+    for (what, word, value) in counts {
+        imported
+            .said
+            .push(Said::count(0, what, value, format!("{word} {value}")));
+    }
+    imported.said.push(Said {
+        stream: 0,
+        what: Figure::LossShare,
+        value: stats.packet_loss_percent / 100.0,
+        step: 1e-9,
+        unit: delaylab_model::plan::Unit::Share,
+        printed: format!("packet_loss_percent {}", stats.packet_loss_percent),
+    });
+    let mut time = |what, word: String, nanos| {
+        imported.said.push(Said::time(
+            0,
+            what,
+            Time { nanos, step: 1 },
+            format!("{word} {nanos}"),
+        ));
+    };
+    time(Figure::Duration, "duration".to_owned(), stats.duration);
+    let spreads = [
+        (Delay::RoundTrip, "rtt", &stats.rtt),
+        (Delay::Send, "send_delay", &stats.send_delay),
+        (Delay::Receive, "receive_delay", &stats.receive_delay),
+        (Delay::Variation, "ipdv_round_trip", &stats.ipdv_round_trip),
+        (
+            Delay::Server,
+            "server_processing_time",
+            &stats.server_processing_time,
+        ),
+    ];
+    for (delay, word, spread) in spreads {
+        let Some(spread) = spread.as_ref().filter(|spread| spread.n > 0) else {
+            continue;
+        };
+        let values = [
+            (Statistic::Min, "min", Some(spread.min)),
+            (Statistic::Mean, "mean", Some(spread.mean)),
+            (Statistic::Median, "median", spread.median),
+            (Statistic::Max, "max", Some(spread.max)),
+            (Statistic::Deviation, "stddev", Some(spread.stddev)),
+        ];
+        for (statistic, name, value) in values {
+            if let Some(value) = value {
+                time(
+                    Figure::Of(delay, statistic),
+                    format!("{word} {name}"),
+                    value,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Text of `irtt client`.
+//!
+//! ```text
+//! [10.0.0.1:2112] [Connected] connection established
+//! seq=0 rtt=23.84ms rd=74.9µs sd=23.77ms ipdv=n/a
+//!                          Min     Mean   Median      Max  Stddev
+//!                 RTT  23.73ms  23.88ms  23.86ms  24.04ms  95.9µs
+//!    packets sent/received: 12/8 (33.33% loss)
+//! ```
+//!
+//! Packets that have no line were lost. A round trip is without the server's time, if it stamped.
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, Text, after, head, leading_number, word_after};
+use super::{Format, ImportError, Imported};
+use delaylab_model::record::Method;
+use delaylab_model::{Nanos, SECOND};
+
+pub fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        (line.starts_with("seq=") && line.contains(" rtt="))
+            || line.contains("packets sent/received: ")
+    })
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let text = Text::new(bytes);
+    let mut imported = Imported::new(Format::IrttText);
+    let mut strange = Strange::default();
+    let mut heard = Heard::default();
+    for (number, line) in text.lines() {
+        if !heard.line(line) {
+            strange.note(number, line);
+        }
+    }
+    heard.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Heard {
+    target: String,
+    version: Option<String>,
+    packets: Option<Packets>,
+    counts: Option<(u64, u64)>,
+    loss: Option<decimal::Number>,
+    length: Option<u32>,
+    took: Option<Nanos>,
+    ended: bool,
+    spreads: Vec<(Figure, Time, String)>,
+}
+
+impl Heard {
+    /// Takes a line; false where it says nothing that is known.
+    fn line(&mut self, line: &str) -> bool {
+        let trimmed = line.trim();
+        if trimmed.starts_with("seq=") {
+            return self.packet(trimmed);
+        }
+        if let Some(target) = line
+            .strip_prefix('[')
+            .and_then(|line| line.split_once("] [Connected]"))
+        {
+            self.target = target.0.to_owned();
+        } else if let Some(version) = trimmed.strip_prefix("irtt version: ") {
+            self.version = Some(version.to_owned());
+        } else if let Some(counts) = trimmed.strip_prefix("packets sent/received: ") {
+            return self.read_counts(counts);
+        } else if let Some(length) = trimmed.strip_prefix("packet length: ") {
+            self.length = leading_number(length).and_then(|length| u32::try_from(length).ok());
+        } else if let Some(took) = trimmed.strip_prefix("duration: ") {
+            let wait = word_after(took, "(wait ").and_then(decimal::go_duration);
+            let took = took.split(' ').next().and_then(decimal::go_duration);
+            self.took = took.map(|took| took - wait.unwrap_or(0));
+        } else if trimmed.starts_with("timer stats: ") {
+            self.ended = true;
+        } else if let Some((name, delay)) = spread(trimmed) {
+            return self.read_spread(name, delay, &trimmed[name.len()..]);
+        } else {
+            return line.starts_with('[') || no_matter(trimmed);
+        }
+        true
+    }
+
+    fn packet(&mut self, line: &str) -> bool {
+        let seq = after(line, "seq=").and_then(leading_number);
+        let round_trip = word_after(line, "rtt=").and_then(rounded);
+        let (Some(seq), Some(_)) = (seq, round_trip) else {
+            return false;
+        };
+        let packets = self.packets.get_or_insert_with(Packets::new);
+        packets.reply(
+            seq,
+            Reply {
+                round_trip,
+                ..Reply::default()
+            },
+        );
+        true
+    }
+
+    /// `12/8 (33.33% loss)`
+    fn read_counts(&mut self, counts: &str) -> bool {
+        let Some((sent, rest)) = counts.split_once('/') else {
+            return false;
+        };
+        let (Ok(sent), Some(received)) = (sent.parse(), leading_number(rest)) else {
+            return false;
+        };
+        self.counts = Some((sent, received));
+        self.loss =
+            word_after(rest, "(").and_then(|loss| decimal::number(loss.trim_end_matches('%')));
+        true
+    }
+
+    /// Five columns; those of the first kind have a median, the others leave it out.
+    fn read_spread(&mut self, name: &str, delay: Delay, values: &str) -> bool {
+        use Statistic::{Deviation, Max, Mean, Median, Min};
+        let words: Vec<_> = values.split_whitespace().collect();
+        let columns: &[(Statistic, &str)] = match words.len() {
+            5 => &[
+                (Min, "Min"),
+                (Mean, "Mean"),
+                (Median, "Median"),
+                (Max, "Max"),
+                (Deviation, "Stddev"),
+            ],
+            4 => &[
+                (Min, "Min"),
+                (Mean, "Mean"),
+                (Max, "Max"),
+                (Deviation, "Stddev"),
+            ],
+            _ => return false,
+        };
+        for ((statistic, column), word) in columns.iter().zip(words) {
+            let Some(time) = rounded(word) else {
+                return false;
+            };
+            let what = Figure::Of(delay, *statistic);
+            self.spreads
+                .push((what, time, format!("{name} {column} {word}")));
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        imported.version = self.version;
+        let packets = self.packets.unwrap_or_else(Packets::new);
+        let (answered, _) = packets.answered();
+        let complete = self.counts.is_none_or(|(_, received)| received == answered);
+        if self.counts.is_none() || !self.ended {
+            imported.warn("irtt's summary is missing or not whole: the file ends before irtt did");
+        }
+        if !complete {
+            imported.warn(format!(
+                "irtt says that {} replies came and the file has lines for {answered} (-q prints none): packets without a line were left out, not counted as lost",
+                self.counts.map_or(0, |(_, received)| received)
+            ));
+        }
+        if answered > 0 {
+            imported.warn("irtt's text has no times of day: absolute times are made up from sequence numbers; `irtt client -o FILE` writes every stamp");
+        }
+        let sent = self.counts.map(|(sent, _)| sent);
+        let gaps = Nanos::try_from(sent.unwrap_or(0).saturating_sub(1)).unwrap_or(0);
+        let period = self
+            .took
+            .and_then(|took| took.checked_div(gaps))
+            .filter(|&period| period > 0);
+        let frame = Frame {
+            stream: 0,
+            name: self.target.clone(),
+            method: Method::Udp,
+            target: self.target,
+            size: self.length.and_then(|length| length.checked_add(28)),
+            first: Some(0),
+            sent,
+            fill: complete,
+            period: period.unwrap_or(SECOND),
+        };
+        let stream = packets.finish(frame, imported);
+        imported.streams.push(stream);
+        if let Some((sent, received)) = self.counts {
+            for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
+                imported.said.push(Said::count(
+                    0,
+                    what,
+                    value,
+                    format!("packets {what} {value}"),
+                ));
+            }
+        }
+        if let Some(loss) = self.loss {
+            let printed = format!("{}% loss", loss.value);
+            imported
+                .said
+                .push(Said::percent(0, Figure::LossShare, loss, printed));
+        }
+        for (what, time, printed) in self.spreads {
+            imported.said.push(Said::time(0, what, time, printed));
+        }
+    }
+}
+
+/// A duration as irtt rounds it: 7.55µs, 74.9µs, 192µs, 23.41ms, 401.2ms, 1.97s.
+fn rounded(text: &str) -> Option<Time> {
+    let nanos = decimal::go_duration(text)?;
+    let step = match nanos {
+        ..1_000 => 1,
+        1_000..10_000 => 10,
+        10_000..100_000 => 100,
+        100_000..1_000_000 => 1_000,
+        1_000_000..100_000_000 => 10_000,
+        100_000_000..1_000_000_000 => 100_000,
+        _ => 10_000_000,
+    };
+    Some(Time { nanos, step })
+}
+
+/// The name of a row of the table, and the delay that it is about.
+fn spread(line: &str) -> Option<(&'static str, Delay)> {
+    const ROWS: [(&str, Delay); 5] = [
+        ("RTT", Delay::RoundTrip),
+        ("send delay", Delay::Send),
+        ("receive delay", Delay::Receive),
+        ("IPDV (jitter)", Delay::Variation),
+        ("server proc. time", Delay::Server),
+    ];
+    let of = |name: &str| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(' '))
+    };
+    ROWS.into_iter().find(|(name, _)| of(name))
+}
+
+fn no_matter(line: &str) -> bool {
+    const KNOWN: [&str; 12] = [
+        "Min",
+        "---",
+        "send IPDV",
+        "receive IPDV",
+        "send call time",
+        "timer error",
+        "server packets received",
+        "bytes sent/received",
+        "send/receive rate",
+        "protocol version",
+        "json format version",
+        "go version",
+    ];
+    line.is_empty() || KNOWN.iter().any(|known| line.starts_with(known))
+}

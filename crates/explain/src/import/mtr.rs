@@ -1,0 +1,75 @@
+//! The columns of mtr's reports, which its json, csv and text share. Each hop is a stream without
+//! records: a report has no packets.
+//!
+//! mtr's standard deviation is by n − 1 (mtr, ui/net.c, `net_stdev`).
+
+use super::decimal;
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::{Clock, Format, Imported, Stream};
+use delaylab_model::MILLISECOND;
+use delaylab_model::record::Method;
+use delaylab_model::trial::RecordFacts;
+
+/// The warning of every report.
+pub const NO_PACKETS: &str =
+    "an mtr report has figures and no packets; `mtr --raw` prints every round trip";
+
+/// What a column is; `None` for those without a meaning elsewhere (geometric means, jitter of its own).
+fn figure(column: &str) -> Option<Figure> {
+    let round_trip = |statistic| Figure::Of(Delay::RoundTrip, statistic);
+    Some(match column {
+        "Loss%" => Figure::LossShare,
+        "Snt" => Figure::Sent,
+        "Rcv" => Figure::Received,
+        "Drop" => Figure::Lost,
+        "Last" => round_trip(Statistic::Last),
+        "Avg" => round_trip(Statistic::Mean),
+        "Best" => round_trip(Statistic::Min),
+        "Wrst" => round_trip(Statistic::Max),
+        "StDev" => round_trip(Statistic::Deviation),
+        _ => return None,
+    })
+}
+
+/// A stream for a hop that has no record yet.
+pub fn hop(number: u64, target: &str) -> Stream {
+    Stream {
+        name: format!("hop {number}"),
+        method: Method::Icmp,
+        target: target.to_owned(),
+        size: None,
+        clock: Clock::MadeUp,
+        records: Vec::new(),
+        repeats: Vec::new(),
+        step: 1,
+        facts: RecordFacts::default(),
+    }
+}
+
+/// An empty report.
+pub fn report(format: Format) -> Imported {
+    let mut imported = Imported::new(format);
+    imported.warn(NO_PACKETS);
+    imported
+}
+
+/// Adds what a column says of the hop that was added last.
+pub fn say(imported: &mut Imported, column: &str, value: &str) {
+    let Some(stream) = imported.streams.len().checked_sub(1) else {
+        return;
+    };
+    let Some(what) = figure(column) else { return };
+    let printed = format!("{column} {value}");
+    let said = match what {
+        Figure::LossShare => decimal::number(value.trim_end_matches('%'))
+            .map(|share| Said::percent(stream, what, share, printed)),
+        Figure::Of(..) => {
+            decimal::time(value, MILLISECOND).map(|time| Said::time(stream, what, time, printed))
+        }
+        _ => value
+            .parse()
+            .ok()
+            .map(|count| Said::count(stream, what, count, printed)),
+    };
+    imported.said.extend(said);
+}

@@ -1,0 +1,141 @@
+//! `mtr --raw`: every packet and reply, a line each.
+//!
+//! ```text
+//! x HOP SEQ          sent, with this many hops less one
+//! h HOP ADDRESS      who answers there
+//! d HOP NAME         its name
+//! p HOP µs SEQ       answered
+//! ```
+//!
+//! Each hop is a stream. Versions before 0.88 have no `x` lines and no sequence numbers.
+
+use super::decimal;
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, Text, head};
+use super::{Format, ImportError, Imported};
+use delaylab_model::record::Method;
+use delaylab_model::{MICROSECOND, SECOND};
+use std::collections::BTreeMap;
+
+pub fn is(bytes: &[u8]) -> bool {
+    let head = head(bytes);
+    let mut lines = head.lines().filter(|line| !line.is_empty());
+    lines.next().is_some_and(|line| fields(line).is_some())
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let text = Text::new(bytes);
+    let mut imported = Imported::new(Format::MtrRaw);
+    let mut strange = Strange::default();
+    let mut hops: BTreeMap<u8, Hop> = BTreeMap::new();
+    for (number, line) in text.lines().filter(|(_, line)| !line.is_empty()) {
+        let taken = fields(line).is_some_and(|(kind, hop, rest)| {
+            hops.entry(hop).or_insert_with(Hop::new).line(kind, &rest)
+        });
+        if !taken {
+            strange.note(number, line);
+        }
+    }
+    imported.warn("mtr --raw has no times of day: absolute times are made up from sequence numbers, a second apart");
+    imported.warn("mtr --raw has no end: a packet without a reply was lost, or the file ends before its reply");
+    if let Some(beyond) = beyond_target(&hops) {
+        imported.warn(beyond);
+    }
+    for (number, hop) in hops {
+        hop.finish(number, &mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// Kind, hop and what follows.
+fn fields(line: &str) -> Option<(char, u8, Vec<&str>)> {
+    let mut words = line.split_whitespace();
+    let mut kind = words.next()?.chars();
+    let (kind, None) = (kind.next()?, kind.next()) else {
+        return None;
+    };
+    let hop = words.next()?.parse().ok()?;
+    let rest: Vec<_> = words.collect();
+    ("xhpdtmy".contains(kind) && !rest.is_empty()).then_some((kind, hop, rest))
+}
+
+/// mtr asks for a few more hops than there are before it knows how many those are.
+fn beyond_target(hops: &BTreeMap<u8, Hop>) -> Option<String> {
+    let mut all = hops.iter().filter(|(_, hop)| !hop.address.is_empty());
+    let (_, last) = all.next_back()?;
+    let same: Vec<_> = hops
+        .iter()
+        .filter(|(_, hop)| hop.address == last.address)
+        .collect();
+    let &(&first, _) = same.first().filter(|_| same.len() > 1)?;
+    let target = u16::from(first) + 1;
+    Some(format!(
+        "hops after {target} were answered by the target too: mtr asked for them before it knew how far it is"
+    ))
+}
+
+struct Hop {
+    address: String,
+    packets: Packets,
+    /// mtr numbers packets over all hops: here is each one's place among those of this hop.
+    places: BTreeMap<u64, u64>,
+}
+
+impl Hop {
+    const fn new() -> Self {
+        Self {
+            address: String::new(),
+            packets: Packets::new(),
+            places: BTreeMap::new(),
+        }
+    }
+
+    fn line(&mut self, kind: char, rest: &[&str]) -> bool {
+        let number = |index: usize| rest.get(index).and_then(|word| word.parse().ok());
+        match kind {
+            'x' => {
+                let Some(seq) = number(0) else { return false };
+                // The numbers begin anew from 33000 when they are used up: the newest is meant.
+                let place = self.packets.next();
+                self.places.insert(seq, place);
+                self.packets.unanswered(place);
+            }
+            'p' => {
+                let Some(round_trip) = decimal::time(rest[0], MICROSECOND) else {
+                    return false;
+                };
+                let place = number(1).and_then(|seq: u64| self.places.get(&seq).copied());
+                let place = place.unwrap_or_else(|| self.packets.next());
+                let reply = Reply {
+                    round_trip: Some(round_trip),
+                    ..Reply::default()
+                };
+                self.packets.reply(place, reply);
+            }
+            'h' => self.address = rest[0].to_owned(),
+            _ => {}
+        }
+        true
+    }
+
+    fn finish(self, number: u8, imported: &mut Imported) {
+        if self.packets.is_empty() {
+            return;
+        }
+        let frame = Frame {
+            stream: imported.streams.len(),
+            name: format!("hop {}", u16::from(number) + 1),
+            method: Method::Icmp,
+            target: self.address,
+            size: None,
+            first: Some(0),
+            sent: None,
+            fill: false,
+            period: SECOND,
+        };
+        let stream = self.packets.finish(frame, imported);
+        imported.streams.push(stream);
+    }
+}

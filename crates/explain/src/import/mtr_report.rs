@@ -1,0 +1,67 @@
+//! `mtr --report` and `--report-wide`: a report as text.
+//!
+//! ```text
+//! HOST: prober                      Loss%   Snt   Last   Avg  Best  Wrst StDev
+//!   1.|-- 10.0.0.254                30.0%    10    0.1   0.1   0.1   0.1   0.0
+//! ```
+//!
+//! Which columns there are is the user's choice (`-o`); the head of the table names them.
+
+use super::text::{Strange, Text, head, leading_number};
+use super::{Format, ImportError, Imported, mtr};
+
+pub fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| columns(line).is_some())
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let text = Text::new(bytes);
+    let mut imported = mtr::report(Format::MtrReport);
+    let mut strange = Strange::default();
+    let mut header: Vec<&str> = Vec::new();
+    for (number, line) in text.lines() {
+        if let Some(columns) = columns(line) {
+            header = columns;
+        } else if !hop(line, &header, &mut imported) && !no_matter(line) {
+            strange.note(number, line);
+        }
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// The columns behind the host's name.
+fn columns(line: &str) -> Option<Vec<&str>> {
+    let words = line.strip_prefix("HOST:")?;
+    let columns: Vec<_> = words.split_whitespace().skip(1).collect();
+    columns.contains(&"Loss%").then_some(columns)
+}
+
+/// Takes a hop's line; false where it is none. The values are its last words, because a host may be
+/// more than one.
+fn hop(line: &str, header: &[&str], imported: &mut Imported) -> bool {
+    let Some((number, rest)) = line.split_once(".|-- ") else {
+        return false;
+    };
+    let words: Vec<_> = rest.split_whitespace().collect();
+    let Some(number) = leading_number(number.trim()) else {
+        return false;
+    };
+    let Some(values_at) = words.len().checked_sub(header.len()).filter(|&at| at > 0) else {
+        return false;
+    };
+    imported
+        .streams
+        .push(mtr::hop(number, &words[..values_at].join(" ")));
+    for (column, value) in header.iter().zip(&words[values_at..]) {
+        mtr::say(imported, column, value);
+    }
+    true
+}
+
+/// The date above, and the other hosts or labels of a hop below it.
+fn no_matter(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("Start:") || line.starts_with('|') || line.starts_with("[MPLS")
+}

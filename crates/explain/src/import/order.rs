@@ -1,0 +1,103 @@
+//! Numbers that wrap, and replies that overtake each other.
+
+use delaylab_model::record::Record;
+
+/// Makes 16-bit sequence numbers whole again: each is the one nearest to the one before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwrap {
+    last: Option<u64>,
+}
+
+impl Unwrap {
+    const TURN: u64 = 1 << 16;
+
+    /// The whole number. One that has more than 16 bits is whole already.
+    pub fn whole(&mut self, number: u64) -> u64 {
+        let whole = match self.last {
+            Some(last) if number < Self::TURN => nearest(last, number),
+            _ => number,
+        };
+        self.last = Some(whole);
+        whole
+    }
+}
+
+/// The largest number up to `last` whose low 16 bits are `low`.
+pub fn latest(last: u64, low: u16) -> Option<u64> {
+    let here = (last & !(Unwrap::TURN - 1)) | u64::from(low);
+    if here <= last {
+        Some(here)
+    } else {
+        here.checked_sub(Unwrap::TURN)
+    }
+}
+
+/// The number nearest to `last` whose low 16 bits are `low`.
+fn nearest(last: u64, low: u64) -> u64 {
+    let here = (last & !(Unwrap::TURN - 1)) | low;
+    let half = Unwrap::TURN / 2;
+    if here + half < last {
+        here + Unwrap::TURN
+    } else if here > last + half && here >= Unwrap::TURN {
+        here - Unwrap::TURN
+    } else {
+        here
+    }
+}
+
+/// RFC 4737 §4.2.1 for packets in the order in which they arrived: for each, how many arrived since
+/// the first that was sent after it; 0 is in order.
+pub fn extents(arrived: &[u64]) -> Vec<u32> {
+    let mut largest = Vec::with_capacity(arrived.len());
+    let mut extents = Vec::with_capacity(arrived.len());
+    for (index, &seq) in arrived.iter().enumerate() {
+        let overtaken_at = largest.partition_point(|&before| before <= seq);
+        extents.push(u32::try_from(index - overtaken_at).unwrap_or(u32::MAX));
+        largest.push(largest.last().map_or(seq, |&before: &u64| before.max(seq)));
+    }
+    extents
+}
+
+/// Fills `reorder_extent` in from when replies were read, or where nobody read them from when they
+/// arrived.
+pub fn mark(records: &mut [Record]) {
+    let when = |record: &Record| record.t_recv.or(record.t_rx);
+    let mut arrived: Vec<usize> = (0..records.len())
+        .filter(|&at| when(&records[at]).is_some())
+        .collect();
+    arrived.sort_by_key(|&at| when(&records[at]));
+    let seqs: Vec<u64> = arrived.iter().map(|&at| records[at].seq).collect();
+    for (at, extent) in arrived.into_iter().zip(extents(&seqs)) {
+        records[at].reorder_extent = extent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_wrap_go_on() {
+        let mut unwrap = Unwrap::default();
+        let whole: Vec<_> = [65_534, 65_535, 0, 65_533, 2, 1]
+            .map(|number| unwrap.whole(number))
+            .to_vec();
+        assert_eq!(whole, [65_534, 65_535, 65_536, 65_533, 65_538, 65_537]);
+        assert_eq!(Unwrap::default().whole(70_000), 70_000);
+    }
+
+    #[test]
+    fn the_latest_number_with_these_low_bits() {
+        assert_eq!(latest(65_540, 3), Some(65_539));
+        assert_eq!(latest(65_540, 4), Some(65_540));
+        assert_eq!(latest(65_540, 5), Some(5));
+        assert_eq!(latest(4, 5), None);
+    }
+
+    #[test]
+    fn a_packet_that_was_overtaken_by_two_has_extent_two() {
+        assert_eq!(extents(&[1, 2, 4, 5, 3, 6]), [0, 0, 0, 0, 2, 0]);
+        assert_eq!(extents(&[3, 2, 1]), [0, 1, 2]);
+        assert!(extents(&[]).is_empty());
+    }
+}

@@ -1,0 +1,372 @@
+//! Output of `ping`: iputils, busybox, BSD and macOS.
+//!
+//! ```text
+//! PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.                       iputils, counts from 1
+//! PING 10.0.0.1 (10.0.0.1): 56 data bytes                              busybox, BSD: from 0
+//! [1795306027.232112] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 time=23.8 ms (DUP!)
+//! [1795306027.415983] no answer yet for icmp_seq=2                     -O
+//! Request timeout for icmp_seq 2                                       macOS
+//! From 10.0.0.9 icmp_seq=3 Destination Host Unreachable
+//! 20 packets transmitted, 9 received, +1 duplicates, +1 errors, 55% packet loss, time 1956ms
+//! rtt min/avg/max/mdev = 22.146/23.308/23.780/0.435 ms
+//! round-trip min/avg/max/stddev = 0.121/11.892/23.664/1.234 ms
+//! ```
+//!
+//! With `-D` a line begins with the real time at which ping read the reply (iputils, ping_common.c).
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::order::Unwrap;
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, Text, after, head, leading_number, stamp, word_after};
+use super::{Clock, Format, ImportError, Imported};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use std::net::{IpAddr, Ipv6Addr};
+
+pub fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        line.starts_with("PING ")
+            || line.starts_with("PING6(")
+            || (line.contains(" bytes from ") && sequence(line).is_some())
+            || line.contains(" packets transmitted, ")
+    })
+}
+
+pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
+    let text = Text::new(bytes);
+    let mut imported = Imported::new(Format::Ping);
+    let mut strange = Strange::default();
+    let mut run: Option<Run> = None;
+    for (number, line) in text.lines() {
+        if let Some(next) = Run::begun_by(line) {
+            if let Some(before) = run.replace(next) {
+                before.finish(&mut imported);
+            }
+            continue;
+        }
+        if !run.get_or_insert_with(Run::without_head).line(line) {
+            strange.note(number, line);
+        }
+    }
+    if let Some(run) = run {
+        run.finish(&mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// One call of ping.
+struct Run {
+    target: String,
+    size: Option<u32>,
+    first: Option<u64>,
+    packets: Packets,
+    numbers: Unwrap,
+    last: Option<u64>,
+    /// Errors that name no packet.
+    nameless: u64,
+    totals: Option<Totals>,
+    times: Vec<(&'static str, Statistic, Time)>,
+    times_said: bool,
+}
+
+/// `20 packets transmitted, 9 received, …`
+#[derive(Default)]
+struct Totals {
+    sent: u64,
+    received: u64,
+    said: Vec<(Figure, u64, String)>,
+    loss: Option<decimal::Number>,
+    took: Option<Time>,
+}
+
+impl Run {
+    fn without_head() -> Self {
+        Self {
+            target: String::new(),
+            size: None,
+            first: None,
+            packets: Packets::new(),
+            numbers: Unwrap::default(),
+            last: None,
+            nameless: 0,
+            totals: None,
+            times: Vec::new(),
+            times_said: false,
+        }
+    }
+
+    /// The first line of a call says whom it asks, and with how many bytes.
+    fn begun_by(line: &str) -> Option<Self> {
+        if let Some(sizes) = line.strip_prefix("PING6(") {
+            let target = line.rsplit("--> ").next().unwrap_or_default();
+            return Some(Self {
+                target: target.to_owned(),
+                size: leading_number(sizes).and_then(|size| u32::try_from(size).ok()),
+                first: Some(0),
+                ..Self::without_head()
+            });
+        }
+        let rest = line.strip_prefix("PING ")?;
+        let (target, behind) = rest.split_once('(')?;
+        let (address, sizes) = behind.split_once(')')?;
+        // `PING ::1(::1) 56 data bytes` is iputils, with a colon behind the bracket it is not.
+        let counts_from_one = !sizes.starts_with(':');
+        let payload = leading_number(sizes.trim_start_matches([':', ' ']));
+        let headers = if address.parse::<Ipv6Addr>().is_ok() {
+            48
+        } else {
+            28
+        };
+        Some(Self {
+            target: target.trim().to_owned(),
+            size: payload.and_then(|payload| u32::try_from(payload.checked_add(headers)?).ok()),
+            first: Some(u64::from(counts_from_one)),
+            ..Self::without_head()
+        })
+    }
+
+    /// Takes a line; false where it says nothing that is known.
+    fn line(&mut self, line: &str) -> bool {
+        let (read_at, line) = stamp(line);
+        if line.contains(" bytes from ") {
+            self.bytes_from(line, read_at)
+        } else if line.contains("no answer yet for") || line.starts_with("Request timeout for") {
+            let Some(seq) = sequence(line) else {
+                return false;
+            };
+            let seq = self.numbers.whole(seq);
+            self.packets.unanswered(seq);
+            true
+        } else if let Some(error) = line.strip_prefix("From ") {
+            self.error_from(error)
+        } else if line.starts_with("wrong data byte") {
+            if let Some(seq) = self.last {
+                self.packets.corrupt(seq);
+            }
+            true
+        } else if line.starts_with("ping: ") || line.starts_with("ping6: ") {
+            self.nameless += 1;
+            true
+        } else if line.contains(" packets transmitted, ") {
+            self.totals = Totals::read(line);
+            self.totals.is_some()
+        } else if line.contains("min/avg/max") {
+            self.read_times(line)
+        } else {
+            no_matter(line)
+        }
+    }
+
+    fn bytes_from(&mut self, line: &str, read_at: Option<Nanos>) -> bool {
+        let Some(seq) = sequence(line) else {
+            // BSD: `92 bytes from 10.0.0.9: Destination Host Unreachable`, and the header of whose.
+            self.nameless += 1;
+            return true;
+        };
+        let seq = self.numbers.whole(seq);
+        let ttl = word_after(line, "ttl=").or_else(|| word_after(line, "hlim="));
+        let round_trip = word_after(line, "time=").map(|word| decimal::time(word, MILLISECOND));
+        if round_trip == Some(None) {
+            return false;
+        }
+        self.packets.reply(
+            seq,
+            Reply {
+                round_trip: round_trip.flatten(),
+                read_at,
+                ttl: ttl.and_then(|ttl| ttl.parse().ok()),
+            },
+        );
+        if line.contains("(BAD CHECKSUM!)") {
+            self.packets.corrupt(seq);
+        }
+        self.last = Some(seq);
+        true
+    }
+
+    /// `From 10.0.0.9 icmp_seq=3 Destination Host Unreachable`
+    fn error_from(&mut self, line: &str) -> bool {
+        let Some(seq) = sequence(line) else {
+            return false;
+        };
+        // A redirect is advice, and the packet goes on.
+        if !line.contains("Redirect") {
+            let name = line.split(' ').next().unwrap_or_default();
+            let address = word_after(line, "(").unwrap_or(name);
+            let by: Option<IpAddr> = address.trim_end_matches(':').parse().ok();
+            let seq = self.numbers.whole(seq);
+            self.packets.refused(seq, by);
+        }
+        true
+    }
+
+    /// `rtt min/avg/max/mdev = a/b/c/d ms, pipe 4`, or a progress line of iputils (`ewma`), which is
+    /// not the end.
+    fn read_times(&mut self, line: &str) -> bool {
+        if line.contains("packets, ") {
+            return true;
+        }
+        self.times_said = true;
+        let Some((words, values)) = line.split_once(" = ") else {
+            return false;
+        };
+        let Some(values) = values.split(' ').next() else {
+            return false;
+        };
+        let words = words.rsplit(' ').next().unwrap_or_default();
+        for (word, value) in words.split('/').zip(values.split('/')) {
+            let known = STATISTICS.iter().find(|(known, _)| *known == word);
+            let (Some(&(word, statistic)), Some(time)) = (known, decimal::time(value, MILLISECOND))
+            else {
+                return false;
+            };
+            self.times.push((word, statistic, time));
+        }
+        true
+    }
+
+    /// Adds its stream and what it said.
+    fn finish(self, imported: &mut Imported) {
+        let stream = imported.streams.len();
+        let (answered, _) = self.packets.answered();
+        self.warn(imported);
+        let totals = self.totals.unwrap_or_default();
+        let complete = totals.sent == 0 || totals.received == answered;
+        let gaps = totals.sent.saturating_sub(1).max(1);
+        let period = totals.took.map_or(SECOND, |took| {
+            took.nanos / Nanos::try_from(gaps).unwrap_or(1)
+        });
+        let frame = Frame {
+            stream,
+            name: self.target.clone(),
+            method: Method::Icmp,
+            target: self.target,
+            size: self.size,
+            first: self.first,
+            sent: (totals.sent > 0).then_some(totals.sent),
+            fill: complete,
+            period,
+        };
+        let packets = self.packets.finish(frame, imported);
+        if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
+            imported.warn("the file has no time stamps (`ping -D` prints them): absolute times are made up from sequence numbers");
+        }
+        imported.streams.push(packets);
+        totals_said(imported, stream, &totals);
+        for (word, statistic, time) in self.times {
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let printed = format!("{word} {} ms", milliseconds(time));
+            imported.said.push(Said::time(stream, what, time, printed));
+        }
+    }
+
+    fn warn(&self, imported: &mut Imported) {
+        let (answered, _) = self.packets.answered();
+        match &self.totals {
+            None => imported.warn("ping's summary is missing: the file ends before ping did, and packets after the last line are unknown"),
+            Some(totals) if totals.received != answered && answered == 0 => imported.warn(format!(
+                "the file has only ping's summary, for {} replies, and no line for any (ping -q and -f print none)",
+                totals.received
+            )),
+            Some(totals) if totals.received != answered => imported.warn(format!(
+                "ping says that {} replies came and the file has lines for {answered}: packets without a line were left out, not counted as lost",
+                totals.received
+            )),
+            Some(totals) if totals.received > 0 && !self.times_said && self.packets.timed() => {
+                imported.warn("ping's last line, with its round-trip times, is missing");
+            }
+            Some(_) => {}
+        }
+        if self.nameless > 0 {
+            imported.warn(format!(
+                "{} errors name no packet: the packets that they are about stand as lost",
+                self.nameless
+            ));
+        }
+    }
+}
+
+const STATISTICS: [(&str, Statistic); 5] = [
+    ("min", Statistic::Min),
+    ("avg", Statistic::Mean),
+    ("max", Statistic::Max),
+    ("mdev", Statistic::Deviation),
+    ("stddev", Statistic::Deviation),
+];
+
+fn totals_said(imported: &mut Imported, stream: usize, totals: &Totals) {
+    let mut say = |said| imported.said.push(said);
+    for (what, value, printed) in &totals.said {
+        say(Said::count(stream, *what, *value, printed.clone()));
+    }
+    if let Some(loss) = totals.loss {
+        let printed = format!("{}% packet loss", loss.value);
+        say(Said::percent(stream, Figure::LossShare, loss, printed));
+    }
+    if let Some(took) = totals.took {
+        let printed = format!("time {} ms", milliseconds(took));
+        say(Said::time(stream, Figure::Duration, took, printed));
+    }
+}
+
+/// As ping prints it.
+fn milliseconds(time: Time) -> String {
+    let digits = if time.step >= MILLISECOND { 0 } else { 3 };
+    format!("{:.digits$}", time.nanos as f64 / MILLISECOND as f64)
+}
+
+impl Totals {
+    fn read(line: &str) -> Option<Self> {
+        let mut totals = Totals::default();
+        let mut received = None;
+        for part in line.split(", ") {
+            let (value, word) = part.trim_start_matches('+').split_once(' ')?;
+            let what = match word.trim_start_matches("packets ") {
+                "transmitted" => Figure::Sent,
+                "received" => Figure::Received,
+                "duplicates" => Figure::Copies,
+                "errors" => Figure::Errors,
+                "packet loss" => {
+                    totals.loss = decimal::number(value.trim_end_matches('%'));
+                    continue;
+                }
+                took if value == "time" => {
+                    totals.took = decimal::time(took.trim_end_matches("ms"), MILLISECOND);
+                    continue;
+                }
+                _ => continue,
+            };
+            let count = value.parse().ok()?;
+            match what {
+                Figure::Sent => totals.sent = count,
+                Figure::Received => received = Some(count),
+                _ => {}
+            }
+            totals.said.push((what, count, part.to_owned()));
+        }
+        totals.received = received?;
+        Some(totals)
+    }
+}
+
+/// `icmp_seq=7`, `icmp_seq 7`, `seq=7`
+fn sequence(line: &str) -> Option<u64> {
+    let rest = after(line, "icmp_seq")
+        .and_then(|rest| rest.strip_prefix(['=', ' ']))
+        .or_else(|| after(line, " seq="))?;
+    leading_number(rest)
+}
+
+/// Lines that carry nothing: blank ones, the dots of `-f`, the rule above the summary, warnings, and
+/// the header that BSD prints of a packet that came back.
+fn no_matter(line: &str) -> bool {
+    line.starts_with("---")
+        || line.starts_with("WARNING: ")
+        || line.starts_with("pipe ")
+        || line.starts_with("Vr HL TOS")
+        || line.starts_with(" 4  5  ")
+        || line.chars().all(|c| matches!(c, '.' | ' ' | '\u{8}' | 'E'))
+}
