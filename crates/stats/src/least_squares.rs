@@ -63,6 +63,15 @@ pub struct Coefficient {
     pub inference: Option<Inference>,
 }
 
+impl Coefficient {
+    /// Its 95 % interval; all there is without a degree of freedom.
+    pub fn interval(&self) -> (f64, f64) {
+        let unbounded = (f64::NEG_INFINITY, f64::INFINITY);
+        self.inference
+            .map_or(unbounded, |inference| inference.interval)
+    }
+}
+
 /// A test by Fisher's F.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FTest {

@@ -17,7 +17,6 @@
 //! | [`least_squares`] | linear fits by QR in double-double, with standard errors |
 //! | [`regression`] | models of several factors, their powers and products: errors, inflation, residual tests |
 //! | [`double_double`] | numbers of 31 digits |
-//! | [`least_squares`] | linear fits by QR, with standard errors |
 //! | [`steps`] | does delay rise with size in a line or in steps (seed 000)? |
 //! | [`periodicity`] | do events come at regular intervals, and at whose? |
 //! | [`change_points`] | when the level of a series changes |

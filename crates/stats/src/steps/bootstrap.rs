@@ -58,7 +58,7 @@ pub(super) fn with_intervals(
         slope: model.slope,
         slope_interval: ends(model.slope, &|draw| draw.model.slope),
         intercept_ns: model.intercept,
-        residual_ns: chosen.fit.residual_sd,
+        residual_ns: chosen.fit.residual_sd.unwrap_or(0.0),
         delta_bic: chosen.delta_bic,
         chance: chosen.chance,
         sizes: delays.len(),

@@ -145,7 +145,7 @@ impl Detector {
             let found = self.columns.best(rest, beside)?;
             // Anew, because a gain is a difference of large numbers.
             let fit = self.fit(delays, &found, beside)?;
-            let squares = fit.residual_sd.powi(2) * f64::from(fit.degrees);
+            let squares = fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(fit.degrees);
             let chosen = Chosen {
                 found,
                 beside,
@@ -192,7 +192,7 @@ impl Detector {
         Constant {
             delay_ns: plain.mean,
             residual_ns: (squares(&plain.centred) / (self.count() - 1.0)).sqrt(),
-            slope_interval: plain.line.coefficients[1].interval,
+            slope_interval: plain.line.coefficients[1].interval(),
             visible_step_ns: self.visible(plain).next().map(|(_, step)| step),
         }
     }
@@ -218,8 +218,8 @@ impl Detector {
         Decision::Line(Line {
             intercept_ns: plain.line.coefficients[0].value,
             slope: slope.value,
-            slope_interval: slope.interval,
-            residual_ns: plain.line.residual_sd,
+            slope_interval: slope.interval(),
+            residual_ns: plain.line.residual_sd.unwrap_or(0.0),
             visible_widths: (narrowest, widest),
             visible_step_ns: step,
         })
@@ -231,7 +231,7 @@ impl Detector {
         let degrees = self.count() - 3.0;
         let threshold = (self.charge + MARGIN + self.count().ln()) / self.count();
         let t = (degrees * (threshold.exp() - 1.0)).sqrt();
-        let sd = plain.line.residual_sd.max(RESOLUTION.sqrt());
+        let sd = plain.line.residual_sd.unwrap_or(0.0).max(RESOLUTION.sqrt());
         let lengths = self.columns.shortest();
         lengths.map(move |(width, length)| (width, sd * (t + POWER) / length))
     }
