@@ -25,7 +25,7 @@ const RESET: i64 = 200 * delaylab_model::MILLISECOND;
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<(), Failed> {
     if let Some(BenchCommand::List { json }) = args.command {
-        return terminal::print(&list(json));
+        return terminal::print(list(json));
     }
     let args = &args.procedure;
     let procedure = find(args.name.as_deref().unwrap_or_default())?;

@@ -5,6 +5,7 @@
 //! | [`args`] | the command line |
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
+//! | [`import`] | runs of what other tools measured |
 //! | [`bench`] | device benchmarks, as experiments |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
@@ -19,6 +20,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod experiment;
+mod import;
 mod key;
 mod load_limit;
 mod ping;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Run(args) => experiment::run::run(&args),
         Command::Resume(args) => experiment::resume::run(&args),
         Command::Report(args) => experiment::report::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Completions { shell } => documents::completions(shell),

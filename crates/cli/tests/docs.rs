@@ -2,7 +2,8 @@
 //!
 //! The documents show real figures, which no second run will repeat. So a copy is run in which every
 //! figure is a wildcard ([`mask`]); the words around it must come as they stand. The commands of a
-//! document run one after the other in one folder, which holds a key file, `lab.key`. A
+//! document run one after the other in one folder, which holds a key file, `lab.key`, and what a ping
+//! once printed, `ping.txt`. A
 //! `delaylab reflect` goes on in the background, as in a second terminal; where a document starts
 //! none of its own, one runs that takes load.
 //!
@@ -17,6 +18,8 @@ use std::process::Command;
 const THIS_TEST: &str = "every_command_in_the_docs_runs";
 /// Set inside of the namespace.
 const INSIDE: &str = "DELAYLAB_DOCS_INSIDE";
+/// What `docs/import.md` imports.
+const PING: &str = include_str!("../../explain/tests/data/import/ping.txt");
 /// A key that nobody uses.
 const KEY: &str = "a key for the documents alone";
 
@@ -68,6 +71,7 @@ fn run(document: &Path) {
     let folder = scratch.join("document.in");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("lab.key"), KEY).unwrap();
+    fs::write(folder.join("ping.txt"), PING).unwrap();
     let copy = scratch.join("document.md");
     let text = fs::read_to_string(document).unwrap();
     fs::write(&copy, mask(&text)).unwrap();

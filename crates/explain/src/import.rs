@@ -34,7 +34,7 @@ mod ping;
 mod sockperf;
 mod text;
 
-pub use check::{Disagreement, check};
+pub use check::{Disagreement, check, ours, shown};
 pub use error::ImportError;
 pub use figure::{Delay, Figure, Said, Statistic};
 pub use imported::{Clock, Imported, Stream};

@@ -102,7 +102,7 @@ pub fn procedures() -> &'static [Description] {
             build: |mut setup, options| {
                 let reset = reset::reset_of(&setup.trial.path);
                 // Frames begin when the device has settled.
-                if !reset.is_some_and(|reset| reset.at.0 > setup.effort.settle) {
+                if reset.is_none_or(|reset| reset.at.0 <= setup.effort.settle) {
                     return Err(BuildError::NoReset);
                 }
                 let smallest = setup.sizes.iter().copied().min();

@@ -32,7 +32,7 @@ pub enum Kind {
     /// Sends and receives, at a cost.
     Host(HostCosts),
     /// Forwards.
-    Switch(Switch),
+    Switch(Box<Switch>),
 }
 
 /// The sending end of a link in one direction.

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --package delaylab-wire --example seeds -- DIR`
 
+use delaylab_model::frames::Frames;
+use delaylab_model::probe::Family;
 use delaylab_wire::EmitError;
 use delaylab_wire::control::{
     Accept, Challenge, ClockFacts, Collected, Control, Hello, LoadHello, Reason, Refuse, SIZE,
@@ -11,6 +13,7 @@ use delaylab_wire::ntp::ErrorEstimate;
 use delaylab_wire::path_probe::{Flow, Mark, Transport};
 use delaylab_wire::stamp::{Echoed, Form, Reflector, Sender};
 use delaylab_wire::stamp_tlv::{Writer, kind};
+use delaylab_wire::test_frame::{Ends, Template};
 use delaylab_wire::{auth, icmp_error, icmp_extension, iperf3, mpls, tcp};
 use std::error::Error;
 use std::fs;
@@ -34,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write("prober", &[&stamp[..], &[echo_reply()?]].concat())?;
     write("load", &load()?)?;
     write("path_trace", &path_trace()?)?;
+    write("test_frame", &test_frames()?)?;
     write("stamp", &stamp)?;
     write("stamp_tlv", &[[&[44], tlvs.as_slice()].concat()])?;
     let stream = [&request, &controls[0], &request]
@@ -82,6 +86,30 @@ fn load() -> Result<Vec<Vec<u8>>, EmitError> {
     let streams = vec![iperf3::StreamResult::default(); 2];
     seeds.push(iperf3::Results { streams }.frame(1.0)[4..].to_vec());
     Ok(seeds)
+}
+
+/// A frame of each kind, behind its token.
+fn test_frames() -> Result<Vec<Vec<u8>>, EmitError> {
+    let ends = Ends {
+        from: [2, 0, 0, 0, 0, 1],
+        to: [2, 0, 0, 0, 0, 2],
+        token: 50_000,
+    };
+    let kinds = [
+        (Family::V4, None),
+        (Family::V4, Some(7)),
+        (Family::V6, None),
+    ];
+    let seed = |(family, vlan)| {
+        let frames = Frames {
+            family,
+            vlan,
+            ..Frames::new(88)
+        };
+        let mut template = Template::new(&frames, ends, 1, 0)?;
+        Ok([&ends.token.to_be_bytes(), template.sign(7, 1 << 40)].concat())
+    };
+    kinds.into_iter().map(seed).collect()
 }
 
 /// Each packet as an input of the reflector's target, which reads its length first.

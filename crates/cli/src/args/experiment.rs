@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Where runs are kept unless the user says otherwise.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 
 /// What there is to run
 #[derive(Debug, Args)]

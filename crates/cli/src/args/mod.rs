@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod doctor;
 pub mod experiment;
+pub mod import;
 pub mod load;
 pub mod ping;
 pub mod reflect;
@@ -52,6 +53,8 @@ pub enum Command {
     Resume(experiment::ResumeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
+    /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
+    Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
     Bench(Box<bench::BenchArgs>),
     /// Build a testbed of network namespaces by hand

@@ -13,7 +13,7 @@
 
 pub mod check;
 pub mod choose;
-mod conclude;
+pub mod conclude;
 mod environment;
 pub mod list;
 mod live;

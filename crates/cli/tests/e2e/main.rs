@@ -9,6 +9,7 @@
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
 //! | [`help`] | `--help`, man pages, completions, schemas |
+//! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
@@ -25,6 +26,7 @@ mod errors;
 mod experiments;
 mod harness;
 mod help;
+mod import;
 mod interwork;
 mod load;
 mod methods;

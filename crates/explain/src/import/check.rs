@@ -50,6 +50,13 @@ pub fn check(imported: &Imported) -> Vec<Disagreement> {
     judged.collect()
 }
 
+/// What the peer's own samples give for a figure that it printed, by its own definition and in the same
+/// unit. `None`: the file has no samples for it, or not all that the peer counted.
+pub fn ours(imported: &Imported, said: &Said) -> Option<f64> {
+    let stream = imported.streams.get(said.stream)?;
+    Some(recomputed(imported, stream, said)?.value)
+}
+
 /// What the samples give, and how far below and above it the peer's figure may be.
 struct Ours {
     value: f64,
@@ -237,10 +244,13 @@ fn disagreement(format: Format, stream: &Stream, said: &Said, ours: f64) -> Disa
     }
 }
 
-fn shown(value: f64, unit: Unit) -> String {
+/// A figure with its unit, for people.
+pub fn shown(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => format_duration_f64(value),
         Unit::Share => format!("{:.2} %", value * 100.0),
+        Unit::Bytes => format!("{value:.0} B"),
+        Unit::BitsPerSecond => format!("{value:.0} bit/s"),
         _ => format!("{value}"),
     }
 }

@@ -99,7 +99,7 @@ pub struct Head {
     pub started: String,
     /// Where the run is on disk.
     pub folder: String,
-    /// The command line that repeats it.
+    /// The command line that repeats it; empty where nothing does.
     pub repeat: String,
 }
 

@@ -112,7 +112,10 @@ fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         world: run.world().unwrap_or("unknown world").to_owned(),
         seed: resolved.map_or(0, |resolved| resolved.seed),
         started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
-        repeat: format!("delaylab run {folder}/experiment.toml"),
+        // What cannot be read cannot be run, and an imported run was another program's.
+        repeat: resolved.map_or_else(String::new, |_| {
+            format!("delaylab run {folder}/experiment.toml")
+        }),
         folder: folder.to_owned(),
     }
 }

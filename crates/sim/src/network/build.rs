@@ -366,7 +366,9 @@ fn add_node(network: &mut Network, path: &Path, node: &Node) -> Result<(), Refus
         }
         NodeKind::Switch | NodeKind::Router => {
             let base = path.switch.clone().unwrap_or_default();
-            Kind::Switch(node.switch.clone().unwrap_or_default().over(&base))
+            Kind::Switch(Box::new(
+                node.switch.clone().unwrap_or_default().over(&base),
+            ))
         }
     };
     network.node(&node.name, kind);
@@ -430,7 +432,8 @@ impl Builder {
     }
 
     fn switch(&mut self, name: impl Into<String>) -> NodeId {
-        self.network.node(name, Kind::Switch(self.switch.clone()))
+        self.network
+            .node(name, Kind::Switch(Box::new(self.switch.clone())))
     }
 
     /// A host at a switch. Its link has its name.

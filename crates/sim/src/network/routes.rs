@@ -174,13 +174,13 @@ fn spread(key: u64, hop: usize, choices: usize) -> usize {
 mod tests {
     use super::super::{Kind, Line};
     use super::*;
-    use delaylab_model::path::{HostCosts, Switch};
+    use delaylab_model::path::HostCosts;
 
     /// Two hosts, each at a switch of its own, and two switches between those.
     fn diamond() -> Network {
         let mut network = Network::default();
         let host = Kind::Host(HostCosts::default());
-        let switch = Kind::Switch(Switch::default());
+        let switch = Kind::Switch(Box::default());
         let [a, b] = ["a", "b"].map(|name| network.node(name, host.clone()));
         let [s, t, u, v] = ["s", "t", "u", "v"].map(|name| network.node(name, switch.clone()));
         let line = Line {

@@ -68,15 +68,29 @@ pub fn commands(
     })
 }
 
+/// What a port may hold: the buffer, or the part of it that the threshold leaves to a port.
 fn limit(section: &Switch, mtu: u32) -> Result<u64, Refusal> {
     let frame = u64::from(mtu) + 14;
-    match section.buffer {
-        None => Ok(PACKETS * frame),
-        Some(Limit::Bytes(bytes)) if bytes > 0 => Ok(bytes),
-        Some(Limit::Packets(packets)) if packets > 0 => Ok(packets.saturating_mul(frame)),
+    let buffer = match section.buffer {
+        None => PACKETS * frame,
+        Some(Limit::Bytes(bytes)) if bytes > 0 => bytes,
+        Some(Limit::Packets(packets)) if packets > 0 => packets.saturating_mul(frame),
+        Some(_) => {
+            return refuse(
+                "path.switch.buffer",
+                "the kernel's queues are limited in bytes: like \"64KiB\"",
+            );
+        }
+    };
+    match section.threshold {
+        None => Ok(buffer),
+        Some(Limit::Share(share)) if share > Share(0) => {
+            Ok((buffer as f64 * share.as_f64()).round().max(1.0) as u64)
+        }
+        Some(Limit::Bytes(bytes)) if bytes > 0 => Ok(bytes.min(buffer)),
         Some(_) => refuse(
-            "path.switch.buffer",
-            "the kernel's queues are limited in bytes: like \"64KiB\"",
+            "path.switch.threshold",
+            "of the kernel's queues it is a share of the buffer, or bytes",
         ),
     }
 }

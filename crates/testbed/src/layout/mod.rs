@@ -321,7 +321,7 @@ impl<'a> Builder<'a> {
 
     fn switch_section(&self, node: NodeId) -> Switch {
         match &self.network.nodes[node as usize].kind {
-            Kind::Switch(section) => section.clone(),
+            Kind::Switch(section) => (**section).clone(),
             Kind::Host(_) => Switch::default(),
         }
     }

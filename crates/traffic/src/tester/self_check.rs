@@ -83,7 +83,7 @@ impl SelfCheck {
     pub fn flaws(&self, name: &str) -> Vec<String> {
         let mut flaws = Vec::new();
         let (due, sent) = (self.due, self.sent);
-        if sent < due {
+        if self.asked <= due && sent < due {
             let failed = due - sent;
             flaws.push(format!(
                 "`{name}`: {failed} of {due} frames could not be sent"

@@ -1,0 +1,81 @@
+//! `delaylab import`: what another tool measured, as a run.
+//!
+//! | file | does |
+//! |---|---|
+//! | `recorded.rs` | writes the run |
+//! | `told.rs` | says what was imported, to people and to programs |
+
+mod recorded;
+mod told;
+
+use crate::args::import::ImportArgs;
+use crate::exit::Failed;
+use crate::experiment::conclude;
+use crate::terminal;
+use delaylab_explain::import::{self, Disagreement, Imported};
+use delaylab_store::run::Run;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What a file gave.
+struct Found {
+    /// What the file is called.
+    file: String,
+    /// All that it says.
+    imported: Imported,
+    /// What it says of its own packets and they do not give.
+    disagreements: Vec<Disagreement>,
+}
+
+impl Found {
+    fn read(args: &ImportArgs) -> Result<Self, Failed> {
+        let file = if is_standard_input(&args.file) {
+            "standard input".to_owned()
+        } else {
+            args.file.display().to_string()
+        };
+        let bytes = bytes(&args.file)
+            .map_err(|error| Failed::environment(format!("cannot read {file}: {error}")))?;
+        let imported = import::read(&bytes, args.format)
+            .map_err(|error| Failed::usage(format!("{file}: {error}")))?;
+        Ok(Self {
+            file,
+            disagreements: import::check(&imported),
+            imported,
+        })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ImportArgs) -> Result<(), Failed> {
+    let found = Found::read(args)?;
+    let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
+    let finished = recorded::run(&found, &args.output).map_err(|error| environment(&error))?;
+    for warning in &finished.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
+    let data = conclude::run_data(&run);
+    let page = conclude::write_page(&data, &finished.folder.join("report.html"))?;
+    let page = page.display().to_string();
+    if args.json {
+        let document = told::document(&found, &data.head.folder, &page);
+        return terminal::print(format!("{document}\n"));
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(told::text(&found, &data, &page, &style))
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn bytes(file: &Path) -> io::Result<Vec<u8>> {
+    if !is_standard_input(file) {
+        return fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

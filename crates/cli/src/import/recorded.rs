@@ -1,0 +1,200 @@
+//! The run of an imported file: one trial, each stream a probe.
+
+use super::Found;
+use crate::args::import::word;
+use delaylab_explain::import::{Clock, Format, Imported, Stream, shown};
+use delaylab_kernel::clock;
+use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::Nanos;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::probe::HostCondition;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::trial::{Delivery, ProbeFacts, StampPoint};
+use delaylab_stats::summary::SummaryBuilder;
+use delaylab_store::error::StoreError;
+use delaylab_store::trial_row::TrialRow;
+use delaylab_store::writer::{Finished, NewRun, RunWriter};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The number of the only trial.
+const TRIAL: u32 = 0;
+/// Records that are handed over at once.
+const BATCH: usize = 1 << 14;
+
+/// Writes the run into a folder of its own below `runs`.
+pub(super) fn run(found: &Found, runs: &Path) -> Result<Finished, StoreError> {
+    let name = format!("import-{}", word(found.imported.format));
+    let writer = RunWriter::create(
+        runs,
+        &NewRun {
+            name: &name,
+            world: WorldName::Live.name(),
+            started: SystemTime::now(),
+            experiment: &experiment(found, &name),
+            environment: &environment(found),
+        },
+    )?;
+    let unfinished = writer.folder().to_owned();
+    let finished = trial(found, &writer).and_then(|()| writer.finish(&json!([])));
+    if finished.is_err() {
+        // The file has it all: half a run that cannot be resumed helps nobody.
+        let _ = fs::remove_dir_all(unfinished);
+    }
+    finished
+}
+
+fn trial(found: &Found, writer: &RunWriter) -> Result<(), StoreError> {
+    let mut trial = writer.begin_trial(TRIAL)?;
+    let mut rows = Vec::new();
+    for (index, stream) in found.imported.streams.iter().enumerate() {
+        let records = records(stream, found.imported.format);
+        for batch in records.chunks(BATCH) {
+            trial.records(batch)?;
+            trial.sync_if_due(clock::monotonic())?;
+        }
+        rows.push(row(found, index, stream, &records));
+    }
+    trial.series(&found.imported.series)?;
+    // Nobody watched what else had the CPU.
+    trial.finish(&rows, &|_: &Record| (None, None))
+}
+
+/// What readers of runs need beyond what the file says. A packet that was lost was sent all the same, at
+/// about the time that its neighbours tell. A capture is of the interface: what is seen there is all
+/// that is known of sending and receiving.
+fn records(stream: &Stream, format: Format) -> Vec<Record> {
+    let recorded = |record: &Record| {
+        let sent = !matches!(record.outcome, Outcome::LocalError | Outcome::Skipped);
+        let about = sent.then_some(record.t_intended);
+        let seen = record.t_rx.filter(|_| format == Format::Capture);
+        Record {
+            t_send: record.t_send.or(record.t_tx).or(about),
+            t_recv: record.t_recv.or(seen),
+            ..*record
+        }
+    };
+    let mut records: Vec<_> = stream.records.iter().map(recorded).collect();
+    records.sort_by_key(|record| record.seq);
+    records
+}
+
+fn row(found: &Found, index: usize, stream: &Stream, records: &[Record]) -> TrialRow {
+    let mut summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT);
+    records.iter().for_each(|record| summary.push(record));
+    let summary = summary.finish();
+    TrialRow {
+        trial: TRIAL,
+        probe: u16::try_from(index).unwrap_or(u16::MAX),
+        probe_name: stream.name.clone(),
+        method: stream.method,
+        repeat: 0,
+        position: 0,
+        started_utc: started(stream),
+        duration: summary.span_ns,
+        host: HostCondition::Normal,
+        seed: 0,
+        valid: true,
+        warmup: 0,
+        facts: ProbeFacts {
+            records: stream.facts,
+            stamps: stamps(&stream.records),
+            realtime_offset: realtime_offset(stream.clock).unwrap_or(0),
+            warnings: warnings(found, index),
+            ..ProbeFacts::default()
+        },
+        factors: Vec::new(),
+        figures: summary.figures(),
+    }
+}
+
+/// Real time minus the clock of the records; `None` where they have none that is known.
+const fn realtime_offset(clock: Clock) -> Option<Nanos> {
+    match clock {
+        Clock::RealTime => Some(0),
+        Clock::Own { realtime_offset } => realtime_offset,
+        Clock::MadeUp => None,
+    }
+}
+
+fn started(stream: &Stream) -> Option<Nanos> {
+    let first = stream
+        .records
+        .iter()
+        .map(|record| record.t_intended)
+        .min()?;
+    Some(first.saturating_add(realtime_offset(stream.clock)?))
+}
+
+/// A stamp that no record has is one that the peer does not take.
+fn stamps(records: &[Record]) -> Vec<(StampPoint, Delivery)> {
+    let delivery = |point: StampPoint| {
+        if records.iter().any(|record| record.stamp(point).is_some()) {
+            Delivery::Delivered
+        } else {
+            Delivery::Unsupported
+        }
+    };
+    let stamps = StampPoint::ALL.map(|point| (point, delivery(point)));
+    stamps.to_vec()
+}
+
+/// What is to be read before a stream's figures are trusted.
+fn warnings(found: &Found, index: usize) -> Vec<String> {
+    let mut warnings = found.imported.warnings.clone();
+    let own = found.disagreements.iter();
+    let own = own.filter(|disagreement| disagreement.stream == index);
+    warnings.extend(own.map(|disagreement| disagreement.sentence.clone()));
+    warnings
+}
+
+/// Says what was imported. It is no experiment: nothing can carry it out again.
+fn experiment(found: &Found, name: &str) -> String {
+    let imported = &found.imported;
+    // A text of JSON is one of TOML.
+    let mut text = format!(
+        "# Packets of another program, read by `delaylab import`. There is nothing here to run.\n\
+         name = {}\n\n[imported]\nformat = {}\nfile = {}\n",
+        json!(name),
+        json!(imported.format.name()),
+        json!(found.file)
+    );
+    if let Some(version) = &imported.version {
+        text += &format!("version = {}\n", json!(version));
+    }
+    text
+}
+
+/// Nothing of this host: the packets need not have been sent from here.
+fn environment(found: &Found) -> Value {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let supplied: Vec<String> = words.collect();
+    let imported = &found.imported;
+    json!({
+        "delaylab": env!("CARGO_PKG_VERSION"),
+        "supplied": supplied,
+        "imported": {
+            "format": imported.format.name(),
+            "version": imported.version,
+            "file": found.file,
+            "said": said(imported),
+        },
+    })
+}
+
+/// The peer's own figures, in the form in which environments are shown.
+fn said(imported: &Imported) -> Vec<Value> {
+    let said = imported.said.iter().map(|said| {
+        let stream = imported.streams.get(said.stream);
+        let stream = stream.map_or("", |stream| stream.name.as_str());
+        json!({
+            "name": format!("{stream}: {}", said.what),
+            "state": shown(said.value, said.unit),
+            "value": said.value,
+            "unit": said.unit,
+        })
+    });
+    said.collect()
+}

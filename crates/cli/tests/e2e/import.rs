@@ -1,0 +1,255 @@
+//! What other tools printed becomes a run that the other commands read; what is wrong with it is said.
+
+use crate::harness::beside_others;
+use crate::harness::process::{Ran, delaylab, ran};
+use crate::harness::scratch::Scratch;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A file of each format, the name of its run, and of each of its streams how many packets there are
+/// and were answered.
+type Sample = (&'static str, &'static str, &'static [(u64, u64)]);
+
+const SAMPLES: &[Sample] = &[
+    ("ping.txt", "ping", &[(50, 50)]),
+    ("fping-c.txt", "fping", &[(20, 20), (20, 15)]),
+    ("irtt.json", "irtt", &[(12, 8)]),
+    ("irtt.txt", "irtt-text", &[(12, 8)]),
+    ("sockperf-loss.csv", "sockperf", &[(55, 38)]),
+    (
+        "mtr-raw.txt",
+        "mtr-raw",
+        &[(10, 7), (10, 10), (1, 1), (1, 1)],
+    ),
+    ("mtr.json", "mtr-json", &[(0, 0), (0, 0)]),
+    ("mtr.csv", "mtr-csv", &[(0, 0), (0, 0)]),
+    ("mtr-report.txt", "mtr-report", &[(0, 0), (0, 0)]),
+    ("iperf3-tcp.json", "iperf3", &[(2, 2), (2, 2)]),
+    ("icmp.pcapng", "capture", &[(8, 2), (1, 0), (2, 0)]),
+];
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../explain/tests/data/import")
+        .join(name)
+}
+
+fn sample_text(name: &str) -> String {
+    fs::read_to_string(sample(name)).unwrap()
+}
+
+/// `delaylab import FILE WORDS` in this directory.
+fn import(scratch: &Scratch, file: &Path, words: &str) -> Ran {
+    let mut command = delaylab(None);
+    command
+        .current_dir(scratch.path(""))
+        .arg("import")
+        .arg(file);
+    Ran::of(command.args(words.split_whitespace()))
+}
+
+/// The document of an import that must end well.
+fn imported(scratch: &Scratch, file: &Path) -> Value {
+    let ran = import(scratch, file, "--json");
+    assert_eq!(ran.code, 0, "{}: {}", file.display(), ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["schema"], "delaylab/import/1");
+    document
+}
+
+/// Text without its line breaks, which depend on the width.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_format_becomes_a_run_that_can_be_shown() {
+    let _machine = beside_others();
+    for (name, word, streams) in SAMPLES {
+        let scratch = Scratch::new();
+        let document = imported(&scratch, &sample(name));
+        let counts: Vec<_> = document["streams"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|stream| {
+                (
+                    stream["packets"].as_u64().unwrap(),
+                    stream["answered"].as_u64().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(counts, *streams, "{name}");
+        assert_eq!(
+            document["disagreements"],
+            Value::Array(Vec::new()),
+            "{name}"
+        );
+
+        let run = format!("import-{word}");
+        let folder = document["folder"].as_str().unwrap();
+        assert!(folder.starts_with(&format!("runs/{run}-")), "{folder}");
+        let packets: u64 = streams.iter().map(|(packets, _)| packets).sum();
+        let listed: Value = serde_json::from_str(&ran(&scratch, "list --json").stdout).unwrap();
+        assert_eq!(listed["runs"][0]["state"], "complete", "{name}");
+        assert_eq!(listed["runs"][0]["records"], packets, "{name}");
+
+        let shown = ran(&scratch, "report latest");
+        assert_eq!(shown.code, 0, "{name}: {}", shown.stderr);
+        assert!(
+            shown.stdout.contains(&format!("--- {run} (live) ---")),
+            "{name}: {}",
+            shown.stdout
+        );
+        let page = fs::read_to_string(scratch.path(folder).join("report.html")).unwrap();
+        assert!(page.contains(&run), "{name}");
+        // Nothing can carry it out again.
+        assert!(!page.contains("Repeat this run"), "{name}");
+    }
+}
+
+#[test]
+fn the_tools_figures_stand_beside_those_of_its_packets() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let ran = import(&scratch, &sample("ping.txt"), "");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let text = in_one_line(&ran.stdout);
+    for expected in [
+        "output of ping: 1 stream, 50 packets, 50 answered",
+        "figure ping says its packets give",
+        "mean round trip 20.5 ms 20.5 ms",
+        "--- import-ping (live) ---",
+        "run runs/import-ping-",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let document = imported(&scratch, &sample("ping.txt"));
+    let said = document["said"].as_array().unwrap();
+    let mean = said.iter().find(|said| said["what"] == "mean round trip");
+    let mean = mean.unwrap();
+    assert_eq!(mean["theirs"], 20_489_000.0);
+    assert!((mean["ours"].as_f64().unwrap() - 20_489_000.0).abs() < 50_000.0);
+}
+
+#[test]
+fn packets_that_were_lost_were_sent() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let document = imported(&scratch, &sample("ping-D-O-loss.txt"));
+    assert_eq!(document["streams"][0]["lost"], 11);
+    let shown = ran(&scratch, "report latest").stdout;
+    assert!(shown.contains("55.0 %"), "{shown}");
+}
+
+#[test]
+fn a_capture_shows_what_passed_the_interface() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    imported(&scratch, &sample("icmp.pcapng"));
+    let shown = in_one_line(&ran(&scratch, "report latest").stdout);
+    assert!(
+        shown.contains("those of the place where the capture was taken"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_summary_that_is_not_that_of_its_packets_is_told() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let wrong = sample_text("ping.txt").replace("/20.489/", "/30.489/");
+    let wrong = scratch.file("wrong.txt", &wrong);
+    let sentence = "ping says that mean round trip of 10.77.2.1 is 30.5 ms, and the samples in its file \
+                    give 20.5 ms";
+    let document = imported(&scratch, &wrong);
+    let disagreements = document["disagreements"].as_array().unwrap();
+    assert!(
+        disagreements.iter().any(|it| it["sentence"] == sentence),
+        "{disagreements:?}"
+    );
+    let told = import(&scratch, &wrong, "").stdout;
+    assert!(in_one_line(&told).contains(sentence), "{told}");
+    // The run keeps it.
+    let shown = ran(&scratch, "report latest").stdout;
+    assert!(in_one_line(&shown).contains(sentence), "{shown}");
+}
+
+#[test]
+fn a_file_that_was_cut_short_gives_what_is_whole_and_a_warning() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let whole = sample_text("ping.txt");
+    let cut = scratch.file("cut.txt", &whole[..whole.len() / 2]);
+    let document = imported(&scratch, &cut);
+    let packets = document["streams"][0]["packets"].as_u64().unwrap();
+    assert!((10..40).contains(&packets), "{packets}");
+    assert_ne!(document["warnings"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let mut command = delaylab(None);
+    command.current_dir(scratch.path(""));
+    command.stdin(File::open(sample("ping.txt")).unwrap());
+    let ran = Ran::of(command.args(["import", "-", "--format", "ping", "-o", "elsewhere"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.starts_with("standard input is output of ping"),
+        "{}",
+        ran.stdout
+    );
+    assert!(scratch.path("elsewhere").is_dir());
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_leaves_no_run() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let json = sample_text("irtt.json");
+    for (name, content, code, says) in [
+        ("empty.txt", "", 2, "empty.txt: the file is empty"),
+        (
+            "poem.txt",
+            "Roses are red.\n",
+            2,
+            "of no format that can be read; known are:",
+        ),
+        ("cut.json", &json[..json.len() / 2], 2, "was cut short"),
+    ] {
+        let file = scratch.file(name, content);
+        let ran = import(&scratch, &file, "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{name}");
+        assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
+    }
+    let ran = import(&scratch, &sample("iperf3-failed.json"), "");
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("iperf3 did not measure"),
+        "{}",
+        ran.stderr
+    );
+    let ran = import(&scratch, &scratch.path("nowhere.txt"), "");
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("cannot read"), "{}", ran.stderr);
+    assert!(!scratch.path("runs").exists());
+}
+
+/// The help lists the formats by hand.
+#[test]
+fn the_help_names_every_format() {
+    let _machine = beside_others();
+    let scratch = Scratch::new();
+    let wrong = ran(&scratch, "import x --format nothing");
+    assert_eq!(wrong.code, 2);
+    let known = wrong.stderr.split_once("it is one of ").unwrap().1;
+    let known = known.lines().next().unwrap();
+    let help = in_one_line(&ran(&scratch, "import --help").stdout);
+    for name in known.split(", ") {
+        assert!(help.contains(name), "{name}: {help}");
+    }
+    assert!(known.split(", ").count() >= SAMPLES.len(), "{known}");
+}
