@@ -9,6 +9,7 @@
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
 //! | `regression.rs` | delay of frames as a function of what was varied |
+//! | `split.rs` | what the delay of frames is made of |
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
 //! | `table.rs` | an HTML table |
@@ -23,6 +24,7 @@ mod findings;
 mod head;
 mod markup;
 mod regression;
+mod split;
 mod table;
 mod trials;
 mod variation;
@@ -43,6 +45,7 @@ pub fn page(run: &RunData) -> String {
         trials::section(run),
         variation::section(run),
         regression::section(run),
+        split::section(run),
         facts::noise(run),
         facts::environment(run),
         facts::repeat(run),

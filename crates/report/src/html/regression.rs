@@ -14,7 +14,7 @@ pub(super) fn section(run: &RunData) -> String {
         ("n", Figures),
         ("R²", Figures),
         ("term", Words),
-        ("coefficient (ns)", Figures),
+        ("coefficient", Figures),
         ("95 % from", Figures),
         ("to", Figures),
         ("inflation", Figures),
@@ -54,17 +54,15 @@ fn row(fitted: &Fitted, term: &Term, first: bool) -> Vec<String> {
     ]
 }
 
-/// Six digits that count.
-fn short(number: f64) -> String {
-    let size = number.abs();
-    if size == 0.0 || (1e-3..1e7).contains(&size) {
-        let digits = if size == 0.0 {
-            0.0
-        } else {
-            5.0 - size.log10().floor()
-        };
-        let digits = digits.clamp(0.0, 8.0) as usize;
-        return format!("{number:.digits$}");
-    }
-    format!("{number:.5e}")
+/// A time for each unit of the term's factors, with five digits that count.
+fn short(ns: f64) -> String {
+    let (scaled, unit) = match ns.abs() {
+        size if size >= 1e9 => (ns / 1e9, "s"),
+        size if size >= 1e6 => (ns / 1e6, "ms"),
+        size if size >= 1e3 => (ns / 1e3, "µs"),
+        _ => (ns, "ns"),
+    };
+    let size = scaled.abs().max(1e-3);
+    let digits = (4.0 - size.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{scaled:.digits$} {unit}")
 }

@@ -6,6 +6,7 @@
 //! | `panels.rs` | which streams a figure puts together |
 //! | `lanes.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
+//! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
@@ -24,6 +25,7 @@ pub mod regression;
 pub(crate) mod samples;
 mod series;
 mod sketch;
+pub mod split;
 pub mod stored;
 pub(crate) mod variation;
 pub(crate) mod words;
@@ -48,6 +50,8 @@ pub struct RunData {
     pub environment: Vec<(String, String)>,
     /// Cases that the world could not honour, and why.
     pub skipped: Vec<(String, String)>,
+    /// What the delay of frames is made of.
+    pub splits: Vec<split::Split>,
     /// Every probe is of frames.
     pub of_frames: bool,
     /// What a procedure of the device benchmark found.

@@ -95,16 +95,17 @@ fn numeric(run: &RunData) -> Vec<String> {
     order
 }
 
-/// Trials by the levels of the factors that are no numbers.
+/// Trials by the levels of the factors that are no numbers, and by probe: what one adds to another's
+/// delay is no scatter.
 fn groups<'a>(run: &'a RunData, numeric: &[String]) -> Vec<(String, Vec<&'a TrialData>)> {
     let mut groups: Vec<(String, Vec<&TrialData>)> = Vec::new();
+    let several = run.trials.iter().any(|trial| trial.stream.probe > 0);
     for trial in &run.trials {
         let other = |(name, _): &&Factor| !numeric.contains(name);
         let words = trial.stream.factors.iter().filter(other);
-        let words: Vec<_> = words
-            .map(|(name, level)| format!("{name} {level}"))
-            .collect();
-        let label = words.join(", ");
+        let words = words.map(|(name, level)| format!("{name} {level}"));
+        let probe = several.then(|| format!("probe {}", trial.stream.name));
+        let label = words.chain(probe).collect::<Vec<_>>().join(", ");
         match groups.iter_mut().find(|(known, _)| *known == label) {
             Some((_, trials)) => trials.push(trial),
             None => groups.push((label, vec![trial])),
@@ -193,4 +194,49 @@ fn terms(regression: &Regression) -> Vec<Term> {
             .and_then(|of| of.centred),
     };
     named.enumerate().map(term).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::samples::sizes;
+
+    #[test]
+    fn packets_have_none_and_frames_have_those_of_their_factors() {
+        let mut run = sizes();
+        assert_eq!(regressions(&run), []);
+        run.of_frames = true;
+        let found = regressions(&run);
+        assert!(!found.is_empty());
+        for fitted in &found {
+            assert!(fitted.model.contains("size"), "{fitted:?}");
+            assert_eq!(fitted.terms[0].name, "constant");
+            assert!((0.0..=1.0).contains(&fitted.r2), "{fitted:?}");
+            assert_eq!(fitted.observations, fitted.residuals.len());
+            // A model with a constant leaves nothing on average.
+            let rest: f64 = fitted.residuals.iter().map(|(_, residual)| residual).sum();
+            let size: f64 = fitted.residuals.iter().map(|(value, _)| value.abs()).sum();
+            assert!(rest.abs() <= 1e-9 * size, "{fitted:?}");
+        }
+        // Each trial of a group is in each of its models.
+        let statistics: Vec<_> = found.iter().map(|fitted| fitted.statistic).collect();
+        for statistic in ["min", "mean", "max"] {
+            let of = found.iter().filter(|fitted| fitted.statistic == statistic);
+            let observations: usize = of.map(|fitted| fitted.observations).sum();
+            assert_eq!(observations % run.trials.len(), 0, "{statistics:?}");
+        }
+    }
+
+    #[test]
+    fn what_one_probe_adds_is_no_scatter_of_another() {
+        let mut run = sizes();
+        run.of_frames = true;
+        let alone = groups(&run, &numeric(&run)).len();
+        for trial in run.trials.iter_mut().step_by(3) {
+            trial.stream.probe = 1;
+            trial.stream.name = "b".to_owned();
+        }
+        assert!(groups(&run, &numeric(&run)).len() > alone);
+    }
 }

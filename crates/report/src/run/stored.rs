@@ -2,6 +2,7 @@
 
 use super::findings::shown;
 use super::series;
+use super::split::splits;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
@@ -54,6 +55,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
         of_frames: rows.iter().all(|row| row.method == Method::Frame) && !rows.is_empty(),
+        splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         findings: findings(run),
         noise,
