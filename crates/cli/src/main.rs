@@ -6,7 +6,7 @@
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
 //! | [`import`] | runs of what other tools measured |
-//! | [`bench`] | device benchmarks, as experiments |
+//! | [`mod@bench`] | device benchmarks, as experiments |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
-//! | [`bench`] | the device benchmark that an experiment asks for |
+//! | [`mod@bench`] | the device benchmark that an experiment asks for |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
