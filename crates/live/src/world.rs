@@ -324,14 +324,10 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
         };
         let mut refusals = Vec::new();
         for (field, end) in [("from", &probe.from), ("to", &probe.to)] {
-            let Some(interface) = end else {
+            if end.is_none() {
                 let reason = "live frames go from one interface of this host to another: name them";
                 refusals.push(refuse(field, reason.to_owned()));
-                continue;
-            };
-            let port = Port::of_this_host(interface);
-            let fits = port.and_then(|port| port.takes(probe.frames.as_ref()));
-            refusals.extend(fits.err().map(|error| refuse(field, error.to_string())));
+            }
         }
         refusals.extend(
             probe
@@ -341,6 +337,20 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
         refusals
     };
     frames.flat_map(of_probe).collect()
+}
+
+/// Are the interfaces there that a live trial's frames go by, and do the frames fit them? Nothing is sent.
+///
+/// # Errors
+/// Names the interface and what to do.
+pub fn check_ports(trial: &Trial) -> Result<(), LiveError> {
+    let frames = trial.probes.iter().filter_map(|probe| probe.frames);
+    let mut both = frames.zip(ports_of_this_host(trial)?);
+    let fit = both.try_for_each(|(frames, ports)| {
+        let mut ports = ports.iter();
+        ports.try_for_each(|port| port.takes(Some(&frames)))
+    });
+    fit.map_err(|error| LiveError::Probe(RunError::Tester(error)))
 }
 
 /// The ports of each stream of frames, by the names of interfaces.

@@ -8,7 +8,7 @@ use delaylab_kernel::signals;
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::prober::Probing;
 use delaylab_live::reflect::DEFAULT_PORT;
-use delaylab_live::world::Live;
+use delaylab_live::world::{Live, check_ports};
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Method;
@@ -92,6 +92,9 @@ impl LiveRun {
     /// # Errors
     /// Where one would send to another host what that host may take for an attack.
     pub fn aimed(&self, resolved: &Resolved, allow_load: bool) -> Result<Vec<Planned>, Failed> {
+        for planned in &resolved.planned {
+            check_ports(&planned.trial).map_err(Failed::from)?;
+        }
         let mut planned = resolved.planned.clone();
         let Some(target) = self.target else {
             return Ok(planned);

@@ -48,10 +48,39 @@ fn tabled(table: &report::Table, style: &Style) -> String {
         };
         drawn.row(columns.iter().map(cell));
     }
-    if drawn.width() > style.columns() {
-        drawn = turned(table, &columns);
+    let title = paragraph(&table.title, Paint::Plain, style);
+    if drawn.width() <= style.columns() {
+        return title + &drawn.render(style);
     }
-    paragraph(&table.title, Paint::Plain, style) + &drawn.render(style)
+    let (figures, sentences): (Vec<usize>, Vec<usize>) =
+        (columns.iter().copied()).partition(|&k| k == 0 || is_figures(table, k));
+    title + &turned(table, &figures).render(style) + &remarks(table, &sentences, style)
+}
+
+/// What is no figure, row by row.
+fn remarks(table: &report::Table, columns: &[usize], style: &Style) -> String {
+    let of_row = |row: &Vec<report::Cell>| {
+        let text = |k: usize| {
+            words(
+                row.get(k).unwrap_or(&report::Cell::Nothing),
+                &table.columns[k],
+            )
+        };
+        let said = columns
+            .iter()
+            .map(|&k| text(k))
+            .filter(|text| !text.is_empty());
+        let said: Vec<_> = said.collect();
+        match said.is_empty() {
+            true => String::new(),
+            false => {
+                let head = &table.columns[0].name;
+                let line = format!("{head} {}: {}", text(0), said.join(", "));
+                paragraph(&line, Paint::Plain, style)
+            }
+        }
+    };
+    table.rows.iter().map(of_row).collect()
 }
 
 /// Columns as rows, where a line has no room for all of them.
