@@ -79,21 +79,11 @@ fn list(json: bool) -> String {
 }
 
 fn find(name: &str) -> Result<&'static Description, Failed> {
-    let found = procedures().iter().find(|known| known.name == name);
-    found.ok_or_else(|| {
-        let names: Vec<_> = procedures().iter().map(|known| known.name).collect();
-        let names = names.join(", ");
-        Failed::usage(format!("there is no procedure `{name}`: there are {names}"))
-    })
+    Description::named(name).map_err(|error| Failed::usage(error.to_string()))
 }
 
 fn world(args: &ProcedureArgs) -> Result<WorldName, Failed> {
-    let named = args.world.as_deref();
-    let named = named.and_then(|name| {
-        WorldName::ALL
-            .into_iter()
-            .find(|world| world.name() == name)
-    });
+    let named = args.world.as_deref().and_then(WorldName::named);
     match (named, args.ports.is_empty()) {
         (Some(WorldName::Live), true) => Err(Failed::usage(
             "a live device is at ports of this host: name them, --port eth1 --port eth2",

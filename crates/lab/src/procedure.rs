@@ -10,8 +10,9 @@ use delaylab_model::bench::{BufferingWay, ProcedureSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::quantity::Duration;
+use delaylab_procedure::registry::{Description, Unknown};
 use delaylab_procedure::setup::{SIZES, Way};
-use delaylab_procedure::{BuildError, Effort, Options, Procedure, Report, Setup, procedures};
+use delaylab_procedure::{BuildError, Effort, Options, Procedure, Report, Setup};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_store::run::Run;
 use std::collections::BTreeSet;
@@ -27,14 +28,8 @@ pub struct ProcedurePlan {
 #[derive(Debug, thiserror::Error)]
 pub enum ProcedureError {
     /// There is none of this name.
-    #[error(
-        "design.procedure.name: there is no procedure `{name}`: there are {}",
-        known()
-    )]
-    Unknown {
-        /// As it was asked for.
-        name: String,
-    },
+    #[error("design.procedure.name: {0}")]
+    Unknown(#[from] Unknown),
     /// The experiment is not one.
     #[error("this experiment has no [design.procedure]")]
     None,
@@ -58,11 +53,6 @@ pub enum ProcedureError {
     Build(#[from] BuildError),
 }
 
-fn known() -> String {
-    let names: Vec<_> = procedures().iter().map(|known| known.name).collect();
-    names.join(", ")
-}
-
 impl ProcedurePlan {
     /// Of this experiment, whose first trial is the pattern for all. `run`: where trials are recorded
     /// already, if any are.
@@ -75,15 +65,12 @@ impl ProcedurePlan {
         run: Option<Run>,
     ) -> Result<Self, ProcedureError> {
         let section = resolved.procedure.as_ref().ok_or(ProcedureError::None)?;
-        let found = procedures().iter().find(|known| known.name == section.name);
-        let found = found.ok_or_else(|| ProcedureError::Unknown {
-            name: section.name.clone(),
-        })?;
+        let found = Description::named(&section.name)?;
         let pattern = planned.first().ok_or(ProcedureError::NoStreams)?;
         let setup = set_up(section, pattern)?;
         let trials = run.iter().flat_map(Run::trials);
         Ok(Self {
-            procedure: (found.build)(setup, options(section))?,
+            procedure: found.begin(setup, options(section))?,
             recorded: trials.map(|row| row.trial).collect(),
             run,
         })

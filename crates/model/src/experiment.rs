@@ -40,6 +40,11 @@ impl WorldName {
             WorldName::Sim => "sim",
         }
     }
+
+    /// The world of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|world| world.name() == name)
+    }
 }
 
 impl fmt::Display for WorldName {

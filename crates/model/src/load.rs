@@ -73,6 +73,30 @@ pub struct Load {
     pub route: Option<String>,
 }
 
+impl Load {
+    /// One stream of best effort, with nothing else said of it.
+    pub fn new(name: impl Into<String>, kind: LoadKind) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            class: Class::default(),
+            streams: one(),
+            rate: None,
+            payload: None,
+            congestion_control: None,
+            window: None,
+            start: None,
+            stagger: None,
+            on: None,
+            off: None,
+            file: None,
+            from: None,
+            to: None,
+            route: None,
+        }
+    }
+}
+
 const fn one() -> u32 {
     1
 }

@@ -171,21 +171,9 @@ fn beside(bench: &mut Bench<'_>, stateful: usize) -> Result<IncastAt, Stop> {
 fn tcp(setup: &Setup, of: usize) -> Load {
     let probe = setup.streams.get(of);
     Load {
-        name: format!("tcp {}", setup.name(of)),
-        kind: LoadKind::Tcp,
         class: probe.map_or_else(Class::default, |probe| Class(probe.dscp)),
-        streams: 1,
-        rate: None,
-        payload: None,
-        congestion_control: None,
-        window: None,
-        start: None,
-        stagger: None,
-        on: None,
-        off: None,
-        file: None,
         from: probe.and_then(|probe| probe.from.clone()),
         to: probe.and_then(|probe| probe.to.clone()),
-        route: None,
+        ..Load::new(format!("tcp {}", setup.name(of)), LoadKind::Tcp)
     }
 }

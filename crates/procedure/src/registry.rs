@@ -21,8 +21,47 @@ pub struct Description {
     pub streams: usize,
     /// The streams and ports that it needs, in words.
     pub needs: &'static str,
+    /// What it makes of a set-up before it begins, or why it cannot.
+    prepare: fn(&mut Setup, &mut Options) -> Result<(), BuildError>,
+    course: fn(Setup, Options) -> Box<dyn Procedure>,
+}
+
+/// There is no procedure of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no procedure `{0}`: there are {names}", names = names())]
+pub struct Unknown(String);
+
+fn names() -> String {
+    let names: Vec<_> = procedures().iter().map(|known| known.name).collect();
+    names.join(", ")
+}
+
+impl Description {
+    /// The procedure of this name.
+    ///
+    /// # Errors
+    /// Names those that there are.
+    pub fn named(name: &str) -> Result<&'static Self, Unknown> {
+        let found = procedures().iter().find(|known| known.name == name);
+        found.ok_or_else(|| Unknown(name.to_owned()))
+    }
+
     /// From a set-up to its first trial.
-    pub build: fn(Setup, Options) -> Built,
+    ///
+    /// # Errors
+    /// See [`BuildError`].
+    pub fn begin(&self, mut setup: Setup, mut options: Options) -> Built {
+        (self.prepare)(&mut setup, &mut options)?;
+        check(&setup, &options)?;
+        if setup.streams.len() < self.streams {
+            return Err(BuildError::Streams {
+                procedure: self.name,
+                needs: self.needs,
+                has: setup.streams.len(),
+            });
+        }
+        Ok((self.course)(setup, options))
+    }
 }
 
 const ONE: &str = "one stream or more";
@@ -38,9 +77,8 @@ pub fn procedures() -> &'static [Description] {
                     for each frame size, beside the theoretical maximum.",
             streams: 1,
             needs: ONE,
-            build: |setup, options| {
-                begin("throughput", throughput::ThroughputSteps, setup, options)
-            },
+            prepare: as_it_is,
+            course: |setup, options| course(throughput::ThroughputSteps, setup, options),
         },
         Description {
             name: "latency",
@@ -49,7 +87,8 @@ pub fn procedures() -> &'static [Description] {
                     and the distribution over every frame.",
             streams: 1,
             needs: ONE,
-            build: |setup, options| begin("latency", latency::LatencySteps, setup, options),
+            prepare: as_it_is,
+            course: |setup, options| course(latency::LatencySteps, setup, options),
         },
         Description {
             name: "frame-loss",
@@ -58,7 +97,8 @@ pub fn procedures() -> &'static [Description] {
                     until two trials in a row have none.",
             streams: 1,
             needs: ONE,
-            build: |setup, options| begin("frame-loss", frame_loss::FrameLossSteps, setup, options),
+            prepare: as_it_is,
+            course: |setup, options| course(frame_loss::FrameLossSteps, setup, options),
         },
         Description {
             name: "back-to-back",
@@ -67,14 +107,8 @@ pub fn procedures() -> &'static [Description] {
                     that passes without loss.",
             streams: 1,
             needs: ONE,
-            build: |setup, options| {
-                begin(
-                    "back-to-back",
-                    back_to_back::BackToBackSteps,
-                    setup,
-                    options,
-                )
-            },
+            prepare: as_it_is,
+            course: |setup, options| course(back_to_back::BackToBackSteps, setup, options),
         },
         Description {
             name: "system-recovery",
@@ -83,14 +117,8 @@ pub fn procedures() -> &'static [Description] {
                     once the load has fallen to half.",
             streams: 1,
             needs: ONE,
-            build: |setup, options| {
-                begin(
-                    "system-recovery",
-                    system_recovery::SystemRecoverySteps,
-                    setup,
-                    options,
-                )
-            },
+            prepare: as_it_is,
+            course: |setup, options| course(system_recovery::SystemRecoverySteps, setup, options),
         },
         Description {
             name: "reset",
@@ -99,7 +127,7 @@ pub fn procedures() -> &'static [Description] {
                     with the smallest frames.",
             streams: 1,
             needs: "one stream or more, and path.switch.reset",
-            build: |mut setup, options| {
+            prepare: |setup, _| {
                 let reset = reset::reset_of(&setup.trial.path);
                 // Frames begin when the device has settled.
                 if reset.is_none_or(|reset| reset.at.0 <= setup.effort.settle) {
@@ -107,8 +135,9 @@ pub fn procedures() -> &'static [Description] {
                 }
                 let smallest = setup.sizes.iter().copied().min();
                 setup.sizes = smallest.into_iter().collect();
-                begin("reset", reset::ResetSteps, setup, options)
+                Ok(())
             },
+            course: |setup, options| course(reset::ResetSteps, setup, options),
         },
         Description {
             name: "buffer-time",
@@ -117,9 +146,8 @@ pub fn procedures() -> &'static [Description] {
                     corrected for what it forwarded meanwhile.",
             streams: 1,
             needs: "streams that together send three times what the device forwards",
-            build: |setup, options| {
-                begin("buffer-time", buffer_time::BufferTimeSteps, setup, options)
-            },
+            prepare: as_it_is,
+            course: |setup, options| course(buffer_time::BufferTimeSteps, setup, options),
         },
         Description {
             name: "buffering",
@@ -128,7 +156,8 @@ pub fn procedures() -> &'static [Description] {
                     the point from where on the highest latency rises no more.",
             streams: 1,
             needs: "streams that together overload a receiving port",
-            build: |setup, options| begin("buffering", buffering::BufferingSteps, setup, options),
+            prepare: as_it_is,
+            course: |setup, options| course(buffering::BufferingSteps, setup, options),
         },
         Description {
             name: "microburst",
@@ -137,9 +166,8 @@ pub fn procedures() -> &'static [Description] {
                     that passes without loss.",
             streams: 2,
             needs: TWO,
-            build: |setup, options| {
-                begin("microburst", microburst::MicroburstSteps, setup, options)
-            },
+            prepare: as_it_is,
+            course: |setup, options| course(microburst::MicroburstSteps, setup, options),
         },
         Description {
             name: "head-of-line-blocking",
@@ -148,15 +176,8 @@ pub fn procedures() -> &'static [Description] {
                     cost frames that go to another?",
             streams: 3,
             needs: "three streams on four ports: from A to C, from A to D, from B to D",
-            build: |setup, options| {
-                head_of_line::check(&setup)?;
-                begin(
-                    "head-of-line-blocking",
-                    head_of_line::HeadOfLineSteps,
-                    setup,
-                    options,
-                )
-            },
+            prepare: |setup, _| head_of_line::check(setup),
+            course: |setup, options| course(head_of_line::HeadOfLineSteps, setup, options),
         },
         Description {
             name: "incast",
@@ -165,7 +186,8 @@ pub fn procedures() -> &'static [Description] {
                     that meet at one receiving port.",
             streams: 2,
             needs: TWO,
-            build: |setup, options| begin("incast", incast::IncastSteps, setup, options),
+            prepare: as_it_is,
+            course: |setup, options| course(incast::IncastSteps, setup, options),
         },
         Description {
             name: "mlrsearch",
@@ -174,35 +196,25 @@ pub fn procedures() -> &'static [Description] {
                     and the conditional throughput there.",
             streams: 1,
             needs: ONE,
-            build: |setup, mut options| {
+            prepare: |setup, options| {
                 let shorter = |goal: mlrsearch::Goal| match setup.effort.trial < goal.final_trial {
                     true => goal.with_trials_of(setup.effort.trial),
                     false => goal,
                 };
-                options.goals = options.goals.into_iter().map(shorter).collect();
-                begin("mlrsearch", mlrsearch::MlrsearchSteps, setup, options)
+                let goals = std::mem::take(&mut options.goals);
+                options.goals = goals.into_iter().map(shorter).collect();
+                Ok(())
             },
+            course: |setup, options| course(mlrsearch::MlrsearchSteps, setup, options),
         },
     ]
 }
 
-/// A procedure with enough streams.
-fn begin<S: Steps + 'static>(
-    procedure: &'static str,
-    steps: S,
-    setup: Setup,
-    options: Options,
-) -> Built {
-    check(&setup, &options)?;
-    let description = procedures().iter().find(|known| known.name == procedure);
-    if let Some(Description { streams, needs, .. }) = description
-        && setup.streams.len() < *streams
-    {
-        return Err(BuildError::Streams {
-            procedure,
-            needs,
-            has: setup.streams.len(),
-        });
-    }
-    Ok(Box::new(Course::new(steps, setup, options)))
+/// Most begin with what they are given.
+const fn as_it_is(_: &mut Setup, _: &mut Options) -> Result<(), BuildError> {
+    Ok(())
+}
+
+fn course<S: Steps + 'static>(steps: S, setup: Setup, options: Options) -> Box<dyn Procedure> {
+    Box::new(Course::new(steps, setup, options))
 }

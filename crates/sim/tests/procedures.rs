@@ -147,7 +147,7 @@ fn carry_out(name: &str, device: Device) -> Report {
         .find(|known| known.name == name)
         .unwrap();
     let mut procedure: Box<dyn Procedure> =
-        (known.build)(device.setup(), Options::default()).unwrap();
+        known.begin(device.setup(), Options::default()).unwrap();
     let mut world = Simulated::new(1, || 0);
     loop {
         let trials = procedure.next_trials();

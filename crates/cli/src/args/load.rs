@@ -83,24 +83,7 @@ fn load_server(text: &str) -> Result<LoadServer, String> {
 pub fn load(text: &str) -> Result<Load, String> {
     let mut parts = text.split(':');
     let kind = kind(parts.next().unwrap_or_default())?;
-    let mut load = Load {
-        name: text.to_owned(),
-        kind,
-        class: Class::default(),
-        streams: 1,
-        rate: None,
-        payload: None,
-        congestion_control: None,
-        window: None,
-        start: None,
-        stagger: None,
-        on: None,
-        off: None,
-        file: None,
-        from: None,
-        to: None,
-        route: None,
-    };
+    let mut load = Load::new(text, kind);
     for part in parts {
         take(&mut load, part.trim())?;
     }

@@ -43,15 +43,10 @@ fn file(named: &str) -> Result<Source, Failed> {
 
 /// What was typed, as the experiment takes it.
 pub fn choices(args: &ChoiceArgs) -> Choices {
-    let world = |name: &str| {
-        WorldName::ALL
-            .into_iter()
-            .find(|world| world.name() == name)
-    };
     // Who names a host means the one world that has it.
     let implied = args.target.as_ref().map(|_| WorldName::Live);
     Choices {
-        world: args.world.as_deref().and_then(world).or(implied),
+        world: args.world.as_deref().and_then(WorldName::named).or(implied),
         quick: args.quick,
         sets: args.sets.clone(),
         seed: args.seed,

@@ -19,9 +19,14 @@ pub const PATIENCE: [Nanos; 13] = {
     patience
 };
 /// All of it together.
-pub const PATIENCE_IN_ALL: Nanos = 3 * SECOND;
-const _: () =
-    assert!(10 * PATIENCE[0] + PATIENCE[10] + PATIENCE[11] + PATIENCE[12] == PATIENCE_IN_ALL);
+pub const PATIENCE_IN_ALL: Nanos = {
+    let (mut sum, mut at) = (0, 0);
+    while at < PATIENCE.len() {
+        sum += PATIENCE[at];
+        at += 1;
+    }
+    sum
+};
 
 /// A Hello as it goes on the wire.
 pub type Frame = [u8; SIZE];

@@ -29,7 +29,7 @@ fn setup_of(name: &str) -> Setup {
 
 fn built(name: &str) -> Box<dyn Procedure> {
     let procedure = procedures().iter().find(|p| p.name == name).unwrap();
-    (procedure.build)(setup_of(name), Options::default()).unwrap()
+    procedure.begin(setup_of(name), Options::default()).unwrap()
 }
 
 /// Frames are lost, delayed, doubled and given up as a seed has it.
@@ -170,7 +170,7 @@ fn the_estimate_is_near_what_it_takes() {
             continue;
         }
         let setup = setup(&device, 2, &[512], effort(&device));
-        let mut procedure = (description.build)(setup, Options::default()).unwrap();
+        let mut procedure = description.begin(setup, Options::default()).unwrap();
         let expected = procedure.remaining().unwrap().trials as f64;
         let trials = drive(&mut *procedure, |planned| device.carry_out(&planned.trial)) as f64;
         let ratio = expected / trials;

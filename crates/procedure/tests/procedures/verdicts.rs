@@ -241,7 +241,7 @@ fn durations_of_the_rfcs_conform_and_short_ones_do_not() {
 fn what_cannot_begin_says_why() {
     let build = |name: &str, setup: Setup| {
         let procedure = procedures().iter().find(|p| p.name == name).unwrap();
-        (procedure.build)(setup, Options::default()).err()
+        procedure.begin(setup, Options::default()).err()
     };
     let one = || setup(&DEVICE, 1, &[512], Effort::quick());
     assert_eq!(build("reset", one()), Some(BuildError::NoReset));

@@ -122,22 +122,9 @@ fn classes_are_routed_by_mark_and_loads_by_sender() {
 /// By the congested way.
 fn bulk(class: &str) -> Load {
     Load {
-        name: "bulk".to_owned(),
-        kind: LoadKind::Tcp,
         class: Class(class.parse().unwrap()),
-        streams: 1,
-        rate: None,
-        payload: None,
-        congestion_control: None,
-        window: None,
-        start: None,
-        stagger: None,
-        on: None,
-        off: None,
-        file: None,
-        from: None,
-        to: None,
         route: Some("congested".to_owned()),
+        ..Load::new("bulk", LoadKind::Tcp)
     }
 }
 
