@@ -32,7 +32,7 @@
 //! use delaylab_model::probe::{HostCondition, Probe};
 //! use delaylab_model::record::Method;
 //! use delaylab_model::trial::Trial;
-//! use delaylab_procedure::{Effort, Options, Setup, procedures};
+//! use delaylab_procedure::{Description, Effort, Options, Setup};
 //! use delaylab_stats::frames::{FrameFigures, FrameTrial};
 //!
 //! let setup = Setup {
@@ -51,9 +51,7 @@
 //!     sizes: vec![64],
 //!     effort: Effort::quick(),
 //! };
-//! let throughput = procedures().iter().find(|known| known.name == "throughput");
-//! let build = throughput.map(|known| known.build).ok_or("unknown")?;
-//! let mut procedure = build(setup, Options::default())?;
+//! let mut procedure = Description::named("throughput")?.begin(setup, Options::default())?;
 //! while let [planned] = &procedure.next_trials()[..] {
 //!     // A world would carry the trial out. This device forwards every frame.
 //!     let frames = planned.trial.probes[0].count.unwrap_or(0);
