@@ -42,6 +42,7 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
         SchemaOf::Ping => delaylab_report::json::schema(),
         SchemaOf::PingStream => delaylab_report::stream::schema(),
         SchemaOf::Trace => delaylab_report::trace::json::schema(),
+        SchemaOf::Explain => delaylab_report::explain::json::schema(),
     };
     print(format!("{schema:#}\n"))
 }

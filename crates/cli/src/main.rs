@@ -5,6 +5,7 @@
 //! | [`args`] | the command line |
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
+//! | [`explain`] | why packets of a run were late |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
 //! | [`testbed`] | namespaces by hand |
@@ -20,6 +21,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod experiment;
+mod explain;
 mod import;
 mod key;
 mod load_limit;
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Run(args) => experiment::run::run(&args),
         Command::Resume(args) => experiment::resume::run(&args),
         Command::Report(args) => experiment::report::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Testbed(args) => testbed::run(&args),

@@ -3,8 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
+//! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //!
-//! Everything here is sans-IO: bytes and records in, plain data out.
+//! Nothing here measures: runs and files in, plain data out.
 #![forbid(unsafe_code)]
 
 pub mod import;
+pub mod why;

@@ -46,6 +46,27 @@ pub fn thread_time(process: u32, thread: u32) -> Option<ThreadTime> {
     schedstat(&fs::read_to_string(path).ok()?)
 }
 
+/// Every process that this one may see.
+pub fn processes() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
+}
+
+/// A process's time: that of its threads together.
+pub fn process_time(process: u32) -> ThreadTime {
+    let times = threads(process).into_iter();
+    let times = times.filter_map(|thread| thread_time(process, thread));
+    times.fold(ThreadTime::default(), |sum, time| ThreadTime {
+        ran: sum.ran + time.ran,
+        waited: sum.waited + time.waited,
+    })
+}
+
 /// A process's threads. Empty where it is gone.
 pub fn threads(process: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else {

@@ -1,13 +1,15 @@
 //! A run on disk as findings need it.
 
 use crate::finding::data::{counted_clock_reads, lost_load, over_time};
+use crate::finding::periodic::{self, Watched};
 use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
+use delaylab_stats::regularity::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 /// Records of a trial are kept together up to so many in all; beyond, they are read again for each
@@ -22,6 +24,8 @@ pub struct Stored<'a> {
     clock_reads: Vec<ClockReads>,
     /// The series of the trial that was asked for last.
     series: RefCell<(Option<u32>, Vec<SeriesPoint>)>,
+    /// What ran beside the probes, where that was asked for.
+    trains: OnceCell<Trains>,
 }
 
 impl<'a> Stored<'a> {
@@ -34,7 +38,28 @@ impl<'a> Stored<'a> {
             records: (run.record_count() <= KEEP).then(|| all_records(run)),
             clock_reads: run.clock_reads(None),
             series: RefCell::default(),
+            trains: OnceCell::new(),
         }
+    }
+
+    fn periodic_cause(&self, row: &TrialRow) -> Result<Values, NotThere> {
+        let trains = self.trains.get_or_init(|| {
+            let mut trains = Trains::default();
+            self.run.for_each_noise(None, |event| trains.push(event));
+            trains
+        });
+        let mut records = Vec::new();
+        self.run.for_each_record(Some(row.trial), |record| {
+            if record.probe == row.probe && record.seq >= row.warmup {
+                records.push(*record);
+            }
+        });
+        let watched = Watched {
+            any: !row.facts.noise_sources.is_empty(),
+            noise: &self.run.noise(Some(row.trial)),
+            trains,
+        };
+        periodic::values(&records, &row.facts.records, &watched)
     }
 
     fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
@@ -101,6 +126,7 @@ impl Data for Stored<'_> {
                 return counted_clock_reads(of_trial);
             }
             Measure::LostLoad => return lost_load(row.facts.lost_load.as_ref()),
+            Measure::PeriodicCause => return self.periodic_cause(row),
             Measure::Valid => return Ok(Values::Trial(f64::from(u8::from(row.valid)))),
             _ => {}
         }

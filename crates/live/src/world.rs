@@ -191,6 +191,7 @@ impl Live {
         hand_over(&seen, sink).map_err(RunError::Sink)?;
         for facts in &mut facts {
             facts.noise_sources = seen.sources_used();
+            facts.ran.clone_from(&seen.counters.processes);
             facts.lost_load = load::lost(&reports);
         }
         if let Some(first) = facts.first_mut() {

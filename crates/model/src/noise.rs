@@ -63,6 +63,23 @@ pub struct NoiseEvent {
     pub pid: Option<u32>,
 }
 
+/// CPU time of a process during a trial, as the kernel counts it for everybody: how much, not when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ran {
+    /// Its name.
+    pub who: String,
+    /// Its process number.
+    pub pid: u32,
+    /// On a CPU.
+    #[serde(rename = "ran_ns")]
+    pub ran: Nanos,
+    /// Ready to run, and waiting for a CPU.
+    #[serde(rename = "waited_ns")]
+    pub waited: Nanos,
+    /// It measures or answers itself.
+    pub measures: bool,
+}
+
 /// What a clock read cost: a bin of a distribution, over one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReads {

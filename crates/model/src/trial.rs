@@ -2,6 +2,7 @@
 
 use crate::Nanos;
 use crate::load::Load;
+use crate::noise::Ran;
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
 use crate::record::Method;
@@ -281,6 +282,8 @@ pub struct ProbeFacts {
     pub rejected: u64,
     /// Which sources of noise were watched meanwhile. None: nobody can say what disturbed it.
     pub noise_sources: Vec<String>,
+    /// CPU time of processes on the prober's host, the largest first; empty where nobody counted.
+    pub ran: Vec<Ran>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
     /// Why the trial is not what its experiment meant, as sentences. None: it is valid.

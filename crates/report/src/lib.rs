@@ -16,6 +16,7 @@
 //! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
 //! | [`beside`] | two runs of the same experiment: where they differ |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as Markdown |
+//! | [`explain`] | why packets of a run were late |
 //! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
 //! | [`html`] | a run as one page that needs nothing else |
 //! | [`svg`] | its figures as SVG, drawn without a browser |
@@ -37,6 +38,7 @@ pub mod beside;
 pub mod columns;
 pub mod csv;
 pub mod doctor;
+pub mod explain;
 pub mod figure;
 pub mod format;
 pub mod html;

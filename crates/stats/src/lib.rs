@@ -19,6 +19,9 @@
 //! | [`double_double`] | numbers of 31 digits |
 //! | [`steps`] | does delay rise with size in a line or in steps (seed 000)? |
 //! | [`periodicity`] | do events come at regular intervals, and at whose? |
+//! | [`regularity`] | does a process run at regular intervals? |
+//! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
+//! | [`blame`] | whose fault a late packet is: a process, a stage, a queue |
 //! | [`change_points`] | when the level of a series changes |
 //! | [`two_samples`] | what differs between two series: tests, distances, shifts |
 //! | [`skew`] | how fast two clocks drift apart, from one-way delays |
@@ -33,10 +36,12 @@
 
 pub mod anatomy;
 mod band;
+pub mod blame;
 pub mod change_points;
 pub mod comparison;
 mod dependence;
 pub mod double_double;
+pub mod excursion;
 mod features;
 pub mod frames;
 pub mod functional;
@@ -53,6 +58,7 @@ pub mod periodicity;
 pub mod quantile;
 pub mod random;
 pub mod regression;
+pub mod regularity;
 mod sample;
 pub mod skew;
 mod stage;

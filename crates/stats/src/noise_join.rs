@@ -63,10 +63,21 @@ impl<'a> Join<'a> {
         let Some(end) = record.t_recv else {
             return Overlap::default();
         };
-        let on_cpu = record.cpu.and_then(|cpu| self.by_cpu.get(&cpu));
-        on_cpu
-            .unwrap_or(&self.anywhere)
-            .overlap(record.t_intended, end)
+        self.on(record.cpu, record.t_intended, end)
+    }
+
+    /// What a stretch of time on a CPU overlaps.
+    pub fn on(&self, cpu: Option<u16>, from: Nanos, to: Nanos) -> Overlap<'a> {
+        let on_cpu = cpu.and_then(|cpu| self.by_cpu.get(&cpu));
+        on_cpu.unwrap_or(&self.anywhere).overlap(from, to)
+    }
+
+    /// What a stretch of time overlaps on the CPU where something else ran longest in it.
+    pub fn on_busiest(&self, from: Nanos, to: Nanos) -> Overlap<'a> {
+        let each = self.by_cpu.values().chain([&self.anywhere]);
+        each.map(|events| events.overlap(from, to))
+            .max_by_key(|overlap| overlap.ns)
+            .unwrap_or_default()
     }
 }
 

@@ -158,6 +158,16 @@ impl Passage {
         self.between(Boundary::ReflectorOut, Boundary::Rx)
     }
 
+    /// From when to when it was in these stages (what lies between the first and the last of them
+    /// included), as offsets from `t_intended`; `None` where a boundary is not known on that clock.
+    pub(crate) fn window(&self, stages: StageSet) -> Option<(Nanos, Nanos)> {
+        let at = |boundary: usize| self.known.bit(boundary).then(|| self.at[boundary]);
+        let first = stages.iter().next()? as usize;
+        let last = stages.iter().last()? as usize;
+        let from = first.checked_sub(1).map_or(Some(0), at)?;
+        Some((from, at(last)?))
+    }
+
     /// The parts in order, by all that is known.
     pub(crate) fn parts(&self) -> Parts {
         split(

@@ -64,6 +64,19 @@ impl Stage {
     }
 }
 
+/// Who has a packet while it is in some stages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// The host that asks.
+    Prober,
+    /// What is between the two drivers; without stamps of the reflector, the reflector in it.
+    Network,
+    /// The host that answers.
+    Reflector,
+    /// Hosts and network, which the stamps do not tell apart.
+    Unclear,
+}
+
 /// Stages that one measured interval covers: one, or several where a stamp between them is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StageSet(u8);
@@ -115,6 +128,18 @@ impl StageSet {
     /// No stage at all.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Who has the packet in all of them.
+    pub fn place(self) -> Place {
+        let prober = Self::span(Stage::ScheduleSlip, Stage::LocalQueue);
+        match self {
+            _ if prober.covers(self) || self == Self::only(Stage::ReceiveWakeup) => Place::Prober,
+            _ if self == Self::only(Stage::Reflector) => Place::Reflector,
+            Self::NETWORK_AND_REFLECTOR => Place::Network,
+            _ if Self::BOTH_WAYS.covers(self) => Place::Network,
+            _ => Place::Unclear,
+        }
     }
 
     /// Its stages, in order.
@@ -172,6 +197,19 @@ impl fmt::Display for StageSet {
 mod tests {
     use super::*;
     use Stage::*;
+
+    #[test]
+    fn each_stage_has_its_place_and_what_is_merged_across_is_unclear() {
+        let places = Stage::ALL.map(|stage| StageSet::only(stage).place());
+        use Place::*;
+        let expected = [Prober, Prober, Prober, Network, Reflector, Network, Prober];
+        assert_eq!(places, expected);
+        assert_eq!(StageSet::BOTH_WAYS.place(), Network);
+        assert_eq!(StageSet::NETWORK_AND_REFLECTOR.place(), Network);
+        for (first, last) in [(LocalQueue, ForwardPath), (Stage::Reflector, ReturnPath)] {
+            assert_eq!(StageSet::span(first, last).place(), Unclear);
+        }
+    }
 
     #[test]
     fn names_say_what_was_merged() {

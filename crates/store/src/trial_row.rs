@@ -68,6 +68,8 @@ struct Fixed {
     warmup: u64,
     /// One a line.
     noise_sources: Option<String>,
+    /// JSON.
+    ran: Option<String>,
     /// One a line.
     warnings: Option<String>,
     /// One a line.
@@ -90,7 +92,7 @@ impl Row for Fixed {
     const TABLE: &'static str = crate::folder::TRIALS;
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
-        host_condition seed valid warmup noise_sources warnings flaws record_facts stamps
+        host_condition seed valid warmup noise_sources ran warnings flaws record_facts stamps
         lost_forward lost_back lost_somewhere strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
@@ -111,6 +113,7 @@ impl Row for Fixed {
             valid: false,
             warmup: 0,
             noise_sources: None,
+            ran: None,
             warnings: None,
             flaws: None,
             record_facts: String::new(),
@@ -148,6 +151,7 @@ impl From<&TrialRow> for Fixed {
             valid: row.valid,
             warmup: row.warmup,
             noise_sources: lines(&facts.noise_sources),
+            ran: (!facts.ran.is_empty()).then(|| json(&facts.ran)),
             warnings: lines(&facts.warnings),
             flaws: lines(&facts.flaws),
             record_facts: json(&facts.records),
@@ -194,6 +198,7 @@ impl Fixed {
                 strays: self.strays,
                 rejected: self.rejected,
                 noise_sources: from_lines(self.noise_sources),
+                ran: from_json(self.ran.as_deref().unwrap_or("[]"))?,
                 warnings: from_lines(self.warnings),
                 flaws: from_lines(self.flaws),
                 lost_load: self.lost_load,

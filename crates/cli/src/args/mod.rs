@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod doctor;
 pub mod experiment;
+pub mod explain;
 pub mod import;
 pub mod load;
 pub mod ping;
@@ -53,6 +54,8 @@ pub enum Command {
     Resume(experiment::ResumeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
+    /// Say why packets of a run were late: worst cause first, with its evidence and what to do
+    Explain(explain::ExplainArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
@@ -87,4 +90,6 @@ pub enum SchemaOf {
     PingStream,
     /// `trace --json`
     Trace,
+    /// `explain --json`
+    Explain,
 }

@@ -45,7 +45,7 @@ pub fn run_data(run: &Run) -> RunData {
 }
 
 /// Without this directory's own path in front.
-fn shortest(folder: &Path) -> String {
+pub fn shortest(folder: &Path) -> String {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
     below.as_deref().unwrap_or(folder).display().to_string()

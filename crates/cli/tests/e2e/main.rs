@@ -24,6 +24,7 @@ mod capture;
 mod condition;
 mod errors;
 mod experiments;
+mod explain;
 mod harness;
 mod help;
 mod import;

@@ -1,12 +1,14 @@
 //! What was measured, as findings need it.
 
 use super::measure::Measure;
+use super::periodic::{self, Watched};
 use super::series::Stretches;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
+use delaylab_stats::regularity::Trains;
 use std::collections::BTreeMap;
 
 /// One probe, or one series, in one trial.
@@ -151,6 +153,14 @@ impl Data for Samples {
         let (records, facts) = self.records.get(stream).ok_or_else(nothing)?;
         match measure {
             Measure::ClockReads => self.clock_reads(self.streams[stream].trial),
+            Measure::PeriodicCause => {
+                let watched = Watched {
+                    any: false,
+                    noise: &[],
+                    trains: &Trains::default(),
+                };
+                periodic::values(records, facts, &watched)
+            }
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
             _ if measure.is_series() => over_time(self.series.get(&stream).map(Vec::as_slice)),
             _ => measure.of_records(records.iter(), facts),

@@ -375,9 +375,6 @@ impl Reader {
         if measure.is_of_trial() || measure.is_series() {
             return format!("this run kept no {measure}");
         }
-        if measure == PeriodicCause {
-            return "there is no detector of periodic causes yet".to_owned();
-        }
         if let Some((set, _)) = self.merged.iter().max_by_key(|(_, count)| **count) {
             return format!(
                 "{measure} was only seen as part of \"{set}\": a stamp between is missing"

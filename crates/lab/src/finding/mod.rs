@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`check`] | the language: a [`check::Check`] is read, and printed as it would be written again |
 //! | [`measure`] | what packets are measured by, and how a measure is read from records |
+//! | [`periodic`] | which excursions a periodic process caused |
 //! | [`series`] | a series over time as a measure |
 //! | [`dimension`] | what numbers count: time, size, rate, or nothing |
 //! | [`data`] | the trait that hands over what was measured, and an implementation for records |
@@ -21,6 +22,7 @@ pub mod data;
 pub mod dimension;
 pub mod judge;
 pub mod measure;
+pub mod periodic;
 pub mod series;
 pub mod verdict;
 

@@ -2,7 +2,8 @@
 
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::proc_counters::{self, ByCpu, ThreadTime};
-use delaylab_model::Nanos;
+use delaylab_model::noise::Ran;
+use delaylab_model::{MILLISECOND, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,14 @@ pub struct Counters {
     pub softirqs: Vec<Count>,
     /// CPUs that the hypervisor took away, and for how long.
     pub stolen: Vec<Stolen>,
+    /// Processes by their CPU time, on whatever CPU: most first, and those that measure.
+    pub processes: Vec<Ran>,
 }
+
+/// Processes that are kept, beside those that measure.
+const MOST_PROCESSES: usize = 10;
+/// A process that ran for less than this in a whole trial delayed nobody.
+const LEAST_RAN: Nanos = MILLISECOND;
 
 /// One thread's time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,6 +71,7 @@ pub(super) struct Before {
     softirqs: ByCpu,
     stolen: BTreeMap<u16, Nanos>,
     threads: BTreeMap<u32, Thread>,
+    processes: BTreeMap<u32, ThreadTime>,
 }
 
 #[derive(Debug)]
@@ -81,6 +90,7 @@ impl Before {
             softirqs: proc_counters::softirqs().unwrap_or_default(),
             stolen: proc_counters::stolen().unwrap_or_default(),
             threads: BTreeMap::new(),
+            processes: process_times().collect(),
         };
         before.look_at_threads(processes);
         for thread in before.threads.values_mut() {
@@ -118,6 +128,7 @@ impl Before {
             interrupts: self.grown(&self.interrupts, interrupts),
             softirqs: self.grown(&self.softirqs, softirqs),
             stolen: self.stolen(&proc_counters::stolen().unwrap_or_default()),
+            processes: self.processes(processes),
             threads: self.threads.into_iter().filter_map(thread_row).collect(),
         }
     }
@@ -136,6 +147,30 @@ impl Before {
         now.into_iter().filter_map(grown).collect()
     }
 
+    /// What processes ran since, the first of them most.
+    fn processes(&self, measuring: &[u32]) -> Vec<Ran> {
+        let ran = process_times().filter_map(|(pid, now)| {
+            let before = self.processes.get(&pid).copied().unwrap_or_default();
+            let ran = now.ran.saturating_sub(before.ran);
+            let row = |who| Ran {
+                who,
+                pid,
+                ran,
+                waited: now.waited.saturating_sub(before.waited).max(0),
+                measures: measuring.contains(&pid),
+            };
+            (ran >= LEAST_RAN).then(|| proc_counters::thread_name(pid, pid).map(row))?
+        });
+        let mut ran: Vec<Ran> = ran.collect();
+        ran.sort_by_key(|row| (std::cmp::Reverse(row.ran), row.pid));
+        let mut others = 0;
+        ran.retain(|row| {
+            others += usize::from(!row.measures);
+            row.measures || others <= MOST_PROCESSES
+        });
+        ran
+    }
+
     fn stolen(&self, now: &BTreeMap<u16, Nanos>) -> Vec<Stolen> {
         let grown = |&cpu: &u16| {
             let length = now.get(&cpu)? - self.stolen.get(&cpu)?;
@@ -143,6 +178,11 @@ impl Before {
         };
         self.cpus.iter().filter_map(grown).collect()
     }
+}
+
+fn process_times() -> impl Iterator<Item = (u32, ThreadTime)> {
+    let processes = proc_counters::processes().into_iter();
+    processes.map(|process| (process, proc_counters::process_time(process)))
 }
 
 /// `None` for a thread that did not run.
@@ -189,6 +229,21 @@ mod tests {
         assert_eq!(named, [("eth0", 4), ("new", 1)]);
         let stolen = before.stolen(&BTreeMap::from([(1, 30), (2, 9)]));
         assert_eq!(stolen, [Stolen { cpu: 1, length: 20 }]);
+    }
+
+    #[test]
+    fn a_process_that_ran_is_there_with_its_name() {
+        let me = std::process::id();
+        let before = Before::read(&Cpus::from([0]), &[me]);
+        let end = std::time::Instant::now() + std::time::Duration::from_millis(20);
+        while std::time::Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        let counters = before.until_now(&[me]);
+        let mine = counters.processes.iter().find(|row| row.pid == me).unwrap();
+        assert!(mine.measures && mine.ran >= LEAST_RAN, "{mine:?}");
+        let others = counters.processes.iter().filter(|row| !row.measures);
+        assert!(others.count() <= MOST_PROCESSES);
     }
 
     #[test]

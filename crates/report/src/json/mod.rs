@@ -330,6 +330,7 @@ mod tests {
             ("ping-1.json", schema()),
             ("ping-stream-1.json", crate::stream::schema()),
             ("trace-1.json", crate::trace::json::schema()),
+            ("explain-1.json", crate::explain::json::schema()),
         ] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../docs/schema")

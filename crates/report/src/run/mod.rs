@@ -39,6 +39,7 @@ pub use delaylab_lab::finding::Verdict;
 use delaylab_model::Nanos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level};
+use delaylab_stats::excursion;
 use delaylab_stats::summary::Summary;
 
 /// Everything that is known of a run.
@@ -168,15 +169,10 @@ pub struct Lane {
     pub ipdv: Delays,
 }
 
-/// The least excess over the median that is worth a word: below it, timers and caches differ.
-const LEAST_EXCESS: Nanos = 10_000;
-
-/// The round trip beyond which a packet is an excursion: the median and four interquartile ranges,
-/// where a normal distribution has three packets in a hundred million; at least 10 µs over the median.
+/// The round trip beyond which a packet is an excursion ([`excursion::bound`]).
 pub fn excursion_bound(summary: &Summary) -> Option<Nanos> {
     let delays = summary.round_trip.as_ref()?;
-    let excess = delays.iqr.saturating_mul(4).max(LEAST_EXCESS);
-    Some(delays.p50.saturating_add(excess))
+    Some(excursion::bound(delays.p50, delays.iqr))
 }
 
 /// A finding with its verdict and the numbers behind it.

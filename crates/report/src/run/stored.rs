@@ -105,7 +105,8 @@ fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
     cases.collect()
 }
 
-fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
+/// What was asked, and where.
+pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
     let text = |of: fn(&Resolved) -> &String| resolved.map(of).cloned().unwrap_or_default();
     Head {
         name: run.name().unwrap_or("run").to_owned(),

@@ -227,6 +227,7 @@ impl<E: EventSet> Engine<E> {
             series.begins_to_send(port.line.free_at(), at);
         }
         let end = port.line.send(at, u32::from(unit.bytes)) + port.latency;
+        let end = port.pause.map_or(end, |pause| pause.goes_on(end));
         port.sent += 1;
         port.pipe.push_back((end, unit));
         let forwards = !self.forwarded.is_empty() && matches!(port.near, Near::Switch { .. });

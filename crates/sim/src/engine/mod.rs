@@ -46,7 +46,7 @@ use crate::packet::{Arena, ChannelId, Unit};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
-use delaylab_model::path::Framing;
+use delaylab_model::path::{Framing, Pause};
 use delaylab_model::record::Record;
 use delaylab_model::{Nanos, Picos};
 use delaylab_switch::credit::Downstream;
@@ -89,6 +89,8 @@ struct Port {
     /// From the last bit's leaving to its being in the next queue: propagation, and the latency of the
     /// switch at the far end.
     latency: Picos,
+    /// Of the switch that it leads to.
+    pause: Option<Pause>,
     /// Credits, which go before everything else.
     credits: VecDeque<Unit>,
     /// Units that have left, and when they arrive.

@@ -197,6 +197,9 @@ fn of_a_switch(
         "path.switch".to_owned()
     };
     let field = |name: &str| format!("{under}.{name}");
+    if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
+        return refuse(field("pause"), why);
+    }
     in_time(field("latency"), section.latency)?;
     if section.impair.is_some() {
         return refuse(

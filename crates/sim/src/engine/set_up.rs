@@ -23,7 +23,7 @@ use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::path::{Credit, Discipline, HostCosts};
+use delaylab_model::path::{Credit, Discipline, HostCosts, Pause};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
@@ -430,6 +430,7 @@ impl<'a> Maker<'a> {
             self.ports.push(Port {
                 line: Transmitter::new(port.rate),
                 latency: port.propagation + self.latency(port.to),
+                pause: self.pause(port.to),
                 pipe: VecDeque::new(),
                 near,
                 far,
@@ -445,6 +446,13 @@ impl<'a> Maker<'a> {
                 }),
                 sent: 0,
             });
+        }
+    }
+
+    fn pause(&self, node: NodeId) -> Option<Pause> {
+        match &self.network.nodes[node as usize].kind {
+            Kind::Switch(switch) => switch.pause,
+            Kind::Host(_) => None,
         }
     }
 

@@ -331,6 +331,11 @@ impl Run {
         self.all(trial)
     }
 
+    /// Hands over every event of [`Self::noise`], one by one.
+    pub fn for_each_noise(&self, trial: Option<u32>, take: impl FnMut(&NoiseEvent)) {
+        self.for_each(trial, take);
+    }
+
     /// What clock reads cost during one trial, or during all.
     pub fn clock_reads(&self, trial: Option<u32>) -> Vec<ClockReads> {
         self.all(trial)
@@ -342,16 +347,19 @@ impl Run {
         self.all(trial)
     }
 
+    /// Hands over every packet of [`Self::hops`], one by one.
+    pub fn for_each_hop(&self, trial: Option<u32>, take: impl FnMut(&Hop)) {
+        self.for_each(trial, take);
+    }
+
     /// The series of one trial, or of all: by name, by what they are of, and in time.
     pub fn series(&self, trial: Option<u32>) -> Vec<SeriesPoint> {
         self.all(trial)
     }
 
     /// Hands over every point of the series of one trial, or of all in their order.
-    pub fn for_each_series_point(&self, trial: Option<u32>, mut take: impl FnMut(&SeriesPoint)) {
-        self.each_batch(self.batches::<SeriesPoint>(trial, &[]), |_, rows| {
-            rows.iter().for_each(&mut take);
-        });
+    pub fn for_each_series_point(&self, trial: Option<u32>, take: impl FnMut(&SeriesPoint)) {
+        self.for_each(trial, take);
     }
 
     /// Every series of every trial, without its points, in their order.
@@ -373,10 +381,14 @@ impl Run {
 
     fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
         let mut all = Vec::new();
-        self.each_batch(self.batches::<R>(trial, &[]), |_, rows: &[R]| {
-            all.extend_from_slice(rows);
-        });
+        self.for_each(trial, |row: &R| all.push(row.clone()));
         all
+    }
+
+    fn for_each<R: Row>(&self, trial: Option<u32>, mut take: impl FnMut(&R)) {
+        self.each_batch(self.batches::<R>(trial, &[]), |_, rows| {
+            rows.iter().for_each(&mut take);
+        });
     }
 
     fn each_batch<R: Row>(

@@ -361,6 +361,7 @@ impl<'a> Builder<'a> {
             }),
             impair: section.impair.unwrap_or_default(),
             reset: section.reset,
+            pause: section.pause,
         })
     }
 

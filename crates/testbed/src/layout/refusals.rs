@@ -222,6 +222,10 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
                     let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
                     return refuse("path.switch.reset", why);
                 }
+                Some(_) if section.pause.is_some() => {
+                    let why = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
+                    return refuse("path.switch.pause", why);
+                }
                 Some(discipline) => of_a_kernel_queue(discipline, section, path, built)?,
                 None => of_a_soft_switch(section, path)?,
             }
@@ -232,6 +236,9 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
 
 fn of_a_soft_switch(section: &Switch, path: &Path) -> Result<(), Refusal> {
     let discipline = section.discipline.unwrap_or(Discipline::Fifo);
+    if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
+        return refuse("path.switch.pause", why);
+    }
     if matches!(
         discipline,
         Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit

@@ -14,7 +14,7 @@
 
 use super::frame::{FlowKey, Frame, Mac, Read, Whose};
 use super::probes::Probes;
-use delaylab_model::path::{Framing, Impair, Reset};
+use delaylab_model::path::{Framing, Impair, Pause, Reset};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_sim::network::{in_cells, wire};
@@ -64,6 +64,8 @@ pub struct DeviceSettings {
     pub impair: Impair,
     /// When it is reset in a trial.
     pub reset: Option<Reset>,
+    /// When it pauses in a trial.
+    pub pause: Option<Pause>,
 }
 
 /// What a packet of a probe met in a queue here.
@@ -194,9 +196,17 @@ impl Device {
             let whole = port.from_host.send(begins, wire_bytes) + port.settings.propagation;
             at = whole + self.settings.latency;
         }
+        let at = self.after_pause(at);
         for egress in self.egress(ingress, bytes) {
             self.impaired(at, egress, frame.clone());
         }
+    }
+
+    /// When a frame that arrives at this time goes on.
+    fn after_pause(&self, at: Picos) -> Picos {
+        let began = self.traced_from;
+        let goes_on = |pause: Pause| began + pause.goes_on(at.saturating_sub(began));
+        self.settings.pause.map_or(at, goes_on)
     }
 
     fn flow(&mut self, read: &Read) -> u32 {

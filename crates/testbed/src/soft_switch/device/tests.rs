@@ -35,6 +35,7 @@ fn settings(hosts: u8, change: impl FnOnce(&mut path::Switch)) -> DeviceSettings
         framing: Framing::Ethernet,
         latency: 0,
         reset: None,
+        pause: None,
         impair: section.impair.unwrap_or_default(),
     }
 }

@@ -1,0 +1,34 @@
+//! `delaylab explain`.
+
+use super::experiment::RUNS;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Say why packets of a run were late: worst cause first, with its evidence and what to do
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A packet is late if its response is longer than the median of its stream by four times the distance
+of the quartiles, and by 10 us at least. Each late packet is put down to one cause: the stage that took
+longer than usual, and within it who had the CPU, or which queue held the packet.
+
+Examples:
+  delaylab explain                        the last run
+  delaylab explain runs/ping-2026 -v      every cause
+  delaylab explain latest --json | jq '.causes[0]'")]
+pub struct ExplainArgs {
+    /// The run: its directory, its name, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+
+    /// Show every cause and change
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

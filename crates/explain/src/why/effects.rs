@@ -1,0 +1,203 @@
+//! What each factor that was varied does to the response.
+//!
+//! The effect of a level beside another is the mean, over all combinations of the other factors that have
+//! both, of the difference of a quantile of the response. Its interval is that of
+//! [`delaylab_stats::comparison`], which knows what correlated packets and repeats are worth.
+
+use super::gather::Stream;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use delaylab_stats::functional::Functional;
+use std::collections::BTreeMap;
+
+/// Packets of a stream that are looked at: the first ones.
+const MOST_PACKETS: usize = 20_000;
+/// Factors of more levels are shown by their first and last alone.
+const MOST_LEVELS: usize = 4;
+/// Quantiles of the response that are compared.
+pub const QUANTILES: [f64; 2] = [0.5, 0.99];
+
+/// What one level of a factor does beside another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// The factor.
+    pub factor: String,
+    /// The level that the other is held against.
+    pub from: Level,
+    /// The other.
+    pub to: Level,
+    /// Of each of [`QUANTILES`].
+    pub shifts: Vec<Shift>,
+}
+
+/// By how much a quantile of the response is longer, on average over the other factors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shift {
+    /// Which quantile, 0 to 1.
+    pub quantile: f64,
+    /// The difference, ns; `None` without packets.
+    pub difference_ns: Option<f64>,
+    /// Its 95 % interval, or why there is none.
+    pub interval: Result<Bounds, String>,
+}
+
+impl Shift {
+    /// Does the interval say that there is an effect?
+    pub fn is_sure(&self) -> bool {
+        let sure = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+        self.interval.as_ref().is_ok_and(sure)
+    }
+}
+
+/// Of every factor that has several levels; `order` is how they follow each other.
+pub(super) fn of(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
+    let all: Vec<Vec<Factor>> = streams.iter().map(factors).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in all.iter().flatten() {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let effects = names.into_iter().flat_map(|name| {
+        let levels = levels(name, &all, order);
+        pairs(&levels)
+            .into_iter()
+            .map(|(from, to)| effect(name, from, to, streams, &all))
+            .collect::<Vec<_>>()
+    });
+    effects.collect()
+}
+
+/// Its factors, and which probe it is as one more.
+fn factors(stream: &Stream<'_>) -> Vec<Factor> {
+    let probe = ("probe".to_owned(), Level::named(&stream.row.probe_name));
+    stream.row.factors.iter().cloned().chain([probe]).collect()
+}
+
+/// The levels of a factor: as the experiment has them, else by value, else as they came.
+fn levels(name: &str, all: &[Vec<Factor>], order: &[(String, Vec<Level>)]) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for (_, level) in all.iter().flatten().filter(|(known, _)| known == name) {
+        if !levels.contains(level) {
+            levels.push(level.clone());
+        }
+    }
+    let written = order.iter().find(|(known, _)| known == name);
+    let place = |level: &Level| {
+        let mut known = written.into_iter().flat_map(|(_, levels)| levels);
+        known.position(|known| known.label == level.label)
+    };
+    levels.sort_by(|a, b| match (a.value, b.value) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        _ => place(a).cmp(&place(b)),
+    });
+    levels
+}
+
+fn pairs(levels: &[Level]) -> Vec<(Level, Level)> {
+    let Some((first, others)) = levels.split_first() else {
+        return Vec::new();
+    };
+    let others = match others {
+        [.., last] if levels.len() > MOST_LEVELS => std::slice::from_ref(last),
+        _ => others,
+    };
+    others
+        .iter()
+        .map(|other| (first.clone(), other.clone()))
+        .collect()
+}
+
+/// Indices of the streams of each combination of the other factors, at both levels.
+type Combinations = BTreeMap<String, [Vec<usize>; 2]>;
+
+fn effect(
+    name: &str,
+    from: Level,
+    to: Level,
+    streams: &[Stream<'_>],
+    all: &[Vec<Factor>],
+) -> Effect {
+    let mut combinations = Combinations::new();
+    for (at, factors) in all.iter().enumerate() {
+        let level = factors.iter().find(|(known, _)| known == name);
+        let side = match level {
+            Some((_, level)) if *level == from => 0,
+            Some((_, level)) if *level == to => 1,
+            _ => continue,
+        };
+        let others = factors.iter().filter(|(known, _)| known != name);
+        let others: Vec<String> = others
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        combinations.entry(others.join(" ")).or_default()[side].push(at);
+    }
+    combinations.retain(|_, sides| sides.iter().all(|side| !side.is_empty()));
+    let shift = |&quantile: &f64| shift(quantile, &combinations, streams);
+    Effect {
+        factor: name.to_owned(),
+        shifts: QUANTILES.iter().map(shift).collect(),
+        from,
+        to,
+    }
+}
+
+fn shift(quantile: f64, combinations: &Combinations, streams: &[Stream<'_>]) -> Shift {
+    let mut trials: Vec<u32> = Vec::new();
+    let mut strata: Vec<usize> = Vec::new();
+    let mut sides: Vec<Statistic<'_>> = Vec::new();
+    for (stratum, side) in combinations.values().flatten().enumerate() {
+        let parts = side.iter().map(|&at| {
+            let stream = &streams[at];
+            let known = trials.iter().position(|&trial| trial == stream.row.trial);
+            let trial = known.unwrap_or_else(|| {
+                trials.push(stream.row.trial);
+                strata.push(stratum);
+                trials.len() - 1
+            });
+            let packets = stream.response.len().min(MOST_PACKETS);
+            Part {
+                trial,
+                values: &stream.response[..packets],
+            }
+        });
+        sides.push(Statistic::new(
+            Functional::Quantile(quantile),
+            parts.collect(),
+        ));
+    }
+    let differences = sides
+        .chunks(2)
+        .map(|pair| Some(pair[1].value? - pair[0].value?));
+    let differences: Option<Vec<f64>> = differences.collect();
+    let mean = |differences: &[f64]| differences.iter().sum::<f64>() / differences.len() as f64;
+    Shift {
+        quantile,
+        difference_ns: differences
+            .filter(|each| !each.is_empty())
+            .as_deref()
+            .map(mean),
+        interval: interval(strata, &sides),
+    }
+}
+
+fn interval(strata: Vec<usize>, sides: &[Statistic<'_>]) -> Result<Bounds, String> {
+    if sides.is_empty() {
+        return Err("no two trials differ in this alone".to_owned());
+    }
+    if let Some(doubt) = sides.iter().find_map(|side| side.doubt.clone()) {
+        return Err(doubt);
+    }
+    let resampling = Resampling::new(strata, sides, 1);
+    let each = sides.iter().zip(0..);
+    let each = each.map(|(side, salt)| resampling.replicates(side, salt));
+    let Some(each) = each.collect::<Option<Vec<Replicates>>>() else {
+        return Err("a side has no value".to_owned());
+    };
+    let mean = |x: &[f64]| {
+        let differences = x.chunks(2).map(|pair| pair[1] - pair[0]);
+        differences.sum::<f64>() / (x.len() / 2) as f64
+    };
+    let each: Vec<&Replicates> = each.iter().collect();
+    resampling.interval(&Replicates::combine(&each, mean))
+}

@@ -1,0 +1,163 @@
+//! Why packets of a run were late: whose fault it was, worst first, and what that is known from.
+//!
+//! Packets that took far longer than the others of their stream ([`delaylab_stats::excursion`]) are put
+//! down to a cause one by one ([`delaylab_stats::blame`]): the stage that took longer than usual, and
+//! within it who had the CPU instead, or which queue held the packet. Causes are then ranked by the time that they cost.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
+//! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
+//! | [`effects`] | what each factor that was varied does to the response |
+//! | [`changes`] | when the response changed its level |
+//! | [`unknown`] | what the run cannot tell, and what would let it |
+//! | `words.rs` | evidence and remedies as sentences |
+
+pub mod changes;
+pub mod effects;
+mod gather;
+pub mod rhythm;
+pub mod unknown;
+mod words;
+
+use changes::Change;
+use delaylab_model::Nanos;
+use delaylab_model::plan::Level;
+use delaylab_stats::anatomy::{Part, Place, StageSet};
+use delaylab_stats::blame::What;
+use delaylab_store::run::Run;
+use effects::Effect;
+use gather::Gathered;
+use rhythm::Rhythm;
+use unknown::Unknown;
+
+/// Why packets of a run were late.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// Packets that were sent.
+    pub sent: u64,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Trials.
+    pub trials: usize,
+    /// Packets that took far longer than the others of their stream.
+    pub late: u64,
+    /// What they took longer than usual, altogether, ns.
+    pub lost_ns: f64,
+    /// How a packet that was not late spent its time, on average.
+    pub usual: Vec<Part>,
+    /// What late packets took longer than usual, stage by stage, altogether.
+    pub excess: Vec<Part>,
+    /// Why they were late: most time lost first.
+    pub causes: Vec<Cause>,
+    /// What was varied, and what it does.
+    pub effects: Vec<Effect>,
+    /// When the response changed its level.
+    pub changes: Vec<Change>,
+    /// What cannot be told, and what would let it.
+    pub unknown: Vec<Unknown>,
+    /// What said who had the CPU; empty where nothing did.
+    pub sources: Vec<String>,
+}
+
+/// One cause of late packets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// Whose fault it is.
+    pub what: What,
+    /// Packets that were late by it.
+    pub packets: u64,
+    /// What they took longer than usual, altogether, ns.
+    pub lost_ns: f64,
+    /// The worst of them.
+    pub worst: Worst,
+    /// Stages in which they were late, the most frequent first.
+    pub stages: Vec<(StageSet, u64)>,
+    /// At which intervals it comes, where it does.
+    pub rhythm: Option<Rhythm>,
+    /// What this is known from, a sentence each.
+    pub evidence: Vec<String>,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// The packet that a cause delayed most.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Worst {
+    /// What it took longer than usual, ns.
+    pub excess_ns: f64,
+    /// Its trial.
+    pub trial: u32,
+    /// Its probe.
+    pub probe: u16,
+    /// Its number.
+    pub seq: u64,
+    /// When it was due.
+    pub due: Nanos,
+}
+
+impl Explanation {
+    /// Share of the late packets that a cause made late, 0 to 1.
+    pub fn share_of_late(&self, cause: &Cause) -> f64 {
+        cause.packets as f64 / self.late.max(1) as f64
+    }
+
+    /// Share of the time lost that a cause took, 0 to 1.
+    pub fn share_of_lost(&self, cause: &Cause) -> f64 {
+        if self.lost_ns > 0.0 {
+            cause.lost_ns / self.lost_ns
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of the time lost for which causes of one place are to blame, 0 to 1.
+    pub fn share_of(&self, place: Place) -> f64 {
+        let causes = self.causes.iter();
+        let of_place = causes.filter(|cause| cause.what.place() == place);
+        of_place.map(|cause| self.share_of_lost(cause)).sum()
+    }
+
+    /// Whose fault the late packets are, in a sentence.
+    pub fn answer(&self) -> String {
+        words::answer(self)
+    }
+}
+
+/// Why packets of this run were late. `levels` are its factors in the order of the experiment, where
+/// that is known. The same run gives the same explanation.
+pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
+    let gathered = Gathered::from(run);
+    let trains = rhythm::trains(run);
+    let mut explanation = Explanation {
+        sent: gathered.sent,
+        answered: gathered.answered,
+        trials: gathered.trials,
+        late: gathered.tallies.values().map(|tally| tally.packets).sum(),
+        lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
+        usual: gathered.usual.means(),
+        excess: gathered.excess.sums(),
+        causes: Vec::new(),
+        effects: effects::of(&gathered.streams, levels),
+        changes: changes::of(&gathered.streams),
+        unknown: unknown::of(run, &gathered),
+        sources: gathered.sources.clone(),
+    };
+    for (what, tally) in &gathered.tallies {
+        let rhythm = rhythm::of(what, tally, &gathered.streams, &trains);
+        explanation.causes.push(Cause {
+            what: what.clone(),
+            packets: tally.packets,
+            lost_ns: tally.lost_ns,
+            worst: tally.worst,
+            stages: tally.stages(),
+            evidence: words::evidence(what, tally, rhythm.as_ref(), &gathered),
+            remedy: words::remedy(what, rhythm.as_ref()),
+            rhythm,
+        });
+    }
+    explanation
+        .causes
+        .sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+    explanation
+}

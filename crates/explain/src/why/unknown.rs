@@ -1,0 +1,170 @@
+//! What a run cannot tell, and which privilege or option would let it.
+
+use super::gather::Gathered;
+use delaylab_model::record::Method;
+use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
+use delaylab_store::run::{Run, State};
+use delaylab_store::trial_row::TrialRow;
+
+/// Something that the run cannot tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What would let it.
+    pub remedy: String,
+}
+
+impl Unknown {
+    fn new(what: &str, why: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            what: what.to_owned(),
+            why: why.into(),
+            remedy: remedy.to_owned(),
+        }
+    }
+}
+
+/// Everything that this run cannot tell.
+pub(super) fn of(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
+    let rows = run.trials();
+    let imported = run.environment()["imported"].is_object();
+    let world = if imported {
+        "imported"
+    } else {
+        run.world().unwrap_or_default()
+    };
+    let all = [
+        answered(gathered),
+        complete(run),
+        who(rows, world),
+        host_or_network(rows),
+        reflector(rows),
+        each_way(rows),
+        within_the_network(run, world),
+        of_this_machine(world),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn answered(gathered: &Gathered<'_>) -> Option<Unknown> {
+    (gathered.answered == 0).then(|| {
+        Unknown::new(
+            "why anything was late",
+            "no packet was answered",
+            "`delaylab ping TARGET` says what is in the way",
+        )
+    })
+}
+
+fn complete(run: &Run) -> Option<Unknown> {
+    (run.state() == State::Partial).then(|| {
+        Unknown::new(
+            "what the rest of the run shows",
+            "it did not come to its end",
+            "`delaylab resume` goes on with it",
+        )
+    })
+}
+
+/// Who had the CPU.
+fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
+    let blind = rows.iter().filter(|row| row.facts.noise_sources.is_empty());
+    let blind = blind.count();
+    if blind == 0 || rows.is_empty() {
+        return None;
+    }
+    let what = "which process or interrupt had the CPU instead";
+    if world == "imported" {
+        let why = "the tool that measured did not look";
+        let remedy = "measure with `delaylab run`, as root or with access to tracefs";
+        return Some(Unknown::new(what, why, remedy));
+    }
+    let why = if blind == rows.len() {
+        "nothing watched the scheduler".to_owned()
+    } else {
+        format!(
+            "nothing watched the scheduler in {blind} of {} trials",
+            rows.len()
+        )
+    };
+    let remedy = "run as root, or with access to tracefs; `delaylab doctor` says how";
+    Some(Unknown::new(what, why, remedy))
+}
+
+fn missing(rows: &[TrialRow], stamp: StampPoint) -> bool {
+    rows.iter().any(|row| {
+        let mut stamps = row.facts.stamps.iter();
+        let found = stamps.find(|(point, _)| *point == stamp);
+        found.is_none_or(|(_, delivery)| *delivery != Delivery::Delivered)
+    })
+}
+
+fn host_or_network(rows: &[TrialRow]) -> Option<Unknown> {
+    let asking: Vec<TrialRow> = asking(rows).cloned().collect();
+    let stamps = [(StampPoint::TTx, "t_tx"), (StampPoint::TRx, "t_rx")];
+    let absent = stamps
+        .into_iter()
+        .filter(|(stamp, _)| missing(&asking, *stamp));
+    let absent: Vec<&str> = absent.map(|(_, name)| name).collect();
+    (!absent.is_empty()).then(|| {
+        Unknown::new(
+            "host and network apart, for every packet",
+            format!("the kernel's stamps {} are missing", absent.join(" and ")),
+            "`delaylab doctor` says which methods this host stamps",
+        )
+    })
+}
+
+fn asking(rows: &[TrialRow]) -> impl Iterator<Item = &TrialRow> {
+    rows.iter().filter(|row| row.method != Method::Frame)
+}
+
+fn reflector(rows: &[TrialRow]) -> Option<Unknown> {
+    let unknown = |row: &TrialRow| {
+        let facts = &row.facts.records;
+        facts.reflector_clock == ReflectorClock::None || facts.residence == Residence::Unknown
+    };
+    asking(rows).any(unknown).then(|| {
+        Unknown::new(
+            "the network and the host that answers apart",
+            "what answers does not stamp",
+            "`delaylab reflect` at the other end does, for udp, tcp and stamp probes",
+        )
+    })
+}
+
+fn each_way(rows: &[TrialRow]) -> Option<Unknown> {
+    let unrelated = |row: &TrialRow| row.facts.records.reflector_clock == ReflectorClock::Unrelated;
+    asking(rows).any(unrelated).then(|| {
+        Unknown::new(
+            "the way there and the way back apart",
+            "the two hosts' clocks are not related",
+            "synchronise both (PTP, or NTP where its error is small beside the delay)",
+        )
+    })
+}
+
+fn within_the_network(run: &Run, world: &str) -> Option<Unknown> {
+    let mut any = false;
+    run.for_each_hop(None, |_| any = true);
+    (!any && matches!(world, "live" | "imported")).then(|| {
+        Unknown::new(
+            "where in the network",
+            "real hosts do not see into their path",
+            "`delaylab trace TARGET` shows its hops; a testbed or a simulation of it, its queues",
+        )
+    })
+}
+
+fn of_this_machine(world: &str) -> Option<Unknown> {
+    (world == "testbed").then(|| {
+        Unknown::new(
+            "delay of the devices and of this machine's CPUs apart",
+            "the switches of a testbed run on the CPUs of the machine that measures",
+            "the same experiment in `sim`, or on devices of their own",
+        )
+    })
+}

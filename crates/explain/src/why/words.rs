@@ -1,0 +1,331 @@
+//! Evidence and remedies as sentences.
+
+use super::gather::{Gathered, Tally};
+use super::rhythm::{Basis, Rhythm};
+use super::{Cause, Explanation};
+use delaylab_model::noise::NoiseKind;
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::anatomy::{Place, Stage, StageSet};
+use delaylab_stats::blame::What;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::periodicity::{Match, Relation};
+
+/// How names of delaylab's own threads begin.
+const OWN: &str = "dlab-";
+
+/// Whose fault late packets are, in a sentence or two.
+pub(super) fn answer(explanation: &Explanation) -> String {
+    if explanation.answered == 0 {
+        return "No packet was answered: there is nothing to explain.".to_owned();
+    }
+    let Some(worst) = explanation.causes.first() else {
+        return "No packet was late: none took far longer than the others of its stream."
+            .to_owned();
+    };
+    let places = [
+        Place::Prober,
+        Place::Reflector,
+        Place::Network,
+        Place::Unclear,
+    ];
+    let shares = places.map(|place| (explanation.share_of(place), place));
+    let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    let (share, place) = most.unwrap_or((0.0, Place::Unclear));
+    let late = late(explanation);
+    let whose = match place {
+        Place::Prober => "the host that measured",
+        Place::Reflector => "the host that answers",
+        Place::Network => "the network",
+        Place::Unclear => {
+            return format!("{late}; the stamps do not say whether a host or the network is why.");
+        }
+    };
+    let of_worst = percent(explanation.share_of_lost(worst));
+    let most = match &worst.what {
+        What::Ran { who, .. } => format!(", {of_worst} where {who} had its CPU"),
+        What::Queue { port } => format!(", {of_worst} in the queue of {port}"),
+        _ => String::new(),
+    };
+    format!(
+        "{late}. Of the time that they lost, {whose} took {}{most}.",
+        percent(share)
+    )
+}
+
+/// `12 of 3000 packets were late (0.40 %), by 1.2 ms on average`.
+fn late(explanation: &Explanation) -> String {
+    let (late, answered) = (explanation.late, explanation.answered);
+    let mean = format_duration_f64(explanation.lost_ns / late.max(1) as f64);
+    let share = late as f64 / answered.max(1) as f64 * 100.0;
+    let share = match share {
+        share if share < 0.01 => "<0.01 %".to_owned(),
+        share if share < 1.0 => format!("{share:.2} %"),
+        share => format!("{share:.1} %"),
+    };
+    let (were, each) = match late {
+        1 => ("packet was", ""),
+        _ => ("packets were", " on average"),
+    };
+    format!("{late} of {answered} {were} late ({share}), by {mean}{each}")
+}
+
+/// What a cause is known from, a sentence each.
+pub(super) fn evidence(
+    what: &What,
+    tally: &Tally,
+    rhythm: Option<&Rhythm>,
+    gathered: &Gathered<'_>,
+) -> Vec<String> {
+    let mut sentences = vec![stages(what, tally)];
+    match what {
+        What::Ran { kind, .. } => sentences.push(ran(*kind, tally, gathered)),
+        What::Prober { .. } | What::Reflector => {
+            sentences.push(nobody(what, gathered));
+            sentences.extend(suspects(gathered));
+        }
+        _ => {}
+    }
+    sentences.extend(rhythm.map(every));
+    sentences
+}
+
+/// In which stages, and by how much.
+fn stages(what: &What, tally: &Tally) -> String {
+    let mean = format_duration_f64(tally.lost_ns / tally.packets as f64);
+    let worst = format_duration_f64(tally.worst.excess_ns);
+    let lengths = match tally.packets {
+        1 => format!("{mean} longer than usual"),
+        _ => format!("{mean} longer than usual on average, {worst} at worst"),
+    };
+    let packet = format!("trial {}, packet {}", tally.worst.trial, tally.worst.seq);
+    let stages: Vec<String> = (tally.stages().iter().take(3))
+        .map(|(stages, count)| match tally.stages().len() {
+            1 => stages.name(),
+            _ => format!(
+                "{stages} ({})",
+                percent(*count as f64 / tally.packets as f64)
+            ),
+        })
+        .collect();
+    match what {
+        What::Clock => format!("the clock was set or the host suspended under way; {lengths}"),
+        _ => format!("in {}; {lengths} ({packet})", stages.join(", ")),
+    }
+}
+
+/// Who had the CPU, how often and for how long.
+fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
+    let by = match kind {
+        NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => {
+            let simulated = gathered.sources.iter().any(|source| source == "daemons");
+            if simulated {
+                "the simulation"
+            } else {
+                "the scheduler's events"
+            }
+        }
+        NoiseKind::SentinelGap => "gaps that the sentinel saw",
+        NoiseKind::SlowClockRead => "gaps between clock reads",
+    };
+    let median = Functional::Quantile(0.5).of(&mut tally.lengths.clone());
+    let length = format_duration_f64(median.unwrap_or(0.0));
+    let cpus: Vec<String> = tally.cpus.iter().map(u16::to_string).collect();
+    let cpus = match &cpus[..] {
+        [] => String::new(),
+        [one] => format!(", CPU {one}"),
+        many => format!(", CPUs {}", many.join(", ")),
+    };
+    let pids: Vec<String> = tally.pids.iter().take(3).map(u32::to_string).collect();
+    let pids = match &pids[..] {
+        [] => String::new(),
+        pids if tally.pids.len() <= 3 => format!(", process {}", pids.join(", ")),
+        _ => format!(", {} processes", tally.pids.len()),
+    };
+    format!("{by}: it had the CPU for {length} at a time (median{cpus}{pids})")
+}
+
+/// Why nobody is named.
+fn nobody(what: &What, gathered: &Gathered<'_>) -> String {
+    if matches!(what, What::Reflector) {
+        return "stamps of the reflector: its own process answered late".to_owned();
+    }
+    if gathered.sources.is_empty() {
+        "stamps alone: nothing watched who had the CPU".to_owned()
+    } else {
+        format!(
+            "stamps; nothing that was watched ({}) had the CPU for half of that time",
+            gathered.sources.join(", ")
+        )
+    }
+}
+
+/// Where nothing says who had the CPU when, who had it most: the kernel counts that for everybody.
+fn suspects(gathered: &Gathered<'_>) -> Option<String> {
+    let others = gathered.ran.iter().filter(|ran| !ran.measures).take(3);
+    let others: Vec<String> = others
+        .map(|ran| format!("{} ({})", ran.who, format_duration_f64(ran.ran as f64)))
+        .collect();
+    if !gathered.sources.is_empty() || others.is_empty() {
+        return None;
+    }
+    let measuring = gathered.ran.iter().filter(|ran| ran.measures);
+    let waited: i64 = measuring.map(|ran| ran.waited).sum();
+    Some(format!(
+        "counters: what measures waited {} for a CPU; of the others these ran most: {}",
+        format_duration_f64(waited as f64),
+        others.join(", ")
+    ))
+}
+
+/// At which intervals it comes.
+fn every(rhythm: &Rhythm) -> String {
+    let period = period(rhythm);
+    match rhythm.basis {
+        Basis::Runs(runs) => format!("it runs every {period} (seen {runs} times)"),
+        Basis::Packets(packets, share) => {
+            let known = rhythm.matches.first().map_or_else(String::new, related);
+            format!(
+                "{} of its {packets} separate events come every {period}{known}",
+                percent(share)
+            )
+        }
+    }
+}
+
+fn related(found: &Match) -> String {
+    let name = &found.name;
+    match found.relation {
+        Relation::Same => format!(", as {name} does"),
+        Relation::EveryNth(n) => format!(", every {n} times that {name} runs"),
+        Relation::TimesAPeriod(n) => format!(", {n} times a period of {name}"),
+        Relation::Beat => {
+            let own = format_duration_f64(found.period_ns);
+            format!(", the time in which {name} (every {own}) comes round to the same probes")
+        }
+    }
+}
+
+/// `100 ms (±0.02 %)`.
+fn period(rhythm: &Rhythm) -> String {
+    let relative = rhythm.error_ns / rhythm.period_ns * 100.0;
+    format!("{} (±{relative:.2} %)", precise(rhythm.period_ns))
+}
+
+/// With a digit more than durations usually have: a period is known well.
+fn precise(ns: f64) -> String {
+    let (scale, unit) = match ns {
+        ns if ns >= 1e9 => (1e9, "s"),
+        ns if ns >= 1e6 => (1e6, "ms"),
+        ns if ns >= 1e3 => (1e3, "µs"),
+        _ => (1.0, "ns"),
+    };
+    let value = ns / scale;
+    let digits = if value >= 100.0 { 1 } else { 2 };
+    format!("{value:.digits$} {unit}")
+}
+
+/// What to do about a cause.
+pub(super) fn remedy(what: &What, rhythm: Option<&Rhythm>) -> String {
+    match what {
+        What::Ran { who, kind } => of_what_ran(who, *kind),
+        What::Prober { stages } => of_prober(*stages, rhythm),
+        What::Reflector => {
+            "Look there: `delaylab doctor` at the other end, and what else runs on it; \
+             its own time is no fault of the network."
+                .to_owned()
+        }
+        What::Queue { port } => format!(
+            "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
+             that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
+        ),
+        What::Network { stages } => of_network(*stages),
+        What::Unclear { .. } => {
+            "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
+                .to_owned()
+        }
+        What::Clock => "Leave these packets out: their times are not delays.".to_owned(),
+    }
+}
+
+fn of_what_ran(who: &str, kind: NoiseKind) -> String {
+    match kind {
+        NoiseKind::Interrupt => format!(
+            "Move the interrupt to another CPU (/proc/irq/…/smp_affinity), or the measurement \
+             (taskset); {who} is a device's."
+        ),
+        NoiseKind::Softirq => format!(
+            "{who} is the kernel's own work after interrupts: move the device's interrupts to another \
+             CPU, or the measurement."
+        ),
+        NoiseKind::SentinelGap | NoiseKind::SlowClockRead => {
+            "Run as root or with access to tracefs: then what ran has a name.".to_owned()
+        }
+        NoiseKind::Scheduled if who.starts_with(OWN) => {
+            "It is delaylab's own: what `host.condition` asked for, if that is stressed.".to_owned()
+        }
+        NoiseKind::Scheduled => format!(
+            "Keep {who} off this CPU (taskset, cpuset), or measure in quiet condition \
+             (`--set host.condition=quiet`), which goes before ordinary processes."
+        ),
+    }
+}
+
+fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>) -> String {
+    let waited = stages.contains(Stage::ScheduleSlip) || stages.contains(Stage::ReceiveWakeup);
+    if let Some(found) = rhythm.and_then(|rhythm| rhythm.matches.first()) {
+        return format!("See whether it ends where {} does.", found.name);
+    }
+    match waited {
+        true => "The prober was ready and did not run: measure in quiet condition \
+             (`--set host.condition=quiet`), or as root, so that the scheduler's events name what ran."
+            .to_owned(),
+        false => "The packet waited in this host's own stack or queue: look at `tc -s qdisc`, at the \
+             device's queue lengths, and at what else this host sends."
+            .to_owned(),
+    }
+}
+
+fn of_network(stages: StageSet) -> String {
+    let inside = if stages == StageSet::NETWORK_AND_REFLECTOR {
+        "The host that answers is in it: a reflector (`delaylab reflect`) tells the two apart. "
+    } else {
+        ""
+    };
+    format!(
+        "{inside}Ask where: `delaylab trace TARGET` shows the hops, `ping --load` whether a queue grows \
+         under load."
+    )
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
+        p if p > 99.0 && p < 99.95 => ">99 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+impl Cause {
+    /// What it is, as a headline: `planted-noise ran instead`.
+    pub fn headline(&self) -> String {
+        match &self.what {
+            What::Ran { who, kind } => {
+                let verb = match kind {
+                    NoiseKind::Scheduled => "ran instead",
+                    NoiseKind::Interrupt => "(an interrupt) had the CPU",
+                    NoiseKind::Softirq => "(a softirq) had the CPU",
+                    NoiseKind::SentinelGap => "had the CPU, without a name",
+                    NoiseKind::SlowClockRead => "made clock reads slow",
+                };
+                format!("{who} {verb}")
+            }
+            What::Prober { stages } => format!("the prober's host, in {stages}"),
+            What::Reflector => "the host that answers".to_owned(),
+            What::Queue { port } => format!("the queue of {port}"),
+            What::Network { stages } => format!("the network, in {stages}"),
+            What::Unclear { stages } => format!("host or network, in {stages}"),
+            What::Clock => "the clock was set".to_owned(),
+        }
+    }
+}

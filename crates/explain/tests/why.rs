@@ -1,0 +1,260 @@
+//! Simulated runs of which everything is known: who is blamed, and that nobody is where nothing was
+//! planted.
+#![allow(clippy::unwrap_used)]
+
+use delaylab_explain::why::rhythm::Basis;
+use delaylab_explain::why::{self, Cause, Explanation};
+use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
+use delaylab_lab::run::{Ended, Laboratory, Left, Progress};
+use delaylab_model::plan::Planned;
+use delaylab_model::world::World;
+use delaylab_sim::world::Simulated;
+use delaylab_stats::anatomy::Place;
+use delaylab_stats::blame::What;
+use delaylab_store::run::Run;
+use delaylab_store::writer::{NewRun, RunWriter};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::SystemTime;
+
+struct Silent;
+
+impl Progress for Silent {
+    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
+    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+}
+
+fn never() -> u32 {
+    0
+}
+
+fn resolve(text: &str, seed: u64) -> Resolved {
+    let source = Source {
+        name: "planted.toml".to_owned(),
+        text: text.to_owned(),
+    };
+    let choices = Choices {
+        seed: Some(seed),
+        ..Choices::default()
+    };
+    let world = Simulated::new(1, never);
+    let experiment = Experiment::read(source).unwrap();
+    let resolved = experiment.resolve(&choices, &|trial: &_| world.refusals(trial));
+    resolved.unwrap()
+}
+
+/// Carries the experiment out and hands over the finished run.
+fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
+    let resolved = resolve(text, seed);
+    let new = NewRun {
+        name: "planted",
+        world: "sim",
+        started: SystemTime::UNIX_EPOCH,
+        experiment: &resolved.toml,
+        environment: &json!({}),
+    };
+    let writer = RunWriter::create(runs, &new).unwrap();
+    let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), usize::MAX);
+    let mut laboratory = Laboratory {
+        world: &mut Simulated::new(1, never),
+        writer: &writer,
+        done: 0,
+        stops_asked: never,
+    };
+    laboratory.carry_out(&mut plan, &mut Silent).unwrap();
+    let finished = writer.finish(&json!([])).unwrap();
+    (Run::open(&finished.folder).unwrap(), resolved)
+}
+
+fn explain(text: &str, seed: u64) -> Explanation {
+    let runs = tempfile::tempdir().unwrap();
+    let (run, resolved) = simulate(runs.path(), text, seed);
+    why::of(&run, &resolved.factors)
+}
+
+/// A packet each millisecond or so for ten seconds, across a switch, and what is planted.
+fn experiment(planted: &str) -> String {
+    format!(
+        r#"
+name = "planted"
+title = "Delays that are planted"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = {{ poisson = "1ms" }}
+duration = "10s"
+
+[path]
+topology = "two-hosts"
+framing = "ethernet"
+rate = "100Mbit/s"
+propagation = "10us"
+
+{planted}
+"#
+    )
+}
+
+const DAEMON: &str = r#"
+[[path.host.daemon]]
+name = "backup"
+every = "100ms"
+busy = "3ms"
+"#;
+
+const PAUSE: &str = r#"
+[path.switch]
+pause = { every = "130ms", lasts = "3ms" }
+"#;
+
+fn is_backup(cause: &Cause) -> bool {
+    matches!(&cause.what, What::Ran { who, .. } if who == "backup")
+}
+
+fn is_network(cause: &Cause) -> bool {
+    cause.what.place() == Place::Network
+}
+
+fn assert_period(cause: &Cause, period_ns: f64) {
+    let rhythm = cause.rhythm.as_ref().unwrap();
+    let off = rhythm.period_ns / period_ns - 1.0;
+    assert!(off.abs() < 0.01, "{rhythm:?}");
+}
+
+#[test]
+fn a_process_on_the_probes_cpu_is_named_first_with_its_period() {
+    let found = explain(&experiment(DAEMON), 1);
+    let first = &found.causes[0];
+    assert!(is_backup(first), "{:#?}", found.causes);
+    assert_period(first, 1e8);
+    assert!(matches!(
+        first.rhythm.as_ref().unwrap().basis,
+        Basis::Runs(_)
+    ));
+    assert_eq!(found.share_of(Place::Network), 0.0, "{:#?}", found.causes);
+    assert!(found.answer().contains("backup"), "{}", found.answer());
+}
+
+#[test]
+fn a_pause_of_the_network_is_the_networks() {
+    let found = explain(&experiment(PAUSE), 2);
+    assert!(is_network(&found.causes[0]), "{:#?}", found.causes);
+    assert_period(&found.causes[0], 1.3e8);
+    assert!(found.share_of(Place::Network) > 0.99, "{:#?}", found.causes);
+}
+
+#[test]
+fn both_at_once_are_told_apart() {
+    let found = explain(&experiment(&format!("{DAEMON}{PAUSE}")), 3);
+    let of = |is: fn(&Cause) -> bool| found.causes.iter().find(|cause| is(cause)).unwrap();
+    assert_period(of(is_backup), 1e8);
+    assert_period(of(is_network), 1.3e8);
+    for share in [
+        found.share_of(Place::Prober),
+        found.share_of(Place::Network),
+    ] {
+        assert!((0.2..0.8).contains(&share), "{:#?}", found.causes);
+    }
+}
+
+#[test]
+fn a_queue_that_fills_is_named() {
+    let found = explain(
+        &experiment(
+            r#"
+[path.switch]
+discipline = "fifo"
+buffer = "100KB"
+
+[[load]]
+name = "burst"
+kind = "on-off"
+rate = "90Mbit/s"
+on = "5ms"
+off = "200ms"
+payload = "1000B"
+"#,
+        ),
+        4,
+    );
+    let first = &found.causes[0];
+    assert!(
+        matches!(first.what, What::Queue { .. }),
+        "{:#?}",
+        found.causes
+    );
+}
+
+/// Nothing is planted in these, and nothing else is under way.
+#[test]
+fn idle_runs_blame_nobody() {
+    let text = experiment("").replace("10s", "1s");
+    let idle = text.replace(r#"poisson = "1ms""#, r#"every = "1ms""#);
+    let blamed = (0..100).filter(|&seed| {
+        let found = explain(&idle, seed);
+        assert_eq!(found.sent, found.answered);
+        !found.causes.is_empty()
+    });
+    assert_eq!(blamed.count(), 0);
+}
+
+/// Packets wait for those of a light load now and then, in a queue of their own host or of the switch.
+#[test]
+fn what_comes_by_chance_is_no_process_s_and_has_no_period() {
+    let text = experiment(
+        r#"
+[[load]]
+name = "light"
+kind = "poisson"
+rate = "4Mbit/s"
+payload = "500B"
+"#,
+    );
+    let text = text.replace("10s", "1s");
+    let text = text.replace(r#"pacing = { poisson"#, r#"pacing = { every"#);
+    let wrong = (0..100).filter(|&seed| {
+        let found = explain(&text, seed);
+        let ran = |cause: &Cause| matches!(cause.what, What::Ran { .. });
+        let mut causes = found.causes.iter();
+        causes.any(|cause| ran(cause) || cause.rhythm.is_some())
+    });
+    assert!(wrong.count() <= 1);
+}
+
+#[test]
+fn what_was_varied_has_its_effect() {
+    let text = experiment(
+        r#"
+[sweep]
+size = { set = "probe.echo.payload", to = ["64B", "564B", "1064B"] }
+[design]
+repeats = 2
+"#,
+    );
+    let found = explain(&text.replace("10s", "1s"), 5);
+    let [to_564, to_1064] = &found.effects[..] else {
+        panic!("{:#?}", found.effects)
+    };
+    assert_eq!(
+        (to_564.factor.as_str(), to_564.to.label.as_str()),
+        ("size", "564B")
+    );
+    // There and back over two links of 100 Mbit/s each: 80 ns a byte and link.
+    for (effect, bytes) in [(to_564, 500.0), (to_1064, 1000.0)] {
+        let shift = &effect.shifts[0];
+        let expected = bytes * 80.0 * 4.0;
+        let bounds = shift.interval.as_ref().unwrap();
+        assert!(
+            (shift.difference_ns.unwrap() - expected).abs() < 2.0,
+            "{shift:?}"
+        );
+        assert!(
+            bounds.low <= expected + 2.0 && bounds.high >= expected - 2.0,
+            "{shift:?}"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Which excursions a periodic process caused (seed 000, finding 4).
+//!
+//! An excursion ([`delaylab_stats::excursion`]) is put down to whoever had the CPU
+//! ([`delaylab_stats::blame`]); it has a periodic cause if that runs at regular intervals. Where nobody
+//! watched, it has one if the stream's excursions come at regular intervals and it is one of those
+//! that do.
+
+use super::data::{NotThere, Values};
+use delaylab_model::Nanos;
+use delaylab_model::noise::NoiseEvent;
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::blame::{What, whose};
+use delaylab_stats::excursion::{self, Excursion, Excursions};
+use delaylab_stats::functional::Functional;
+use delaylab_stats::noise_join::Join;
+use delaylab_stats::periodicity::{self, Settings};
+use delaylab_stats::regularity::Trains;
+use std::collections::BTreeMap;
+
+/// What was seen of the host beside the packets of a stream.
+pub struct Watched<'a> {
+    /// Did any source say who had the CPU during the trial?
+    pub any: bool,
+    /// What it said of the trial.
+    pub noise: &'a [NoiseEvent],
+    /// What ran in all trials of the run.
+    pub trains: &'a Trains,
+}
+
+/// Of the records of one stream in order of sequence: 1 for an excursion that a periodic process caused,
+/// 0 for any other, NaN for packets that are none.
+///
+/// # Errors
+/// Nobody watched, and the excursions by themselves do not tell.
+pub fn values(
+    records: &[Record],
+    facts: &RecordFacts,
+    watched: &Watched<'_>,
+) -> Result<Values, NotThere> {
+    let mut values = vec![f64::NAN; records.len()];
+    let excursions = excursions(records, facts);
+    if excursions.is_empty() {
+        return Ok(Values::Packets(values));
+    }
+    let places: BTreeMap<u64, usize> = records.iter().map(|r| r.seq).zip(0..).collect();
+    let late: Vec<Excursion> = excursions.iter().collect();
+    let causes = if watched.any {
+        by_name(&late, facts, watched)
+    } else {
+        by_time(&late, records)?
+    };
+    for (late, periodic) in late.iter().zip(causes) {
+        if let Some(&place) = places.get(&late.seq) {
+            values[place] = f64::from(u8::from(periodic));
+        }
+    }
+    Ok(Values::Packets(values))
+}
+
+fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
+    let answered = records.iter().filter(|record| record.answered());
+    let mut responses: Vec<f64> = answered
+        .filter_map(|record| Some(record.response()? as f64))
+        .collect();
+    let mut at = |functional: Functional| functional.of(&mut responses);
+    let bound = at(Functional::Quantile(0.5)).zip(at(Functional::Iqr));
+    let bound = bound.map(|(median, iqr)| excursion::bound(median as Nanos, iqr as Nanos));
+    let mut excursions = Excursions::new(*facts, bound.unwrap_or(Nanos::MAX));
+    for record in records {
+        excursions.push(record);
+    }
+    excursions
+}
+
+/// Who had the CPU is known: does it run at regular intervals?
+fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Vec<bool> {
+    let join = Join::new(watched.noise);
+    let mut known = BTreeMap::<String, bool>::new();
+    let mut is_regular = |who: String| {
+        let regular = || watched.trains.regular(&who).is_some();
+        *known.entry(who.clone()).or_insert_with(regular)
+    };
+    late.iter()
+        .map(|late| match whose(late, facts, &join, None).0 {
+            What::Ran { who, .. } => is_regular(who),
+            _ => false,
+        })
+        .collect()
+}
+
+/// Only when packets were late is known: do they come at regular intervals?
+fn by_time(late: &[Excursion], records: &[Record]) -> Result<Vec<bool>, NotThere> {
+    let events: Vec<Nanos> = late.iter().map(|late| late.due).collect();
+    let probes: Vec<Nanos> = records.iter().map(|record| record.t_intended).collect();
+    let found = periodicity::find(&events, &probes, &Settings::default());
+    let found = found.map_err(|why| {
+        NotThere(format!(
+            "nothing watched who had the CPU, and when packets were late does not tell: {why}"
+        ))
+    })?;
+    let due = |time: &Nanos| found.is_some_and(|period| period.explains(*time));
+    Ok(events.iter().map(due).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::noise::NoiseKind;
+    use delaylab_model::record::{Method, Outcome};
+    use delaylab_stats::random::SplitMix;
+
+    const MS: Nanos = 1_000_000;
+
+    /// A packet each 5 to 15 ms, at random, for a minute; those that `late` says are 3 ms longer under way.
+    fn records(late: impl Fn(Nanos) -> bool) -> Vec<Record> {
+        let mut random = SplitMix::new(5);
+        let mut due = 0;
+        let record = |seq| {
+            due += 5 * MS + (random.uniform() * 10e6) as Nanos;
+            let mut record = Record::due(0, 0, seq, Method::Udp, due);
+            record.t_send = Some(due);
+            record.t_sched = Some(due + 1_000);
+            record.t_tx = Some(due + 2_000);
+            record.t_rx = Some(due + 50_000);
+            let jitter = (random.uniform() * 2_000.0) as Nanos;
+            let more = if late(due) { 3 * MS } else { 0 };
+            record.t_recv = Some(due + 60_000 + jitter + more);
+            record.outcome = Outcome::Ok;
+            record.cpu = Some(0);
+            record
+        };
+        (0..6_000).map(record).collect()
+    }
+
+    fn periodic(due: Nanos) -> bool {
+        due % (100 * MS) < 10 * MS
+    }
+
+    fn share(values: Values) -> (usize, f64) {
+        let Values::Packets(values) = values else {
+            panic!("{values:?}")
+        };
+        let late: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
+        (late.len(), late.iter().sum::<f64>() / late.len() as f64)
+    }
+
+    fn run_of(who: &str, start: Nanos) -> NoiseEvent {
+        NoiseEvent {
+            trial: 0,
+            start,
+            length: 4 * MS,
+            cpu: Some(0),
+            kind: NoiseKind::Scheduled,
+            who: Some(who.to_owned()),
+            pid: None,
+        }
+    }
+
+    fn watched(records: &[Record], noise: &[NoiseEvent]) -> (usize, f64) {
+        let mut trains = Trains::default();
+        noise.iter().for_each(|event| trains.push(event));
+        let watched = Watched {
+            any: true,
+            noise,
+            trains: &trains,
+        };
+        share(values(records, &RecordFacts::default(), &watched).unwrap())
+    }
+
+    #[test]
+    fn a_process_that_was_seen_is_periodic_if_its_runs_are() {
+        let records = records(periodic);
+        let late = records.iter().filter(|record| periodic(record.t_intended));
+        let during = |who: &str, of: fn(Nanos) -> Nanos| -> Vec<NoiseEvent> {
+            let starts = late.clone().map(|record| of(record.t_intended));
+            starts.map(|start| run_of(who, start)).collect()
+        };
+        // Runs begin on a grid of 100 ms, and last until the reply is read.
+        let mut on_time = during("timer", |due| due / (100 * MS) * (100 * MS));
+        on_time.dedup();
+        on_time.iter_mut().for_each(|event| event.length = 14 * MS);
+        let (count, all) = watched(&records, &on_time);
+        assert!(count > 500 && all == 1.0, "{count} {all}");
+        // The same packets, delayed by something that runs whenever a packet is there.
+        let (count, none) = watched(&records, &during("shadow", |due| due + 60_000));
+        assert!(count > 500 && none == 0.0, "{count} {none}");
+        // And by nobody.
+        assert_eq!(watched(&records, &[]).1, 0.0);
+    }
+
+    #[test]
+    fn where_nobody_watched_the_times_tell() {
+        let blind = |records: &[Record]| {
+            let watched = Watched {
+                any: false,
+                noise: &[],
+                trains: &Trains::default(),
+            };
+            values(records, &RecordFacts::default(), &watched)
+        };
+        let (_, most) = share(blind(&records(periodic)).unwrap());
+        assert!(most > 0.9, "{most}");
+        let mut random = SplitMix::new(8);
+        let chance: Vec<bool> = (0..7_000).map(|_| random.uniform() < 0.05).collect();
+        let at_random = |due: Nanos| chance[(due / (10 * MS)) as usize % 7_000];
+        assert_eq!(share(blind(&records(at_random)).unwrap()).1, 0.0);
+        let few = blind(&records(|due| due < 100 * MS)[..300]).unwrap_err();
+        assert!(
+            few.0.starts_with("nothing watched who had the CPU"),
+            "{few:?}"
+        );
+    }
+}

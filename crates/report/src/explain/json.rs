@@ -1,0 +1,322 @@
+//! One JSON document at the end of `delaylab explain --json`, and its JSON Schema.
+//!
+//! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
+
+use delaylab_explain::why::changes::Scope;
+use delaylab_explain::why::effects::{self, Shift};
+use delaylab_explain::why::rhythm::{Basis, Rhythm};
+use delaylab_explain::why::{self, Explanation};
+use delaylab_model::Nanos;
+use delaylab_stats::anatomy::{Part, Place};
+use delaylab_stats::blame::What;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/explain/1";
+
+/// The whole document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "delaylab explain")]
+pub struct Document {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// Version of delaylab.
+    pub version: &'static str,
+    /// The run's folder.
+    pub run: String,
+    /// Whose fault late packets are, in a sentence.
+    pub answer: String,
+    /// Packets that were sent.
+    pub sent: u64,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that took far longer than the others of their stream.
+    pub late: u64,
+    /// What they took longer than usual, altogether.
+    pub lost_ns: Nanos,
+    /// What said who had the CPU.
+    pub sources: Vec<String>,
+    /// How a packet that was not late spent its time, on average, by stage.
+    pub usual_ns: BTreeMap<String, Nanos>,
+    /// What late packets took longer than usual, altogether, by stage.
+    pub excess_ns: BTreeMap<String, Nanos>,
+    /// Why they were late: most time lost first.
+    pub causes: Vec<Cause>,
+    /// What was varied, and what it does.
+    pub effects: Vec<Effect>,
+    /// When the response changed its level.
+    pub changes: Vec<Change>,
+    /// What cannot be told, and what would let it.
+    pub unknown: Vec<Unknown>,
+}
+
+/// One cause of late packets.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Cause {
+    /// `ran`, `prober`, `reflector`, `queue`, `network`, `unclear`, `clock`.
+    pub kind: &'static str,
+    /// `prober`, `reflector`, `network` or `unclear`.
+    pub place: &'static str,
+    /// The process, interrupt or queue; null where it has no name.
+    pub name: Option<String>,
+    /// Packets that were late by it.
+    pub packets: u64,
+    /// Of all late packets, 0 to 1.
+    pub share_of_late: f64,
+    /// Of all time lost, 0 to 1.
+    pub share_of_lost: f64,
+    /// What its packets took longer than usual, altogether.
+    pub lost_ns: Nanos,
+    /// What its worst packet took longer than usual.
+    pub worst_ns: Nanos,
+    /// At which intervals it comes; null where it does not.
+    pub period: Option<Period>,
+    /// Packets by the stage in which they were late.
+    pub stages: BTreeMap<String, u64>,
+    /// What this is known from, a sentence each.
+    pub evidence: Vec<String>,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// At which intervals a cause comes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Period {
+    /// From one to the next.
+    pub period_ns: f64,
+    /// Standard error of that.
+    pub error_ns: f64,
+    /// `runs`: of the process itself; `packets`: of the late packets.
+    pub of: &'static str,
+    /// How many of them.
+    pub count: usize,
+    /// Names of processes that have that period.
+    pub matches: Vec<String>,
+}
+
+/// What one level of a factor does beside another.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Effect {
+    /// The factor.
+    pub factor: String,
+    /// The level that the other is held against.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// By which the median response is longer.
+    pub p50: Difference,
+    /// By which the 99th percentile of the response is longer.
+    pub p99: Difference,
+}
+
+/// A difference with its interval.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The difference; null without packets.
+    pub ns: Option<Nanos>,
+    /// Lower end of its 95 % interval.
+    pub low_ns: Option<Nanos>,
+    /// Upper end.
+    pub high_ns: Option<Nanos>,
+    /// Why there is no interval.
+    pub reason: Option<String>,
+}
+
+/// A change of the median response.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Change {
+    /// The trial in which, or from which on.
+    pub trial: u32,
+    /// The probe; null where it is from trial to trial.
+    pub probe: Option<String>,
+    /// Since the trial's first packet was due; null where it is from trial to trial.
+    pub after_ns: Option<Nanos>,
+    /// Relative difference of the level, and its 95 % interval.
+    pub relative: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Something that cannot be told.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Unknown {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What would let it.
+    pub remedy: String,
+}
+
+/// The document's JSON Schema.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Document).to_value()
+}
+
+/// The document of this explanation.
+pub fn document(run: &str, found: &Explanation) -> Document {
+    Document {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        run: run.to_owned(),
+        answer: found.answer(),
+        sent: found.sent,
+        answered: found.answered,
+        late: found.late,
+        lost_ns: whole(found.lost_ns),
+        sources: found.sources.clone(),
+        usual_ns: by_stage(&found.usual),
+        excess_ns: by_stage(&found.excess),
+        causes: (found.causes.iter())
+            .map(|cause| of_cause(found, cause))
+            .collect(),
+        effects: found.effects.iter().map(of_effect).collect(),
+        changes: found.changes.iter().map(of_change).collect(),
+        unknown: (found.unknown.iter())
+            .map(|unknown| Unknown {
+                what: unknown.what.clone(),
+                why: unknown.why.clone(),
+                remedy: unknown.remedy.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn whole(ns: f64) -> Nanos {
+    ns.round() as Nanos
+}
+
+fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {
+    let parts = parts.iter();
+    parts
+        .map(|part| (part.stages.key(), whole(part.ns)))
+        .collect()
+}
+
+fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
+    let stages = cause.stages.iter();
+    Cause {
+        kind: kind(&cause.what),
+        place: place(cause.what.place()),
+        name: name(&cause.what),
+        packets: cause.packets,
+        share_of_late: found.share_of_late(cause),
+        share_of_lost: found.share_of_lost(cause),
+        lost_ns: whole(cause.lost_ns),
+        worst_ns: whole(cause.worst.excess_ns),
+        period: cause.rhythm.as_ref().map(period),
+        stages: stages
+            .map(|(stages, count)| (stages.key(), *count))
+            .collect(),
+        evidence: cause.evidence.clone(),
+        remedy: cause.remedy.clone(),
+    }
+}
+
+const fn kind(what: &What) -> &'static str {
+    match what {
+        What::Ran { .. } => "ran",
+        What::Prober { .. } => "prober",
+        What::Reflector => "reflector",
+        What::Queue { .. } => "queue",
+        What::Network { .. } => "network",
+        What::Unclear { .. } => "unclear",
+        What::Clock => "clock",
+    }
+}
+
+const fn place(place: Place) -> &'static str {
+    match place {
+        Place::Prober => "prober",
+        Place::Reflector => "reflector",
+        Place::Network => "network",
+        Place::Unclear => "unclear",
+    }
+}
+
+fn name(what: &What) -> Option<String> {
+    match what {
+        What::Ran { who, .. } => Some(who.clone()),
+        What::Queue { port } => Some(port.to_string()),
+        _ => None,
+    }
+}
+
+fn period(rhythm: &Rhythm) -> Period {
+    let (of, count) = match rhythm.basis {
+        Basis::Runs(runs) => ("runs", runs),
+        Basis::Packets(packets, _) => ("packets", packets),
+    };
+    Period {
+        period_ns: rhythm.period_ns,
+        error_ns: rhythm.error_ns,
+        of,
+        count,
+        matches: rhythm
+            .matches
+            .iter()
+            .map(|found| found.name.clone())
+            .collect(),
+    }
+}
+
+fn of_effect(effect: &effects::Effect) -> Effect {
+    let shift = |at: usize| {
+        effect
+            .shifts
+            .get(at)
+            .map(difference)
+            .unwrap_or_else(nothing)
+    };
+    Effect {
+        factor: effect.factor.clone(),
+        from: effect.from.to_string(),
+        to: effect.to.to_string(),
+        p50: shift(0),
+        p99: shift(1),
+    }
+}
+
+fn difference(shift: &Shift) -> Difference {
+    let bounds = shift.interval.as_ref().ok();
+    let finite = |ns: f64| Some(ns).filter(|ns| ns.is_finite()).map(whole);
+    Difference {
+        ns: shift.difference_ns.and_then(finite),
+        low_ns: bounds.and_then(|bounds| finite(bounds.low)),
+        high_ns: bounds.and_then(|bounds| finite(bounds.high)),
+        reason: shift.interval.as_ref().err().cloned(),
+    }
+}
+
+fn nothing() -> Difference {
+    Difference {
+        ns: None,
+        low_ns: None,
+        high_ns: None,
+        reason: None,
+    }
+}
+
+fn of_change(change: &why::changes::Change) -> Change {
+    let (trial, probe, after_ns) = match &change.scope {
+        Scope::Within {
+            trial,
+            probe,
+            after,
+        } => (*trial, Some(probe.clone()), Some(*after)),
+        Scope::Between { trial } => (*trial, None, None),
+    };
+    Change {
+        trial,
+        probe,
+        after_ns,
+        relative: change.after / change.before - 1.0,
+        low: change.relative.0,
+        high: change.relative.1,
+    }
+}

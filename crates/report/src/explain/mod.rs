@@ -1,0 +1,10 @@
+//! The faces of `delaylab explain`: why packets were late, on a terminal and in JSON. The page has it
+//! in [`mod@crate::html`].
+//!
+//! | module | prints |
+//! |---|---|
+//! | [`terminal`] | a page for people |
+//! | [`json`] | one document for programs, and its JSON Schema |
+
+pub mod json;
+pub mod terminal;

@@ -1,0 +1,222 @@
+//! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
+//! factors do, when the level changed, and what cannot be told.
+
+use crate::run::Head;
+use crate::style::{Paint, Style, short_percent};
+use crate::table::{Cell, Table, wrap};
+use crate::terminal::paragraph;
+use delaylab_explain::why::changes::{Change, Scope};
+use delaylab_explain::why::effects::{Effect, Shift};
+use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::{Cause, Explanation};
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::anatomy::in_common;
+
+/// Causes, effects and changes that are shown unless all are asked for.
+const SHOWN: usize = 6;
+
+/// The whole page, in lines that end in a line feed.
+pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
+    let sections = [
+        title(head, found, style),
+        stages(found, style),
+        causes(found, style),
+        effects(found, style),
+        changes(found, style),
+        unknown(found, style),
+    ];
+    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    style.glyphs(shown.join("\n"))
+}
+
+fn title(head: &Head, found: &Explanation, style: &Style) -> String {
+    let name = format!("--- {} ({}) ---", head.name, head.world);
+    let trials = match found.trials {
+        1 => "1 trial".to_owned(),
+        many => format!("{many} trials"),
+    };
+    let when = format!(
+        "{}, {trials}, {} packets sent, {} answered",
+        head.started, found.sent, found.answered
+    );
+    paragraph(&name, Paint::Bold, style)
+        + &paragraph(&when, Paint::Dim, style)
+        + &paragraph(&found.answer(), Paint::Bold, style)
+}
+
+/// How a packet spends its time, and where late ones spend more.
+fn stages(found: &Explanation, style: &Style) -> String {
+    if found.late == 0 {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = ["", "usually", "late ones, longer by", ""];
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    for [usual, more] in in_common(&found.usual, &found.excess) {
+        let each = more.ns / found.late as f64;
+        table.row([
+            Cell::new(usual.stages.name()),
+            Cell::new(whole(usual.ns)),
+            Cell::new(whole(each)),
+            Cell::new(short_percent(more.ns.max(0.0) / found.lost_ns)),
+        ]);
+    }
+    let usual: f64 = found.usual.iter().map(|part| part.ns).sum();
+    table.row([
+        Cell::new("response"),
+        Cell::new(whole(usual)),
+        Cell::new(whole(found.lost_ns / found.late as f64)),
+    ]);
+    table.render(style)
+}
+
+/// Less than a nanosecond is nothing; stages that took less than usual were not late.
+fn whole(ns: f64) -> String {
+    format_duration_f64(ns.max(0.0).round())
+}
+
+fn causes(found: &Explanation, style: &Style) -> String {
+    if found.causes.is_empty() {
+        return String::new();
+    }
+    let shown = shown(found.causes.len(), style);
+    let mut text = paragraph("Causes, worst first", Paint::Dim, style);
+    for (cause, number) in found.causes.iter().zip(1..).take(shown) {
+        text += &self::cause(found, cause, number, style);
+    }
+    text + &rest(found.causes.len(), shown, "cause", style)
+}
+
+fn shown(all: usize, style: &Style) -> usize {
+    if style.verbose { all } else { all.min(SHOWN) }
+}
+
+fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
+    match all - shown {
+        0 => String::new(),
+        1 => paragraph(&format!("1 lesser {what} more (-v)"), Paint::Dim, style),
+        more => paragraph(
+            &format!("{more} lesser {what}s more (-v)"),
+            Paint::Dim,
+            style,
+        ),
+    }
+}
+
+fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> String {
+    let head = format!(
+        "{number}. {}: {} of the time lost, {} of the late packets ({})",
+        cause.headline(),
+        short_percent(found.share_of_lost(cause)),
+        short_percent(found.share_of_late(cause)),
+        cause.packets,
+    );
+    let evidence = cause
+        .evidence
+        .iter()
+        .map(|line| indented("- ", line, style));
+    paragraph(&head, Paint::Bold, style)
+        + &evidence.collect::<String>()
+        + &indented("→ ", &cause.remedy, style)
+}
+
+fn indented(mark: &str, text: &str, style: &Style) -> String {
+    let lines = wrap(text, style.columns() - 5).into_iter().enumerate();
+    lines
+        .map(|(at, line)| match at {
+            0 => format!("   {mark}{line}\n"),
+            _ => format!("     {line}\n"),
+        })
+        .collect()
+}
+
+fn effects(found: &Explanation, style: &Style) -> String {
+    if found.effects.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = ["What was varied", "median response", "", "p99", ""];
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    for effect in &found.effects {
+        let label = format!("{} {} → {}", effect.factor, effect.from, effect.to);
+        table.row([Cell::new(label)].into_iter().chain(shifts(effect)));
+    }
+    table.render(style)
+}
+
+fn shifts(effect: &Effect) -> impl Iterator<Item = Cell> {
+    effect.shifts.iter().flat_map(|shift| {
+        let paint = if shift.is_sure() {
+            Paint::Bold
+        } else {
+            Paint::Plain
+        };
+        [
+            Cell::painted(difference(shift), paint),
+            Cell::left(interval(shift)).dim(),
+        ]
+    })
+}
+
+fn difference(shift: &Shift) -> String {
+    shift.difference_ns.map_or_else(|| "–".to_owned(), signed)
+}
+
+fn interval(shift: &Shift) -> String {
+    match &shift.interval {
+        Ok(bounds) => format!("({} to {})", signed(bounds.low), signed(bounds.high)),
+        Err(_) => "(no interval)".to_owned(),
+    }
+}
+
+fn signed(ns: f64) -> String {
+    let sign = if ns > 0.0 { "+" } else { "" };
+    format!("{sign}{}", format_duration_f64(ns))
+}
+
+fn changes(found: &Explanation, style: &Style) -> String {
+    if found.changes.is_empty() {
+        return String::new();
+    }
+    let shown = shown(found.changes.len(), style);
+    let lines = found.changes.iter().take(shown);
+    let lines = lines.map(|change| indented("- ", &sentence(change), style));
+    paragraph("Changes of level", Paint::Dim, style)
+        + &lines.collect::<String>()
+        + &rest(found.changes.len(), shown, "change", style)
+}
+
+/// A change in a sentence.
+pub(crate) fn sentence(change: &Change) -> String {
+    let by = (change.after / change.before - 1.0) * 100.0;
+    let (low, high) = change.relative;
+    let interval = format!("95 %: {:+.0} to {:+.0} %", low * 100.0, high * 100.0);
+    match &change.scope {
+        Scope::Within {
+            trial,
+            probe,
+            after,
+        } => format!(
+            "trial {trial}, {probe}, after {}: the median response goes from {} to {} ({by:+.0} %; {interval})",
+            format_duration(*after),
+            format_duration_f64(change.before),
+            format_duration_f64(change.after),
+        ),
+        Scope::Between { trial } => format!(
+            "from trial {trial} on, the median response of trials is {by:+.0} % off that of those before \
+             ({interval}), whatever their levels"
+        ),
+    }
+}
+
+fn unknown(found: &Explanation, style: &Style) -> String {
+    if found.unknown.is_empty() {
+        return String::new();
+    }
+    let line = |unknown: &Unknown| {
+        let Unknown { what, why, remedy } = unknown;
+        indented("- ", &format!("{what}: {why}; {remedy}"), style)
+    };
+    let lines = found.unknown.iter().map(line);
+    paragraph("What this run cannot tell", Paint::Dim, style) + &lines.collect::<String>()
+}

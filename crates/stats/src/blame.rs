@@ -1,0 +1,276 @@
+//! Whose fault one late packet is.
+//!
+//! It is put down to the stage that took longest beyond its usual time. Of a stage at the prober's own
+//! host the noise table says who had the CPU in that stretch of time: whoever had it longest, if others
+//! than the prober had it for half of what was lost or more. Of the network, in worlds that see into their
+//! path, the queues say whether one of them held the packet for half of it or more. What is left has a
+//! stage and no name.
+
+use crate::anatomy::{Place, StageSet};
+use crate::excursion::{Excess, Excursion};
+use crate::noise_join::{Join, Overlap};
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use std::sync::Arc;
+
+/// So much of what was lost somebody must have taken to be named for it.
+const ENOUGH: f64 = 0.5;
+
+/// Whose fault late packets are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// Something else had the CPU of the prober, or of a reflector on the same host.
+    Ran {
+        /// By the name of its [`family`]; for sources without names, what they saw.
+        who: String,
+        /// Where it was seen.
+        kind: NoiseKind,
+    },
+    /// The prober's host took its time, and nobody is known for it.
+    Prober {
+        /// In which stages.
+        stages: StageSet,
+    },
+    /// The reflector's host took its time.
+    Reflector,
+    /// A queue of the path held them.
+    Queue {
+        /// The port whose queue it is.
+        port: Arc<str>,
+    },
+    /// The network took its time, and no queue that is seen into held them.
+    Network {
+        /// In which stages.
+        stages: StageSet,
+    },
+    /// Stamps are missing: host and network are not told apart.
+    Unclear {
+        /// In which stages.
+        stages: StageSet,
+    },
+    /// The clock was set, or the host suspended, while they were under way.
+    Clock,
+}
+
+impl What {
+    /// Host or network.
+    pub const fn place(&self) -> Place {
+        match self {
+            What::Ran { .. } | What::Prober { .. } => Place::Prober,
+            What::Reflector => Place::Reflector,
+            What::Queue { .. } | What::Network { .. } => Place::Network,
+            What::Unclear { .. } | What::Clock => Place::Unclear,
+        }
+    }
+}
+
+/// What held a packet in a queue of its path longest, beyond what is usual for that queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// The queue.
+    pub port: Arc<str>,
+    /// Beyond its usual time there, ns.
+    pub ns: f64,
+}
+
+/// Whose fault it is, and the event that names it.
+pub fn whose<'a>(
+    late: &Excursion,
+    facts: &RecordFacts,
+    noise: &Join<'a>,
+    held: Option<&Held>,
+) -> (What, Option<&'a NoiseEvent>) {
+    let Some(main) = late.main() else {
+        return (What::Clock, None);
+    };
+    let stages = main.stages;
+    match stages.place() {
+        Place::Prober => {
+            let overlap = main.window.map(|(from, to)| noise.on(late.cpu, from, to));
+            named(main, overlap).unwrap_or((What::Prober { stages }, None))
+        }
+        Place::Reflector => {
+            // Where the clocks are one, so are the hosts: the noise is that of the reflector, too.
+            let same = facts.reflector_clock == ReflectorClock::Same;
+            let window = main.window.filter(|_| same);
+            let overlap = window.map(|(from, to)| noise.on_busiest(from, to));
+            named(main, overlap).unwrap_or((What::Reflector, None))
+        }
+        Place::Network => match held.filter(|held| enough(held.ns, main)) {
+            Some(held) => {
+                let port = held.port.clone();
+                (What::Queue { port }, None)
+            }
+            None => (What::Network { stages }, None),
+        },
+        Place::Unclear => (What::Unclear { stages }, None),
+    }
+}
+
+fn named<'a>(
+    main: &Excess,
+    overlap: Option<Overlap<'a>>,
+) -> Option<(What, Option<&'a NoiseEvent>)> {
+    let overlap = overlap.filter(|overlap| enough(overlap.ns as f64, main))?;
+    let what = What::Ran {
+        who: family(overlap.who()?),
+        kind: overlap.longest?.kind,
+    };
+    Some((what, overlap.longest))
+}
+
+fn enough(ns: f64, main: &Excess) -> bool {
+    ns >= ENOUGH * main.ns
+}
+
+/// What threads of one kind share of their names: `kworker/0:1` and `kworker/1:3` are `kworker/*:*`.
+/// Numbers behind a letter stay: `python3`.
+pub fn family(name: &str) -> String {
+    let mut family = String::with_capacity(name.len());
+    let mut in_number = false;
+    for c in name.chars() {
+        let before = family.chars().last();
+        let begins = c.is_ascii_digit() && before.is_some_and(|before| !before.is_alphanumeric());
+        if !(in_number && c.is_ascii_digit()) {
+            in_number = begins && before != Some('*');
+            family.push(if in_number { '*' } else { c });
+        }
+    }
+    family
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::stage::Stage;
+
+    const SAME: RecordFacts = RecordFacts {
+        reflector_clock: ReflectorClock::Same,
+        residence: delaylab_model::trial::Residence::ToDriver,
+    };
+
+    /// Late by 3 ms in one stage, from 1 s to 1.003 s, on CPU 1.
+    fn late(stages: impl Into<StageSet>) -> Excursion {
+        Excursion {
+            seq: 7,
+            due: 1_000_000_000,
+            cpu: Some(1),
+            response: 3_070_000,
+            excess: 3e6,
+            parts: vec![
+                Excess {
+                    stages: stages.into(),
+                    ns: 3e6,
+                    window: Some((1_000_000_000, 1_003_000_000)),
+                },
+                Excess {
+                    stages: Stage::SendStack.into(),
+                    ns: 10.0,
+                    window: Some((999_000_000, 1_000_000_000)),
+                },
+            ],
+        }
+    }
+
+    fn event(who: &str, cpu: u16, start: i64, length: i64) -> NoiseEvent {
+        NoiseEvent {
+            trial: 0,
+            start,
+            length,
+            cpu: Some(cpu),
+            kind: NoiseKind::Scheduled,
+            who: Some(who.to_owned()),
+            pid: None,
+        }
+    }
+
+    fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> What {
+        whose(late, facts, &Join::new(noise), None).0
+    }
+
+    #[test]
+    fn who_had_the_cpu_for_most_of_the_time_is_named() {
+        let stages = Stage::ReceiveWakeup;
+        let cron = event("cron", 1, 1_000_100_000, 2_800_000);
+        let ran = |who: &str| What::Ran {
+            who: who.to_owned(),
+            kind: NoiseKind::Scheduled,
+        };
+        assert_eq!(blamed(&late(stages), &SAME, &[cron.clone()]), ran("cron"));
+        // Another CPU, another time, or too short: nobody is named.
+        let elsewhere = [
+            event("cron", 0, 1_000_100_000, 2_800_000),
+            event("cron", 1, 1_003_000_000, 2_800_000),
+            event("cron", 1, 1_000_100_000, 1_400_000),
+        ];
+        for noise in elsewhere {
+            let stages = stages.into();
+            assert_eq!(
+                blamed(&late(stages), &SAME, &[noise]),
+                What::Prober { stages }
+            );
+        }
+        // Of several that had it together for most of the time, the one that had it longest.
+        let several = [
+            event("sshd", 1, 1_000_000_000, 700_000),
+            event("cron", 1, 1_000_700_000, 1_000_000),
+        ];
+        assert_eq!(blamed(&late(stages), &SAME, &several), ran("cron"));
+    }
+
+    #[test]
+    fn a_reflector_of_this_host_waits_for_any_of_its_cpus_and_another_hosts_for_none() {
+        let noise = [event("cron", 0, 1_000_100_000, 2_800_000)];
+        let of = |facts: &RecordFacts| blamed(&late(Stage::Reflector), facts, &noise);
+        assert!(matches!(of(&SAME), What::Ran { who, .. } if who == "cron"));
+        let other = RecordFacts {
+            reflector_clock: ReflectorClock::Unrelated,
+            ..SAME
+        };
+        assert_eq!(of(&other), What::Reflector);
+    }
+
+    #[test]
+    fn the_network_is_never_the_fault_of_a_process() {
+        let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
+        let late = late(Stage::ForwardPath);
+        let stages = Stage::ForwardPath.into();
+        assert_eq!(blamed(&late, &SAME, &noise), What::Network { stages });
+        let of_queue = |ns: f64| {
+            let port: Arc<str> = "s1→s2".into();
+            let held = Held {
+                port: port.clone(),
+                ns,
+            };
+            let what = whose(&late, &SAME, &Join::new(&noise), Some(&held)).0;
+            what == What::Queue { port }
+        };
+        assert!(of_queue(2e6) && !of_queue(1e6));
+    }
+
+    #[test]
+    fn merged_stages_blame_nobody() {
+        let stages = StageSet::span(Stage::LocalQueue, Stage::ForwardPath);
+        let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
+        assert_eq!(
+            blamed(&late(stages), &SAME, &noise),
+            What::Unclear { stages }
+        );
+    }
+
+    #[test]
+    fn threads_of_one_kind_are_one_family() {
+        for (name, expected) in [
+            ("kworker/0:1", "kworker/*:*"),
+            ("kworker/13:27-events", "kworker/*:*-events"),
+            ("lto cgu.01", "lto cgu.*"),
+            ("python3", "python3"),
+            ("irq/16-eth0", "irq/*-eth0"),
+            ("", ""),
+        ] {
+            assert_eq!(family(name), expected);
+            assert_eq!(family(expected), expected);
+        }
+    }
+}

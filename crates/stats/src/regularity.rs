@@ -1,0 +1,209 @@
+//! Does a process run at regular intervals?
+//!
+//! Here the process itself was seen, each time it ran, and not only where a probe met it (that is
+//! [`crate::periodicity`]). Its period is the median gap from start to start, refined over all gaps
+//! that are a whole number of it: a time that was missed does not spoil it. Gaps at random (Poisson)
+//! are as near to a whole number of their median as is asked for here in one of four, so ten gaps or more
+//! pass for regular in fewer than one of ten thousand series (`few_random_series_are_regular`).
+
+use crate::blame::family;
+use crate::functional::Functional;
+use delaylab_model::Nanos;
+use delaylab_model::noise::NoiseEvent;
+use std::collections::BTreeMap;
+
+/// Fewer gaps say nothing.
+const LEAST_GAPS: usize = 8;
+/// So near to a whole number of periods a gap must be, in periods.
+const NEAR: f64 = 0.1;
+/// So many of the gaps must be.
+const MOST: f64 = 0.8;
+
+/// A process that runs at regular intervals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Regular {
+    /// From start to start, ns.
+    pub period_ns: f64,
+    /// Its standard error, ns.
+    pub error_ns: f64,
+    /// Gaps that are a whole number of it, of all gaps.
+    pub share: f64,
+    /// Gaps.
+    pub gaps: usize,
+}
+
+/// The period of starts that were seen in stretches of time, each in rising order; `None` where
+/// they are not regular, or too few to tell. Gaps are within stretches only.
+pub fn of(stretches: &[Vec<Nanos>]) -> Option<Regular> {
+    let pairs = stretches.iter().flat_map(|starts| starts.windows(2));
+    let gaps: Vec<f64> = pairs
+        .map(|pair| pair[1].saturating_sub(pair[0]) as f64)
+        .filter(|&gap| gap > 0.0)
+        .collect();
+    if gaps.len() < LEAST_GAPS {
+        return None;
+    }
+    let median = Functional::Quantile(0.5).of(&mut gaps.clone())?;
+    let whole = |gap: &f64, period: f64| {
+        let times = (gap / period).round();
+        (times >= 1.0 && (gap / period - times).abs() <= NEAR).then_some((*gap, times))
+    };
+    let mut period = median;
+    let mut near = Vec::new();
+    // The median of gaps that vary is a little beside their mean: once more from the better guess.
+    for _ in 0..2 {
+        near = gaps.iter().filter_map(|gap| whole(gap, period)).collect();
+        let (sum, times) = (near.iter()).fold((0.0, 0.0), |(s, t), (gap, n)| (s + gap, t + n));
+        if times == 0.0 {
+            return None;
+        }
+        period = sum / times;
+    }
+    let share = near.len() as f64 / gaps.len() as f64;
+    let mut residuals: Vec<f64> = near.iter().map(|(gap, n)| gap - n * period).collect();
+    let spread = Functional::Sd.of(&mut residuals).unwrap_or(0.0);
+    let periods: f64 = near.iter().map(|(_, n)| n).sum();
+    (share >= MOST).then(|| Regular {
+        period_ns: period,
+        error_ns: spread * (near.len() as f64).sqrt() / periods,
+        share,
+        gaps: gaps.len(),
+    })
+}
+
+/// Everything that was seen running in the trials of a run: when it began, and for how long.
+#[derive(Debug, Clone, Default)]
+pub struct Trains {
+    /// By the name of its [`family`] and by trial.
+    by_name: BTreeMap<String, BTreeMap<u32, Vec<(Nanos, Nanos)>>>,
+}
+
+impl Trains {
+    /// Takes an event. Those without a name are nobody's.
+    pub fn push(&mut self, event: &NoiseEvent) {
+        let Some(who) = &event.who else {
+            return;
+        };
+        let runs = self.by_name.entry(family(who)).or_default();
+        let runs = runs.entry(event.trial).or_default();
+        runs.push((event.start, event.length));
+    }
+
+    /// Does it run at regular intervals? Of its runs, those of half the median length or longer count:
+    /// shorter ones are something else that it does.
+    pub fn regular(&self, who: &str) -> Option<Regular> {
+        let trials = self.by_name.get(who)?;
+        let mut lengths: Vec<f64> = trials.values().flatten().map(|run| run.1 as f64).collect();
+        let median = Functional::Quantile(0.5).of(&mut lengths)?;
+        self.regular_from(who, (median / 2.0) as Nanos)
+    }
+
+    /// The same of its runs of this length or longer.
+    pub fn regular_from(&self, who: &str, least: Nanos) -> Option<Regular> {
+        let starts = self.by_name.get(who)?.values().map(|runs| {
+            let long = runs.iter().filter(|run| run.1 >= least);
+            let mut starts: Vec<Nanos> = long.map(|run| run.0).collect();
+            starts.sort_unstable();
+            starts
+        });
+        of(&starts.collect::<Vec<_>>())
+    }
+
+    /// Every name that runs at regular intervals, and its period in ns.
+    pub fn known(&self) -> Vec<(&str, f64)> {
+        let names = self.by_name.keys();
+        let known = names.filter_map(|who| Some((who.as_str(), self.regular(who)?.period_ns)));
+        known.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::random::SplitMix;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_timer_that_is_sometimes_missed_and_late_has_its_period() {
+        let mut random = SplitMix::new(3);
+        let mut stretch = |trial: i64| {
+            let due = (0..12).filter(|n| n % 5 != 3);
+            let late = due.map(|n| {
+                let late = (random.uniform() * 2e6) as i64;
+                trial * 777_000_000_123 + n * 100_000_000 + late
+            });
+            late.collect::<Vec<_>>()
+        };
+        let stretches: Vec<_> = (0..6).map(&mut stretch).collect();
+        let found = of(&stretches).unwrap();
+        assert!((found.period_ns / 1e8 - 1.0).abs() < 0.01, "{found:?}");
+        assert!(
+            (found.period_ns - 1e8).abs() < 4.0 * found.error_ns,
+            "{found:?}"
+        );
+        assert_eq!(found.gaps, 6 * 9);
+    }
+
+    #[test]
+    fn a_process_has_the_period_of_its_longer_runs() {
+        let mut trains = Trains::default();
+        let mut run = |who: &str, start: Nanos, length: Nanos| {
+            trains.push(&NoiseEvent {
+                trial: 3,
+                start,
+                length,
+                cpu: None,
+                kind: delaylab_model::noise::NoiseKind::Scheduled,
+                who: Some(who.to_owned()),
+                pid: None,
+            });
+        };
+        for n in 0..12 {
+            run("backup/1", n * 100_000_000, 3_000_000);
+            run(
+                "backup/1",
+                n * 100_000_000 + (n * n * 7_919_000) % 90_000_000,
+                20_000,
+            );
+        }
+        run("once", 5, 5);
+        let found = trains.regular("backup/*").unwrap();
+        assert_eq!(found.period_ns, 1e8);
+        assert_eq!(trains.known(), [("backup/*", 1e8)]);
+        assert_eq!(trains.regular("once"), None);
+        assert_eq!(trains.regular("nobody"), None);
+    }
+
+    #[test]
+    fn too_few_are_not_told() {
+        assert_eq!(of(&[vec![0, 10, 20, 30], vec![5], vec![]]), None);
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[vec![7; 50]]), None);
+    }
+
+    #[test]
+    fn few_random_series_are_regular() {
+        let mut random = SplitMix::new(9);
+        let mut regular = 0;
+        for _ in 0..2000 {
+            let mut at = 0.0;
+            let starts = (0..12).map(|_| {
+                at -= random.uniform().max(1e-12).ln() * 1e8;
+                at as Nanos
+            });
+            regular += usize::from(of(&[starts.collect()]).is_some());
+        }
+        assert!(regular <= 2, "{regular} of 2000 random series");
+    }
+
+    proptest! {
+        #[test]
+        fn an_exact_timer_is_exact(period in 1_000..1_000_000_000_i64, count in 9..60_usize) {
+            let starts: Vec<Nanos> = (0..count as i64).map(|n| 17 + n * period).collect();
+            let found = of(&[starts]).unwrap();
+            prop_assert!((found.period_ns - period as f64).abs() < 1e-6 * period as f64);
+            prop_assert_eq!(found.share, 1.0);
+        }
+    }
+}
