@@ -5,6 +5,7 @@ use super::plan::{FitPlan, Leaf, Plan, Term};
 use crate::finding::check::Fit;
 use crate::finding::data::Values;
 use crate::finding::dimension::{Dimension, format_number};
+use crate::finding::measure::Measure;
 use crate::finding::verdict::Evaluated;
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
@@ -112,9 +113,13 @@ impl<'a> Evaluation<'a> {
 
     fn statistic_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
         match (&self.statistics[index], &self.leaves[index]) {
-            (Some(statistic), _) if statistic.count == 0 => {
-                Some("none of these packets was answered".to_owned())
-            }
+            (Some(statistic), _) if statistic.count == 0 => Some(
+                match self.plan.leaves[index].measure {
+                    Measure::PeriodicCause => "none of these packets was far later than the others",
+                    _ => "none of these packets was answered",
+                }
+                .to_owned(),
+            ),
             (Some(statistic), _) if in_fit => statistic.point_doubt(),
             (Some(statistic), _) => statistic.doubt.clone(),
             (None, None) if self.plan.leaves[index].measure.is_number_of_trial() => Some(

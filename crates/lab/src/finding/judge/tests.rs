@@ -349,7 +349,7 @@ fn findings_000_1_and_4_wait_for_their_detectors() {
         "mean(periodic_cause | condition=stressed) > 50 %",
         &data,
         Verdict::CannotTell,
-        "nothing watched who had the CPU",
+        "none of these packets was far later than the others",
     );
 }
 
