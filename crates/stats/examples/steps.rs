@@ -1,12 +1,16 @@
 //! What the step detector finds and what it invents: `steps [RUNS]` (1000).
 //!
-//! 145 sizes, 10 packets of each, mean of the sorted 10 to 90 %. A step is an ATM cell at 1 Mbit/s each
-//! way. A line for each path and noise: how often each verdict came, and how often width and overhead
-//! were right (within one byte).
+//! First what is promised: random ATM paths and random straight lines, with noise of half a step on the
+//! number of each size, and on each of 10 packets; then, for one path and design after the other, the
+//! table behind it. There 145 sizes, 10 packets of each, mean of the sorted 10 to 90 %. A step is an ATM
+//! cell at 1 Mbit/s each way. A line for each path and noise: how often each verdict came, and how often
+//! width and overhead were right (within one byte).
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::steps::{Design, Noise, Path, PerSize, Point, Settings, detect, simulate};
+use delaylab_stats::steps::{
+    Design, Noise, Outcomes, Path, PerSize, Point, Settings, detect, simulate,
+};
 use std::time::Instant;
 
 const STEP: f64 = 848_000.0;
@@ -38,6 +42,7 @@ const PATHS: [(&str, Path); 4] = [
 fn main() {
     let runs = std::env::args().nth(1);
     let runs = runs.map_or(1000, |runs| runs.parse().expect("how many runs"));
+    promised(runs);
     println!(
         "path             w     apart noise/step  runs constant line steps cannot-tell w-right \
          o-right"
@@ -82,6 +87,90 @@ fn main() {
         tell(name, &path, &few, &Settings::default(), runs);
     }
     time();
+}
+
+/// Sizes that a sweep may have.
+fn sweeps() -> [(&'static str, Vec<u32>); 4] {
+    let catalogue = as_in_the_catalogue().sizes;
+    [
+        (
+            "40 to 1048, 7 apart",
+            (0..145).map(|i| 40 + 7 * i).collect(),
+        ),
+        ("40 to 520, 3 apart", (40..=520).step_by(3).collect()),
+        ("40 to 280, each", (40..=280).collect()),
+        ("packet-size-latency", catalogue),
+    ]
+}
+
+/// Random ATM paths, and straight lines of the same slopes: rates, overheads, what other links add.
+fn promised(runs: u32) {
+    println!(
+        "{runs} random paths each    noise                  w       steps w-right o-right | lines \
+         called steps"
+    );
+    for (name, sizes) in sweeps() {
+        for (noise, packets) in [("half a step, a size", 1), ("half a step, a packet", 10)] {
+            for (widths, of) in searches(&sizes, packets, runs) {
+                let [cells, lines] = of;
+                println!(
+                    "{name:20} {noise:22} {widths:>10} {:5} {:7} {:7} | {}",
+                    cells.steps, cells.width_right, cells.overhead_right, lines.steps,
+                );
+            }
+        }
+    }
+}
+
+/// On paths in cells and on lines: any width, 48 alone, and the two as `detect_cells` does.
+fn searches(sizes: &[u32], packets: usize, runs: u32) -> [(&'static str, [Outcomes; 2]); 3] {
+    let names = ["8..96", "48", "8..96, 48"];
+    let mut all = names.map(|name| (name, [Outcomes::default(); 2]));
+    let mut random = SplitMix::new(11);
+    for seed in 0..u64::from(runs) {
+        let paths = random_paths(&mut random);
+        let settings = Settings {
+            mtu: Some(9188),
+            seed,
+            ..Settings::default()
+        };
+        let design = Design {
+            sizes: sizes.to_vec(),
+            packets,
+            per_size: PerSize::TrimmedMean,
+            noise: Noise::Normal,
+            noise_sd_ns: paths[0].step_ns / 2.0,
+        };
+        for (kind, path) in paths.iter().enumerate() {
+            let once = |settings| simulate(&design, path, &settings, 1).expect("sizes that tell");
+            // The same seed, so the same noise.
+            let (any, cells) = (once(settings.clone()), once(settings.only_cells()));
+            all[0].1[kind] += any;
+            all[1].1[kind] += cells;
+            all[2].1[kind] += if any.steps > 0 { any } else { cells };
+        }
+    }
+    all
+}
+
+/// A path in cells, and one without that is as slow.
+fn random_paths(random: &mut SplitMix) -> [Path; 2] {
+    // 128 kbit/s to 20 Mbit/s there and back, and links without cells as fast as that or faster.
+    let rate = 128e3 * (156.0_f64.ln() * random.uniform()).exp();
+    let step_ns = 2.0 * 424.0 / rate * 1e9;
+    let steps = Path {
+        intercept_ns: 1e6 + 5e7 * random.uniform(),
+        slope: step_ns / 48.0 * random.uniform().powi(2),
+        step_ns,
+        width: 48,
+        overhead: random.below(48) as u32,
+    };
+    let line = Path {
+        slope: steps.slope + step_ns / 48.0,
+        step_ns: 0.0,
+        ..steps
+    };
+    [steps, line]
 }
 
 fn design(apart: u32, noise: f64, law: Noise) -> Design {

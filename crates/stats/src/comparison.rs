@@ -122,6 +122,21 @@ impl Resampling {
         }
     }
 
+    /// A number that was resampled by other means: each draw is one of these, taken at random. Without
+    /// any, it does not move.
+    pub fn drawn_from(&self, value: f64, draws: &[f64], salt: u64) -> Replicates {
+        let mut random = self.random(salt);
+        let draw = |_| match draws {
+            [] => value,
+            _ => draws[random.below(draws.len())],
+        };
+        Replicates {
+            resampled: (0..RESAMPLES).map(draw).collect(),
+            as_drawn: true,
+            ..self.constant(value)
+        }
+    }
+
     /// Draws for one statistic that have nothing to do with those for another of another `salt`.
     fn random(&self, salt: u64) -> SplitMix {
         SplitMix::new(self.seed ^ salt.wrapping_add(1).wrapping_mul(0xd134_2543_de82_ef95))

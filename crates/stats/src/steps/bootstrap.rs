@@ -15,7 +15,7 @@ const LEAST_ALIKE: usize = 40;
 
 /// Coefficients of steps.
 #[derive(Debug, Clone, Copy)]
-struct Model {
+pub(super) struct Model {
     intercept: f64,
     step: f64,
     slope: f64,
@@ -50,6 +50,10 @@ pub(super) fn with_intervals(
             found.least_width.min(least as u32),
             found.width.max(most as u32),
         ),
+        width_draws: draws
+            .iter()
+            .map(|draw| (draw.found.least_width, draw.found.width))
+            .collect(),
         offset: found.offset(),
         overhead: (found.offset() + 1) % found.width,
         overhead_interval: overheads(&found, &draws),
@@ -66,7 +70,7 @@ pub(super) fn with_intervals(
 }
 
 impl Model {
-    fn new(fit: &Fit) -> Self {
+    pub(super) fn new(fit: &Fit) -> Self {
         let of = |index: usize| fit.coefficients.get(index).map_or(0.0, |c| c.value);
         Self {
             intercept: of(0),
@@ -75,7 +79,8 @@ impl Model {
         }
     }
 
-    fn delays(&self, sizes: &[u32], column: &[f64]) -> Vec<f64> {
+    /// Of these sizes, with the levels of `column`.
+    pub(super) fn delays(&self, sizes: &[u32], column: &[f64]) -> Vec<f64> {
         let pairs = sizes.iter().zip(column);
         pairs
             .map(|(&s, level)| self.intercept + self.step * level + self.slope * f64::from(s))

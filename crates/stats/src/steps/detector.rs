@@ -1,14 +1,15 @@
 //! Which model stands: constant, line, one jump, steps, or line and steps.
 
+use super::bootstrap;
 use super::columns::{Beside, Columns, Found};
-use super::{Constant, FALSE_ALARMS, LEAST_SIZES, Line, MARGIN};
+use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// Delays are whole nanoseconds: there is nothing to explain below this variance.
-const RESOLUTION: f64 = 1.0 / 12.0;
+pub(super) const RESOLUTION: f64 = 1.0 / 12.0;
 /// Of a standard normal variable, 95 % are below it: the power that "would be found" means.
 const POWER: f64 = 1.645;
 
@@ -18,7 +19,7 @@ pub(super) enum Decision {
     Constant(Constant),
     Line(Line),
     Steps(Chosen),
-    CannotTell(String),
+    CannotTell(Doubt),
 }
 
 /// Steps that were found.
@@ -43,6 +44,40 @@ pub(super) struct Detector {
     charge: f64,
 }
 
+/// A decision, and what it was made with.
+#[derive(Debug)]
+pub(super) struct Decided {
+    /// For the sizes that were used.
+    pub(super) detector: Detector,
+    pub(super) decision: Decision,
+}
+
+impl Decided {
+    /// For these sizes, in order, and their delays. Where delay jumps beside the best model, the sizes
+    /// from there on are left out, as long as those below it can tell.
+    pub(super) fn of(
+        sizes: &[u32],
+        delays: &[f64],
+        widths: &RangeInclusive<u32>,
+    ) -> Result<(Self, Option<Jump>), Doubt> {
+        let mut detector = Detector::new(sizes, widths)?;
+        let mut left_out = None;
+        loop {
+            let (decision, jump) = detector.decide(&delays[..detector.sizes.len()]);
+            let below = jump.and_then(|jump| {
+                let count = sizes.partition_point(|&size| size < jump.at);
+                let detector = Detector::new(&sizes[..count], widths).ok()?;
+                let sizes = sizes.len() - count;
+                Some((detector, Jump { sizes, ..jump }))
+            });
+            let Some((smaller, jump)) = below else {
+                return Ok((Self { detector, decision }, left_out));
+            };
+            (detector, left_out) = (smaller, Some(jump));
+        }
+    }
+}
+
 /// Delays, what the line leaves of them, and both models without steps.
 pub(super) struct Plain {
     pub(super) centred: Vec<f64>,
@@ -53,21 +88,15 @@ pub(super) struct Plain {
 
 impl Detector {
     /// For these sizes, in order; why they tell nothing.
-    pub(super) fn new(sizes: &[u32], widths: &RangeInclusive<u32>) -> Result<Self, String> {
+    pub(super) fn new(sizes: &[u32], widths: &RangeInclusive<u32>) -> Result<Self, Doubt> {
         let different = sizes.iter().collect::<BTreeSet<_>>().len();
         if different < LEAST_SIZES {
-            return Err(format!(
-                "{different} sizes are too few to tell steps from a line; at least {LEAST_SIZES} \
-                 are needed"
-            ));
+            return Err(Doubt::FewSizes { sizes: different });
         }
         let columns = Columns::new(sizes, widths);
         if columns.count() == 0 {
-            return Err(format!(
-                "the sizes do not reach over three steps of {} bytes, or all lie at the same place \
-                 on a step",
-                widths.start()
-            ));
+            let width = *widths.start();
+            return Err(Doubt::Narrow { width });
         }
         Ok(Self {
             charge: charge(sizes.len(), columns.count(), widths.start() == widths.end()),
@@ -111,32 +140,42 @@ impl Detector {
         least_squares::least_squares(&columns, delays).ok()
     }
 
-    pub(super) fn decide(&self, delays: &[f64]) -> Decision {
+    /// What stands, and where delay jumps beside it, if it does.
+    pub(super) fn decide(&self, delays: &[f64]) -> (Decision, Option<Jump>) {
         let Some(plain) = self.plain(delays) else {
-            return Decision::CannotTell("no line can be fitted to these delays".to_owned());
+            return (Decision::CannotTell(Doubt::NoLine), None);
         };
         let constant = self.bic(squares(&plain.centred), 1.0);
         let line = self.bic(squares(&plain.beside_line), 2.0);
-        let (jump_at, jump) = self.best_jump(&plain);
+        let (jump, with_jump) = self.best_jump(&plain.beside_line, 4.0);
         let steps = self.best_steps(delays, &plain);
         if let Some((mut chosen, bic)) = steps {
-            chosen.delta_bic = constant.min(line).min(jump) - bic;
+            chosen.delta_bic = constant.min(line).min(with_jump) - bic;
             if chosen.delta_bic > MARGIN {
                 chosen.chance = self.chance(constant.min(line) - bic);
-                return Decision::Steps(chosen);
+                let jump = self.jump_beside(&chosen, delays);
+                return (Decision::Steps(chosen), jump);
             }
         }
-        if constant.min(line) - jump > MARGIN {
-            return Decision::CannotTell(format!(
-                "delay jumps once, at {jump_at} bytes, and not in steps; an MTU or a buffer may end \
-                 there: look at the sizes below it alone"
-            ));
+        if constant.min(line) - with_jump > MARGIN {
+            let doubt = Doubt::Jump { at: jump.at };
+            return (Decision::CannotTell(doubt), Some(jump));
         }
-        if constant - line > MARGIN {
+        let decision = if constant - line > MARGIN {
             self.line(&plain)
         } else {
             Decision::Constant(self.constant(&plain))
-        }
+        };
+        (decision, None)
+    }
+
+    /// A jump that these steps do not explain.
+    fn jump_beside(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
+        let levels = chosen.found.column(&self.sizes);
+        let fitted = bootstrap::Model::new(&chosen.fit).delays(&self.sizes, &levels);
+        let rest: Vec<f64> = delays.iter().zip(fitted).map(|(y, f)| y - f).collect();
+        let (jump, with_jump) = self.best_jump(&rest, 2.0);
+        (self.bic(squares(&rest), 0.0) - with_jump > MARGIN).then_some(jump)
     }
 
     /// The better of steps alone and steps beside a line, with its BIC.
@@ -161,23 +200,34 @@ impl Detector {
         both.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Where a line with one jump fits best, and its BIC: two coefficients, the jump and its place.
-    fn best_jump(&self, plain: &Plain) -> (u32, f64) {
+    /// The jump that explains most of what a line, or steps, leave of the delays, and the BIC of that
+    /// model with it. A jump has two coefficients: its height and its place.
+    fn best_jump(&self, rest: &[f64], coefficients: f64) -> (Jump, f64) {
         let middle = self.x.iter().sum::<f64>() / self.count();
         let widths: f64 = self.x.iter().map(|x| (x - middle).powi(2)).sum();
         let (mut above, mut along, mut sum) = (0.0, 0.0, 0.0);
-        let (mut at, mut gain) = (0, 0.0_f64);
+        let mut best = Jump {
+            at: 0,
+            sizes: 0,
+            height_ns: 0.0,
+        };
+        let mut most = 0.0_f64;
         for index in (2..self.sizes.len()).rev() {
             above += 1.0;
             along += self.x[index] - middle;
-            sum += plain.beside_line[index];
+            sum += rest[index];
             let length = above - above * above / self.count() - along * along / widths;
             let new_size = self.sizes[index - 1] < self.sizes[index];
-            if above >= 2.0 && new_size && length > 1e-6 && sum * sum / length > gain {
-                (at, gain) = (self.sizes[index], sum * sum / length);
+            if new_size && length > 1e-6 && sum * sum / length > most {
+                most = sum * sum / length;
+                best = Jump {
+                    at: self.sizes[index],
+                    sizes: self.sizes.len() - index,
+                    height_ns: sum / length,
+                };
             }
         }
-        (at, self.bic(squares(&plain.beside_line) - gain, 4.0))
+        (best, self.bic(squares(rest) - most, coefficients))
     }
 
     /// Bonferroni's bound for a gain in BIC of this much over a constant or line.
@@ -202,18 +252,16 @@ impl Detector {
         let slope = &plain.line.coefficients[1];
         let shown = |&(width, step): &(u32, f64)| f64::from(width) * slope.value.abs() >= step;
         let Some((widest, step)) = self.visible(plain).next() else {
-            return Decision::CannotTell(format!(
-                "delay rises with size, but the sizes do not reach over three steps of {} bytes \
-                 wherever these begin",
-                self.widths.start()
-            ));
+            let width = *self.widths.start();
+            return Decision::CannotTell(Doubt::Reach { width });
         };
         let Some((narrowest, _)) = self.visible(plain).take_while(shown).last() else {
-            return Decision::CannotTell(format!(
-                "steps of {widest} bytes that make up the slope would be {:.0} ns high, and with \
-                 this noise and these sizes only those above {step:.0} ns are found reliably",
-                f64::from(widest) * slope.value.abs(),
-            ));
+            return Decision::CannotTell(Doubt::Noise {
+                width: widest,
+                step_ns: f64::from(widest) * slope.value.abs(),
+                visible_ns: step,
+                residual_ns: plain.line.residual_sd.unwrap_or(0.0),
+            });
         };
         Decision::Line(Line {
             intercept_ns: plain.line.coefficients[0].value,

@@ -15,17 +15,23 @@ pub struct Framing {
     pub overhead: u32,
 }
 
-/// AAL5 (ITU-T I.363.5) with what RFC 2684 (LLC/SNAP or nothing, routed or bridged without FCS), RFC
-/// 2364 (PPP) and RFC 2516 (PPPoE, over bridged) put before the packet.
-pub const FRAMINGS: [Framing; 8] = [
-    framing("AAL5", 8),
-    framing("AAL5, PPP", 10),
-    framing("AAL5, LLC, PPP", 14),
-    framing("AAL5, LLC/SNAP", 16),
-    framing("AAL5, bridged", 24),
-    framing("AAL5, LLC/SNAP, bridged", 32),
-    framing("AAL5, bridged, PPPoE", 32),
-    framing("AAL5, LLC/SNAP, bridged, PPPoE", 40),
+/// AAL5 (ITU-T I.363.5) with what RFC 2684 (LLC/SNAP or nothing, routed or bridged), RFC 2364 (PPP: 2
+/// bytes of protocol) and RFC 2516 (PPPoE: 6 and PPP's 2, over bridged) put before the packet, and behind
+/// it where the check sequence of bridged Ethernet goes along. Bridged is 14 bytes of Ethernet, behind 2 of
+/// padding or 10 of LLC, SNAP and padding.
+pub const FRAMINGS: [Framing; 12] = [
+    framing("IPoA, VC-mux", 8),
+    framing("PPPoA, VC-mux", 10),
+    framing("PPPoA, LLC", 14),
+    framing("IPoA, LLC/SNAP", 16),
+    framing("bridged, VC-mux", 24),
+    framing("bridged with FCS, VC-mux", 28),
+    framing("bridged, LLC/SNAP", 32),
+    framing("PPPoE, VC-mux", 32),
+    framing("bridged with FCS, LLC/SNAP", 36),
+    framing("PPPoE with FCS, VC-mux", 36),
+    framing("PPPoE, LLC/SNAP", 40),
+    framing("PPPoE with FCS, LLC/SNAP", 44),
 ];
 
 const fn framing(name: &'static str, overhead: u32) -> Framing {
@@ -73,6 +79,7 @@ mod tests {
             (2048, 44),
         ];
         for (payload, cells) in cells {
+            // Routed, without and with LLC/SNAP.
             for index in [0, 3] {
                 assert_eq!(FRAMINGS[index].cells(payload + 28), cells, "{payload}");
             }

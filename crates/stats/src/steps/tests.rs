@@ -39,8 +39,8 @@ fn points(sizes: impl IntoIterator<Item = u32>, delay: impl Fn(u32) -> f64) -> V
     sizes.into_iter().map(point).collect()
 }
 
-fn steps(verdict: Verdict) -> Steps {
-    match verdict {
+fn steps(detection: Detection) -> Steps {
+    match detection.verdict {
         Verdict::Steps(steps) => *steps,
         other => panic!("{other:?}"),
     }
@@ -57,6 +57,47 @@ fn cells_are_found_in_noise_of_half_a_step() {
     };
     let found = simulate(&design(CELL_NS / 2.0), &sloped, &Settings::default(), 200).unwrap();
     assert!(found.overhead_right >= 190, "{found:?}");
+}
+
+/// What is promised of random ATM paths, and of straight lines as slow as they are, where the number of
+/// each size errs by half a step: `examples/steps.rs` has 1000 of each.
+#[test]
+fn random_paths_are_told_apart() {
+    let mut random = crate::random::SplitMix::new(7);
+    let (mut right, mut invented) = (0, 0);
+    for seed in 0..200 {
+        let path = Path {
+            slope: CELL_NS / 48.0 * random.uniform().powi(2),
+            overhead: random.below(48) as u32,
+            ..ATM
+        };
+        let line = Path {
+            slope: path.slope + CELL_NS / 48.0,
+            step_ns: 0.0,
+            ..path
+        };
+        let design = Design {
+            sizes: (40..=280).collect(),
+            packets: 1,
+            ..design(CELL_NS / 2.0)
+        };
+        let settings = Settings {
+            seed,
+            ..Settings::default()
+        };
+        right += u32::from(both(&design, &path, &settings).overhead_right > 0);
+        invented += u32::from(both(&design, &line, &settings).steps > 0);
+    }
+    assert!(right >= 195 && invented <= 1, "{right} {invented}");
+}
+
+/// As [`detect_cells`] does.
+fn both(design: &Design, path: &Path, settings: &Settings) -> Outcomes {
+    let any = simulate(design, path, settings, 1).unwrap();
+    if any.steps > 0 {
+        return any;
+    }
+    simulate(design, path, &settings.only_cells(), 1).unwrap()
 }
 
 #[test]
@@ -91,9 +132,47 @@ fn one_width_shows_lower_steps() {
 }
 
 #[test]
+fn low_cells_are_found_where_nothing_else_is() {
+    let mut random = crate::random::SplitMix::new(3);
+    let measured = |noise: f64, random: &mut crate::random::SplitMix| {
+        points((0..145).map(|i| 40 + 7 * i), |_| 0.0)
+            .iter()
+            .map(|point| Point {
+                delay_ns: ATM.delay(point.size) + noise * random.normal(),
+                ..*point
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut only_cells = 0;
+    for _ in 0..20 {
+        let detection = detect_cells(&measured(0.65 * CELL_NS, &mut random), &Settings::default());
+        only_cells += u32::from(detection.widths == (48..=48));
+        if detection.widths == (48..=48) {
+            assert!(steps(detection).width == 48);
+        }
+    }
+    assert!(only_cells > 2, "{only_cells}");
+    let plain = detect_cells(&points(40..=184, |s| ATM.delay(s)), &Settings::default());
+    assert_eq!(plain.widths, 8..=96);
+}
+
+#[test]
 fn noise_that_hides_steps_is_no_line() {
     let found = simulate(&design(4.0 * CELL_NS), &LINE, &Settings::atm(), 200).unwrap();
     assert!(found.cannot_tell >= 190, "{found:?}");
+    let mut random = crate::random::SplitMix::new(9);
+    let noisy = points(40..=280, |_| 0.0).into_iter().map(|point| Point {
+        delay_ns: LINE.delay(point.size) + 3.0 * CELL_NS * random.normal(),
+        ..point
+    });
+    let detection = detect(&noisy.collect::<Vec<_>>(), &Settings::default());
+    let Verdict::CannotTell(Doubt::Noise { .. }) = detection.verdict else {
+        panic!("{detection:?}");
+    };
+    let power = detection.power(48, &Settings::default()).unwrap();
+    // Noise of half a step, a sixth of this, is about what these sizes allow for.
+    let times = power.times_as_many().unwrap();
+    assert!(power.found < 5 && (32..=100).contains(&times), "{power:?}");
 }
 
 #[test]
@@ -111,13 +190,13 @@ fn without_noise_all_is_exact() {
         .iter()
         .map(|framing| framing.name)
         .collect();
-    assert_eq!(names, ["AAL5"]);
-    let line = detect(&points(40..=184, |s| LINE.delay(s)), &Settings::default());
+    assert_eq!(names, ["IPoA, VC-mux"]);
+    let line = detect(&points(40..=184, |s| LINE.delay(s)), &Settings::default()).verdict;
     assert!(
         matches!(line, Verdict::Line(line) if line.visible_widths.0 <= 9),
         "{line:?}"
     );
-    let constant = detect(&points(40..=184, |_| 5e6), &Settings::default());
+    let constant = detect(&points(40..=184, |_| 5e6), &Settings::default()).verdict;
     assert!(matches!(constant, Verdict::Constant(_)), "{constant:?}");
 }
 
@@ -160,18 +239,44 @@ fn what_sizes_do_not_tell_apart_is_in_the_interval() {
 #[test]
 fn a_single_jump_is_no_step() {
     let mut random = crate::random::SplitMix::new(2);
-    let jump = points((40..=1480).step_by(10), |s| {
-        1e6 + 100.0 * f64::from(s) + if s > 700 { 9e5 } else { 0.0 }
-    });
-    let noisy = jump.iter().map(|point| Point {
-        delay_ns: point.delay_ns + 2e4 * random.normal(),
-        ..*point
-    });
-    let verdict = detect(&noisy.collect::<Vec<_>>(), &Settings::default());
+    let mut jump_at = |at: u32| {
+        let jump = points((40..=1480).step_by(10), |s| {
+            1e6 + 100.0 * f64::from(s) + if s > at { 9e5 } else { 0.0 }
+        });
+        let noisy = jump.iter().map(|point| Point {
+            delay_ns: point.delay_ns + 1e3 * random.normal(),
+            ..*point
+        });
+        detect(&noisy.collect::<Vec<_>>(), &Settings::default())
+    };
+    let detection = jump_at(700);
     assert!(
-        matches!(&verdict, Verdict::CannotTell(why) if why.contains("710 bytes")),
-        "{verdict:?}"
+        matches!(detection.verdict, Verdict::Line(_)),
+        "{detection:?}"
     );
+    let jump = detection.jump.unwrap();
+    assert_eq!((jump.at, jump.sizes, detection.sizes.len()), (710, 78, 67));
+    assert!((jump.height_ns - 9e5).abs() < 1e4, "{jump:?}");
+    // Too few sizes below it to go on.
+    let detection = jump_at(90);
+    assert_eq!(
+        detection.verdict,
+        Verdict::CannotTell(Doubt::Jump { at: 100 })
+    );
+}
+
+/// Packets of ATM beyond an MTU: each fragment has its own header and its own last cell.
+#[test]
+fn cells_are_found_below_fragments() {
+    let delay = |size: u32| match size {
+        ..=1500 => ATM.delay(size),
+        // RFC 791 §3.2: a header of 20 bytes each, the first with as much as fits.
+        _ => ATM.delay(1500) + ATM.delay(size - 1480),
+    };
+    let detection = detect(&points((40..3000).step_by(20), delay), &Settings::default());
+    assert_eq!(detection.jump.map(|jump| jump.at), Some(1520));
+    let found = steps(detection);
+    assert!(found.width == 48 && found.may_add(8), "{found:?}");
 }
 
 #[test]
@@ -181,14 +286,44 @@ fn fragments_are_left_out() {
         mtu: Some(1500),
         ..Settings::default()
     };
-    let verdict = detect(&points((40..3000).step_by(20), line), &settings);
-    assert!(matches!(verdict, Verdict::Line(_)), "{verdict:?}");
+    let detection = detect(&points((40..3000).step_by(20), line), &settings);
+    assert!(
+        matches!(detection.verdict, Verdict::Line(_)) && detection.jump.is_none(),
+        "{detection:?}"
+    );
+}
+
+#[test]
+fn power_is_certainty_without_noise_and_nothing_in_much() {
+    let sizes: Vec<u32> = (40..=280).collect();
+    let found = |ratio| found_of_100(&sizes, (48, ratio), &Settings::default()).unwrap();
+    assert_eq!(found(1e6), 100);
+    assert!(found(2.5) >= 90 && found(0.25) <= 5);
+    let few = found_of_100(&sizes[..5], (48, 1.0), &Settings::default());
+    assert_eq!(few, Err(Doubt::FewSizes { sizes: 5 }));
+    let detection = detect(&points(40..=280, |s| LINE.delay(s)), &Settings::default());
+    let power = detection.power(48, &Settings::default()).unwrap();
+    assert!(
+        power.is_enough() && power.times_as_many() == Some(1),
+        "{power:?}"
+    );
+    assert!(
+        (power.step_ns - CELL_NS).abs() < 1.0 && power.least_ns.unwrap() < 10.0,
+        "{power:?}"
+    );
+    // What does not rise may be of a faster line than any of ATM: such steps are not meant.
+    let flat = detect(&points(40..=280, |_| 5e6), &Settings::default());
+    let power = flat.power(48, &Settings::default()).unwrap();
+    assert!(
+        (power.step_ns - 2726.0).abs() < 1.0 && power.is_enough(),
+        "{power:?}"
+    );
 }
 
 #[test]
 fn refuses_what_tells_nothing() {
-    let refused = |points: &[Point]| match detect(points, &Settings::atm()) {
-        Verdict::CannotTell(reason) => reason,
+    let refused = |points: &[Point]| match detect(points, &Settings::atm()).verdict {
+        Verdict::CannotTell(doubt) => doubt.to_string(),
         other => panic!("{other:?}"),
     };
     assert!(refused(&[]).contains("0 sizes"));
