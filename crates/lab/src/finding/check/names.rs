@@ -24,13 +24,11 @@ pub enum NameKind {
     },
     /// A measure.
     Measure(Measure),
-    /// A detector that is not there yet: `steps`.
-    Detector(&'static str),
 }
 
 impl Check {
-    /// Every factor, measure and detector that it speaks of, in the order of the text; one named
-    /// twice is there twice.
+    /// Every factor and measure that it speaks of, in the order of the text; one named twice is there
+    /// twice.
     pub fn names(&self) -> Vec<Name> {
         let mut names = Vec::new();
         for each in &self.each {
@@ -82,10 +80,7 @@ fn of_statistic(statistic: &Statistic, names: &mut Vec<Name>) {
             push(NameKind::Measure(*measure), names);
             of_value(bound, names);
         }
-        Kind::On(fit, of, factor) => {
-            if *fit == super::Fit::Steps {
-                push(NameKind::Detector("steps"), names);
-            }
+        Kind::On(_, of, factor) => {
             of_statistic(of, names);
             push_factor(factor, Vec::new(), span, names);
         }

@@ -243,7 +243,6 @@ fn names_are_what_a_check_needs() {
     factor("size", &[]);
     assert!(kinds.contains(&&NameKind::Measure(Measure::Response)));
     assert!(kinds.contains(&&NameKind::Measure(Measure::Pdv)));
-    assert!(kinds.contains(&&NameKind::Detector("steps")));
     let wait = names
         .iter()
         .find(|name| matches!(&name.kind, NameKind::Factor { name, .. } if name == "wait"));

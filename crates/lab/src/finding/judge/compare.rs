@@ -4,6 +4,7 @@ use super::evaluate::{Evaluation, finite};
 use super::measured::Measured;
 use super::plan::{self, Plan, Term};
 use super::select::Selection;
+use super::steps;
 use crate::finding::check::{Beyond, Function, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
 use crate::finding::verdict::{By, Compared, Evaluated, Verdict};
@@ -167,6 +168,11 @@ impl Question<'_> {
         b: &Term,
     ) -> Result<(), String> {
         self.check_unit()?;
+        if let (Some(none), Term::Constant(claimed)) = (evaluation.without_steps(a), b) {
+            compared.right = finite(*claimed);
+            (compared.verdict, compared.reason) = steps::absent(none, self.relation, *claimed);
+            return Ok(());
+        }
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b)?;

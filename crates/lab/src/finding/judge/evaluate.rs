@@ -2,6 +2,7 @@
 
 use super::measured::Measured;
 use super::plan::{FitPlan, Leaf, Plan, Term};
+use super::steps;
 use crate::finding::check::Fit;
 use crate::finding::data::Values;
 use crate::finding::dimension::{Dimension, format_number};
@@ -9,6 +10,7 @@ use crate::finding::measure::Measure;
 use crate::finding::verdict::Evaluated;
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
+use delaylab_stats::steps::Detection;
 use std::collections::BTreeMap;
 
 /// Fewer trials say nothing of how much they differ.
@@ -23,6 +25,8 @@ pub(super) struct Evaluation<'a> {
     statistics: Vec<Option<Statistic<'a>>>,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
+    /// What was found, for each fit that looks for steps.
+    detections: Vec<Option<Detection>>,
     fits: Vec<Option<Replicates>>,
 }
 
@@ -45,14 +49,30 @@ impl<'a> Evaluation<'a> {
                 }
             })
             .collect();
-        let fits = plan.fits.iter().map(|fit| of_fit(fit, &leaves)).collect();
+        let detect = |fit: &FitPlan| (fit.fit == Fit::Steps).then(|| detection(fit, plan, seed));
+        let detections: Vec<_> = plan.fits.iter().map(detect).collect();
+        let fits = plan.fits.iter().zip(&detections);
+        let fits = fits.map(|(fit, detection)| match detection {
+            Some(detection) => steps::replicates(detection, &resampling),
+            None => of_fit(fit, &leaves),
+        });
         Self {
+            fits: fits.collect(),
             plan,
             statistics,
             resampling,
             leaves,
-            fits,
+            detections,
         }
+    }
+
+    /// What was found, where the term is of steps and there are none.
+    pub(super) fn without_steps(&self, term: &Term) -> Option<&Detection> {
+        let Term::Fit(index) = term else {
+            return None;
+        };
+        let detection = self.detections[*index].as_ref();
+        detection.filter(|detection| steps::width(detection).is_none())
     }
 
     /// The term with its resamples; why not, in a clause, where one of its statistics has none.
@@ -82,6 +102,9 @@ impl<'a> Evaluation<'a> {
     }
 
     fn doubt(&self, term: &Term) -> Option<String> {
+        if let Some(detection) = self.without_steps(term) {
+            return Some(format!("there are no steps: {}", steps::says(detection)));
+        }
         let reason = match term {
             Term::Leaf(index) => self.leaf_doubt(*index, false)?,
             Term::Fit(index) => self.fit_doubt(&self.plan.fits[*index])?,
@@ -139,6 +162,8 @@ impl<'a> Evaluation<'a> {
     fn fit_doubt(&self, fit: &FitPlan) -> Option<String> {
         let each = fit.leaves.iter();
         let doubts = each.filter_map(|&leaf| Some((leaf, self.leaf_doubt(leaf, true)?)));
+        // A size that is never answered is left out of the search for steps.
+        let doubts = doubts.filter(|_| fit.fit != Fit::Steps);
         if let Some((leaf, doubt)) = doubts.into_iter().next() {
             return Some(format!("of {}, {doubt}", self.plan.leaves[leaf].text));
         }
@@ -202,7 +227,9 @@ impl<'a> Evaluation<'a> {
     fn fit_evidence(&self, index: usize) -> Evaluated {
         let fit = &self.plan.fits[index];
         let value = self.fits[index].as_ref().map(|number| number.value);
+        let detection = self.detections[index].as_ref();
         let interval = match (self.fit_doubt(fit), &self.fits[index]) {
+            (_, None) if detection.is_some() => Err("there is no width".to_owned()),
             (Some(doubt), _) => Err(doubt),
             (None, Some(number)) => self.interval(number),
             (None, None) => Err(nothing()),
@@ -219,6 +246,10 @@ impl<'a> Evaluation<'a> {
             .filter_map(|&leaf| self.statistics[leaf].as_ref());
         evidence.count = statistics.map(|statistic| statistic.count).sum();
         evidence.trials = trials(&leaves);
+        if let Some(detection) = detection {
+            evidence.note = Some(steps::says(detection));
+            return evidence;
+        }
         let points = fit.x.iter().zip(&leaves);
         let points: Vec<String> = points
             .map(|(x, leaf)| {
@@ -288,6 +319,12 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
             resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
         }
     }
+}
+
+fn detection(fit: &FitPlan, plan: &Plan, seed: u64) -> Detection {
+    let delay = |&leaf: &usize| plan.leaves[leaf].point().unwrap_or(f64::NAN);
+    let delays: Vec<f64> = fit.leaves.iter().map(delay).collect();
+    steps::detection(&fit.x, &delays, seed)
 }
 
 fn of_fit(fit: &FitPlan, leaves: &[Option<Replicates>]) -> Option<Replicates> {

@@ -6,6 +6,7 @@
 //! | `plan` | a comparison as arithmetic on statistics of chosen streams |
 //! | `measured` | the values behind them, read once |
 //! | `evaluate` | their values and intervals, drawn together |
+//! | `steps` | steps against size: their width, or whether they would have been seen |
 //! | `compare` | what an interval says about a bound, and what would settle it |
 //!
 //! A run of any size can be judged: each value is read once for each statistic and summed in blocks
@@ -16,6 +17,7 @@ mod evaluate;
 mod measured;
 mod plan;
 mod select;
+mod steps;
 #[cfg(test)]
 mod tests;
 

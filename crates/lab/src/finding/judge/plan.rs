@@ -2,6 +2,7 @@
 
 use super::measured::Measured;
 use super::select::{self, Selection};
+use super::steps;
 use crate::finding::check::{Fit, Function, Kind, Operator, Statistic, Value};
 use crate::finding::data::Values;
 use crate::finding::dimension::Dimension;
@@ -84,7 +85,6 @@ impl Plan {
     ) -> Planned {
         let selection = within.within(&statistic.selectors);
         match &statistic.kind {
-            Kind::On(Fit::Steps, ..) => Err("there is no detector of steps yet".to_owned()),
             Kind::On(fit, of, factor) => self.fit(*fit, of, factor, &selection, measured),
             _ => {
                 let (index, dimension) = self.leaf(statistic, &selection, measured, false)?;
@@ -160,11 +160,15 @@ impl Plan {
             plan.x.push(level.value.ok_or_else(not_a_number)?);
             let (leaf, y) = self.leaf(of, &selection.and(factor, level), measured, true)?;
             plan.leaves.push(leaf);
-            if fit == Fit::Slope {
-                plan.dimension = y.per(select::dimension(level));
-            }
+            let x = select::dimension(level);
+            plan.dimension = match fit {
+                Fit::Slope => y.per(x),
+                Fit::R2 => Dimension::NUMBER,
+                Fit::Steps => steps::of_sizes(factor, x)?,
+            };
         }
-        if plan.x.len() < 3 {
+        // How many sizes steps need, their detector says.
+        if fit != Fit::Steps && plan.x.len() < 3 {
             return Err(format!(
                 "a line needs 3 levels of `{factor}`, this run has {}",
                 plan.x.len()
@@ -361,6 +365,7 @@ impl FitPlan {
         match (least_squares::line(&self.x, y), self.fit) {
             (Ok(fit), Fit::R2) => fit.r2,
             (Ok(fit), Fit::Slope) => fit.coefficients[1].value,
+            (_, Fit::Steps) => steps::width(&steps::detection(&self.x, y, 0)).unwrap_or(f64::NAN),
             _ => f64::NAN,
         }
     }

@@ -337,14 +337,91 @@ fn sizes(repeats: u32, delays: impl Fn(f64, &str) -> Delays) -> Samples {
 }
 
 #[test]
-fn findings_000_1_and_4_wait_for_their_detectors() {
-    let data = sizes(1, |_, _| Delays { count: 50, ..CALM });
+fn finding_000_1() {
+    const CHECK: &str = "for each condition: steps(min(response) on size) ≈ 48B within 2 %";
+    let labels: Vec<String> = (40..=520)
+        .step_by(6)
+        .map(|size| format!("{size}B"))
+        .collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let design = crossed(("size", &labels), ("condition", &["quiet", "stressed"]));
+    let sweep = |delay: &dyn Fn(f64) -> f64, sd: f64| {
+        run(&design, 1, 4, |levels| {
+            let size = of(levels, "size").trim_end_matches('B').parse().unwrap();
+            Delays {
+                base: MS + delay(size),
+                sd,
+                phi: 0.0,
+                count: 10,
+                ..CALM
+            }
+        })
+    };
+    let cells = |size: f64| 100.0 * US * ((size + 8.0) / 48.0).ceil();
     expect(
-        "for each condition: steps(min(response) on size) ≈ 48B within 2 %",
-        &data,
-        Verdict::CannotTell,
-        "there is no detector of steps yet",
+        CHECK,
+        &sweep(&cells, 20.0 * US),
+        Verdict::True,
+        "48 B against 48 B",
     );
+    let found = judged(CHECK, &sweep(&cells, 20.0 * US));
+    let steps = found.parts[0].statistics.last().unwrap();
+    assert_eq!((steps.value, steps.unit.as_str()), (Some(48.0), "B"));
+    assert_eq!((steps.low, steps.high), (Some(48.0), Some(48.0)));
+    assert!(steps.note.as_ref().unwrap().contains("as if"), "{steps:?}");
+    let others = |size: f64| 100.0 * US * ((size + 8.0) / 60.0).ceil();
+    expect(
+        CHECK,
+        &sweep(&others, 20.0 * US),
+        Verdict::False,
+        "60 B against 48 B",
+    );
+    let line = |size: f64| 100.0 * US * size / 48.0;
+    expect(
+        CHECK,
+        &sweep(&line, 20.0 * US),
+        Verdict::False,
+        "of 100 such runs",
+    );
+    expect(
+        CHECK,
+        &sweep(&|_| 0.0, 0.0),
+        Verdict::False,
+        "does not rise with size",
+    );
+    expect(
+        CHECK,
+        &sweep(&line, 600.0 * US),
+        Verdict::CannotTell,
+        "times as many packets would settle it",
+    );
+    // As it is written: no steps are not few bytes wide.
+    let none = "steps(min(response) on size | condition=quiet)";
+    expect(
+        &format!("{none} < 200B"),
+        &sweep(&line, 20.0 * US),
+        Verdict::CannotTell,
+        "are found in",
+    );
+    expect(
+        &format!("2 * {none} < 200B"),
+        &sweep(&line, 20.0 * US),
+        Verdict::CannotTell,
+        "there are no steps",
+    );
+    let few = sizes(1, |_, _| Delays { count: 50, ..CALM });
+    expect(CHECK, &few, Verdict::CannotTell, "7 sizes are too few");
+    expect(
+        "steps(min(response) on condition) < 4",
+        &few,
+        Verdict::CannotTell,
+        "is no number",
+    );
+}
+
+#[test]
+fn finding_000_4_waits_for_its_detector() {
+    let data = sizes(1, |_, _| Delays { count: 50, ..CALM });
     expect(
         "mean(periodic_cause | condition=stressed) > 50 %",
         &data,
