@@ -8,6 +8,7 @@
 //! | [`explain`] | why packets of a run were late |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
+//! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
@@ -17,6 +18,7 @@
 
 mod args;
 mod bench;
+mod cells;
 mod doctor;
 mod documents;
 mod exit;
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Cells(args) => cells::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { command } => documents::man(command.as_deref()),

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
 //! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
+//! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
 //!
 //! Nothing here measures: runs and files in, plain data out.
 #![forbid(unsafe_code)]
 
 pub mod import;
+pub mod steps;
 pub mod why;

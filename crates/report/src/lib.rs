@@ -12,6 +12,7 @@
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
 //! | [`mod@format`] | the format that a file's name asks for |
+//! | [`cells`] | `delaylab cells`: terminal and JSON |
 //! | [`doctor`] | what `delaylab doctor` prints |
 //! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
 //! | [`beside`] | two runs of the same experiment: where they differ |
@@ -35,6 +36,7 @@ extern crate self as delaylab_report;
 
 pub mod benchmark;
 pub mod beside;
+pub mod cells;
 pub mod columns;
 pub mod csv;
 pub mod doctor;

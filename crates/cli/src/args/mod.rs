@@ -3,6 +3,7 @@
 //! `--help`, the man page and the completions all come from these types.
 
 pub mod bench;
+pub mod cells;
 pub mod doctor;
 pub mod experiment;
 pub mod explain;
@@ -60,6 +61,8 @@ pub enum Command {
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
     Bench(Box<bench::BenchArgs>),
+    /// Say whether a line carries packets in cells (ATM), their overhead and rate
+    Cells(Box<cells::CellsArgs>),
     /// Build a testbed of network namespaces by hand
     Testbed(testbed::TestbedArgs),
     /// Print a completion script for a shell

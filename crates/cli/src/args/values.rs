@@ -105,6 +105,10 @@ names! {
     }
 }
 names! {
+    /// Methods whose packets have the size that is asked for, and a delay that is the path's.
+    cells_method -> Method { "icmp" => Method::Icmp, "udp" => Method::Udp }
+}
+names! {
     /// Methods that a path can be traced by.
     trace_method -> Method {
         "udp" => Method::Udp, "icmp" => Method::Icmp, "tcp" => Method::Tcp,

@@ -15,8 +15,18 @@ use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Judges the findings, gives the run its name, and shows it.
-pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<(), Failed> {
+/// A run that is over: what it came to, and where it is.
+pub struct Concluded {
+    /// All of it, as it is shown.
+    pub data: RunData,
+    /// Its findings.
+    pub judged: Vec<Judged>,
+    /// Where its page is.
+    pub page: PathBuf,
+}
+
+/// Judges the findings, gives the run its name and writes its page.
+pub fn run(resolved: &Resolved, writer: RunWriter) -> Result<Concluded, Failed> {
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
     let partial = Run::open(writer.folder()).map_err(|error| environment(&error))?;
     let judged = judge(&resolved.findings, &Stored::new(&partial), resolved.seed);
@@ -30,12 +40,27 @@ pub fn run(resolved: &Resolved, writer: RunWriter, shown: &ShownArgs) -> Result<
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
     let page = write_page(&data, &finished.folder.join("report.html"))?;
-    show(&data, &judged, &page, shown)?;
-    // A device that loses everything has been measured.
-    if data.any_answered() || data.benchmark.is_some() {
-        Ok(())
-    } else {
-        Err(Failed::new(Exit::Unreachable, "no packet was answered"))
+    Ok(Concluded { data, judged, page })
+}
+
+impl Concluded {
+    /// Prints it as was asked for.
+    ///
+    /// # Errors
+    /// Where nothing was answered, once that is shown.
+    pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
+        show(&self.data, &self.judged, &self.page, shown)?;
+        self.unless_unanswered()
+    }
+
+    /// An error where nothing was answered.
+    pub fn unless_unanswered(&self) -> Result<(), Failed> {
+        // A device that loses everything has been measured.
+        if self.data.any_answered() || self.data.benchmark.is_some() {
+            Ok(())
+        } else {
+            Err(Failed::new(Exit::Unreachable, "no packet was answered"))
+        }
     }
 }
 

@@ -45,5 +45,5 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         writer,
         done: resumed.done,
     };
-    started.carry_out(&args.shown)
+    started.carry_out(&args.shown)?.show(&args.shown)
 }

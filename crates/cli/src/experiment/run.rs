@@ -1,5 +1,6 @@
 //! `delaylab run`.
 
+use super::conclude::Concluded;
 use super::progress::Told;
 use super::worlds::{Asked, Place};
 use super::{choose, conclude, environment};
@@ -45,6 +46,11 @@ pub fn run_experiment(
 }
 
 fn carry_out(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<(), Failed> {
+    record(resolved, asked, shown)?.show(shown)
+}
+
+/// The same, without printing what came of it.
+pub fn record(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Concluded, Failed> {
     catch_stop()?;
     let place = Place::new(&resolved, asked)?;
     let planned = place.aimed(&resolved, asked)?;
@@ -113,7 +119,7 @@ pub struct Started {
 
 impl Started {
     /// Every trial that is left, and the conclusion.
-    pub fn carry_out(mut self, shown: &ShownArgs) -> Result<(), Failed> {
+    pub fn carry_out(mut self, shown: &ShownArgs) -> Result<Concluded, Failed> {
         let mut told = Told::new(shown);
         let mut plan = self.plan()?;
         let done = self.done.len();
@@ -124,7 +130,7 @@ impl Started {
         let resume =
             format!("What was recorded is in {folder}; `delaylab resume {folder}` goes on");
         match ended {
-            Ok(Ending::Complete) => conclude::run(&self.resolved, self.writer, shown),
+            Ok(Ending::Complete) => conclude::run(&self.resolved, self.writer),
             Ok(Ending::Interrupted) => {
                 Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}")))
             }

@@ -19,8 +19,9 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "ping",
+    "cells",
     "trace",
     "reflect",
     "doctor",

@@ -5,6 +5,7 @@
 //! | [`adversity`] | full queues, sessions that end, readers that wait |
 //! | [`bench`] | device benchmarks: every procedure, devices that misbehave, live interfaces |
 //! | [`capture`] | departures and packets are what tcpdump sees |
+//! | [`cells`] | cells on a line are found, and none where there are none |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
@@ -21,6 +22,7 @@
 mod adversity;
 mod bench;
 mod capture;
+mod cells;
 mod condition;
 mod errors;
 mod experiments;

@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Root, who may make namespaces.
-fn root() -> Result<(), String> {
+pub fn root() -> Result<(), String> {
     if delaylab_kernel::privilege::is_root() {
         Ok(())
     } else {
@@ -363,7 +363,7 @@ fn links() -> BTreeSet<String> {
 }
 
 /// `delaylab testbed up WORDS` that stands, and what it called itself.
-fn up(words: &str) -> (Process, String) {
+pub fn up(words: &str) -> (Process, String) {
     let mut command = delaylab(None);
     let command = command
         .args(["testbed", "up"])

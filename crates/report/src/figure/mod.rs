@@ -8,6 +8,7 @@
 //! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
 //! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
 //! | `size.rs` | round trip against size (seed 000) |
+//! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
@@ -23,6 +24,7 @@ mod distribution;
 mod regression;
 mod series;
 mod size;
+mod steps;
 mod table;
 mod time_series;
 
@@ -46,12 +48,13 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 9] {
+pub fn all() -> [&'static dyn Figure; 10] {
     [
         &benchmark::Benchmark,
         &distribution::Distribution,
         &by_probe::ByProbe,
         &size::Size,
+        &steps::Steps,
         &regression::Residuals,
         &anatomy::Anatomy,
         &series::Series,

@@ -9,6 +9,7 @@
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
 //! | `regression.rs` | delay of frames as a function of what was varied |
+//! | `steps.rs` | whether delay rises with size in steps |
 //! | `split.rs` | what the delay of frames is made of |
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
@@ -25,6 +26,7 @@ mod head;
 mod markup;
 mod regression;
 mod split;
+mod steps;
 mod table;
 mod trials;
 mod variation;
@@ -44,6 +46,7 @@ pub fn page(run: &RunData) -> String {
         figures::section(run),
         trials::section(run),
         variation::section(run),
+        steps::section(run),
         regression::section(run),
         split::section(run),
         facts::noise(run),

@@ -6,6 +6,7 @@
 //! | `panels.rs` | which streams a figure puts together |
 //! | `lanes.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
+//! | `sweeps.rs` | steps in delay against size, for each combination of levels |
 //! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
@@ -27,6 +28,7 @@ mod series;
 mod sketch;
 pub mod split;
 pub mod stored;
+pub(crate) mod sweeps;
 pub(crate) mod variation;
 pub(crate) mod words;
 
@@ -34,6 +36,7 @@ pub use builder::{Disturbance, RunDataBuilder, Stream};
 pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 
+pub use delaylab_explain::steps::Sweep;
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
@@ -57,6 +60,8 @@ pub struct RunData {
     pub of_frames: bool,
     /// What a procedure of the device benchmark found.
     pub benchmark: Option<delaylab_procedure::Report>,
+    /// Delay against the size of packets, where there are enough sizes to look for steps.
+    pub sweeps: Vec<Sweep>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
     /// Each probe of each trial, in the order in which they ran.

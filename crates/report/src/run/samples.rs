@@ -1,6 +1,7 @@
 //! Runs made by hand, for the tests of figures, page and tables.
 #![allow(clippy::unwrap_used, dead_code)]
 
+use delaylab_explain::steps::{Gatherer, Member, Sweep};
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -145,9 +146,42 @@ fn make_sizes() -> RunData {
             "How does delay depend on packet size?",
         ),
         environment: environment(),
+        sweeps: sweeps(),
         findings: findings().split_off(2),
         ..RunData::default()
     })
+}
+
+/// Cells under one condition, a line under the other.
+fn sweeps() -> Vec<Sweep> {
+    let conditions = ["quiet", "stressed"];
+    let streams = (40_u32..=280)
+        .step_by(6)
+        .flat_map(|size| conditions.map(|name| (size, name)));
+    let streams: Vec<_> = streams.zip(0..).collect();
+    let member = |&((_, condition), trial): &((u32, &str), u32)| Member {
+        trial,
+        probe: 0,
+        name: "echo".to_owned(),
+        factors: vec![("condition".to_owned(), Level::named(condition))],
+        facts: RecordFacts::default(),
+    };
+    let mut gatherer = Gatherer::new(streams.iter().map(member));
+    for &((size, condition), trial) in &streams {
+        let delay = match condition {
+            "quiet" => 424_000 * Nanos::from((size + 10).div_ceil(48)),
+            _ => 9_000 * Nanos::from(size),
+        };
+        let mut record = Record::due(trial, 0, 0, Method::Icmp, SECOND);
+        record.ip_size = Some(size);
+        record.t_send = Some(SECOND);
+        record.outcome = Outcome::Ok;
+        // A little noise that is the same each time.
+        let noise = Nanos::from(size * 7919 % 13) * 1_000;
+        record.t_recv = record.t_send.map(|sent| sent + MILLISECOND + delay + noise);
+        gatherer.push(&record);
+    }
+    gatherer.finish(1)
 }
 
 /// Two switches beside a load, with what went on in them (seed 003).

@@ -1,9 +1,11 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
 use super::findings::shown;
+use super::panels;
 use super::series;
 use super::split::splits;
-use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream};
+use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep};
+use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -11,6 +13,7 @@ use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Method;
 use delaylab_procedure::Report;
+use delaylab_stats::steps::LEAST_SIZES;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
@@ -29,6 +32,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         .collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
+    let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
     run.for_each_noised(None, |noised| {
@@ -48,6 +52,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
             who: noised.noise_who,
         };
         builder.push(record, disturbance);
+        gatherer.push(record);
     });
     let noise = noise_totals(&run.noise(None), &packets);
     let mut data = builder.finish(RunData {
@@ -57,6 +62,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         of_frames: rows.iter().all(|row| row.method == Method::Frame) && !rows.is_empty(),
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
+        sweeps: sweeps(gatherer, resolved),
         findings: findings(run),
         noise,
         clock_reads: run.clock_reads(None),
@@ -66,6 +72,16 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     });
     data.series = series::of(run, &data.trials, resolved);
     data
+}
+
+/// Those that have the sizes to look for steps.
+fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let mut sweeps = gatherer.finish(resolved.map_or(0, |resolved| resolved.seed));
+    let enough = |way: &Way| way.points.len() >= LEAST_SIZES;
+    sweeps.retain(|sweep| sweep.ways.iter().any(enough));
+    sweeps.sort_by(|a, b| panels::compare(&a.factors, &b.factors, levels));
+    sweeps
 }
 
 /// What the run's procedure found, if it is one.
@@ -88,6 +104,16 @@ fn stream(row: &TrialRow) -> Stream {
         name: row.probe_name.clone(),
         factors: row.factors.clone(),
         repeat: row.repeat,
+        facts: row.facts.records,
+    }
+}
+
+fn member(row: &TrialRow) -> Member {
+    Member {
+        trial: row.trial,
+        probe: row.probe,
+        name: row.probe_name.clone(),
+        factors: row.factors.clone(),
         facts: row.facts.records,
     }
 }

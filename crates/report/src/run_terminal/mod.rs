@@ -7,6 +7,7 @@
 //! | `trials.rs` | what came of the trials, by their levels |
 //! | `variation.rs` | delay variation by probe, where there are several |
 //! | `series.rs` | what was over time: queues, rates |
+//! | `steps.rs` | whether delay rises with size in steps |
 //! | `beside.rs` | two runs in one table |
 //! | `noise.rs` | what else ran on the prober's CPU |
 //!
@@ -17,6 +18,7 @@ mod beside;
 mod findings;
 mod noise;
 mod series;
+mod steps;
 mod trials;
 mod variation;
 
@@ -51,6 +53,7 @@ fn trials(run: &RunData, style: &Style) -> String {
     let sections = [
         trials::section(run, style),
         variation::section(run, style),
+        steps::section(run, style),
         series::section(run, style),
     ];
     let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();

@@ -1,0 +1,175 @@
+//! `delaylab cells`: a sweep of packet sizes as an experiment, and in a sentence what it says of the line.
+
+use crate::args::cells::CellsArgs;
+use crate::args::experiment::ShownArgs;
+use crate::exit::{Exit, Failed};
+use crate::experiment::choose;
+use crate::experiment::run::record;
+use crate::experiment::worlds::Asked;
+use crate::{key, target, terminal};
+use delaylab_lab::experiment::{Choices, Experiment, Source};
+use delaylab_live::prober::ip_size;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::record::Method;
+use delaylab_model::units::write_duration;
+use delaylab_report::cells::{self, Cells};
+use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::ops::RangeInclusive;
+
+/// In a sweep as long as this, width and overhead are right on 97 of 100 paths even where the delay of a
+/// size errs by half a step (`delaylab_stats`, `examples/steps.rs`).
+const CELLS: u32 = 5;
+/// Every size is measured so often, in another order each time: what changes meanwhile changes all alike.
+/// Beginning and ending a trial takes about 20 ms, so no oftener.
+const REPEATS: u32 = 2;
+/// IP and ICMP headers, and 12 bytes.
+const LEAST_ICMP: u32 = 12;
+/// What a udp probe needs for all stamps, without a key and with one.
+const LEAST_UDP: [u32; 2] = [44, 60];
+/// Larger packets hardly any line takes.
+const LARGEST: u32 = 9188;
+
+/// Runs the command.
+pub fn run(args: &CellsArgs) -> Result<(), Failed> {
+    let key = key::read(args.key_file.as_deref())?;
+    let key = key.filter(|_| args.method == Method::Udp || args.key_file.is_some());
+    let v6 = target::resolve(&args.target, 0, false, false)?.is_ipv6();
+    let sizes = sizes(args, v6, key.is_some())?;
+    let text = experiment(args, &sizes);
+    if args.show_experiment {
+        return terminal::print(&text);
+    }
+    let source = Source {
+        name: "cells".to_owned(),
+        text,
+    };
+    let experiment = Experiment::read(source).map_err(choose::wrong)?;
+    let choices = Choices {
+        world: Some(WorldName::Live),
+        seed: args.seed,
+        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        target: Some(args.target.clone()),
+        v6,
+        ..Choices::default()
+    };
+    let asked = Asked {
+        port: args.port,
+        key,
+        allow_load: args.allow_load,
+        ..Asked::default()
+    };
+    let shown = ShownArgs {
+        output: args.output.clone(),
+        json: false,
+        quiet: args.quiet || args.json,
+    };
+    let concluded = record(choose::resolve(&experiment, &choices)?, &asked, &shown)?;
+    if concluded.unless_unanswered().is_err() {
+        return Err(Failed::new(Exit::Unreachable, unanswered(args)));
+    }
+    let cells = Cells {
+        target: &args.target,
+        method: args.method,
+        run: &concluded.data,
+        page: &concluded.page.display().to_string(),
+        again: &|times| again(args, times),
+    };
+    if args.json {
+        return terminal::print(format!("{}\n", cells::json(&cells)));
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(cells::text(&cells, &style))
+}
+
+fn unanswered(args: &CellsArgs) -> String {
+    let target = &args.target;
+    match args.method {
+        Method::Udp => format!(
+            "{target} answers no udp probe. Is `delaylab reflect` running there, and on this --port?"
+        ),
+        _ => format!(
+            "{target} answers no ping. Try the router at the other end of the line (`delaylab trace`), or \
+             --method udp"
+        ),
+    }
+}
+
+/// What to type for so many times as many packets.
+fn again(args: &CellsArgs, times: u32) -> String {
+    let times = i64::from(times);
+    match args.count {
+        Some(count) => format!("--count {}", i64::from(count.get()) * times),
+        None => format!(
+            "--duration {}",
+            write_duration(args.duration.saturating_mul(times))
+        ),
+    }
+}
+
+/// Of the IP packets.
+fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u32>, Failed> {
+    let payload = match args.method {
+        Method::Udp => LEAST_UDP[usize::from(with_key)],
+        _ => LEAST_ICMP,
+    };
+    let headers = ip_size(args.method, v6, 0).unwrap_or(0);
+    let least = args.min_size.unwrap_or(headers + payload);
+    let most = args.max_size.unwrap_or(least + CELLS * CELL_PAYLOAD);
+    if least < headers {
+        return Err(Failed::usage(format!(
+            "--min-size {least}B: the headers alone have {headers} B"
+        )));
+    }
+    if most > LARGEST {
+        return Err(Failed::usage(format!(
+            "--max-size {most}B: no more than {LARGEST} B, and cells show best over a few of them"
+        )));
+    }
+    if most < least || ((most - least) as usize) < LEAST_SIZES.max(2 * CELL_PAYLOAD as usize) {
+        return Err(Failed::usage(format!(
+            "from {least} B to {most} B is too little to see steps of {CELL_PAYLOAD} B: let --max-size be at \
+             least {}B",
+            least + 2 * CELL_PAYLOAD
+        )));
+    }
+    Ok(least..=most)
+}
+
+/// The experiment file.
+fn experiment(args: &CellsArgs, sizes: &RangeInclusive<u32>) -> String {
+    let (least, most) = (sizes.start(), sizes.end());
+    let trials = i64::from(most - least + 1) * i64::from(REPEATS);
+    let repeats = args.count.map_or(REPEATS, |count| count.get().min(REPEATS));
+    let long = match args.count {
+        Some(count) => format!("count = {}", count.get().div_ceil(repeats)),
+        None => {
+            let each = (args.duration / trials).max(1_000_000);
+            format!("duration = \"{}\"", write_duration(each / 1000 * 1000))
+        }
+    };
+    format!(
+        "name = \"cells\"
+title = \"Cells on the way to a target\"
+about = \"Delay against every size over a few cells: steps of 48 bytes are ATM.\"
+world = \"live\"
+
+[[probe]]
+name = \"echo\"
+method = \"{method}\"
+ip_size = \"{least}B\"
+pacing = {{ wait = \"{wait}\" }}
+{long}
+
+[sweep.size]
+set = \"probe.echo.ip_size\"
+to = [{{ from = \"{least}B\", to = \"{most}B\", step = \"1B\" }}]
+
+[design]
+repeats = {repeats}
+",
+        method = args.method.name(),
+        wait = write_duration(args.wait),
+    )
+}

@@ -1,0 +1,133 @@
+//! `delaylab cells`, and what a run's sizes say: on lines in cells and on others.
+
+use crate::harness::alone;
+use crate::harness::process::{Process, Ran, delaylab, ran};
+use crate::harness::scratch::Scratch;
+use crate::or_skip;
+use crate::testbeds::{root, up};
+use serde_json::Value;
+
+const LINE: &str = r#"
+name = "line"
+title = "A line"
+world = "testbed"
+
+[[probe]]
+name = "echo"
+method = "icmp"
+pacing = { every = "10ms" }
+count = 1
+
+[path]
+topology = "two-hosts"
+rate = "2Mbit/s"
+"#;
+
+/// A line of this framing, and `delaylab cells WORDS` across it.
+fn across(framing: &str, words: &str) -> (Scratch, Ran) {
+    let scratch = Scratch::new();
+    scratch.file("line.toml", LINE);
+    let file = scratch.path("line.toml");
+    let (_process, id): (Process, String) =
+        up(&format!("{} --set path.framing={framing}", file.display()));
+    let program = delaylab(None);
+    let ended = Ran::of(
+        delaylab(None)
+            .args(["testbed", "exec", "--testbed", &id, "a1", "--"])
+            .arg(program.get_program())
+            .args(["cells", "10.82.0.2", "-q", "-o"])
+            .arg(scratch.path("runs"))
+            .args(words.split_whitespace()),
+    );
+    (scratch, ended)
+}
+
+fn document(ran: &Ran) -> Value {
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+#[test]
+fn a_line_in_cells_is_found_with_what_it_adds() {
+    or_skip!(root());
+    let _machine = alone();
+    let (scratch, ended) = across("aal5-llc", "--count 2 --max-size 232B --json");
+    let found = document(&ended);
+    assert_eq!(found["schema"], "delaylab/cells/1");
+    assert_eq!(found["answer"], "steps", "{}", found["sentence"]);
+    let steps = &found["ways"][0]["steps"];
+    assert_eq!(steps["width_bytes"], 48, "{steps}");
+    let added = steps["overhead_bytes"].as_i64().unwrap();
+    // LLC/SNAP and the trailer of AAL5.
+    assert!((15..=17).contains(&added), "{steps}");
+    // Two lines of 2 Mbit/s each way, one behind the other.
+    let step = steps["step_ns"].as_f64().unwrap();
+    assert!((step / 848_000.0 - 1.0).abs() < 0.1, "{steps}");
+    let shown = ran(&scratch, "report latest");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(
+        shown.stdout.contains("Cells of 48 bytes"),
+        "{}",
+        shown.stdout
+    );
+    let page = std::fs::read_to_string(scratch.path("runs/latest/report.html")).unwrap();
+    assert!(page.contains("Steps in delay against size"));
+}
+
+#[test]
+fn a_line_of_frames_has_none() {
+    or_skip!(root());
+    let _machine = alone();
+    let (_scratch, ended) = across("ppp", "--count 2 --max-size 200B");
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("No cells:"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Leave `atm` out"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let scratch = Scratch::new();
+    for (words, why) in [
+        ("--max-size 60B", "let --max-size be at least"),
+        ("--min-size 20B", "the headers alone have 28 B"),
+        ("--max-size 20kB", "no more than 9188 B"),
+        ("--method tcp", "invalid value"),
+    ] {
+        let ended = ran(&scratch, &format!("cells 127.0.0.1 {words}"));
+        assert_eq!(ended.code, 2, "{words}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(why), "{words}: {}", ended.stderr);
+    }
+    let shown = ran(&scratch, "cells 127.0.0.1 --show-experiment --count 5");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    scratch.file("cells.toml", &shown.stdout);
+    let checked = ran(&scratch, "check cells.toml");
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+}
+
+/// Seed 000's first finding: true of cells, false without, and not to be told from a few sizes.
+#[test]
+fn the_finding_of_seed_000_is_judged_in_simulation() {
+    let judged = |words: &str| {
+        let scratch = Scratch::new();
+        let run = "run packet-size-latency --world sim --seed 1 --json -q";
+        let ended = ran(&scratch, &format!("{run} {words}"));
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        let finding = last["findings"][0].clone();
+        assert_eq!(finding["id"], "000.1");
+        finding
+    };
+    let few = "--set design.repeats=1 --set sweep.condition.to=[\"quiet\"] --set sweep.place.to=[\"0ms\"]";
+    let cells = judged(few);
+    assert_eq!(cells["verdict"], "true", "{}", cells["reason"]);
+    let parts = cells["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 2, "a shaper and none");
+    let frames = judged(&format!(
+        "{few} --set path.framing=ppp --set path.mtu=9188B"
+    ));
+    assert_eq!(frames["verdict"], "false", "{}", frames["reason"]);
+    let quick = judged("--quick --set design.repeats=1");
+    assert_eq!(quick["verdict"], "cannot_tell", "{}", quick["reason"]);
+    let why = quick["reason"].as_str().unwrap();
+    assert!(why.contains("5 sizes are too few"), "{why}");
+}

@@ -1,0 +1,229 @@
+//! Records in, one by one; sweeps out.
+
+use super::way::{Sample, of_samples};
+use super::{Sweep, Way};
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::record::Record;
+use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Packets of a size that are kept; of more every second, every fourth and so on. Far more than a figure
+/// of a size needs.
+const KEEP: usize = 2048;
+/// Fewer sizes are no sweep.
+const LEAST_SIZES: usize = 3;
+
+/// One probe of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Its trial.
+    pub trial: u32,
+    /// Which probe of it.
+    pub probe: u16,
+    /// The probe's name.
+    pub name: String,
+    /// Each factor and its level.
+    pub factors: Vec<Factor>,
+    /// How to read its records.
+    pub facts: RecordFacts,
+}
+
+/// What packets have in common: levels and probe.
+#[derive(Debug, Clone, PartialEq)]
+struct Key {
+    factors: Vec<Factor>,
+    probe: String,
+}
+
+/// Takes the records of a run and makes sweeps of them, in memory that hardly grows with their number.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    members: BTreeMap<(u32, u16), (usize, RecordFacts)>,
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    key: Key,
+    clock: ReflectorClock,
+    sizes: BTreeMap<u32, Kept>,
+}
+
+/// Of one size, spread evenly over time.
+#[derive(Debug, Clone)]
+struct Kept {
+    stride: usize,
+    seen: usize,
+    samples: Vec<Sample>,
+}
+
+impl Gatherer {
+    /// For these probes of these trials.
+    pub fn new(members: impl IntoIterator<Item = Member>) -> Self {
+        let mut gatherer = Self::default();
+        for member in members {
+            let key = Key {
+                factors: member.factors,
+                probe: member.name,
+            };
+            let known = gatherer.groups.iter().position(|group| group.key == key);
+            let group = known.unwrap_or(gatherer.groups.len());
+            if known.is_none() {
+                gatherer.groups.push(Group {
+                    key,
+                    clock: member.facts.reflector_clock,
+                    sizes: BTreeMap::new(),
+                });
+            }
+            let place = (member.trial, member.probe);
+            gatherer.members.insert(place, (group, member.facts));
+        }
+        gatherer
+    }
+
+    /// Adds a record. One that was not answered, has no size or belongs to none of the probes says
+    /// nothing.
+    pub fn push(&mut self, record: &Record) {
+        let member = self.members.get(&(record.trial, record.probe));
+        let (Some((group, facts)), Some(size)) = (member, record.ip_size) else {
+            return;
+        };
+        if let Some(sample) = Sample::of(record, facts) {
+            let kept = self.groups[*group].sizes.entry(size).or_default();
+            kept.push(sample);
+        }
+    }
+
+    /// Every sweep that there is, in the order of their first trials. The same seed gives the same
+    /// intervals.
+    pub fn finish(self, seed: u64) -> Vec<Sweep> {
+        let of_sizes = size_factors(&self.groups);
+        let without = |key: &Key| Key {
+            factors: (key.factors.iter())
+                .filter(|(name, _)| !of_sizes.contains(name))
+                .cloned()
+                .collect(),
+            probe: key.probe.clone(),
+        };
+        let groups = self.groups.into_iter().map(|mut group| {
+            group.key = without(&group.key);
+            group
+        });
+        let mut groups = merged(groups);
+        if one_size_a_probe(&groups) {
+            groups.iter_mut().for_each(|group| group.key.probe.clear());
+            groups = merged(groups.into_iter());
+        }
+        let swept = groups
+            .into_iter()
+            .filter(|group| group.sizes.len() >= LEAST_SIZES);
+        swept.filter_map(|group| group.finish(seed)).collect()
+    }
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            stride: 1,
+            seen: 0,
+            samples: Vec::new(),
+        }
+    }
+}
+
+impl Kept {
+    fn push(&mut self, sample: Sample) {
+        if self.seen.is_multiple_of(self.stride) {
+            self.samples.push(sample);
+        }
+        self.seen += 1;
+        if self.samples.len() > KEEP {
+            let mut index = 0;
+            self.samples.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
+}
+
+impl Group {
+    /// `None` where no packet counts.
+    fn finish(self, seed: u64) -> Option<Sweep> {
+        let sizes = self.sizes.into_iter();
+        let samples = sizes.map(|(size, kept)| (size, kept.samples)).collect();
+        let ways: Vec<Way> = of_samples(&samples, self.clock, seed);
+        (!ways.is_empty()).then_some(Sweep {
+            factors: self.key.factors,
+            probe: self.key.probe,
+            ways,
+        })
+    }
+}
+
+/// The factors that are the size of the packets: each level in bytes, as far from the IP packet's size
+/// as every other.
+fn size_factors(groups: &[Group]) -> BTreeSet<String> {
+    let mut away: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+    let mut levels: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for group in groups {
+        for (name, level) in &group.key.factors {
+            let bytes = level.value.filter(|_| level.unit == Some(Unit::Bytes));
+            let headers = away.entry(name).or_default();
+            match bytes {
+                Some(bytes) => {
+                    levels.entry(name).or_default().insert(bytes.to_bits());
+                    headers.extend(
+                        group
+                            .sizes
+                            .keys()
+                            .map(|&size| i64::from(size) - bytes as i64),
+                    );
+                }
+                // Two distances are one too many.
+                None => headers.extend([i64::MIN, i64::MAX]),
+            }
+        }
+    }
+    let varies = |name: &str| levels.get(name).is_some_and(|levels| levels.len() > 1);
+    let of_sizes = away.iter();
+    let of_sizes = of_sizes.filter(|(name, away)| away.len() == 1 && varies(name));
+    of_sizes.map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Has each probe one size, and another one than every other?
+fn one_size_a_probe(groups: &[Group]) -> bool {
+    let names: BTreeSet<&str> = groups
+        .iter()
+        .map(|group| group.key.probe.as_str())
+        .collect();
+    let sizes: BTreeSet<u32> = groups
+        .iter()
+        .flat_map(|group| group.sizes.keys().copied())
+        .collect();
+    groups.iter().all(|group| group.sizes.len() <= 1) && names.len() == sizes.len()
+}
+
+/// Those of equal keys as one.
+fn merged(groups: impl Iterator<Item = Group>) -> Vec<Group> {
+    let mut all: Vec<Group> = Vec::new();
+    for group in groups {
+        let Some(known) = all.iter_mut().find(|known| known.key == group.key) else {
+            all.push(group);
+            continue;
+        };
+        if known.clock != group.clock {
+            known.clock = ReflectorClock::None;
+        }
+        for (size, kept) in group.sizes {
+            known
+                .sizes
+                .entry(size)
+                .or_default()
+                .samples
+                .extend(kept.samples);
+        }
+    }
+    all
+}

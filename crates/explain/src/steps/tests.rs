@@ -1,0 +1,224 @@
+//! What is found in records, and how it reads.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use delaylab_model::plan::{Level, Unit};
+use delaylab_model::record::{Method, Outcome};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_model::{Nanos, record::Record};
+use delaylab_stats::random::SplitMix;
+use delaylab_stats::steps::Verdict;
+
+/// A cell at 1 Mbit/s.
+const CELL: f64 = 424_000.0;
+
+fn member(trial: u32, factors: Vec<Factor>, clock: ReflectorClock) -> Member {
+    Member {
+        trial,
+        probe: 0,
+        name: "echo".to_owned(),
+        factors,
+        facts: RecordFacts {
+            reflector_clock: clock,
+            residence: Residence::ToDriver,
+        },
+    }
+}
+
+fn level(name: &str, bytes: u32) -> Factor {
+    let level = Level {
+        label: format!("{bytes}B"),
+        value: Some(f64::from(bytes)),
+        unit: Some(Unit::Bytes),
+    };
+    (name.to_owned(), level)
+}
+
+/// A packet with all stamps, the reflector's by a clock that is `offset` ahead and 20 ppm fast.
+fn record(trial: u32, seq: u64, size: u32, [there, back]: [f64; 2], offset: f64) -> Record {
+    let sent = 1_000_000_000 + (u64::from(trial) * 40 + seq) as Nanos * 5_000_000;
+    let mut record = Record::due(trial, 0, seq, Method::Udp, sent);
+    let arrived = sent + there as Nanos;
+    let returned = arrived + 10_000;
+    let drift = if offset > 0.0 { 2e-5 } else { 0.0 };
+    let theirs = |at: Nanos| at + (offset + drift * at as f64) as Nanos;
+    record.ip_size = Some(size);
+    record.t_send = Some(sent);
+    record.t_tx = Some(sent);
+    record.r_rx = Some(theirs(arrived));
+    record.r_tx = Some(theirs(returned));
+    record.t_rx = Some(returned + back as Nanos);
+    record.t_recv = record.t_rx;
+    record.outcome = Outcome::Ok;
+    record
+}
+
+/// Sizes of 40 to 280, five packets each in random order of size, forward and return delay of each.
+fn swept(clock: ReflectorClock, delay: impl Fn(u32, &mut SplitMix) -> [f64; 2]) -> Vec<Sweep> {
+    let mut random = SplitMix::new(1);
+    let mut sizes: Vec<u32> = (40..=280).collect();
+    for index in (1..sizes.len()).rev() {
+        sizes.swap(index, random.below(index + 1));
+    }
+    let payload = |size: u32| level("payload", size - 28);
+    let members = sizes.iter().zip(0..);
+    let members = members.map(|(&size, trial)| member(trial, vec![payload(size)], clock));
+    let mut gatherer = Gatherer::new(members);
+    let offset = match clock {
+        ReflectorClock::Unrelated => 1e6,
+        _ => 0.0,
+    };
+    for (&size, trial) in sizes.iter().zip(0..) {
+        for seq in 0..5 {
+            gatherer.push(&record(trial, seq, size, delay(size, &mut random), offset));
+        }
+    }
+    gatherer.finish(1)
+}
+
+fn cells(size: u32) -> f64 {
+    CELL * f64::from((size + 10).div_ceil(48))
+}
+
+#[test]
+fn each_direction_has_its_rate() {
+    for clock in [ReflectorClock::Same, ReflectorClock::Unrelated] {
+        let sweeps = swept(clock, |size, random| {
+            let noise = 30_000.0 * random.normal().abs();
+            [4.0 * cells(size) + noise, 2e6 + cells(size) / 4.0 + noise]
+        });
+        let [sweep] = sweeps.as_slice() else {
+            panic!("{} sweeps", sweeps.len())
+        };
+        assert!(sweep.factors.is_empty() && sweep.label() == "probe echo");
+        let directions: Vec<_> = sweep.ways.iter().map(|way| way.direction).collect();
+        assert_eq!(
+            directions,
+            [Direction::Both, Direction::Forward, Direction::Return],
+            "{clock:?}"
+        );
+        for (way, rate) in sweep
+            .ways
+            .iter()
+            .zip(["471 kbit/s", "250 kbit/s", "4.00 Mbit/s"])
+        {
+            let Verdict::Steps(found) = &way.detection.verdict else {
+                panic!("{clock:?} {}", way.sentence());
+            };
+            assert_eq!((found.width, found.overhead), (48, 10), "{clock:?}");
+            assert_eq!(candidates(found), ["PPPoA, VC-mux (10)"]);
+            // The stairs go through the points, and up by a step at each riser.
+            let fitted = way.fitted();
+            assert_eq!(fitted.len(), 2 + 2 * 5, "{fitted:?}");
+            let risers: Vec<u32> = fitted.iter().skip(2).step_by(2).map(|at| at.size).collect();
+            assert_eq!(risers[..5], [87, 135, 183, 231, 279]);
+            let said = way.sentence();
+            let shown = line_rate(found, way.direction).unwrap();
+            // To three digits, up to noise.
+            let number = |text: &str| text.split(' ').next().unwrap().parse::<f64>().unwrap();
+            assert!((number(&shown) / number(rate) - 1.0).abs() < 0.03, "{said}");
+        }
+    }
+}
+
+#[test]
+fn without_cells_it_says_what_would_have_been_seen() {
+    let sweeps = swept(ReflectorClock::None, |size, random| {
+        [1e6 + 160.0 * f64::from(size) + 2e3 * random.normal(), 1e6]
+    });
+    let [way] = sweeps[0].ways.as_slice() else {
+        panic!("{sweeps:?}")
+    };
+    assert_eq!(way.answer(), Answer::NoCells);
+    let said = way.sentence();
+    assert!(
+        said.starts_with("No cells: delay rises in a line of 1"),
+        "{said}"
+    );
+    assert!(said.contains("would have been seen in 95 of 100"), "{said}");
+    assert_eq!(way.measure, "network");
+}
+
+#[test]
+fn in_much_noise_it_says_how_many_more_packets() {
+    let sweeps = swept(ReflectorClock::None, |size, random| {
+        [
+            1e7 + 10_000.0 * f64::from(size) + 1e6 * random.normal(),
+            1e6,
+        ]
+    });
+    let way = &sweeps[0].ways[0];
+    assert_eq!(way.answer(), Answer::CannotTell);
+    let said = way.sentence();
+    assert!(said.contains("times as many packets would tell"), "{said}");
+}
+
+/// An imported file: no factors, each probe of one size.
+#[test]
+fn probes_of_one_size_each_are_a_sweep() {
+    let members = (40..=280).zip(0..).map(|(size, probe)| Member {
+        probe,
+        name: format!("192.0.2.1 id {size}"),
+        ..member(0, Vec::new(), ReflectorClock::None)
+    });
+    let mut gatherer = Gatherer::new(members);
+    for (size, probe) in (40..=280).zip(0..) {
+        let mut record = record(0, u64::from(probe), size, [cells(size), 1e6], 0.0);
+        record.probe = probe;
+        gatherer.push(&record);
+    }
+    let sweeps = gatherer.finish(1);
+    assert_eq!(sweeps.len(), 1);
+    assert_eq!(sweeps[0].label(), "");
+    assert_eq!(sweeps[0].ways[0].answer(), Answer::Steps);
+}
+
+/// A buffer is in bytes, too, and is no size of packets.
+#[test]
+fn combinations_of_other_levels_stay_apart() {
+    let mut members = Vec::new();
+    let mut records = Vec::new();
+    for buffer in [1000, 2000] {
+        for size in 40..=280 {
+            let trial = members.len() as u32;
+            let factors = vec![level("buffer", buffer), level("size", size)];
+            members.push(member(trial, factors, ReflectorClock::None));
+            let slow = if buffer == 1000 { cells(size) } else { 0.0 };
+            records.push(record(trial, 0, size, [1e6 + slow, 1e6], 0.0));
+        }
+    }
+    let mut gatherer = Gatherer::new(members);
+    records.iter().for_each(|record| gatherer.push(record));
+    let sweeps = gatherer.finish(1);
+    let found: Vec<_> = sweeps
+        .iter()
+        .map(|sweep| (sweep.label(), sweep.ways[0].answer()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("buffer 1000B, probe echo".to_owned(), Answer::Steps),
+            ("buffer 2000B, probe echo".to_owned(), Answer::NoCells),
+        ]
+    );
+}
+
+#[test]
+fn nothing_and_little_make_no_sweep_and_no_panic() {
+    assert!(Gatherer::new([]).finish(1).is_empty());
+    let one = || member(0, Vec::new(), ReflectorClock::None);
+    let mut gatherer = Gatherer::new([one()]);
+    gatherer.push(&record(0, 0, 40, [1e6, 1e6], 0.0));
+    gatherer.push(&record(9, 0, 40, [1e6, 1e6], 0.0));
+    assert!(gatherer.finish(1).is_empty());
+    let mut gatherer = Gatherer::new([one()]);
+    for size in [40, 80, 120] {
+        let mut lost = record(0, 0, size, [1e6, 1e6], 0.0);
+        lost.outcome = Outcome::Lost;
+        gatherer.push(&lost);
+        gatherer.push(&record(0, u64::from(size), size, [1e6, 1e6], 0.0));
+    }
+    let sweeps = gatherer.finish(1);
+    let said = sweeps[0].ways[0].sentence();
+    assert!(said.contains("3 sizes are too few"), "{said}");
+}

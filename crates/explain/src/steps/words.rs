@@ -1,0 +1,174 @@
+//! What was found, in sentences.
+
+use super::{Answer, Direction, Way};
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::steps::{
+    CELL_BITS, CELL_PAYLOAD, Detection, ENOUGH_OF_100, Framing, Steps, Verdict, rate_of_equal_links,
+};
+
+/// Lower steps are of lines that there are not, ns.
+const LEAST_STEP: f64 = 20.0;
+
+impl Way {
+    /// In a word.
+    pub fn answer(&self) -> Answer {
+        match &self.detection.verdict {
+            Verdict::Steps(_) => Answer::Steps,
+            _ if self.power.is_some_and(|power| power.is_enough()) => Answer::NoCells,
+            _ => Answer::CannotTell,
+        }
+    }
+
+    /// In a sentence or two.
+    pub fn sentence(&self) -> String {
+        let said = match (&self.detection.verdict, self.answer()) {
+            (Verdict::Steps(found), _) => steps(found, self.direction),
+            (_, Answer::NoCells) => self.no_cells(),
+            _ => self.cannot_tell(),
+        };
+        said + &beyond(&self.detection)
+    }
+
+    fn no_cells(&self) -> String {
+        let shape = match &self.detection.verdict {
+            Verdict::Line(line) => format!("delay rises in a line of {:.3} ns a byte", line.slope),
+            Verdict::Constant(_) => "delay does not rise with size".to_owned(),
+            Verdict::Steps(_) | Verdict::CannotTell(_) => "delay rises with size".to_owned(),
+        };
+        let excluded = self.power.and_then(|power| power.excluded_ns);
+        let seen = excluded.map_or(String::new(), |ns| self.seen(ns));
+        format!("No cells: {shape}{seen}.")
+    }
+
+    /// Which steps would have been seen.
+    fn seen(&self, excluded: f64) -> String {
+        if excluded < LEAST_STEP {
+            return "; any step would have been seen".to_owned();
+        }
+        format!(
+            "; a step of more than {}, cells of a line slower than {}, would have been seen in {ENOUGH_OF_100} of \
+             100",
+            format_duration_f64(excluded),
+            self.rate_of(excluded)
+        )
+    }
+
+    /// Of a line, the same each way, whose cells make steps this high.
+    fn rate_of(&self, step_ns: f64) -> String {
+        let directions = self.direction.count();
+        rate(rate_of_equal_links(
+            step_ns.max(1e-3),
+            CELL_BITS,
+            directions,
+        ))
+    }
+
+    fn cannot_tell(&self) -> String {
+        let Some(power) = self.power else {
+            return match &self.detection.verdict {
+                Verdict::CannotTell(doubt) => format!("Cannot tell: {doubt}."),
+                _ => "Cannot tell.".to_owned(),
+            };
+        };
+        let noise = self.detection.residual_ns().unwrap_or(0.0);
+        let more = match power.times_as_many() {
+            Some(times) => format!("about {} times as many packets would tell", times.max(2)),
+            None => "more sizes would tell, every one over five cells or more".to_owned(),
+        };
+        format!(
+            "Cannot tell: the delay of a size errs by {}, {:.1} times the step of {} that cells of a line of {} \
+             would make; {more}.",
+            format_duration_f64(noise),
+            noise / power.wanted_ns,
+            format_duration_f64(power.wanted_ns),
+            self.rate_of(power.wanted_ns),
+        )
+    }
+}
+
+fn steps(found: &Steps, direction: Direction) -> String {
+    let added = added(found);
+    let height = interval(found.step_ns, found.step_interval);
+    let way = match direction {
+        Direction::Both => " there and back",
+        Direction::Forward | Direction::Return => "",
+    };
+    if found.width != CELL_PAYLOAD {
+        let (low, high) = found.width_interval;
+        return format!(
+            "Steps of {} bytes (95 %: {low} to {high}), not cells: each takes {height}{way}; {added}.",
+            found.width
+        );
+    }
+    let rate = line_rate(found, direction).map_or(String::new(), |rate| format!(", {rate}"));
+    format!("Cells of 48 bytes: {added}; a cell takes {height}{way}{rate}.")
+}
+
+/// `10 bytes are added to each packet`, or between which they are at 95 %.
+fn added(found: &Steps) -> String {
+    let (low, high) = found.overhead_interval;
+    let own = found.overhead;
+    match high - low {
+        0 => format!("{own} bytes are added to each packet"),
+        1..=4 => format!("{own} bytes are added to each packet (95 %: {low} to {high})"),
+        _ => format!("{low} to {high} bytes are added to each packet (95 %)"),
+    }
+}
+
+/// Without the interval where it has no width that shows.
+fn interval(value: f64, (low, high): (f64, f64)) -> String {
+    let [value, low, high] = [value, low, high].map(format_duration_f64);
+    if value == low && value == high {
+        return value;
+    }
+    format!("{value} (95 %: {low} to {high})")
+}
+
+fn beyond(detection: &Detection) -> String {
+    detection.jump.map_or(String::new(), |jump| {
+        format!(
+            " Sizes from {} B on are left out: delay jumps by {} there, as where fragments begin.",
+            jump.at,
+            format_duration_f64(jump.height_ns)
+        )
+    })
+}
+
+/// What the height of a cell's step says of the line: its rate one way, or of both ways if they are alike,
+/// since a step there and back is 424·(1/down + 1/up). `None` where the steps are no cells.
+pub fn line_rate(found: &Steps, direction: Direction) -> Option<String> {
+    if found.width != CELL_PAYLOAD || found.step_ns <= 0.0 {
+        return None;
+    }
+    let alike = rate(rate_of_equal_links(
+        found.step_ns,
+        CELL_BITS,
+        direction.count(),
+    ));
+    Some(match direction {
+        Direction::Both => format!("{alike} each way if both are alike"),
+        Direction::Forward => format!("{alike} to the target"),
+        Direction::Return => format!("{alike} from the target"),
+    })
+}
+
+fn rate(bits: f64) -> String {
+    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let fits = scales.into_iter().find(|(scale, _)| bits >= *scale);
+    let (scale, unit) = fits.unwrap_or((1.0, "bit/s"));
+    let value = bits / scale;
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// The known encapsulations that the overhead allows for: `PPPoA, VC-mux (10)`.
+pub fn candidates(found: &Steps) -> Vec<String> {
+    let one = |framing: Framing| format!("{} ({})", framing.name, framing.overhead);
+    found.framings().into_iter().map(one).collect()
+}

@@ -1,0 +1,52 @@
+//! Steps in delay against the size of packets, as they are shown.
+
+use super::{RunData, panels};
+use delaylab_explain::steps::{Direction, Way};
+
+/// A way of a sweep under its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    /// Index of its sweep.
+    pub(crate) sweep: usize,
+    /// Which way, and what was found.
+    pub(crate) way: &'a Way,
+}
+
+/// Every way of every sweep.
+pub(crate) fn shown(run: &RunData) -> impl Iterator<Item = Shown<'_>> {
+    let sweeps = run.sweeps.iter().enumerate();
+    sweeps.flat_map(|(sweep, of)| of.ways.iter().map(move |way| Shown { sweep, way }))
+}
+
+/// The levels of each sweep that are not those of all, and its probe where there are several.
+pub(crate) fn labels(run: &RunData) -> Vec<String> {
+    let varied = panels::varied(run.sweeps.iter().map(|sweep| sweep.factors.as_slice()));
+    let first = run.sweeps.first().map(|sweep| &sweep.probe);
+    let several = run.sweeps.iter().any(|sweep| Some(&sweep.probe) != first);
+    let label = |sweep: &delaylab_explain::steps::Sweep| {
+        let mut own = sweep.clone();
+        own.factors
+            .retain(|(name, _)| varied.contains(&name.as_str()));
+        if !several {
+            own.probe.clear();
+        }
+        own.label()
+    };
+    run.sweeps.iter().map(label).collect()
+}
+
+impl Shown<'_> {
+    /// What it is of, and what was measured: `condition quiet, network`.
+    pub(crate) fn name(&self, labels: &[String]) -> String {
+        let label = labels.get(self.sweep).map_or("", String::as_str);
+        let what = match self.way.direction {
+            Direction::Both => self.way.measure,
+            Direction::Forward => "to the target",
+            Direction::Return => "from the target",
+        };
+        match label {
+            "" => what.to_owned(),
+            _ => format!("{label}, {what}"),
+        }
+    }
+}
