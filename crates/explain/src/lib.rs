@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`calibrate`] | hosts' costs, rate, buffer and discipline of a measured path; its model; what would change |
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
 //! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
@@ -9,6 +10,10 @@
 //! Nothing here measures: runs and files in, plain data out.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "runs")]
+pub mod calibrate;
 pub mod import;
+#[cfg(feature = "runs")]
 pub mod steps;
+#[cfg(feature = "runs")]
 pub mod why;

@@ -7,6 +7,7 @@
 //! | [`working`] | a ping without load and one under it: which queue grew |
 //! | [`terminal`] | the summary at the end, for people |
 //! | [`mod@line`] | one line a reply, and the live status line, while it runs |
+//! | [`calibration`] | a calibrated path, and what a change would make of it: terminal, JSON and page |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
@@ -36,6 +37,7 @@ extern crate self as delaylab_report;
 
 pub mod benchmark;
 pub mod beside;
+pub mod calibration;
 pub mod cells;
 pub mod columns;
 pub mod csv;

@@ -77,6 +77,14 @@ pub struct Distance {
     pub p: Result<f64, String>,
 }
 
+/// Wasserstein's W₁ of two samples in any order, in the unit of the values; NaN is left out. `None` where a
+/// side has no value.
+pub fn wasserstein(a: &[f64], b: &[f64]) -> Option<f64> {
+    let pooled = Pooled::new(&[a], &[b]);
+    let empty = pooled.counts.0 == 0 || pooled.counts.1 == 0;
+    (!empty).then(|| pooled.distances(&pooled.sides()).mean)
+}
+
 /// Compares the values of two sides, each one or more series in order of time (its trials); NaN is a
 /// packet without a value. The same values and seed give the same answer. What it assumes, and how often it
 /// errs, stands at the head of this module.

@@ -22,6 +22,7 @@ macro_rules! entries {
 
 const ENTRIES: &[Entry] = entries! {
     "atm-response-time"
+    "calibration"
     "class-jitter"
     "packet-size-latency"
     "switch-buffer"

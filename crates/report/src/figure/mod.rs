@@ -14,6 +14,7 @@
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
+//! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
@@ -21,6 +22,7 @@ mod benchmark;
 mod by_probe;
 mod clock_reads;
 mod distribution;
+pub(crate) mod overlay;
 mod regression;
 mod series;
 mod size;
@@ -91,18 +93,28 @@ impl Drawing {
         if table.rows.is_empty() {
             return None;
         }
-        let about = figure.about(run);
-        let mut spec = figure.spec(run);
+        let (name, title) = (figure.name(), figure.title());
+        Some(Self::new(name, title, figure.about(run), &table, figure.spec(run)))
+    }
+
+    /// Of a table and a specification without data or theme.
+    fn new(
+        name: &'static str,
+        title: &'static str,
+        about: String,
+        table: &Table,
+        mut spec: Value,
+    ) -> Self {
         spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
-        spec["description"] = json!(format!("{}. {about}", figure.title()));
+        spec["description"] = json!(format!("{title}. {about}"));
         spec["config"] = parse(include_str!("specs/theme.json"));
         spec["data"] = json!({ "values": table.objects() });
-        Some(Self {
-            name: figure.name(),
-            title: figure.title(),
+        Self {
+            name,
+            title,
             about,
             spec,
-        })
+        }
     }
 
     /// The specification with its heading in the drawing and on white: for a file of its own.

@@ -8,7 +8,11 @@ use crate::run::RunData;
 use crate::svg::Artist;
 
 pub(super) fn section(run: &RunData) -> String {
-    let drawings = drawings(run);
+    of(&drawings(run))
+}
+
+/// A section of these.
+pub(super) fn of(drawings: &[Drawing]) -> String {
     let artist = if drawings.is_empty() {
         None
     } else {

@@ -4,6 +4,7 @@
 //! | file | writes |
 //! |---|---|
 //! | `head.rs` | what was asked, and the answer in a sentence |
+//! | `calibration.rs` | a page of its own: a calibrated path, and what a change would make of it |
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
@@ -19,6 +20,7 @@
 //! Without JavaScript everything is there but tooltips and saving figures.
 
 mod benchmark;
+pub(crate) mod calibration;
 mod facts;
 mod figures;
 mod findings;
@@ -53,6 +55,11 @@ pub fn page(run: &RunData) -> String {
         facts::environment(run),
         facts::repeat(run),
     ];
+    document(title(run), &sections.concat())
+}
+
+/// A page that asks for nothing, around this body.
+fn document(title: &str, body: &str) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
@@ -65,8 +72,7 @@ pub fn page(run: &RunData) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
-        title = text(title(run)),
-        body = sections.concat(),
+        title = text(title),
     )
 }
 

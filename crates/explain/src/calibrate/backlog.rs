@@ -1,0 +1,127 @@
+//! What stood in the bottleneck's queue before each packet, taken or dropped.
+//!
+//! Nobody looks into the queue. But a line that never rests puts its packets out one behind the other, so when
+//! each began to leave follows from when it and its neighbours came out; and what came before a
+//! packet and had not yet begun to leave stood before it. It holds for every discipline that does not idle.
+
+use super::passage::{Overflow, Passage, Ways};
+use super::rate::Rate;
+
+/// Neighbours that are asked when a packet left: stamps are late now and then, never early.
+const NEIGHBOURS: usize = 20;
+
+/// A packet that came to the queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Is it of the stream that overflows the queue?
+    pub flood: bool,
+    /// Its bytes on the wire.
+    pub wire: f64,
+    /// Bytes that stood before it; what is being sent does not stand.
+    pub bytes: f64,
+    /// Packets that stood before it.
+    pub packets: f64,
+    /// How long it waited, in nanoseconds; `None`: it was dropped.
+    pub waited: Option<f64>,
+    /// The largest packet of its trial.
+    pub largest: f64,
+}
+
+impl Overflow {
+    /// Every packet, with what it found.
+    pub(super) fn standing(&self, rate: &Rate) -> Vec<Standing> {
+        let byte = rate.ns_per_byte.value;
+        let [constant, slope] = self.least;
+        // What the line to the queue takes for a byte; there, where only the sum of both ways is known.
+        let there = match self.ways {
+            Ways::Apart => slope,
+            Ways::Together => slope / 2.0,
+        };
+        let before = ((there - byte) / 2.0).max(0.0);
+        let behind = (slope - byte - before).max(0.0);
+        // Put off by what all packets take, so that a packet that meets no other is sent as it comes.
+        let came = |passage: &Passage| passage.sent + constant + before * passage.wire;
+        let arrived = self.arrived();
+        let left = departures(&arrived, byte, behind);
+        let arrivals = arrived.iter().map(|passage| (came(passage), passage.wire));
+        let arrivals = Running::of(arrivals.collect());
+        let begun = arrived.iter().zip(left).map(|(passage, left)| {
+            let begun = left - passage.wire * byte;
+            (begun.max(came(passage)), passage.wire)
+        });
+        let begun = Running::of(begun.collect());
+        let largest = super::largest(self.passages.iter());
+        let standing = |passage: &Passage| {
+            let now = came(passage);
+            let [into, out] = [arrivals.before(now), begun.through(now)];
+            Standing {
+                flood: passage.stream == self.flood,
+                wire: passage.wire,
+                bytes: (into.bytes - out.bytes).max(0.0),
+                packets: (into.packets - out.packets).max(0.0),
+                waited: self.waited(passage),
+                largest,
+            }
+        };
+        self.passages.iter().map(standing).collect()
+    }
+}
+
+/// When the last bit of each left the bottleneck: the earliest time that its own stamp and those of its
+/// neighbours, at the line's rate, allow.
+fn departures(arrived: &[Passage], byte: f64, behind: f64) -> Vec<f64> {
+    let mut sum = 0.0;
+    let each = arrived.iter().map(|passage| {
+        sum += passage.wire;
+        passage.out.unwrap_or(f64::INFINITY) - behind * passage.wire - sum * byte
+    });
+    let each: Vec<f64> = each.collect();
+    let mut sum = 0.0;
+    let departure = |(at, passage): (usize, &Passage)| {
+        sum += passage.wire;
+        let near = at.saturating_sub(NEIGHBOURS)..each.len().min(at + NEIGHBOURS + 1);
+        each[near].iter().copied().fold(f64::INFINITY, f64::min) + sum * byte
+    };
+    arrived.iter().enumerate().map(departure).collect()
+}
+
+/// Sums over time.
+struct Running {
+    at: Vec<f64>,
+    bytes: Vec<f64>,
+}
+
+/// How much has come.
+struct Sum {
+    bytes: f64,
+    packets: f64,
+}
+
+impl Running {
+    fn of(mut events: Vec<(f64, f64)>) -> Self {
+        events.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut bytes = vec![0.0];
+        for (_, wire) in &events {
+            bytes.push(bytes[bytes.len() - 1] + wire);
+        }
+        Self {
+            at: events.into_iter().map(|(at, _)| at).collect(),
+            bytes,
+        }
+    }
+
+    fn before(&self, now: f64) -> Sum {
+        self.first(self.at.partition_point(|&at| at < now))
+    }
+
+    fn through(&self, now: f64) -> Sum {
+        self.first(self.at.partition_point(|&at| at <= now))
+    }
+
+    fn first(&self, count: usize) -> Sum {
+        Sum {
+            bytes: self.bytes[count],
+            packets: count as f64,
+        }
+    }
+}

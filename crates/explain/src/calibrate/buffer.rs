@@ -1,0 +1,178 @@
+//! How much the bottleneck holds: the limit that tells packets that were taken from those that were
+//! dropped, by what stood before them.
+//!
+//! A queue with tail drop takes a packet if it still fits. So what stood before a packet, and the packet
+//! itself, is within the limit if it was taken, and beyond it if it was dropped. The limit is where fewest packets
+//! contradict it; it lies between that value and the next one seen. Where many were dropped far below it, the queue
+//! does not wait until it is full.
+
+use super::backlog::Standing;
+
+/// Packets dropped that a limit needs.
+const DROPPED: usize = 20;
+/// Dropped with at least this share of room, and for two packets of the largest size, is dropped early.
+const ROOM: f64 = 0.1;
+/// This share dropped early is no accident: some are misjudged where stamps are late.
+const EARLY: f64 = 0.1;
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// Bytes on the wire.
+    Bytes,
+    /// Packets, whatever their size.
+    Packets,
+}
+
+/// How much a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Buffer {
+    /// What it counts.
+    pub counts: Counts,
+    /// Between these two is the limit: the most that was taken, the least that was not.
+    pub between: (f64, f64),
+    /// Packets that were taken, and dropped.
+    pub packets: [usize; 2],
+    /// Share of them that contradict the limit.
+    pub contradict: f64,
+    /// Share of the dropped for which there was room.
+    pub early: f64,
+}
+
+impl Buffer {
+    /// `None` where too little was dropped. The unit is the one that fewer packets contradict.
+    pub(super) fn of(standing: &[Standing]) -> Option<Self> {
+        let bytes = |one: &Standing| one.bytes + one.wire;
+        let packets = |one: &Standing| one.packets + 1.0;
+        let bytes = Self::counted(standing, Counts::Bytes, bytes)?;
+        let packets = Self::counted(standing, Counts::Packets, packets)?;
+        // Packets of one size cannot tell: bytes are usual.
+        Some(if packets.contradict < bytes.contradict {
+            packets
+        } else {
+            bytes
+        })
+    }
+
+    fn counted(
+        standing: &[Standing],
+        counts: Counts,
+        of: impl Fn(&Standing) -> f64,
+    ) -> Option<Self> {
+        let side = |dropped: bool| {
+            let side = standing
+                .iter()
+                .filter(|one| one.waited.is_none() == dropped);
+            let mut side: Vec<f64> = side.map(&of).collect();
+            side.sort_by(f64::total_cmp);
+            side
+        };
+        let [taken, dropped] = [side(false), side(true)];
+        if dropped.len() < DROPPED {
+            return None;
+        }
+        let (limit, next, wrong) = least_contradicted(&taken, &dropped)?;
+        let largest = standing.iter().map(|one| one.largest).fold(0.0, f64::max);
+        let two = match counts {
+            Counts::Bytes => 2.0 * largest,
+            Counts::Packets => 2.0,
+        };
+        let room = limit - (ROOM * limit).max(two);
+        let early = dropped.partition_point(|&value| value < room);
+        Some(Self {
+            counts,
+            between: (limit, next),
+            packets: [taken.len(), dropped.len()],
+            contradict: wrong as f64 / (taken.len() + dropped.len()) as f64,
+            early: early as f64 / dropped.len() as f64,
+        })
+    }
+
+    /// The middle of what it may be.
+    pub fn limit(&self) -> f64 {
+        f64::midpoint(self.between.0, self.between.1)
+    }
+
+    /// Does it drop before it is full?
+    pub fn drops_early(&self) -> bool {
+        self.early > EARLY
+    }
+}
+
+/// The largest value that is still taken, the least beyond it, and how many packets contradict that.
+fn least_contradicted(taken: &[f64], dropped: &[f64]) -> Option<(f64, f64, usize)> {
+    let wrong = |limit: f64| {
+        let beyond = taken.len() - taken.partition_point(|&value| value <= limit);
+        beyond + dropped.partition_point(|&value| value <= limit)
+    };
+    let (wrong, limit) = taken
+        .iter()
+        .map(|&limit| (wrong(limit), limit))
+        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
+    let next = dropped[dropped.partition_point(|&value| value <= limit)..].first();
+    Some((limit, next.copied().unwrap_or(limit), wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn standing(bytes: f64, wire: f64, taken: bool) -> Standing {
+        Standing {
+            flood: true,
+            wire,
+            bytes,
+            packets: (bytes / 100.0).floor(),
+            waited: taken.then_some(bytes),
+            largest: 100.0,
+        }
+    }
+
+    #[test]
+    fn too_few_drops_say_nothing() {
+        let taken: Vec<_> = (0..100)
+            .map(|at| standing(f64::from(at), 50.0, true))
+            .collect();
+        assert_eq!(Buffer::of(&taken), None);
+        assert_eq!(Buffer::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_limit_is_bracketed(
+            limit in 1000_u32..100_000,
+            packets in proptest::collection::vec((0_u32..120_000, 60_u32..1500), 500..600),
+        ) {
+            let all: Vec<_> = packets
+                .iter()
+                .map(|&(bytes, wire)| standing(bytes.into(), wire.into(), bytes + wire <= limit))
+                .collect();
+            let dropped = all.iter().filter(|one| one.waited.is_none()).count();
+            let taken = all.len() - dropped;
+            prop_assume!(dropped >= DROPPED && taken > 0);
+            let found = Buffer::of(&all).unwrap();
+            prop_assert_eq!(found.contradict, 0.0);
+            if found.counts == Counts::Bytes {
+                prop_assert!(found.between.0 <= f64::from(limit) && f64::from(limit) < found.between.1);
+            }
+            prop_assert!(!found.drops_early());
+        }
+
+        #[test]
+        fn late_stamps_move_it_little(seed in 0_u64..50) {
+            let mut random = delaylab_stats::random::SplitMix::new(seed);
+            let limit = 20_000.0;
+            let each = (0..2000).map(|_| {
+                let bytes = 18_000.0 + 4_000.0 * random.uniform();
+                let taken = bytes + 500.0 <= limit;
+                // One in ten is misjudged by a packet.
+                let off = if random.uniform() < 0.1 { 1466.0 } else { 0.0 };
+                standing(bytes + off, 500.0, taken)
+            });
+            let found = Buffer::of(&each.collect::<Vec<_>>()).unwrap();
+            prop_assert!((found.limit() - limit).abs() < 100.0, "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the hosts cost: each a constant and a slope, and what is left over, their noise.
+
+use super::line::{self, Line, on_the_wire};
+use super::passage::Ways;
+use super::seen::{Stream, Trial};
+use delaylab_model::path::Framing;
+use delaylab_model::record::{Method, Record};
+
+/// The lines of both hosts, against the size of the IP packet. `None` where a stamp is missing.
+#[derive(Debug, Clone, Default)]
+pub struct Hosts {
+    /// From the send call to the driver.
+    pub prober_send: Option<Line>,
+    /// From the kernel to the process.
+    pub prober_receive: Option<Line>,
+    /// The same at the reflector.
+    pub reflector_receive: Option<Line>,
+    /// From the reflector's process to its driver.
+    pub reflector_send: Option<Line>,
+    /// What the lines do not say.
+    pub noise: Noise,
+}
+
+/// Measured less the lines' value, in nanoseconds, for packets of unloaded trials that were alone on the
+/// path.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Noise {
+    /// Of the response.
+    pub response: Vec<f64>,
+    /// Of the network.
+    pub network: Vec<f64>,
+}
+
+impl Hosts {
+    /// `network` are the lines there and back.
+    pub(super) fn of(
+        trials: &[&Trial],
+        framing: Option<Framing>,
+        ways: Ways,
+        network: [&Option<Line>; 2],
+    ) -> Self {
+        let mut hosts = Self {
+            prober_send: line::of_hosts(trials, |_, record| Some(record.t_tx? - record.t_send?)),
+            prober_receive: line::of_hosts(trials, |stream, record| {
+                let asks = stream.method != Method::Frame;
+                asks.then_some(record.t_recv? - record.t_rx?)
+            }),
+            reflector_receive: line::of_hosts(trials, |_, r| Some(r.r_user? - r.r_rx?)),
+            reflector_send: line::of_hosts(trials, |_, r| Some(r.r_tx? - r.r_user?)),
+            noise: Noise::default(),
+        };
+        hosts.noise = hosts.noise(trials, framing.unwrap_or(Framing::Ethernet), ways, network);
+        hosts
+    }
+
+    /// Each line with what it is of.
+    pub fn lines(&self) -> [(&'static str, Option<&Line>); 4] {
+        [
+            ("prober, sending", self.prober_send.as_ref()),
+            ("prober, receiving", self.prober_receive.as_ref()),
+            ("reflector, receiving", self.reflector_receive.as_ref()),
+            ("reflector, sending", self.reflector_send.as_ref()),
+        ]
+    }
+
+    /// What the simulation's one cost for both directions is at each end: nanoseconds a packet, and a byte.
+    pub(super) fn of_each(&self) -> [Option<[f64; 2]>; 2] {
+        let mean = |send: &Option<Line>, receive: &Option<Line>| {
+            let (send, receive) = (send.as_ref()?, receive.as_ref()?);
+            let mean = |a: f64, b: f64| f64::midpoint(a, b).max(0.0);
+            Some([
+                mean(send.constant.value, receive.constant.value),
+                mean(send.slope.value, receive.slope.value),
+            ])
+        };
+        [
+            mean(&self.prober_send, &self.prober_receive),
+            mean(&self.reflector_send, &self.reflector_receive),
+        ]
+    }
+
+    fn noise(
+        &self,
+        trials: &[&Trial],
+        framing: Framing,
+        ways: Ways,
+        network: [&Option<Line>; 2],
+    ) -> Noise {
+        let [Some(forward), back] = network else {
+            return Noise::default();
+        };
+        let of_hosts = |ip_size: f64| -> f64 {
+            let lines = self.lines().into_iter().filter_map(|(_, line)| line);
+            lines.map(|line| line.at(ip_size)).sum()
+        };
+        let mut noise = Noise::default();
+        for (stream, record) in trials.iter().flat_map(|trial| alone(trial)) {
+            let Some(ip_size) = record.ip_size.filter(|_| stream.method != Method::Frame) else {
+                continue;
+            };
+            let wire = f64::from(on_the_wire(framing, ip_size));
+            let returns = match ways {
+                Ways::Apart => back.as_ref().map_or(f64::NAN, |back| back.at(wire)),
+                Ways::Together => 0.0,
+            };
+            let expected = forward.at(wire) + returns;
+            if let Some(found) = stream.network(record).filter(|_| expected.is_finite()) {
+                noise.network.push(found as f64 - expected);
+            }
+            let expected = expected + of_hosts(f64::from(ip_size));
+            if let Some(found) = record.response().filter(|_| expected.is_finite()) {
+                noise.response.push(found as f64 - expected);
+            }
+        }
+        noise
+    }
+}
+
+/// The packets that shared the path with no other.
+fn alone(trial: &Trial) -> Vec<(&Stream, &Record)> {
+    let streams = trial.streams.iter();
+    let each = streams.flat_map(|stream| {
+        let records = stream.records.iter();
+        records.filter_map(move |record| Some((stream.sent(record)?, stream, record)))
+    });
+    let mut each: Vec<_> = each.collect();
+    each.sort_by_key(|(sent, ..)| *sent);
+    let mut busy_until = i64::MIN;
+    let mut alone = Vec::new();
+    for (at, &(sent, stream, record)) in each.iter().enumerate() {
+        let end = record.t_rx.unwrap_or(i64::MAX);
+        let next = each.get(at + 1).map(|(next, ..)| *next);
+        if busy_until < sent && next.is_none_or(|next| end < next) && record.answered() {
+            alone.push((stream, record));
+        }
+        busy_until = busy_until.max(record.t_rx.unwrap_or(sent));
+    }
+    alone
+}

@@ -1,0 +1,308 @@
+//! The calibrated path as an experiment for the world `sim`: probes and design of the measured run, between
+//! them what was found.
+//!
+//! ```text
+//! a1 ─┐                                        ┌─ b1
+//! a2 ─┼─ s1 ── bottleneck: path.rate ── s2 ────┼─ b2      one pair of hosts a probe or load
+//! …   │                                        │  …
+//! ```
+//!
+//! The least delay's constant is the bottleneck's propagation; what of its slope the bottleneck does not
+//! explain, the lines beside it have, half each.
+
+use super::Calibration;
+use super::buffer::Counts;
+use super::queue::Order;
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::path::{Framing, Path};
+use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::record::Method;
+use std::fmt::Write;
+use toml::{Table, Value};
+
+/// A line that takes less for a byte than this is as fast as none, in nanoseconds.
+const NO_LINE: f64 = 0.08;
+/// Such a line's rate, in bits a second.
+const FAST: u64 = 100_000_000_000;
+/// A stream that would keep a host busy for more than this share is taken in batches: what one packet costs
+/// is not what each of them costs.
+const BUSY: f64 = 0.2;
+/// What an experiment's sections keep.
+const KEPT: [&str; 5] = ["probe", "load", "sweep", "case", "host"];
+
+/// Why there is no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// Nothing is known of the delay without load.
+    #[error(
+        "without trials of several packet sizes and no load there is nothing to make a model of"
+    )]
+    NoLine,
+    /// Trials have different paths.
+    #[error("`{0}` changes the path from trial to trial: calibrate a run of one path")]
+    PathVaries(String),
+    /// The run's experiment cannot be read.
+    #[error("the run's experiment cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// The experiment as text. It is run as any other, and every `path` in it can be set.
+pub fn experiment(
+    found: &Calibration,
+    resolved: &Resolved,
+    run: &str,
+) -> Result<String, ModelError> {
+    let unreadable = |error: toml::de::Error| ModelError::Unreadable(error.to_string());
+    let measured: Table = resolved.toml.parse().map_err(unreadable)?;
+    if let Some(place) = varied_path(&measured) {
+        return Err(ModelError::PathVaries(place));
+    }
+    let pattern = resolved.planned.first();
+    let trial = &pattern
+        .ok_or_else(|| ModelError::Unreadable("it has no trials".to_owned()))?
+        .trial;
+    let path = path_section(found, &trial.path, &trial.probes, trial.loads.len(), run)?;
+    let mut kept = Table::new();
+    for (key, value) in measured
+        .iter()
+        .filter(|(key, _)| KEPT.contains(&key.as_str()))
+    {
+        kept.insert(key.clone(), value.clone());
+    }
+    let probes = place(&mut kept, "probe", 0);
+    place(&mut kept, "load", probes);
+    if let Some(repeats) = measured
+        .get("design")
+        .and_then(|design| design.get("repeats"))
+    {
+        let design = Table::from_iter([("repeats".to_owned(), repeats.clone())]);
+        kept.insert("design".to_owned(), Value::Table(design));
+    }
+    let name = format!("{}-model", resolved.name);
+    let head = format!(
+        "# A model of the path of {run}, by `delaylab calibrate`.\n\nname = {}\ntitle = {}\nabout = {}\n\
+         world = \"sim\"\nseed = {}\n",
+        Value::from(name),
+        Value::from(format!("Model of {}", resolved.title)),
+        Value::from("What the calibrated path does to the same probes."),
+        resolved.seed
+    );
+    // Plain tables of what a TOML file held: they can be written.
+    let kept = toml::to_string(&kept).unwrap_or_default();
+    Ok(format!("{head}\n{path}\n{kept}"))
+}
+
+/// A factor that sets something of the path.
+fn varied_path(experiment: &Table) -> Option<String> {
+    let of_path = |place: &str| place == "path" || place.starts_with("path.");
+    let sweep = experiment.get("sweep").and_then(Value::as_table);
+    let set = sweep.into_iter().flat_map(|sweep| sweep.values());
+    let mut set = set.filter_map(|factor| factor.get("set").and_then(Value::as_str));
+    let swept = set.find(|place| of_path(place)).map(str::to_owned);
+    let cases = experiment.get("case").and_then(Value::as_array);
+    let cases = cases.into_iter().flatten();
+    let mut places = cases.filter_map(|case| case.get("set").and_then(Value::as_table));
+    swept.or_else(|| {
+        let place = places.find_map(|set| set.keys().find(|place| of_path(place)).cloned());
+        place
+    })
+}
+
+/// Gives each of these a pair of hosts of its own, numbered from `first` on. How many there are.
+fn place(experiment: &mut Table, section: &str, first: usize) -> usize {
+    let Some(Value::Array(each)) = experiment.get_mut(section) else {
+        return first;
+    };
+    for (at, one) in each.iter_mut().enumerate() {
+        if let Value::Table(one) = one {
+            // Of the measuring host, or of a path that is not this one.
+            for other in ["interface", "stamps", "wait_mode", "route"] {
+                one.remove(other);
+            }
+            one.insert(
+                "from".to_owned(),
+                Value::from(format!("a{}", first + at + 1)),
+            );
+            one.insert("to".to_owned(), Value::from(format!("b{}", first + at + 1)));
+        }
+    }
+    first + each.len()
+}
+
+fn path_section(
+    found: &Calibration,
+    measured: &Path,
+    probes: &[Probe],
+    loads: usize,
+    run: &str,
+) -> Result<String, ModelError> {
+    let forward = found.forward.as_ref().ok_or(ModelError::NoLine)?;
+    let slope = found.slope().ok_or(ModelError::NoLine)?.max(NO_LINE / 10.0);
+    let mut text = format!("# Found in {run}.\n[path]\n");
+    match &found.rate {
+        Some(rate) => {
+            let bits = rate.bits_per_second().value;
+            let _ = writeln!(
+                text,
+                "# Bytes that came out while the bottleneck never rested."
+            );
+            let _ = writeln!(text, "rate = \"{bits:.0}bit/s\"");
+        }
+        None => {
+            let _ = writeln!(
+                text,
+                "# Unknown: all of the least delay's slope, so no link is slower."
+            );
+            let _ = writeln!(text, "rate = \"{:.0}bit/s\"", 8e9 / slope);
+        }
+    }
+    if let Some(framing) = measured.framing {
+        let _ = writeln!(text, "framing = \"{}\"", framing_name(framing));
+    }
+    if let Some(mtu) = measured.mtu {
+        let _ = writeln!(text, "mtu = \"{}B\"", mtu.0);
+    }
+    let _ = writeln!(text, "\n[path.switch]\n{}", queue(found));
+    let both = found.back.as_ref().map_or(forward.constant.value, |back| {
+        forward.constant.value + back.constant.value
+    });
+    let beside = found.beside().unwrap_or(0.0);
+    let propagation = (both / 2.0).max(0.0);
+    for switch in ["s1", "s2"] {
+        let _ = writeln!(
+            text,
+            "\n[[path.node]]\nname = \"{switch}\"\nkind = \"switch\""
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n[[path.link]]\nname = \"bottleneck\"\nfrom = \"s1\"\nto = \"s2\"\n# The least delay of a packet \
+         without any bytes, the mean of there and back.\npropagation = \"{propagation:.0}ns\""
+    );
+    for at in 0..probes.len() + loads {
+        let probe = probes.get(at);
+        let _ = write!(text, "{}", pair(found, measured, probe, at + 1, beside));
+    }
+    Ok(text)
+}
+
+/// The two hosts of a stream, and their lines.
+fn pair(
+    found: &Calibration,
+    measured: &Path,
+    probe: Option<&Probe>,
+    number: usize,
+    beside: f64,
+) -> String {
+    let costs = found.hosts.of_each();
+    let mut text = String::new();
+    for (end, cost) in ["a", "b"].into_iter().zip(costs) {
+        let _ = writeln!(
+            text,
+            "\n[[path.node]]\nname = \"{end}{number}\"\nkind = \"host\""
+        );
+        let Some((probe, [packet, byte])) = probe.zip(cost) else {
+            continue;
+        };
+        if let Some(note) = too_busy(probe, packet) {
+            let _ = writeln!(text, "# {note}");
+            continue;
+        }
+        // The simulator's costs are whole nanoseconds: what a byte costs beyond them goes to the packet.
+        let whole = byte.round();
+        let packet = packet + (byte - whole) * f64::from(probe.payload);
+        let _ = writeln!(
+            text,
+            "# Mean of sending and receiving, medians without load.\nhost = {{ per_packet = \"{:.0}ns\", \
+             per_byte = \"{whole:.0}ns\" }}",
+            packet.max(0.0)
+        );
+    }
+    // A share of a line's rate is a rate only at that line.
+    let frames = probe.filter(|probe| probe.method == Method::Frame);
+    let given = frames.and_then(|probe| measured.rate_at(probe.from.as_deref()));
+    let rate = given.unwrap_or(if beside < NO_LINE {
+        FAST
+    } else {
+        (8e9 / beside) as u64
+    });
+    for (name, from, to) in [
+        ("in", format!("a{number}"), "s1".to_owned()),
+        ("out", "s2".to_owned(), format!("b{number}")),
+    ] {
+        let _ = writeln!(
+            text,
+            "\n[[path.link]]\nname = \"{name}-{number}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}bit/s\""
+        );
+    }
+    text
+}
+
+/// Why the hosts of this probe cost nothing.
+fn too_busy(probe: &Probe, packet: f64) -> Option<&'static str> {
+    let gap = match probe.pacing {
+        Pacing::Every { interval_ns } => interval_ns as f64,
+        Pacing::Poisson { mean_ns } => mean_ns as f64,
+        Pacing::Burst { .. } | Pacing::Wait { .. } => return None,
+        Pacing::Frames { .. } => {
+            return Some("Frames come from a tester's ports, which cost nothing here.");
+        }
+    };
+    // Sent and received.
+    let busy = 2.0 * packet > BUSY * gap;
+    busy.then_some(
+        "So many packets are taken in batches: what one costs is not what each of them costs.",
+    )
+}
+
+fn queue(found: &Calibration) -> String {
+    let Some(queue) = &found.queue else {
+        return "# Discipline unknown.\ndiscipline = \"fifo\"".to_owned() + &limit(found);
+    };
+    let waited = format!(
+        "# Packets of other flows waited for {:.0} % of what stood before them.\n",
+        100.0 * queue.waited_for
+    );
+    let discipline = found.discipline().unwrap_or("fifo");
+    format!("{waited}discipline = \"{discipline}\"{}", limit(found))
+}
+
+fn limit(found: &Calibration) -> String {
+    let Some(buffer) = &found.buffer else {
+        return "\n# Buffer unknown: the simulator's own.".to_owned();
+    };
+    let why = if buffer.drops_early() {
+        "It holds this or more: it drops before it is full."
+    } else {
+        "The limit that tells what was taken from what was dropped."
+    };
+    let unit = match buffer.counts {
+        Counts::Bytes => "B",
+        Counts::Packets => "packets",
+    };
+    format!("\n# {why}\nbuffer = \"{:.0}{unit}\"", buffer.limit())
+}
+
+const fn framing_name(framing: Framing) -> &'static str {
+    match framing {
+        Framing::Aal5 => "aal5",
+        Framing::Aal5Llc => "aal5-llc",
+        Framing::Ethernet => "ethernet",
+        Framing::Ppp => "ppp",
+    }
+}
+
+impl Calibration {
+    /// The discipline's name, where it is known.
+    pub fn discipline(&self) -> Option<&'static str> {
+        let queue = self.queue.as_ref()?;
+        let early = self.buffer.is_some_and(|buffer| buffer.drops_early());
+        match (queue.order, early) {
+            (Order::First, false) => Some("fifo"),
+            (Order::First, true) => Some("codel"),
+            (Order::PerFlow, false) => Some("per-flow"),
+            (Order::PerFlow, true) => Some("fq-codel"),
+            (Order::Neither, _) => None,
+        }
+    }
+}

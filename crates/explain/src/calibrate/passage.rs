@@ -1,0 +1,167 @@
+//! When each packet went into the path and came out of it.
+
+use super::line::{Line, on_the_wire};
+use super::seen::{Seen, Stream, Trial};
+use delaylab_model::Nanos;
+use delaylab_model::path::Framing;
+use delaylab_model::record::{Method, Outcome, Record};
+
+/// Are the two directions told apart?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ways {
+    /// One clock stamps both ends.
+    Apart,
+    /// Only the sum of both is known. What is lost and what waits is taken to be so on the way there.
+    Together,
+}
+
+impl Ways {
+    /// What the stamps of all streams allow.
+    pub(super) fn of(seen: &Seen) -> Self {
+        let mut streams = seen.trials.iter().flat_map(|trial| &trial.streams);
+        if streams.all(Stream::one_way) {
+            Ways::Apart
+        } else {
+            Ways::Together
+        }
+    }
+}
+
+/// From the sender's driver to the receiver's kernel.
+pub(super) fn forward(stream: &Stream, record: &Record) -> Option<Nanos> {
+    let out = match stream.method {
+        Method::Frame => record.t_rx?,
+        _ => record.r_rx?,
+    };
+    Some(out - stream.sent(record)?)
+}
+
+/// From the reflector's driver to the prober's kernel.
+pub(super) fn back(_: &Stream, record: &Record) -> Option<Nanos> {
+    Some(record.t_rx? - record.r_tx?)
+}
+
+/// Both together. Frames do not come back.
+pub(super) fn both(stream: &Stream, record: &Record) -> Option<Nanos> {
+    match stream.method {
+        Method::Frame => None,
+        _ => stream.network(record),
+    }
+}
+
+/// One packet in an overflowing trial. Times are nanoseconds from the first packet on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passage {
+    /// Which stream of the trial.
+    pub stream: usize,
+    /// Bytes on the wire.
+    pub wire: f64,
+    /// Handed to the driver.
+    pub sent: f64,
+    /// Came out; `None`: dropped.
+    pub out: Option<f64>,
+}
+
+/// Every packet of an overflowing trial.
+#[derive(Debug, Clone)]
+pub struct Overflow {
+    /// In the order in which they were sent.
+    pub passages: Vec<Passage>,
+    /// The stream that lost most bytes.
+    pub flood: usize,
+    /// Least delay: nanoseconds of a packet without any bytes, and of a byte.
+    pub least: [f64; 2],
+    /// Are there and back told apart?
+    pub ways: Ways,
+}
+
+impl Overflow {
+    /// `None` where nothing is known of when packets came out. Without a line, the least delay of the
+    /// trial itself stands for it.
+    pub(super) fn of(
+        trial: &Trial,
+        framing: Option<Framing>,
+        ways: Ways,
+        line: Option<&Line>,
+    ) -> Option<Self> {
+        let framing = framing.unwrap_or(Framing::Ethernet);
+        let streams = trial.streams.iter().enumerate();
+        let known =
+            streams.filter(|(_, stream)| ways == Ways::Apart || stream.method != Method::Frame);
+        let sent = trial.streams.iter().flat_map(|stream| {
+            let records = stream.records.iter();
+            records.filter_map(move |record| stream.sent(record))
+        });
+        let start = sent.min()?;
+        let passages = known.flat_map(|(index, stream)| {
+            let records = stream.records.iter();
+            records.filter_map(move |record| passage(index, stream, record, framing, ways, start))
+        });
+        let mut passages: Vec<Passage> = passages.collect();
+        passages.sort_by(|a, b| a.sent.total_cmp(&b.sent));
+        let lost = |index: usize| -> f64 {
+            let own = passages
+                .iter()
+                .filter(|p| p.stream == index && p.out.is_none());
+            own.map(|passage| passage.wire).sum()
+        };
+        let flood = (0..trial.streams.len()).max_by(|&a, &b| lost(a).total_cmp(&lost(b)))?;
+        let delays = passages.iter().filter_map(|p| Some(p.out? - p.sent));
+        let shortest = delays.fold(f64::INFINITY, f64::min);
+        let least = line.map_or([shortest, 0.0], |line| {
+            [line.constant.value, line.slope.value]
+        });
+        Some(Self {
+            passages,
+            flood,
+            least,
+            ways,
+        })
+        .filter(|_| shortest.is_finite())
+    }
+
+    /// What a packet takes that meets no other.
+    pub fn undisturbed(&self, wire: f64) -> f64 {
+        self.least[0] + self.least[1] * wire
+    }
+
+    /// How long it waited.
+    pub fn waited(&self, passage: &Passage) -> Option<f64> {
+        Some(passage.out? - passage.sent - self.undisturbed(passage.wire))
+    }
+
+    /// Those that came out, in that order.
+    pub fn arrived(&self) -> Vec<Passage> {
+        let out = self.passages.iter().filter(|passage| passage.out.is_some());
+        let mut out: Vec<Passage> = out.copied().collect();
+        let at = |passage: &Passage| passage.out.unwrap_or(f64::INFINITY);
+        out.sort_by(|a, b| at(a).total_cmp(&at(b)));
+        out
+    }
+}
+
+fn passage(
+    index: usize,
+    stream: &Stream,
+    record: &Record,
+    framing: Framing,
+    ways: Ways,
+    start: Nanos,
+) -> Option<Passage> {
+    let sent = stream.sent(record)?;
+    let took = match ways {
+        Ways::Apart => forward(stream, record),
+        Ways::Together => both(stream, record),
+    };
+    let out = match record.outcome {
+        Outcome::Lost => None,
+        // Nobody knows whether it met the queue.
+        _ => Some((sent - start + took?) as f64),
+    };
+    Some(Passage {
+        stream: index,
+        wire: f64::from(on_the_wire(framing, record.ip_size?)),
+        sent: (sent - start) as f64,
+        out,
+    })
+}

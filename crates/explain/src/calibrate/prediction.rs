@@ -1,0 +1,70 @@
+//! What a change of the path would make of the delays, and how far off that may be.
+//!
+//! How far off is what calibration was off by: at the same quantile of the same probe and levels as a share, and
+//! beside it the most by which the probe was off without load, where only hosts differ. A change that brings in what
+//! was never measured (a discipline's parameters) has errors of its own, which nobody knows.
+
+use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
+
+/// One lane: as measured, and as it would be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicted {
+    /// Measured before the change, and simulated before it.
+    pub before: Pair,
+    /// Simulated after it.
+    pub after: Lane,
+}
+
+/// A quantile after the change, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Expected {
+    /// As simulated.
+    pub value: f64,
+    /// Between these it is expected.
+    pub between: (f64, f64),
+}
+
+/// Joins lanes after a change to the pairs before it.
+pub fn predicted(before: Vec<Pair>, after: &[Lane]) -> Vec<Predicted> {
+    let join = |before: Pair| {
+        let same =
+            |lane: &&Lane| lane.probe == before.model.probe && lane.factors == before.model.factors;
+        let after = after.iter().find(same)?.clone();
+        Some(Predicted { before, after })
+    };
+    before.into_iter().filter_map(join).collect()
+}
+
+impl Predicted {
+    /// Each of [`QUANTILES`] after the change; `None` without values. `all` are the pairs of the calibration.
+    pub fn expected(
+        &self,
+        measure: Measure,
+        all: &[Predicted],
+    ) -> Option<[Expected; QUANTILES.len()]> {
+        let own = self.before.distance(measure)?;
+        let same = all.iter().map(|one| &one.before).filter(|pair| {
+            pair.measured.unloaded && pair.measured.probe == self.before.measured.probe
+        });
+        let unloaded: Vec<Distance> = same.filter_map(|pair| pair.distance(measure)).collect();
+        let mut expected = [Expected {
+            value: 0.0,
+            between: (0.0, 0.0),
+        }; QUANTILES.len()];
+        for (at, q) in QUANTILES.into_iter().enumerate() {
+            let value = self.after.delay(measure).quantile(q)?;
+            let share = own.errors()[at].abs();
+            let off = |distance: &Distance| {
+                let [measured, model] = distance.quantiles[at];
+                (model - measured).abs()
+            };
+            let hosts = unloaded.iter().map(off).fold(0.0, f64::max);
+            let off = value * share + hosts;
+            expected[at] = Expected {
+                value,
+                between: ((value - off).max(0.0), value + off),
+            };
+        }
+        Some(expected)
+    }
+}

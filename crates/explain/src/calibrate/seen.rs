@@ -1,0 +1,165 @@
+//! What a run saw, as calibration needs it.
+
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
+use delaylab_model::path::Framing;
+use delaylab_model::plan::Factor;
+use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_store::run::Run;
+use std::collections::BTreeMap;
+
+/// A clock that is known this well is one clock: what is looked for is ten times as long and more.
+const ONE_CLOCK: Nanos = 20_000;
+/// A trial that lost this share of a stream, and so many, has overflowed a buffer.
+const LOST_SHARE: f64 = 0.01;
+const LOST_LEAST: usize = 20;
+/// Packets that may be lost by accident in a trial without load.
+const BY_ACCIDENT: f64 = 0.005;
+
+/// All trials of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// How packets are put on links.
+    pub framing: Option<Framing>,
+    /// In their order.
+    pub trials: Vec<Trial>,
+}
+
+/// One trial.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Each factor and its level.
+    pub factors: Vec<Factor>,
+    /// Streams of load beside the probes, of whose packets nothing is known.
+    pub loads: u32,
+    /// It is not what its experiment meant.
+    pub flawed: bool,
+    /// Its probes.
+    pub streams: Vec<Stream>,
+}
+
+/// One probe in one trial.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    /// Its name.
+    pub probe: String,
+    /// How it asked.
+    pub method: Method,
+    /// How to read its records.
+    pub facts: RecordFacts,
+    /// So many packets at the start are left out of distributions.
+    pub warmup: u64,
+    /// In order of sequence.
+    pub records: Vec<Record>,
+}
+
+impl Seen {
+    /// Reads a run. `resolved` is its experiment.
+    pub fn of_run(run: &Run, resolved: &Resolved) -> Self {
+        let planned = resolved.planned.iter();
+        let loads: BTreeMap<u32, u32> = planned
+            .map(|planned| &planned.trial)
+            .map(|trial| (trial.id, trial.loads.iter().map(|load| load.streams).sum()))
+            .collect();
+        let mut records = BTreeMap::<(u32, u16), Vec<Record>>::new();
+        run.for_each_record(None, |record| {
+            let key = (record.trial, record.probe);
+            records.entry(key).or_default().push(*record);
+        });
+        let mut trials = BTreeMap::<u32, Trial>::new();
+        for row in run.trials() {
+            let mut own = records.remove(&(row.trial, row.probe)).unwrap_or_default();
+            own.sort_unstable_by_key(|record| record.seq);
+            let trial = trials.entry(row.trial).or_insert_with(|| Trial {
+                factors: row.factors.clone(),
+                loads: loads.get(&row.trial).copied().unwrap_or(0),
+                flawed: false,
+                streams: Vec::new(),
+            });
+            trial.flawed |= !row.valid;
+            trial.streams.push(Stream {
+                probe: row.probe_name.clone(),
+                method: row.method,
+                facts: row.facts.records,
+                warmup: row.warmup,
+                records: own,
+            });
+        }
+        Self {
+            framing: resolved
+                .planned
+                .first()
+                .and_then(|planned| planned.trial.path.framing),
+            trials: trials.into_values().collect(),
+        }
+    }
+
+    /// How packets are put on links: Ethernet where nothing is said.
+    pub fn framing(&self) -> Framing {
+        self.framing.unwrap_or(Framing::Ethernet)
+    }
+}
+
+impl Trial {
+    /// Nothing competes, and nothing is lost but by accident.
+    pub fn is_unloaded(&self) -> bool {
+        let accident =
+            |stream: &Stream| stream.lost() as f64 <= stream.records.len() as f64 * BY_ACCIDENT;
+        self.loads == 0 && self.streams.iter().all(accident)
+    }
+
+    /// Its own packets overflow a buffer.
+    pub fn overflows(&self) -> bool {
+        let overflows = |stream: &Stream| {
+            let least = stream.records.len() as f64 * LOST_SHARE;
+            stream.lost() >= LOST_LEAST && stream.lost() as f64 >= least
+        };
+        self.loads == 0 && self.streams.iter().any(overflows)
+    }
+}
+
+impl Stream {
+    /// How many of its packets never came.
+    pub fn lost(&self) -> usize {
+        let lost = |record: &&Record| record.outcome == Outcome::Lost;
+        self.records.iter().filter(lost).count()
+    }
+
+    /// Is it known when its packets reached the far end?
+    pub fn one_way(&self) -> bool {
+        self.method == Method::Frame
+            || match self.facts.reflector_clock {
+                ReflectorClock::Same => true,
+                ReflectorClock::Bounded { error_ns } => error_ns <= ONE_CLOCK,
+                ReflectorClock::None | ReflectorClock::Unrelated => false,
+            }
+    }
+
+    /// From the request's arrival to the reply's departure.
+    pub fn residence(&self, record: &Record) -> Option<Nanos> {
+        match self.facts.residence {
+            Residence::Unknown => Some(0),
+            Residence::ToUser => Some(record.r_user? - record.r_rx?),
+            Residence::ToDriver => Some(record.r_tx? - record.r_rx?),
+        }
+    }
+
+    /// When a packet went to the driver. Of frames the call that sends them is all that is stamped; nothing queues
+    /// behind it.
+    pub fn sent(&self, record: &Record) -> Option<Nanos> {
+        match self.method {
+            Method::Frame => record.t_send,
+            _ => record.t_tx,
+        }
+    }
+
+    /// What the network takes: there and back, for frames there.
+    pub fn network(&self, record: &Record) -> Option<Nanos> {
+        let all = record.t_rx? - self.sent(record)?;
+        match self.method {
+            Method::Frame => Some(all),
+            _ => Some(all - self.residence(record)?),
+        }
+    }
+}

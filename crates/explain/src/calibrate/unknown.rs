@@ -1,0 +1,176 @@
+//! What a run cannot identify: why not, and what would.
+
+use super::Calibration;
+use super::passage::Ways;
+use super::queue::Order;
+use super::seen::Seen;
+
+/// Slopes of the two ways that differ by more are those of two kinds of links.
+const SAME: f64 = 0.05;
+
+/// Something that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What.
+    pub what: &'static str,
+    /// Why, as a sentence.
+    pub why: String,
+    /// What would identify it, as a sentence; empty where nothing here does.
+    pub remedy: &'static str,
+}
+
+const RUN: &str = "`delaylab run calibration` has such trials.";
+
+/// Everything that the trials leave open.
+pub(super) fn list(seen: &Seen, found: &Calibration) -> Vec<Unknown> {
+    let lists = [
+        no_sweep(found),
+        one_sum(found),
+        no_stamps(found),
+        no_overflow(seen, found),
+        where_lines_are(found),
+        buffer(found),
+        discipline(found),
+    ];
+    lists.into_iter().flatten().collect()
+}
+
+fn unknown(what: &'static str, why: impl Into<String>, remedy: &'static str) -> Option<Unknown> {
+    Some(Unknown {
+        what,
+        why: why.into(),
+        remedy,
+    })
+}
+
+fn no_sweep(found: &Calibration) -> Option<Unknown> {
+    if found.forward.is_some() {
+        return None;
+    }
+    let why = match found.trials[0] {
+        0 => "No trial is without load and without loss.",
+        _ => "Trials without load have packets of one size alone, or fewer than 20 of each.",
+    };
+    unknown("delay without load, and the hosts' costs", why, RUN)
+}
+
+fn one_sum(found: &Calibration) -> Option<Unknown> {
+    if found.ways == Ways::Apart {
+        return None;
+    }
+    unknown(
+        "the two directions",
+        "The reflector's stamps are not on this host's clock: only the sum of there and back is known. Loss and \
+         waiting are taken to be on the way there.",
+        "Use delaylab's reflector with method udp or stamp, on a host whose clock is known to a bound of 20 µs.",
+    )
+}
+
+fn no_stamps(found: &Calibration) -> Option<Unknown> {
+    found.forward.as_ref()?;
+    let lines = found.hosts.lines();
+    let missing = lines
+        .iter()
+        .filter(|(_, line)| line.is_none())
+        .map(|(name, _)| *name);
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return None;
+    }
+    unknown(
+        "some of the hosts' costs",
+        format!("No stamps tell what these cost: {}.", missing.join("; ")),
+        "delaylab's reflector stamps at both of its ends; `delaylab doctor` says what this host can stamp.",
+    )
+}
+
+fn no_overflow(seen: &Seen, found: &Calibration) -> Option<Unknown> {
+    if found.rate.is_some() {
+        return None;
+    }
+    let loaded = seen.trials.iter().any(|trial| trial.loads > 0);
+    let mut why = match (found.trials[1], loaded) {
+        (0, true) => "Of a [[load]] nobody knows when each packet came out, and no probe overflowed the buffer.",
+        (0, false) => "No trial lost so much that a buffer must have overflowed.",
+        _ => "The probes that lost packets never kept the bottleneck busy.",
+    }
+    .to_owned();
+    if let Some(slope) = found.slope().filter(|slope| *slope > 0.0) {
+        let least = 8e3 / slope;
+        why += &format!(" No link on the way is slower than {least:.3} Mbit/s, by the slope.");
+    }
+    unknown("rate, buffer and discipline", why, RUN)
+}
+
+fn where_lines_are(found: &Calibration) -> Option<Unknown> {
+    let [there, back] = [found.forward.as_ref()?, found.back.as_ref()?];
+    let [there, back] = [there.slope.value, back.slope.value];
+    if (there - back).abs() <= SAME * there.abs() {
+        return None;
+    }
+    unknown(
+        "links that differ by direction",
+        format!(
+            "A byte takes {there:.1} ns there and {back:.1} ns back. The model's links are the same both ways."
+        ),
+        "",
+    )
+}
+
+fn buffer(found: &Calibration) -> Option<Unknown> {
+    found.rate.as_ref()?;
+    match &found.buffer {
+        None => unknown(
+            "buffer",
+            "Fewer than 20 packets were dropped.",
+            "More load, or a longer trial.",
+        ),
+        Some(buffer) if buffer.drops_early() => unknown(
+            "buffer",
+            format!(
+                "It drops before it is full: for {:.0} % of what was dropped there was room. It holds {:.0} B or more.",
+                100.0 * buffer.early,
+                buffer.between.0
+            ),
+            "A flood too short for the queue's control to act: some milliseconds at several times the rate.",
+        ),
+        Some(_) => None,
+    }
+}
+
+fn discipline(found: &Calibration) -> Option<Unknown> {
+    found.rate.as_ref()?;
+    let early = found.buffer.is_some_and(|buffer| buffer.drops_early());
+    let Some(queue) = &found.queue else {
+        return unknown(
+            "discipline",
+            "Too few packets of other flows met a queue: a single flow looks the same in all.",
+            "A second probe beside the flood, from a host or port of its own.",
+        );
+    };
+    match (queue.order, early) {
+        (Order::First, false) => unknown(
+            "FIFO or CoDel in its first seconds",
+            "A flood that does not listen fills a CoDel queue too, until it drops often enough.",
+            "Longer trials, or TCP beside the probes: CoDel keeps the delay near its target of 5 ms.",
+        ),
+        (Order::First, true) => unknown(
+            "CoDel or RED",
+            "Both drop early from one queue.",
+            "TCP beside the probes, and the delay at several loads.",
+        ),
+        (Order::PerFlow, _) => unknown(
+            "which fair queue",
+            "Beside one flood, queues per flow, DRR, WFQ and a priority of the thin flows do the same.",
+            "Several floods at once, of different packet sizes and classes: how they share tells.",
+        ),
+        (Order::Neither, _) => unknown(
+            "discipline",
+            format!(
+                "Packets of other flows wait for {:.0} % of what stands before them: neither one queue nor one a flow.",
+                100.0 * queue.waited_for
+            ),
+            "",
+        ),
+    }
+}

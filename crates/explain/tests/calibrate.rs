@@ -1,0 +1,234 @@
+//! Calibration of simulated paths, of which everything is known.
+#![allow(clippy::unwrap_used)]
+
+use delaylab_explain::calibrate::buffer::Counts;
+use delaylab_explain::calibrate::passage::Ways;
+use delaylab_explain::calibrate::seen::Seen;
+use delaylab_explain::calibrate::{Calibration, calibrate, model, overlay};
+use delaylab_lab::experiment::catalogue::Entry;
+use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
+use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
+use delaylab_sim::world::Simulated;
+use delaylab_stats::random::SplitMix;
+use delaylab_store::run::Run;
+use delaylab_store::writer::{NewRun, RunWriter};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+struct Silent;
+
+impl Progress for Silent {
+    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
+    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+}
+
+fn resolve(experiment: &Experiment, sets: &[(&str, String)]) -> Resolved {
+    let sets = sets
+        .iter()
+        .map(|(path, value)| ((*path).to_owned(), value.clone()));
+    let choices = Choices {
+        world: Some(WorldName::Sim),
+        quick: experiment.has_quick(),
+        sets: sets.collect(),
+        ..Choices::default()
+    };
+    let resolved = experiment.resolve(&choices, &delaylab_sim::refusals);
+    resolved.unwrap_or_else(|said| panic!("{said}"))
+}
+
+/// Simulates it, and reads the run that comes of it.
+fn simulated(resolved: &Resolved) -> Seen {
+    let runs = tempfile::tempdir().unwrap();
+    let new = NewRun {
+        name: &resolved.name,
+        world: "sim",
+        started: SystemTime::UNIX_EPOCH,
+        experiment: &resolved.toml,
+        environment: &json!({}),
+    };
+    let writer = RunWriter::create(runs.path(), &new).unwrap();
+    let mut world = Simulated::new(1, || 0);
+    let mut lab = Laboratory {
+        world: &mut world,
+        writer: &writer,
+        done: 0,
+        stops_asked: || 0,
+    };
+    let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), 1);
+    let ending = lab.carry_out(&mut plan, &mut Silent).unwrap();
+    assert_eq!(ending, Ending::Complete);
+    let finished = writer.finish(&json!([])).unwrap();
+    Seen::of_run(&Run::open(&finished.folder).unwrap(), resolved)
+}
+
+fn catalogue() -> Experiment {
+    Experiment::read(Entry::find("calibration").unwrap().source()).unwrap()
+}
+
+/// A short one: a second of each.
+fn short(sets: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+    let short = [
+        ("probe.*.duration", "1500ms".to_owned()),
+        ("sweep.size.to", "[\"64B\", \"1400B\"]".to_owned()),
+    ];
+    short.into_iter().chain(sets.iter().cloned()).collect()
+}
+
+fn of(sets: &[(&'static str, String)]) -> (Resolved, Seen, Calibration) {
+    let resolved = resolve(&catalogue(), &short(sets));
+    let seen = simulated(&resolved);
+    let found = calibrate(&seen);
+    (resolved, seen, found)
+}
+
+fn near(found: f64, truth: f64, share: f64) -> bool {
+    (found - truth).abs() <= share * truth
+}
+
+/// Rate, buffer and discipline of random paths are found again.
+#[test]
+fn random_paths_are_found_again() {
+    let mut random = SplitMix::new(5);
+    for _ in 0..8 {
+        let mbit = 1.0 + 19.0 * random.uniform();
+        let buffer = 10_000 + random.below(190_000);
+        let discipline = ["fifo", "per-flow"][random.below(2)];
+        // The flood is a share of 100 Mbit/s.
+        let sets = [
+            ("path.rate", format!("{:.0}bit/s", mbit * 1e6)),
+            ("path.switch.buffer", format!("{buffer}B")),
+            ("path.switch.discipline", discipline.to_owned()),
+            ("probe.flood.pacing.load", format!("{:.3}%", 1.2 * mbit)),
+            (
+                "probe.filler.pacing.poisson",
+                format!("{:.0}us", 18_000.0 / mbit),
+            ),
+            // A buffer of 200 kB at 1 Mbit/s takes seconds to fill.
+            (
+                "probe.*.duration",
+                format!("{:.0}ms", 1500.0 + buffer as f64 * 0.08 / mbit),
+            ),
+        ];
+        let (_, _, found) = of(&sets);
+        let truth = format!("{mbit} Mbit/s, {buffer} B, {discipline}: {found:#?}");
+        let rate = found.rate.as_ref().unwrap().bits_per_second().value;
+        assert!(near(rate, mbit * 1e6, 0.002), "{truth}");
+        let limit = found.buffer.unwrap();
+        assert_eq!(limit.counts, Counts::Bytes, "{truth}");
+        assert!(near(limit.limit(), buffer as f64, 0.02), "{truth}");
+        assert_eq!(found.discipline(), Some(discipline), "{truth}");
+        assert_eq!(found.ways, Ways::Apart);
+    }
+}
+
+#[test]
+fn hosts_and_lines_are_those_of_the_simulation() {
+    let (_, _, found) = of(&[]);
+    for (name, line) in found.hosts.lines() {
+        let line = line.unwrap_or_else(|| panic!("{name}"));
+        assert!(
+            near(line.constant.value, 15_000.0, 0.01),
+            "{name}: {line:?}"
+        );
+        assert!(near(line.slope.value, 2.0, 0.01), "{name}: {line:?}");
+    }
+    for line in [&found.forward, &found.back] {
+        let line = line.as_ref().unwrap();
+        // 100 µs in each of two switches; 10 Mbit/s between two of 100 Mbit/s.
+        assert!(near(line.constant.value, 200_000.0, 0.001), "{line:?}");
+        assert!(near(line.slope.value, 960.0, 0.001), "{line:?}");
+        assert!(line.r2 > 0.99999 && line.farthest < 10.0);
+    }
+    // Nothing disturbs a simulated host.
+    let noise = &found.hosts.noise;
+    assert!(noise.response.len() > 100);
+    assert!(
+        noise.response.iter().all(|ns| ns.abs() < 2_000.0),
+        "{noise:?}"
+    );
+}
+
+#[test]
+fn queues_that_drop_early_are_told_from_those_that_wait() {
+    for discipline in ["codel", "fq-codel"] {
+        let sets = [
+            ("path.switch.discipline", discipline.to_owned()),
+            ("probe.*.duration", "6s".to_owned()),
+        ];
+        let (_, _, found) = of(&sets);
+        assert_eq!(found.discipline(), Some(discipline), "{found:#?}");
+        assert!(found.unknown.iter().any(|unknown| unknown.what == "buffer"));
+    }
+}
+
+#[test]
+fn a_buffer_that_counts_packets_is_one() {
+    let (_, _, found) = of(&[("path.switch.buffer", "40packets".to_owned())]);
+    let buffer = found.buffer.unwrap();
+    assert_eq!(buffer.counts, Counts::Packets, "{buffer:?}");
+    assert!(near(buffer.limit(), 40.5, 0.02), "{buffer:?}");
+}
+
+/// The model is an experiment, and does what was measured.
+#[test]
+fn the_model_does_what_the_path_did() {
+    for discipline in ["fifo", "per-flow"] {
+        let (resolved, seen, found) = of(&[("path.switch.discipline", discipline.to_owned())]);
+        let text = model::experiment(&found, &resolved, "a run").unwrap();
+        let source = Source {
+            name: "model.toml".to_owned(),
+            text,
+        };
+        let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
+        let simulation = simulated(&resolve(&experiment, &[]));
+        let mut model = overlay::lanes(&simulation);
+        overlay::add_noise(&mut model, &found.hosts.noise, 1);
+        let pairs = overlay::pairs(overlay::lanes(&seen), &model);
+        assert_eq!(pairs.len(), 16);
+        for pair in pairs {
+            let what = format!(
+                "{discipline} {:?} {}",
+                pair.measured.factors, pair.measured.probe
+            );
+            let Some(distance) = pair.distance(overlay::Measure::Network) else {
+                continue;
+            };
+            for error in distance.errors() {
+                assert!(error.abs() < 0.03, "{what}: {distance:?}");
+            }
+        }
+    }
+}
+
+/// Without a trial that overflows, or without sizes, what cannot be known is said and not made up.
+#[test]
+fn what_a_run_does_not_show_is_said() {
+    let idle = [
+        ("probe.flood.pacing.load", "1%".to_owned()),
+        ("probe.filler.pacing.poisson", "20ms".to_owned()),
+    ];
+    let (resolved, _, found) = of(&idle);
+    assert!(found.rate.is_none() && found.buffer.is_none() && found.queue.is_none());
+    let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
+    assert_eq!(what, ["rate, buffer and discipline"]);
+    // What is known still makes a model.
+    assert!(model::experiment(&found, &resolved, "a run").is_ok());
+
+    let none = calibrate(&Seen::default());
+    assert!(none.forward.is_none() && none.rate.is_none());
+    let what: Vec<_> = none.unknown.iter().map(|unknown| unknown.what).collect();
+    assert_eq!(
+        what,
+        [
+            "delay without load, and the hosts' costs",
+            "rate, buffer and discipline"
+        ]
+    );
+    assert_eq!(
+        model::experiment(&none, &resolved, "a run"),
+        Err(model::ModelError::NoLine)
+    );
+}

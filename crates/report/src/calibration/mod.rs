@@ -1,0 +1,51 @@
+//! A calibrated path, and what a change would make of it.
+//!
+//! | file | makes |
+//! |---|---|
+//! | `words.rs` | what was found, as rows of words that the faces share |
+//! | `terminal.rs` | tables on a terminal |
+//! | `json.rs` | one JSON document, times in whole nanoseconds |
+//!
+//! The page is in [`crate::html`], its figure in [`crate::figure`].
+
+mod json;
+#[cfg(test)]
+pub(crate) mod samples;
+mod terminal;
+pub(crate) mod words;
+
+pub use crate::html::calibration::{calibration_page, prediction_page};
+pub use json::{calibration_document, prediction_document};
+pub use terminal::{calibration_text, prediction_text};
+
+use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate::overlay::Pair;
+use delaylab_explain::calibrate::prediction::Predicted;
+
+/// What `delaylab calibrate` shows.
+#[derive(Debug)]
+pub struct Calibrated<'a> {
+    /// The measured run.
+    pub run: &'a str,
+    /// The model's run; `None`: nothing could be made a model of.
+    pub model: Option<&'a str>,
+    /// What was found.
+    pub found: &'a Calibration,
+    /// Measured and simulated.
+    pub pairs: &'a [Pair],
+}
+
+/// What `delaylab predict` shows.
+#[derive(Debug)]
+pub struct Prediction<'a> {
+    /// The measured run.
+    pub run: &'a str,
+    /// The run of the changed model.
+    pub model: &'a str,
+    /// What was changed, path and value.
+    pub sets: &'a [(String, String)],
+    /// What was found of the path.
+    pub found: &'a Calibration,
+    /// Before and after.
+    pub lanes: &'a [Predicted],
+}

@@ -1,0 +1,186 @@
+//! What was found, as rows of words.
+
+use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate::buffer::{Buffer, Counts};
+use delaylab_explain::calibrate::line::{Estimate, Line};
+use delaylab_explain::calibrate::overlay::{Lane, Measure};
+use delaylab_explain::calibrate::passage::Ways;
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::units::format_duration_f64;
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fact {
+    /// What.
+    pub(crate) what: &'static str,
+    /// How much.
+    pub(crate) value: String,
+    /// Where it is with 95 % confidence, or for certain.
+    pub(crate) between: String,
+    /// What says so.
+    pub(crate) from: String,
+}
+
+/// All that was found, the bottleneck first.
+pub(crate) fn facts(found: &Calibration) -> Vec<Fact> {
+    let there = match found.ways {
+        Ways::Apart => "least delay, there",
+        Ways::Together => "least delay, there and back",
+    };
+    let network = [(there, found.forward.as_ref()), ("least delay, back", found.back.as_ref())];
+    let lines = network.into_iter().chain(found.hosts.lines());
+    let lines = lines.filter_map(|(what, line)| Some(of_line(what, line?)));
+    [rate(found), buffer(found), discipline(found)].into_iter().flatten().chain(lines).collect()
+}
+
+fn rate(found: &Calibration) -> Option<Fact> {
+    let rate = found.rate.as_ref()?;
+    let Estimate { value, interval } = rate.bits_per_second();
+    Some(Fact {
+        what: "rate",
+        value: mbit(value),
+        between: interval.map(|(low, high)| between(mbit(low), mbit(high))).unwrap_or_default(),
+        from: format!(
+            "{:.2} MB came out in {} without a rest",
+            rate.bytes / 1e6,
+            format_duration_f64(rate.busy)
+        ),
+    })
+}
+
+fn mbit(bits: f64) -> String {
+    format!("{:.3} Mbit/s", bits / 1e6)
+}
+
+fn between(low: String, high: String) -> String {
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+fn buffer(found: &Calibration) -> Option<Fact> {
+    let buffer = found.buffer.as_ref()?;
+    let Buffer { between: (low, high), packets: [taken, dropped], contradict, .. } = *buffer;
+    let amount = |value: f64| match buffer.counts {
+        Counts::Bytes => format!("{value:.0} B"),
+        Counts::Packets => format!("{value:.0} packets"),
+    };
+    if buffer.drops_early() {
+        return Some(Fact {
+            what: "buffer",
+            value: format!("{} or more", amount(low)),
+            between: String::new(),
+            from: format!("for {:.0} % of {dropped} dropped there was room", 100.0 * buffer.early),
+        });
+    }
+    Some(Fact {
+        what: "buffer",
+        value: amount(buffer.limit()),
+        between: between(amount(low), amount(high)),
+        from: format!("{taken} taken, {dropped} dropped; {:.1} % contradict it", 100.0 * contradict),
+    })
+}
+
+fn discipline(found: &Calibration) -> Option<Fact> {
+    let queue = found.queue.as_ref()?;
+    Some(Fact {
+        what: "discipline",
+        value: found.discipline().unwrap_or("unknown").to_owned(),
+        between: String::new(),
+        from: format!(
+            "other flows wait for {:.0} % of what stands before them",
+            100.0 * queue.waited_for
+        ),
+    })
+}
+
+fn of_line(what: &'static str, line: &Line) -> Fact {
+    let slope = |ns: f64| format!("{ns:.3} ns");
+    let [constant, byte] = [line.constant, line.slope].map(|estimate| estimate.interval);
+    let bounds = constant.zip(byte).map(|((a, b), (c, d))| {
+        let low = format!("{} + {}", duration(a), slope(c));
+        between(low, format!("{} + {}", duration(b), slope(d)))
+    });
+    Fact {
+        what,
+        value: format!("{} + {} a byte", duration(line.constant.value), slope(line.slope.value)),
+        between: bounds.unwrap_or_default(),
+        from: format!(
+            "{} sizes, r² {:.5}, at most {} off",
+            line.points.len(),
+            line.r2,
+            duration(line.farthest)
+        ),
+    }
+}
+
+/// A duration, also a negative one, without a zero that is one.
+pub(crate) fn duration(ns: f64) -> String {
+    if ns.is_finite() { format_duration_f64(ns) } else { "–".to_owned() }
+}
+
+/// What was left out, in a sentence; nothing where nothing was.
+pub(crate) fn used(found: &Calibration) -> String {
+    let [unloaded, overflow] = found.trials;
+    let trials = |count: usize| if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
+    let flawed = match found.flawed {
+        0 => String::new(),
+        flawed => format!("; {} left out, which are not what the experiment meant", trials(flawed)),
+    };
+    format!("{} without load, {} that overflow{flawed}", trials(unloaded), trials(overflow))
+}
+
+/// The factors of these lanes that vary.
+pub(crate) fn varied<'a>(lanes: impl Iterator<Item = &'a Lane> + Clone) -> Vec<String> {
+    let names = crate::run::panels::varied(lanes.map(|lane| lane.factors.as_slice()));
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// A lane's level of each of these factors, and its probe.
+pub(crate) fn levels(lane: &Lane, heads: &[String]) -> Vec<String> {
+    let level = |head: &String| {
+        let own = lane.factors.iter().find(|(name, _)| name == head);
+        own.map_or_else(String::new, |(_, level)| level.label.clone())
+    };
+    heads.iter().map(level).chain([lane.probe.clone()]).collect()
+}
+
+/// `unloaded, 64B, echo`.
+pub(crate) fn name(lane: &Lane, heads: &[String]) -> String {
+    levels(lane, heads).join(", ")
+}
+
+/// Lanes in the order of their levels' numbers, then as they are written.
+pub(crate) fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
+    let key = |factors: &[Factor]| -> Vec<(String, Option<f64>, Option<Unit>)> {
+        let each = factors.iter().map(|(_, level)| (level.label.clone(), level.value, level.unit));
+        each.collect()
+    };
+    let pairs = key(a).into_iter().zip(key(b));
+    let mut each = pairs.map(|((a, x, _), (b, y, _))| match (x, y) {
+        (Some(x), Some(y)) => x.total_cmp(&y),
+        _ => a.cmp(&b),
+    });
+    each.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+}
+
+/// What is shown of a lane: what the user waits, or for frames, which nobody waits for, the network.
+pub(crate) fn measure(lane: &Lane) -> Measure {
+    match lane.delay(Measure::Response).values.is_empty() {
+        true => Measure::Network,
+        false => Measure::Response,
+    }
+}
+
+/// Fewer packets have no distribution.
+pub(crate) const PACKETS: usize = 20;
+
+/// Has it a distribution?
+pub(crate) fn is_shown(lane: &Lane) -> bool {
+    lane.delay(measure(lane)).values.len() >= PACKETS
+}
+
+/// Those whose measured lane has a distribution, in the order of its levels.
+pub(crate) fn in_order<T>(all: &[T], lane: impl Fn(&T) -> &Lane) -> Vec<&T> {
+    let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(lane(one))).collect();
+    shown.sort_by(|a, b| order(&lane(a).factors, &lane(b).factors));
+    shown
+}

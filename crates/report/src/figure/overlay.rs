@@ -1,0 +1,76 @@
+//! Measured and simulated distributions of a calibrated path (seed 003), and predicted ones: cumulative, a
+//! panel for each combination of levels and each probe.
+
+use super::{Drawing, Table, parse};
+use crate::calibration::words::{is_shown, measure, name, order, varied};
+use delaylab_explain::calibrate::overlay::{Distribution, Lane, Pair};
+use delaylab_explain::calibrate::prediction::Predicted;
+use serde_json::json;
+
+const COLUMNS: [&str; 5] = ["panel", "which", "value_ns", "at_or_below", "packets"];
+/// Steps of a line.
+const STEPS: u32 = 60;
+/// What the lines are, in the order of their colours.
+const WHICH: [&str; 3] = ["measured", "model", "predicted"];
+
+/// `None` where nothing has a distribution.
+pub(crate) fn calibration(pairs: &[Pair]) -> Option<Drawing> {
+    let rows: Vec<Vec<&Lane>> = pairs.iter().map(|pair| vec![&pair.measured, &pair.model]).collect();
+    drawing(
+        "overlay",
+        "Measured and simulated",
+        "Share of the answered packets whose response took at most so long; of frames, one way. The model's line has the noise of \
+         the unloaded trials in it.",
+        rows,
+    )
+}
+
+/// `None` where nothing has a distribution.
+pub(crate) fn prediction(lanes: &[Predicted]) -> Option<Drawing> {
+    let rows = lanes.iter().map(|lane| vec![&lane.before.measured, &lane.before.model, &lane.after]);
+    drawing(
+        "prediction",
+        "Before the change and after it",
+        "Share of the answered packets whose response took at most so long; of frames, one way. Measured and simulated are of \
+         the path as it was.",
+        rows.collect(),
+    )
+}
+
+/// A row holds what is drawn into one panel; its first is the measured one.
+fn drawing(id: &'static str, title: &'static str, about: &str, mut rows: Vec<Vec<&Lane>>) -> Option<Drawing> {
+    rows.retain(|row| is_shown(row[0]));
+    rows.sort_by(|a, b| order(&a[0].factors, &b[0].factors));
+    let heads = varied(rows.iter().map(|row| row[0]));
+    let mut table = Table::new(&COLUMNS);
+    let mut panels = Vec::new();
+    for row in &rows {
+        let panel = name(row[0], &heads);
+        for (lane, which) in row.iter().zip(WHICH) {
+            points(&mut table, [&panel, which], lane.delay(measure(row[0])));
+        }
+        panels.push(panel);
+    }
+    let lines = rows.first()?.len();
+    let mut spec = parse(include_str!("specs/overlay.json"));
+    spec["facet"]["sort"] = json!(panels);
+    spec["spec"]["encoding"]["color"]["scale"] =
+        json!({ "domain": WHICH[..lines], "range": ["#808080", "#0072b2", "#d55e00"][..lines] });
+    Some(Drawing::new(id, title, about.to_owned(), &table, spec))
+}
+
+fn points(table: &mut Table, [panel, which]: [&str; 2], delays: &Distribution) {
+    for step in 0..=STEPS {
+        let share = f64::from(step) / f64::from(STEPS);
+        let Some(value) = delays.quantile(share) else {
+            continue;
+        };
+        table.row([
+            json!(panel),
+            json!(which),
+            json!(value.round() as i64),
+            json!(share),
+            json!(delays.values.len()),
+        ]);
+    }
+}
