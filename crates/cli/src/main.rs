@@ -6,6 +6,7 @@
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
 //! | [`explain`] | why packets of a run were late |
+//! | [`calibrate`] | a measured path as a model, and what would change |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
 //! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
@@ -18,6 +19,7 @@
 
 mod args;
 mod bench;
+mod calibrate;
 mod cells;
 mod doctor;
 mod documents;
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Command::Resume(args) => experiment::resume::run(&args),
         Command::Report(args) => experiment::report::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
+        Command::Predict(args) => calibrate::predict(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cells(args) => cells::run(&args),

@@ -177,7 +177,7 @@ fn a_buffer_that_counts_packets_is_one() {
 fn the_model_does_what_the_path_did() {
     for discipline in ["fifo", "per-flow"] {
         let (resolved, seen, found) = of(&[("path.switch.discipline", discipline.to_owned())]);
-        let text = model::experiment(&found, &resolved, "a run").unwrap();
+        let text = model::experiment(&found, &resolved, "a run", "model").unwrap();
         let source = Source {
             name: "model.toml".to_owned(),
             text,
@@ -215,7 +215,7 @@ fn what_a_run_does_not_show_is_said() {
     let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
     assert_eq!(what, ["rate, buffer and discipline"]);
     // What is known still makes a model.
-    assert!(model::experiment(&found, &resolved, "a run").is_ok());
+    assert!(model::experiment(&found, &resolved, "a run", "model").is_ok());
 
     let none = calibrate(&Seen::default());
     assert!(none.forward.is_none() && none.rate.is_none());
@@ -228,7 +228,32 @@ fn what_a_run_does_not_show_is_said() {
         ]
     );
     assert_eq!(
-        model::experiment(&none, &resolved, "a run"),
+        model::experiment(&none, &resolved, "a run", "model"),
         Err(model::ModelError::NoLine)
     );
+}
+
+/// Where nothing stamps at the far end, rate, buffer and discipline are still found, of there and back together.
+#[test]
+fn round_trips_alone_tell_the_bottleneck() {
+    let entry = Entry::find("calibration").unwrap();
+    let flood = "method = \"frame\"\nframe_size = \"1446B\"\npacing = { load = \"12%\" }";
+    let text = entry.text.replace("\"udp\"", "\"icmp\"").replace(flood, "");
+    assert!(!text.contains("\"frame\""));
+    let source = Source {
+        name: "icmp.toml".to_owned(),
+        text,
+    };
+    let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
+    let found = calibrate(&simulated(&resolve(&experiment, &short(&[]))));
+    assert_eq!(found.ways, Ways::Together);
+    let rate = found.rate.as_ref().unwrap().bits_per_second().value;
+    assert!(near(rate, 10e6, 0.01), "{found:#?}");
+    assert!(
+        near(found.buffer.unwrap().limit(), 64_000.0, 0.03),
+        "{found:#?}"
+    );
+    assert_eq!(found.discipline(), Some("fifo"));
+    let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
+    assert!(what.contains(&"the two directions") && what.contains(&"some of the hosts' costs"));
 }

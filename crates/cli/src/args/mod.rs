@@ -3,6 +3,7 @@
 //! `--help`, the man page and the completions all come from these types.
 
 pub mod bench;
+pub mod calibrate;
 pub mod cells;
 pub mod doctor;
 pub mod experiment;
@@ -57,6 +58,10 @@ pub enum Command {
     Report(experiment::ReportArgs),
     /// Say why packets of a run were late: worst cause first, with its evidence and what to do
     Explain(explain::ExplainArgs),
+    /// Find out what a measured path is made of: hosts, rate, buffer, discipline; and check its model
+    Calibrate(calibrate::CalibrateArgs),
+    /// Say what a change would make of a measured path
+    Predict(calibrate::PredictArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)

@@ -23,6 +23,8 @@ pub struct Told {
     json: bool,
     /// Each warning is told once.
     warned: BTreeSet<String>,
+    /// Warnings are for whoever asked for this run.
+    warns: bool,
 }
 
 impl Told {
@@ -32,6 +34,15 @@ impl Told {
             people: People::new(shown.quiet),
             json: shown.json,
             warned: BTreeSet::new(),
+            warns: true,
+        }
+    }
+
+    /// Of a run that is only a step of another command: its warnings are in its tables.
+    pub fn of_a_step(shown: &ShownArgs) -> Self {
+        Self {
+            warns: false,
+            ..Self::new(shown)
         }
     }
 }
@@ -88,7 +99,7 @@ impl Progress for Told {
 
     fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Left) {
         for warning in ended.warnings() {
-            if self.warned.insert(warning.to_owned()) {
+            if self.warns && self.warned.insert(warning.to_owned()) {
                 self.people.warn(&format!("warning: {warning}"));
             }
         }

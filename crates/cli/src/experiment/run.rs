@@ -17,7 +17,9 @@ use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// Runs the command.
@@ -45,12 +47,25 @@ pub fn run_experiment(
     carry_out(choose::resolve(experiment, choices)?, asked, shown)
 }
 
+/// Runs what is only a step of another command: nothing is judged, shown or reported. The run's folder.
+pub fn step(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<PathBuf, Failed> {
+    let mut started = start(resolved, asked, shown)?;
+    started.every_trial(&mut Told::of_a_step(shown))?;
+    let finished = started.writer.finish(&json!([]));
+    let finished = finished.map_err(|error| Failed::environment(error.to_string()))?;
+    Ok(finished.folder)
+}
+
 fn carry_out(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<(), Failed> {
     record(resolved, asked, shown)?.show(shown)
 }
 
-/// The same, without printing what came of it.
+/// Carries it out and judges it, without printing what came of it.
 pub fn record(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Concluded, Failed> {
+    start(resolved, asked, shown)?.carry_out(shown)
+}
+
+fn start(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Started, Failed> {
     catch_stop()?;
     let place = Place::new(&resolved, asked)?;
     let planned = place.aimed(&resolved, asked)?;
@@ -60,14 +75,13 @@ pub fn record(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Co
         plan.map_err(|error| Failed::usage(error.to_string()))?;
     }
     let writer = create(shown, &resolved, &place, &planned)?;
-    let started = Started {
+    Ok(Started {
         resolved,
         place,
         planned,
         writer,
         done: BTreeSet::new(),
-    };
-    started.carry_out(shown)
+    })
 }
 
 /// Ctrl-C ends the trial under way and leaves a run that can be resumed.
@@ -120,17 +134,19 @@ pub struct Started {
 impl Started {
     /// Every trial that is left, and the conclusion.
     pub fn carry_out(mut self, shown: &ShownArgs) -> Result<Concluded, Failed> {
-        let mut told = Told::new(shown);
+        self.every_trial(&mut Told::new(shown))?;
+        conclude::run(&self.resolved, self.writer)
+    }
+
+    fn every_trial(&mut self, told: &mut Told) -> Result<(), Failed> {
         let mut plan = self.plan()?;
         let done = self.done.len();
-        let ended = self
-            .place
-            .carry_out(&self.writer, done, &mut *plan, &mut told);
+        let ended = self.place.carry_out(&self.writer, done, &mut *plan, told);
         let folder = self.writer.folder().display().to_string();
         let resume =
             format!("What was recorded is in {folder}; `delaylab resume {folder}` goes on");
         match ended {
-            Ok(Ending::Complete) => conclude::run(&self.resolved, self.writer),
+            Ok(Ending::Complete) => Ok(()),
             Ok(Ending::Interrupted) => {
                 Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}")))
             }

@@ -19,12 +19,15 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 11] = [
     "ping",
     "cells",
+    "explain",
     "trace",
     "reflect",
     "doctor",
+    "calibrate",
+    "predict",
     "completions",
     "man",
     "schema",

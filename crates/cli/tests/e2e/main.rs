@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`adversity`] | full queues, sessions that end, readers that wait |
 //! | [`bench`] | device benchmarks: every procedure, devices that misbehave, live interfaces |
+//! | [`calibrate`] | a path is found again, and what a change does to it predicted |
 //! | [`capture`] | departures and packets are what tcpdump sees |
 //! | [`cells`] | cells on a line are found, and none where there are none |
 //! | [`condition`] | host conditions leave nothing behind |
@@ -21,6 +22,7 @@
 
 mod adversity;
 mod bench;
+mod calibrate;
 mod capture;
 mod cells;
 mod condition;

@@ -56,10 +56,10 @@ impl Hosts {
     /// Each line with what it is of.
     pub fn lines(&self) -> [(&'static str, Option<&Line>); 4] {
         [
-            ("prober, sending", self.prober_send.as_ref()),
-            ("prober, receiving", self.prober_receive.as_ref()),
-            ("reflector, receiving", self.reflector_receive.as_ref()),
-            ("reflector, sending", self.reflector_send.as_ref()),
+            ("prober sends", self.prober_send.as_ref()),
+            ("prober receives", self.prober_receive.as_ref()),
+            ("reflector receives", self.reflector_receive.as_ref()),
+            ("reflector sends", self.reflector_send.as_ref()),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! A constant and a slope: what a packet costs, and what a byte.
 //!
-//! One value for each size, the least or the median of its packets, and the least squares line through
-//! them. Both are robust: what disturbs a packet now and then only makes it later.
+//! One value for each size of each stream, the least or the median of its packets, and the least squares line
+//! through them. Both are robust: what disturbs a packet now and then only makes it later.
 
 use super::seen::{Stream, Trial};
 use delaylab_model::path::Framing;
@@ -11,7 +11,7 @@ use delaylab_stats::least_squares::{self, Coefficient};
 use delaylab_stats::quantile::Ranked;
 use std::collections::BTreeMap;
 
-/// Packets of a size that make its least or its median worth anything.
+/// Packets of a size in a stream that make their least or their median worth anything.
 const PACKETS: usize = 20;
 
 /// A figure, and where it is with 95 % confidence.
@@ -41,9 +41,9 @@ pub struct Line {
     pub slope: Estimate,
     /// Share of the variation that the line explains.
     pub r2: f64,
-    /// The largest distance of a size from the line, in nanoseconds.
+    /// The largest distance of a point from the line, in nanoseconds.
     pub farthest: f64,
-    /// Each size and its value.
+    /// Sizes and values, by size.
     pub points: Vec<(u32, f64)>,
     /// Packets behind the points.
     pub packets: usize,
@@ -73,9 +73,33 @@ pub(super) fn of_trials(
     of(trials, statistic, part, size)
 }
 
-/// The line of these trials against the size of the IP packet, which is what a host copies.
+/// The line of these trials against the size of the IP packet, which is what a host copies. What a byte costs is
+/// nothing where it cannot be told from nothing.
 pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
-    of(trials, Statistic::Median, part, |record| record.ip_size)
+    let line = of(trials, Statistic::Median, part, |record| record.ip_size)?;
+    let (low, _) = line
+        .slope
+        .interval
+        .unwrap_or((line.slope.value, f64::INFINITY));
+    if low > 0.0 { Some(line) } else { level(line) }
+}
+
+/// The same points without a slope.
+fn level(line: Line) -> Option<Line> {
+    let values: Vec<f64> = line.points.iter().map(|point| point.1).collect();
+    let fit = least_squares::least_squares(&[vec![1.0; values.len()]], &values).ok()?;
+    let constant = Estimate::of(&fit.coefficients[0]);
+    let off = values.iter().map(|value| (value - constant.value).abs());
+    Some(Line {
+        constant,
+        slope: Estimate {
+            value: 0.0,
+            interval: line.slope.interval,
+        },
+        r2: 0.0,
+        farthest: off.fold(0.0, f64::max),
+        ..line
+    })
 }
 
 /// Bytes that an IP packet takes on a link.
@@ -90,16 +114,6 @@ fn of(
     part: Part,
     size: impl Fn(&Record) -> Option<u32>,
 ) -> Option<Line> {
-    let mut sizes = BTreeMap::<u32, Vec<i64>>::new();
-    for stream in trials.iter().flat_map(|trial| &trial.streams) {
-        for record in stream.records.iter().filter(|record| record.answered()) {
-            if let (Some(size), Some(value)) = (size(record), part(stream, record)) {
-                sizes.entry(size).or_default().push(value);
-            }
-        }
-    }
-    sizes.retain(|_, values| values.len() >= PACKETS);
-    let packets = sizes.values().map(Vec::len).sum();
     let value = |values: Vec<i64>| {
         let q = match statistic {
             Statistic::Least => 0.0,
@@ -107,9 +121,21 @@ fn of(
         };
         Ranked::new(values).quantile(q).map(|&ns| ns as f64)
     };
-    let points = sizes.into_iter();
-    let points = points.filter_map(|(size, values)| Some((size, value(values)?)));
-    through(points.collect(), packets)
+    let (mut points, mut packets) = (Vec::new(), 0);
+    for stream in trials.iter().flat_map(|trial| &trial.streams) {
+        let mut sizes = BTreeMap::<u32, Vec<i64>>::new();
+        for record in stream.records.iter().filter(|record| record.answered()) {
+            if let (Some(size), Some(value)) = (size(record), part(stream, record)) {
+                sizes.entry(size).or_default().push(value);
+            }
+        }
+        sizes.retain(|_, values| values.len() >= PACKETS);
+        packets += sizes.values().map(Vec::len).sum::<usize>();
+        let each = sizes.into_iter();
+        points.extend(each.filter_map(|(size, values)| Some((size, value(values)?))));
+    }
+    points.sort_by(|a: &(u32, f64), b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    through(points, packets)
 }
 
 /// The line through these points; none where all are of one size.
@@ -135,6 +161,13 @@ fn through(points: Vec<(u32, f64)>, packets: usize) -> Option<Line> {
 }
 
 impl Line {
+    /// How many sizes there are.
+    pub fn sizes(&self) -> usize {
+        let mut sizes: Vec<u32> = self.points.iter().map(|point| point.0).collect();
+        sizes.dedup();
+        sizes.len()
+    }
+
     /// Its value at a size.
     pub fn at(&self, size: f64) -> f64 {
         self.constant.value + self.slope.value * size

@@ -46,11 +46,13 @@ pub enum ModelError {
     Unreadable(String),
 }
 
-/// The experiment as text. It is run as any other, and every `path` in it can be set.
+/// The experiment as text, called by the measured one's name and `kind`. It is run as any other, and every
+/// `path` in it can be set. `run` is what comments call the run.
 pub fn experiment(
     found: &Calibration,
     resolved: &Resolved,
     run: &str,
+    kind: &str,
 ) -> Result<String, ModelError> {
     let unreadable = |error: toml::de::Error| ModelError::Unreadable(error.to_string());
     let measured: Table = resolved.toml.parse().map_err(unreadable)?;
@@ -78,7 +80,7 @@ pub fn experiment(
         let design = Table::from_iter([("repeats".to_owned(), repeats.clone())]);
         kept.insert("design".to_owned(), Value::Table(design));
     }
-    let name = format!("{}-model", resolved.name);
+    let name = format!("{}-{kind}", resolved.name);
     let head = format!(
         "# A model of the path of {run}, by `delaylab calibrate`.\n\nname = {}\ntitle = {}\nabout = {}\n\
          world = \"sim\"\nseed = {}\n",

@@ -1,7 +1,8 @@
 //! What a change of the path would make of the delays, and how far off that may be.
 //!
 //! How far off is what calibration was off by: at the same quantile of the same probe and levels as a share, and
-//! beside it the most by which the probe was off without load, where only hosts differ. A change that brings in what
+//! beside it the most by which the probe (or any, where there are too few of its packets) was off without load,
+//! where only hosts differ. A change that brings in what
 //! was never measured (a discipline's parameters) has errors of its own, which nobody knows.
 
 use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
@@ -43,10 +44,19 @@ impl Predicted {
         all: &[Predicted],
     ) -> Option<[Expected; QUANTILES.len()]> {
         let own = self.before.distance(measure)?;
-        let same = all.iter().map(|one| &one.before).filter(|pair| {
-            pair.measured.unloaded && pair.measured.probe == self.before.measured.probe
-        });
-        let unloaded: Vec<Distance> = same.filter_map(|pair| pair.distance(measure)).collect();
+        let probe = &self.before.measured.probe;
+        let unloaded = |any: bool| -> Vec<Distance> {
+            let pairs = all.iter().map(|one| &one.before);
+            let meant = pairs.filter(|pair| any || pair.measured.probe == *probe);
+            let meant = meant.filter(|pair| is_known(&pair.measured, measure));
+            meant.filter_map(|pair| pair.distance(measure)).collect()
+        };
+        let own_unloaded = unloaded(false);
+        let unloaded = if own_unloaded.is_empty() {
+            unloaded(true)
+        } else {
+            own_unloaded
+        };
         let mut expected = [Expected {
             value: 0.0,
             between: (0.0, 0.0),
@@ -67,4 +77,12 @@ impl Predicted {
         }
         Some(expected)
     }
+}
+
+/// Packets that make a distribution.
+const PACKETS: usize = 20;
+
+/// Is it the distribution of a probe without load?
+fn is_known(lane: &Lane, measure: Measure) -> bool {
+    lane.unloaded && lane.delay(measure).values.len() >= PACKETS
 }

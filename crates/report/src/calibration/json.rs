@@ -15,7 +15,10 @@ pub fn calibration_document(shown: &Calibrated<'_>) -> Value {
         let measures = Measure::ALL.map(|measure| (measure, distance(pair.distance(measure))));
         let mut row = lane(&pair.measured);
         row.extend(measures.map(|(measure, value)| (measure.name().to_owned(), value)));
-        row.insert("lost".to_owned(), json!({"measured": pair.measured.lost(), "model": pair.model.lost()}));
+        row.insert(
+            "lost".to_owned(),
+            json!({"measured": pair.measured.lost(), "model": pair.model.lost()}),
+        );
         Value::Object(row)
     });
     json!({
@@ -43,7 +46,10 @@ pub fn prediction_document(shown: &Prediction<'_>) -> Value {
         row.insert("lost".to_owned(), lost);
         Value::Object(row)
     });
-    let sets = shown.sets.iter().map(|(path, value)| (path.clone(), json!(value)));
+    let sets = shown
+        .sets
+        .iter()
+        .map(|(path, value)| (path.clone(), json!(value)));
     json!({
         "schema": "delaylab/prediction/1",
         "run": shown.run,
@@ -56,8 +62,9 @@ pub fn prediction_document(shown: &Prediction<'_>) -> Value {
 
 fn lane(lane: &Lane) -> Map<String, Value> {
     let levels = lane.factors.iter();
-    let factors: Map<_, _> =
-        levels.map(|(name, level)| (name.clone(), Value::from(level.label.as_str()))).collect();
+    let factors: Map<_, _> = levels
+        .map(|(name, level)| (name.clone(), Value::from(level.label.as_str())))
+        .collect();
     let row = json!({
         "factors": factors,
         "probe": lane.probe,
@@ -72,12 +79,20 @@ fn lane(lane: &Lane) -> Map<String, Value> {
 
 /// The nearest whole number; null where there is none.
 fn whole(value: f64) -> Value {
-    if value.is_finite() { json!(value.round() as i64) } else { Value::Null }
+    if value.is_finite() {
+        json!(value.round() as i64)
+    } else {
+        Value::Null
+    }
 }
 
 /// Null where it is none.
 fn number(value: f64) -> Value {
-    if value.is_finite() { json!(value) } else { Value::Null }
+    if value.is_finite() {
+        json!(value)
+    } else {
+        Value::Null
+    }
 }
 
 fn quantile_name(q: f64) -> String {
@@ -150,10 +165,14 @@ fn found(found: &Calibration) -> Value {
             "packets": queue.packets,
         })
     });
-    let hosts = found.hosts.lines().map(|(name, of)| (name.replace(", ", "_"), line(of)));
-    let unknown = found.unknown.iter().map(|unknown| {
-        json!({"what": unknown.what, "why": unknown.why, "remedy": unknown.remedy})
-    });
+    let hosts = found
+        .hosts
+        .lines()
+        .map(|(name, of)| (name.replace(' ', "_"), line(of)));
+    let unknown = found
+        .unknown
+        .iter()
+        .map(|unknown| json!({"what": unknown.what, "why": unknown.why, "remedy": unknown.remedy}));
     json!({
         "directions": match found.ways { Ways::Apart => "apart", Ways::Together => "together" },
         "trials": {
@@ -169,7 +188,9 @@ fn found(found: &Calibration) -> Value {
 }
 
 fn estimate(estimate: Estimate) -> Value {
-    let interval = estimate.interval.map(|(low, high)| [number(low), number(high)]);
+    let interval = estimate
+        .interval
+        .map(|(low, high)| [number(low), number(high)]);
     json!({"value": number(estimate.value), "interval": interval})
 }
 
@@ -177,7 +198,10 @@ fn line(line: Option<&Line>) -> Value {
     let Some(line) = line else {
         return Value::Null;
     };
-    let points = line.points.iter().map(|(size, ns)| json!({"size": size, "value_ns": whole(*ns)}));
+    let points = line
+        .points
+        .iter()
+        .map(|(size, ns)| json!({"size": size, "value_ns": whole(*ns)}));
     json!({
         "per_packet_ns": estimate(line.constant),
         "per_byte_ns": estimate(line.slope),

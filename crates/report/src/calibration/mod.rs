@@ -9,8 +9,6 @@
 //! The page is in [`crate::html`], its figure in [`crate::figure`].
 
 mod json;
-#[cfg(test)]
-pub(crate) mod samples;
 mod terminal;
 pub(crate) mod words;
 

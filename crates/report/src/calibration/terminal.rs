@@ -12,8 +12,8 @@ use delaylab_explain::calibrate::prediction::Predicted;
 /// What was found of a path, in lines that end in a line feed. `files`: where it was written.
 pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style: &Style) -> String {
     let title = format!("--- calibration of {} ---", shown.run);
-    let head = paragraph(&title, Paint::Bold, style)
-        + &paragraph(&used(shown.found), Paint::Dim, style);
+    let head =
+        paragraph(&title, Paint::Bold, style) + &paragraph(&used(shown.found), Paint::Dim, style);
     let sections = [
         head,
         found(shown.found, style),
@@ -27,7 +27,10 @@ pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style:
 /// What a change would make of it, in lines that end in a line feed.
 pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: &Style) -> String {
     let title = format!("--- prediction for {} ---", shown.run);
-    let sets = shown.sets.iter().map(|(path, value)| format!("{path} = {value}"));
+    let sets = shown
+        .sets
+        .iter()
+        .map(|(path, value)| format!("{path} = {value}"));
     let changed = format!("changed: {}", sets.collect::<Vec<_>>().join(", "));
     let head = paragraph(&title, Paint::Bold, style) + &paragraph(&changed, Paint::Plain, style);
     let sections = [
@@ -56,7 +59,7 @@ fn found(found: &Calibration, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let heads = ["", "found", "between", "from"].map(Cell::left);
+    let heads = ["", "found", "95 %", "from"].map(Cell::left);
     table.row(heads.map(Cell::dim));
     let with_between = facts.iter().map(|fact| row(fact, true));
     with_between.for_each(|row| table.row(row));
@@ -72,7 +75,12 @@ fn found(found: &Calibration, style: &Style) -> String {
 
 fn row(fact: &Fact, between: bool) -> Vec<Cell> {
     let between = between.then(|| fact.between.clone());
-    let cells = [Some(fact.what.to_owned()), Some(fact.value.clone()), between, Some(fact.from.clone())];
+    let cells = [
+        Some(fact.what.to_owned()),
+        Some(fact.value.clone()),
+        between,
+        Some(fact.from.clone()),
+    ];
     cells.into_iter().flatten().map(Cell::left).collect()
 }
 
@@ -105,8 +113,14 @@ fn overlay(pairs: &[Pair], style: &Style) -> String {
     let lead = (0..=heads.len()).map(|_| Cell::default());
     let above = ["p50", "", "", "p99", "", "", "", "lost", ""].map(Cell::new);
     table.row(lead.chain(above).map(Cell::dim));
-    let names = heads.iter().map(String::as_str).chain(["probe"]).map(Cell::left);
-    let each = ["measured", "model", "off", "measured", "model", "off", "W1", "measured", "model"];
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left);
+    let each = [
+        "measured", "model", "off", "measured", "model", "off", "W1", "measured", "model",
+    ];
     table.row(names.chain(each.map(Cell::new)).map(Cell::dim));
     for pair in shown {
         table.row(compared(pair, &heads));
@@ -118,7 +132,10 @@ fn overlay(pairs: &[Pair], style: &Style) -> String {
 
 fn compared(pair: &Pair, heads: &[String]) -> Vec<Cell> {
     let unknown = || Cell::new("–");
-    let mut cells: Vec<Cell> = levels(&pair.measured, heads).into_iter().map(Cell::left).collect();
+    let mut cells: Vec<Cell> = levels(&pair.measured, heads)
+        .into_iter()
+        .map(Cell::left)
+        .collect();
     match pair.distance(measure(&pair.measured)) {
         None => cells.extend((0..7).map(|_| unknown())),
         Some(distance) => {
@@ -154,19 +171,33 @@ fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
     let shown = in_order(lanes, |lane| &lane.before.measured);
     let heads = varied(shown.iter().map(|lane| &lane.before.measured));
     let mut table = Table::default();
-    let names = heads.iter().map(String::as_str).chain(["probe"]).map(Cell::left);
-    let each = BEFORE_AND_AFTER.map(Cell::new).into_iter().chain([Cell::left("expected")]);
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left);
+    let each = BEFORE_AND_AFTER
+        .map(Cell::new)
+        .into_iter()
+        .chain([Cell::left("expected")]);
     table.row(names.chain(each).map(Cell::dim));
     for lane in shown {
         let kind = measure(&lane.before.measured);
-        let mut cells: Vec<_> = levels(&lane.before.measured, &heads).into_iter().map(Cell::left).collect();
+        let mut cells: Vec<_> = levels(&lane.before.measured, &heads)
+            .into_iter()
+            .map(Cell::left)
+            .collect();
         match lane.before.distance(kind).zip(lane.expected(kind, lanes)) {
             None => cells.extend((0..4).map(|_| Cell::new("–"))),
             Some((before, expected)) => {
                 let [measured, model] = before.quantiles[at].map(duration);
                 let (low, high) = expected[at].between;
                 cells.extend([measured, model, duration(expected[at].value)].map(Cell::new));
-                cells.push(Cell::left(format!("{} to {}", duration(low), duration(high))));
+                cells.push(Cell::left(format!(
+                    "{} to {}",
+                    duration(low),
+                    duration(high)
+                )));
             }
         }
         table.row(cells);
@@ -185,17 +216,24 @@ const BEFORE_AND_AFTER: [&str; 3] = ["measured", "its model", "predicted"];
 fn lost(lanes: &[Predicted], style: &Style) -> String {
     let loses = |lane: &&Predicted| {
         let each = [&lane.before.measured, &lane.before.model, &lane.after];
-        each.iter().any(|lane| lane.lost().is_some_and(|lost| lost > 0.0))
+        each.iter()
+            .any(|lane| lane.lost().is_some_and(|lost| lost > 0.0))
     };
     let shown = in_order(lanes, |lane| &lane.before.measured);
     let heads = varied(shown.iter().map(|lane| &lane.before.measured));
     let mut table = Table::default();
-    let names = heads.iter().map(String::as_str).chain(["probe"]).map(Cell::left);
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left);
     table.row(names.chain(BEFORE_AND_AFTER.map(Cell::new)).map(Cell::dim));
     let mut any = false;
     for lane in shown.into_iter().filter(loses) {
         any = true;
-        let cells = levels(&lane.before.measured, &heads).into_iter().map(Cell::left);
+        let cells = levels(&lane.before.measured, &heads)
+            .into_iter()
+            .map(Cell::left);
         let each = [&lane.before.measured, &lane.before.model, &lane.after];
         let each = each.map(|lane| lane.lost().map_or_else(|| Cell::new("–"), share));
         table.row(cells.chain(each));

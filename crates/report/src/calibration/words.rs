@@ -24,13 +24,20 @@ pub(crate) struct Fact {
 /// All that was found, the bottleneck first.
 pub(crate) fn facts(found: &Calibration) -> Vec<Fact> {
     let there = match found.ways {
-        Ways::Apart => "least delay, there",
-        Ways::Together => "least delay, there and back",
+        Ways::Apart => "least delay there",
+        Ways::Together => "least delay, both",
     };
-    let network = [(there, found.forward.as_ref()), ("least delay, back", found.back.as_ref())];
+    let network = [
+        (there, found.forward.as_ref()),
+        ("least delay back", found.back.as_ref()),
+    ];
     let lines = network.into_iter().chain(found.hosts.lines());
     let lines = lines.filter_map(|(what, line)| Some(of_line(what, line?)));
-    [rate(found), buffer(found), discipline(found)].into_iter().flatten().chain(lines).collect()
+    [rate(found), buffer(found), discipline(found)]
+        .into_iter()
+        .flatten()
+        .chain(lines)
+        .collect()
 }
 
 fn rate(found: &Calibration) -> Option<Fact> {
@@ -39,9 +46,11 @@ fn rate(found: &Calibration) -> Option<Fact> {
     Some(Fact {
         what: "rate",
         value: mbit(value),
-        between: interval.map(|(low, high)| between(mbit(low), mbit(high))).unwrap_or_default(),
+        between: half(interval)
+            .map(|half| format!("± {}", mbit(half)))
+            .unwrap_or_default(),
         from: format!(
-            "{:.2} MB came out in {} without a rest",
+            "{:.1} MB in {} without a rest",
             rate.bytes / 1e6,
             format_duration_f64(rate.busy)
         ),
@@ -52,13 +61,27 @@ fn mbit(bits: f64) -> String {
     format!("{:.3} Mbit/s", bits / 1e6)
 }
 
+/// Half of an interval's length.
+fn half(interval: Option<(f64, f64)>) -> Option<f64> {
+    interval.map(|(low, high)| (high - low) / 2.0)
+}
+
 fn between(low: String, high: String) -> String {
-    if low == high { low } else { format!("{low} to {high}") }
+    if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
+    }
 }
 
 fn buffer(found: &Calibration) -> Option<Fact> {
     let buffer = found.buffer.as_ref()?;
-    let Buffer { between: (low, high), packets: [taken, dropped], contradict, .. } = *buffer;
+    let Buffer {
+        between: (low, high),
+        packets: [taken, dropped],
+        contradict,
+        ..
+    } = *buffer;
     let amount = |value: f64| match buffer.counts {
         Counts::Bytes => format!("{value:.0} B"),
         Counts::Packets => format!("{value:.0} packets"),
@@ -68,14 +91,21 @@ fn buffer(found: &Calibration) -> Option<Fact> {
             what: "buffer",
             value: format!("{} or more", amount(low)),
             between: String::new(),
-            from: format!("for {:.0} % of {dropped} dropped there was room", 100.0 * buffer.early),
+            from: format!(
+                "room for {:.0} % of {dropped} dropped",
+                100.0 * buffer.early
+            ),
         });
     }
     Some(Fact {
         what: "buffer",
         value: amount(buffer.limit()),
         between: between(amount(low), amount(high)),
-        from: format!("{taken} taken, {dropped} dropped; {:.1} % contradict it", 100.0 * contradict),
+        from: format!(
+            "{} packets, {:.1} % contradict it",
+            taken + dropped,
+            100.0 * contradict
+        ),
     })
 }
 
@@ -86,46 +116,62 @@ fn discipline(found: &Calibration) -> Option<Fact> {
         value: found.discipline().unwrap_or("unknown").to_owned(),
         between: String::new(),
         from: format!(
-            "other flows wait for {:.0} % of what stands before them",
+            "others wait for {:.0} % of what is ahead",
             100.0 * queue.waited_for
         ),
     })
 }
 
 fn of_line(what: &'static str, line: &Line) -> Fact {
-    let slope = |ns: f64| format!("{ns:.3} ns");
-    let [constant, byte] = [line.constant, line.slope].map(|estimate| estimate.interval);
-    let bounds = constant.zip(byte).map(|((a, b), (c, d))| {
-        let low = format!("{} + {}", duration(a), slope(c));
-        between(low, format!("{} + {}", duration(b), slope(d)))
-    });
+    let halves = [line.constant, line.slope].map(|estimate| half(estimate.interval));
+    let between = match halves {
+        [Some(constant), Some(byte)] => format!("± {}, ± {byte:.2} ns/B", duration(constant)),
+        _ => String::new(),
+    };
+    let sizes = line.sizes();
+    let (value, fit) = match line.slope.value {
+        0.0 => (String::new(), String::new()),
+        byte => (format!(" + {byte:.2} ns/B"), format!(", r² {:.4}", line.r2)),
+    };
     Fact {
         what,
-        value: format!("{} + {} a byte", duration(line.constant.value), slope(line.slope.value)),
-        between: bounds.unwrap_or_default(),
-        from: format!(
-            "{} sizes, r² {:.5}, at most {} off",
-            line.points.len(),
-            line.r2,
-            duration(line.farthest)
-        ),
+        value: duration(line.constant.value) + &value,
+        between,
+        from: format!("{sizes} sizes{fit}, within {}", duration(line.farthest)),
     }
 }
 
 /// A duration, also a negative one, without a zero that is one.
 pub(crate) fn duration(ns: f64) -> String {
-    if ns.is_finite() { format_duration_f64(ns) } else { "–".to_owned() }
+    if ns.is_finite() {
+        format_duration_f64(ns)
+    } else {
+        "–".to_owned()
+    }
 }
 
 /// What was left out, in a sentence; nothing where nothing was.
 pub(crate) fn used(found: &Calibration) -> String {
     let [unloaded, overflow] = found.trials;
-    let trials = |count: usize| if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
+    let trials = |count: usize| {
+        if count == 1 {
+            "1 trial".to_owned()
+        } else {
+            format!("{count} trials")
+        }
+    };
     let flawed = match found.flawed {
         0 => String::new(),
-        flawed => format!("; {} left out, which are not what the experiment meant", trials(flawed)),
+        flawed => format!(
+            "; {} left out, which are not what the experiment meant",
+            trials(flawed)
+        ),
     };
-    format!("{} without load, {} that overflow{flawed}", trials(unloaded), trials(overflow))
+    format!(
+        "{} without load, {} that overflow{flawed}",
+        trials(unloaded),
+        trials(overflow)
+    )
 }
 
 /// The factors of these lanes that vary.
@@ -140,7 +186,11 @@ pub(crate) fn levels(lane: &Lane, heads: &[String]) -> Vec<String> {
         let own = lane.factors.iter().find(|(name, _)| name == head);
         own.map_or_else(String::new, |(_, level)| level.label.clone())
     };
-    heads.iter().map(level).chain([lane.probe.clone()]).collect()
+    heads
+        .iter()
+        .map(level)
+        .chain([lane.probe.clone()])
+        .collect()
 }
 
 /// `unloaded, 64B, echo`.
@@ -151,7 +201,9 @@ pub(crate) fn name(lane: &Lane, heads: &[String]) -> String {
 /// Lanes in the order of their levels' numbers, then as they are written.
 pub(crate) fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
     let key = |factors: &[Factor]| -> Vec<(String, Option<f64>, Option<Unit>)> {
-        let each = factors.iter().map(|(_, level)| (level.label.clone(), level.value, level.unit));
+        let each = factors
+            .iter()
+            .map(|(_, level)| (level.label.clone(), level.value, level.unit));
         each.collect()
     };
     let pairs = key(a).into_iter().zip(key(b));
@@ -159,7 +211,8 @@ pub(crate) fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
         (Some(x), Some(y)) => x.total_cmp(&y),
         _ => a.cmp(&b),
     });
-    each.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    each.find(|order| order.is_ne())
+        .unwrap_or(std::cmp::Ordering::Equal)
 }
 
 /// What is shown of a lane: what the user waits, or for frames, which nobody waits for, the network.

@@ -94,7 +94,13 @@ impl Drawing {
             return None;
         }
         let (name, title) = (figure.name(), figure.title());
-        Some(Self::new(name, title, figure.about(run), &table, figure.spec(run)))
+        Some(Self::new(
+            name,
+            title,
+            figure.about(run),
+            &table,
+            figure.spec(run),
+        ))
     }
 
     /// Of a table and a specification without data or theme.

@@ -12,10 +12,15 @@ const COLUMNS: [&str; 5] = ["panel", "which", "value_ns", "at_or_below", "packet
 const STEPS: u32 = 60;
 /// What the lines are, in the order of their colours.
 const WHICH: [&str; 3] = ["measured", "model", "predicted"];
+/// What was measured is grey and behind.
+const COLOURS: [&str; 3] = ["#808080", "#0072b2", "#d55e00"];
 
 /// `None` where nothing has a distribution.
 pub(crate) fn calibration(pairs: &[Pair]) -> Option<Drawing> {
-    let rows: Vec<Vec<&Lane>> = pairs.iter().map(|pair| vec![&pair.measured, &pair.model]).collect();
+    let rows: Vec<Vec<&Lane>> = pairs
+        .iter()
+        .map(|pair| vec![&pair.measured, &pair.model])
+        .collect();
     drawing(
         "overlay",
         "Measured and simulated",
@@ -27,7 +32,9 @@ pub(crate) fn calibration(pairs: &[Pair]) -> Option<Drawing> {
 
 /// `None` where nothing has a distribution.
 pub(crate) fn prediction(lanes: &[Predicted]) -> Option<Drawing> {
-    let rows = lanes.iter().map(|lane| vec![&lane.before.measured, &lane.before.model, &lane.after]);
+    let rows = lanes
+        .iter()
+        .map(|lane| vec![&lane.before.measured, &lane.before.model, &lane.after]);
     drawing(
         "prediction",
         "Before the change and after it",
@@ -38,7 +45,12 @@ pub(crate) fn prediction(lanes: &[Predicted]) -> Option<Drawing> {
 }
 
 /// A row holds what is drawn into one panel; its first is the measured one.
-fn drawing(id: &'static str, title: &'static str, about: &str, mut rows: Vec<Vec<&Lane>>) -> Option<Drawing> {
+fn drawing(
+    id: &'static str,
+    title: &'static str,
+    about: &str,
+    mut rows: Vec<Vec<&Lane>>,
+) -> Option<Drawing> {
     rows.retain(|row| is_shown(row[0]));
     rows.sort_by(|a, b| order(&a[0].factors, &b[0].factors));
     let heads = varied(rows.iter().map(|row| row[0]));
@@ -55,7 +67,7 @@ fn drawing(id: &'static str, title: &'static str, about: &str, mut rows: Vec<Vec
     let mut spec = parse(include_str!("specs/overlay.json"));
     spec["facet"]["sort"] = json!(panels);
     spec["spec"]["encoding"]["color"]["scale"] =
-        json!({ "domain": WHICH[..lines], "range": ["#808080", "#0072b2", "#d55e00"][..lines] });
+        json!({ "domain": &WHICH[..lines], "range": &COLOURS[..lines] });
     Some(Drawing::new(id, title, about.to_owned(), &table, spec))
 }
 

@@ -17,8 +17,16 @@ pub fn calibration_page(shown: &Calibrated<'_>) -> String {
     let body = [
         head(title, shown.run, &used(shown.found)),
         section("found", "What was found", &found(shown.found)),
-        section("unknown", "Not identified by this run", &unknown(shown.found)),
-        figures::of(&overlay::calibration(shown.pairs).into_iter().collect::<Vec<_>>()),
+        section(
+            "unknown",
+            "Not identified by this run",
+            &unknown(shown.found),
+        ),
+        figures::of(
+            &overlay::calibration(shown.pairs)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ),
         section("errors", "Measured and simulated", &errors(shown.pairs)),
     ];
     document(title, &body.concat())
@@ -27,13 +35,28 @@ pub fn calibration_page(shown: &Calibrated<'_>) -> String {
 /// The page of a prediction.
 pub fn prediction_page(shown: &Prediction<'_>) -> String {
     let title = "What a change would make of it";
-    let sets = shown.sets.iter().map(|(path, value)| format!("{path} = {value}"));
+    let sets = shown
+        .sets
+        .iter()
+        .map(|(path, value)| format!("{path} = {value}"));
     let body = [
         head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")),
-        figures::of(&overlay::prediction(shown.lanes).into_iter().collect::<Vec<_>>()),
+        figures::of(
+            &overlay::prediction(shown.lanes)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ),
         section("expected", "Before and after", &expected(shown.lanes)),
-        section("found", "The path that it is computed for", &found(shown.found)),
-        section("unknown", "Not identified by this run", &unknown(shown.found)),
+        section(
+            "found",
+            "The path that it is computed for",
+            &found(shown.found),
+        ),
+        section(
+            "unknown",
+            "Not identified by this run",
+            &unknown(shown.found),
+        ),
     ];
     document(title, &body.concat())
 }
@@ -48,9 +71,15 @@ fn head(title: &str, run: &str, about: &str) -> String {
 }
 
 fn found(found: &Calibration) -> String {
-    let heads = ["", "found", "between", "from"].map(|head| (head, Column::Words));
+    let heads = ["", "found", "95 %", "from"].map(|head| (head, Column::Words));
     let mut table = Table::new(heads);
-    for Fact { what, value, between, from } in facts(found) {
+    for Fact {
+        what,
+        value,
+        between,
+        from,
+    } in facts(found)
+    {
         table.row(vec![what.to_owned(), value, between, from]);
     }
     table.render()
@@ -82,7 +111,9 @@ fn errors(pairs: &[Pair]) -> String {
     let shown = in_order(pairs, |pair| &pair.measured);
     let heads = varied(shown.iter().map(|pair| &pair.measured));
     let each = QUANTILES.map(percentile);
-    let figures = each.iter().flat_map(|q| [q.clone(), "model".to_owned(), "off".to_owned()]);
+    let figures = each
+        .iter()
+        .flat_map(|q| [q.clone(), "model".to_owned(), "off".to_owned()]);
     let figures = figures.chain(["Wasserstein", "lost", "model"].map(str::to_owned));
     let mut table = columns(&heads, figures.collect());
     for pair in shown {
@@ -102,14 +133,17 @@ fn errors(pairs: &[Pair]) -> String {
 }
 
 fn lost(lane: &Lane) -> String {
-    lane.lost().map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
+    lane.lost()
+        .map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
 }
 
 fn expected(lanes: &[Predicted]) -> String {
     let shown = in_order(lanes, |lane| &lane.before.measured);
     let heads = varied(shown.iter().map(|lane| &lane.before.measured));
     let each = QUANTILES.map(percentile);
-    let figures = each.iter().flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);
+    let figures = each
+        .iter()
+        .flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);
     let figures = figures.chain(["lost", "predicted"].map(str::to_owned));
     let mut table = columns(&heads, figures.collect());
     for lane in shown {

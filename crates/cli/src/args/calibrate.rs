@@ -1,0 +1,67 @@
+//! `delaylab calibrate` and `delaylab predict`.
+
+use super::experiment::{RUNS, setting};
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Find out what a measured path is made of, and hold its model against it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration`
+is one): what the hosts cost a packet and a byte, the bottleneck's rate, buffer and discipline, and what
+the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are
+compared. All of it goes into a new folder in the run, RUN/models/NAME-model-TIME; nothing measured changes.
+
+Examples:
+  delaylab run calibration --quick && delaylab calibrate latest
+  delaylab calibrate latest --json")]
+pub struct CalibrateArgs {
+    /// Which run, and how it is shown.
+    #[command(flatten)]
+    pub of: OfArgs,
+}
+
+/// Say what a change would make of a measured path
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Calibrates the run, changes its model and simulates both. The range is what the model is off by before
+the change, at the same quantile, and what it is off by without load.
+
+Examples:
+  delaylab predict latest --set path.switch.discipline=fq-codel
+  delaylab predict latest --set path.rate=20Mbit/s --set path.switch.buffer=30kB
+  delaylab predict latest --set probe.flood.pacing.load=8%")]
+pub struct PredictArgs {
+    /// Which run, and how it is shown.
+    #[command(flatten)]
+    pub of: OfArgs,
+
+    /// Change something of the model: a dotted path and a value, as in an experiment
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, required = true)]
+    pub sets: Vec<(String, String)>,
+}
+
+/// A run, and how what is found is shown.
+#[derive(Debug, Args)]
+pub struct OfArgs {
+    /// The run: its directory, its name, or `latest`
+    pub run: String,
+
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// So many trials of the model at once [default: one for each CPU]. What comes of them does not depend
+    /// on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+}

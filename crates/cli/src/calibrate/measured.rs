@@ -1,0 +1,57 @@
+//! The measured run, and what it shows of its path.
+
+use crate::args::calibrate::OfArgs;
+use crate::exit::Failed;
+use crate::experiment::{choose, conclude};
+use delaylab_explain::calibrate::seen::Seen;
+use delaylab_explain::calibrate::{Calibration, calibrate, model};
+use delaylab_lab::experiment::Resolved;
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::run::Run;
+use std::path::PathBuf;
+
+/// A run that was calibrated.
+pub(super) struct Measured {
+    /// Where it is.
+    pub(super) folder: PathBuf,
+    /// Its folder, as short as it can be said.
+    pub(super) name: String,
+    /// Its experiment.
+    pub(super) resolved: Resolved,
+    /// Its trials.
+    pub(super) seen: Seen,
+    /// What they show.
+    pub(super) found: Calibration,
+}
+
+impl Measured {
+    pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
+        let folder =
+            resolve_run(&of.run, &of.runs).map_err(|error| Failed::usage(error.to_string()))?;
+        let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+        let name = conclude::shortest(&folder);
+        let Some(resolved) = choose::of_run(&run) else {
+            return Err(Failed::usage(format!(
+                "{name} has no experiment that could be carried out again: a model needs its probes and loads"
+            )));
+        };
+        let seen = Seen::of_run(&run, &resolved);
+        for problem in run.problems() {
+            eprintln!("warning: {problem}");
+        }
+        let found = calibrate(&seen);
+        Ok(Self {
+            folder,
+            name,
+            resolved,
+            seen,
+            found,
+        })
+    }
+
+    /// Its model as an experiment, called by the run's name and `kind`; why there is none.
+    pub(super) fn model(&self, kind: &str) -> Result<String, String> {
+        let text = model::experiment(&self.found, &self.resolved, &self.name, kind);
+        text.map_err(|error| error.to_string())
+    }
+}

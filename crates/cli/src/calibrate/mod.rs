@@ -1,0 +1,107 @@
+//! `delaylab calibrate` and `delaylab predict`.
+//!
+//! | file | does |
+//! |---|---|
+//! | `measured.rs` | reads the run and calibrates it |
+//! | `modelled.rs` | runs a model, and writes what comes of it beside its records |
+
+mod measured;
+mod modelled;
+
+use crate::args::calibrate::{CalibrateArgs, PredictArgs};
+use crate::exit::{Exit, Failed};
+use crate::terminal;
+use delaylab_explain::calibrate::overlay::{self, Pair};
+use delaylab_explain::calibrate::prediction::predicted;
+use delaylab_report::calibration::{
+    Calibrated, Prediction, calibration_document, calibration_page, calibration_text,
+    prediction_document, prediction_page, prediction_text,
+};
+use measured::Measured;
+use modelled::Modelled;
+use std::io;
+
+/// Runs `delaylab calibrate`.
+pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
+    let measured = Measured::read(&args.of)?;
+    let text = match measured.model("model") {
+        Ok(text) => text,
+        Err(why) => return without_model(&measured, &args.of, &why),
+    };
+    let model = Modelled::run(&measured, &text, &[], &args.of)?;
+    let pairs = pairs(&measured, &model);
+    let shown = Calibrated {
+        run: &measured.name,
+        model: Some(&model.name),
+        found: &measured.found,
+        pairs: &pairs,
+    };
+    let document = calibration_document(&shown);
+    let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
+    if args.of.json {
+        return terminal::print(format!("{document}\n"));
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(calibration_text(&shown, &files, &style))
+}
+
+/// Runs `delaylab predict`.
+pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
+    let measured = Measured::read(&args.of)?;
+    let wrong = |why: String| Failed::new(Exit::Unreachable, why);
+    let before = measured.model("model").map_err(wrong)?;
+    let after = measured.model("predicted").map_err(wrong)?;
+    // What is wrong with a change is said before anything is simulated.
+    modelled::resolve(&after, &args.sets)?;
+    let model = Modelled::run(&measured, &before, &[], &args.of)?;
+    let pairs = pairs(&measured, &model);
+    let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
+    let lanes = predicted(pairs, &changed.lanes);
+    if lanes.is_empty() {
+        return Err(Failed::usage(
+            "nothing can be compared: after the change there is no combination of levels and probe that was measured",
+        ));
+    }
+    let shown = Prediction {
+        run: &measured.name,
+        model: &changed.name,
+        sets: &args.sets,
+        found: &measured.found,
+        lanes: &lanes,
+    };
+    let document = prediction_document(&shown);
+    let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
+    if args.of.json {
+        return terminal::print(format!("{document}\n"));
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(prediction_text(&shown, &files, &style))
+}
+
+fn pairs(measured: &Measured, model: &Modelled) -> Vec<Pair> {
+    overlay::pairs(overlay::lanes(&measured.seen), &model.lanes)
+}
+
+/// What is known is shown all the same.
+fn without_model(
+    measured: &Measured,
+    of: &crate::args::calibrate::OfArgs,
+    why: &str,
+) -> Result<(), Failed> {
+    let shown = Calibrated {
+        run: &measured.name,
+        model: None,
+        found: &measured.found,
+        pairs: &[],
+    };
+    if of.json {
+        terminal::print(format!("{}\n", calibration_document(&shown)))?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(calibration_text(&shown, &[], &style))?;
+    }
+    Err(Failed::new(
+        Exit::Unreachable,
+        format!("no model of {}: {why}", measured.name),
+    ))
+}

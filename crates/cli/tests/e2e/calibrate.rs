@@ -1,0 +1,258 @@
+//! `delaylab calibrate` and `delaylab predict`: of a testbed, of a simulation, and of runs that show too little.
+
+use crate::harness::alone;
+use crate::harness::process::{Ran, ran};
+use crate::harness::scratch::Scratch;
+use crate::or_skip;
+use serde_json::Value;
+use std::fs;
+
+fn done(scratch: &Scratch, words: &str) -> Ran {
+    let done = ran(scratch, words);
+    assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+    done
+}
+
+fn document(scratch: &Scratch, words: &str) -> Value {
+    serde_json::from_str(&done(scratch, words).stdout).unwrap()
+}
+
+fn near(found: &Value, truth: f64, share: f64) {
+    let value = found.as_f64().unwrap_or_else(|| panic!("{found}"));
+    assert!(
+        (value / truth - 1.0).abs() <= share,
+        "{value} is not {truth}"
+    );
+}
+
+const SIMULATED: &str = "run calibration --world sim --quick -q --set probe.*.duration=1500ms";
+
+/// A short run that is calibrated, and one that a change is predicted for.
+#[test]
+fn a_simulated_path_is_found_and_its_change_predicted() {
+    let scratch = Scratch::new();
+    done(&scratch, SIMULATED);
+    let run = fs::canonicalize(scratch.path("runs/latest")).unwrap();
+    let before = fs::read(run.join("records.parquet")).unwrap();
+
+    let found = document(&scratch, "calibrate latest --json");
+    assert_eq!(found["schema"], "delaylab/calibration/1");
+    near(
+        &found["found"]["rate"]["bits_per_second"]["value"],
+        10e6,
+        0.001,
+    );
+    near(&found["found"]["buffer"]["limit"], 64_000.0, 0.01);
+    assert_eq!(found["found"]["discipline"]["name"], "fifo");
+    let model = scratch.path(found["model"].as_str().unwrap());
+    for file in [
+        "model.toml",
+        "calibration.json",
+        "calibration.html",
+        "records.parquet",
+    ] {
+        assert!(model.join(file).exists(), "{file}");
+    }
+    // The measured run is as it was, and still the latest.
+    assert_eq!(fs::read(run.join("records.parquet")).unwrap(), before);
+    assert_eq!(fs::canonicalize(scratch.path("runs/latest")).unwrap(), run);
+    // The model is an experiment as any other.
+    let checked = done(
+        &scratch,
+        &format!("check {}", model.join("model.toml").display()),
+    );
+    assert!(checked.stdout.contains("in sim"), "{}", checked.stdout);
+
+    // What a change does to the same path is known: it can be simulated.
+    let change = "--set path.switch.discipline=fq-codel";
+    let predicted = document(&scratch, &format!("predict latest --json {change}"));
+    assert_eq!(predicted["schema"], "delaylab/prediction/1");
+    done(&scratch, &format!("{SIMULATED} {change}"));
+    let after = document(&scratch, "calibrate latest --json");
+    let mut compared = 0;
+    for lane in predicted["lanes"].as_array().unwrap() {
+        let overlay = after["overlay"].as_array().unwrap();
+        let same =
+            |other: &&Value| other["factors"] == lane["factors"] && other["probe"] == lane["probe"];
+        let truth = overlay.iter().find(same).unwrap();
+        for quantile in ["p50", "p99"] {
+            let value = &lane["network"][quantile]["predicted_ns"];
+            if let Some(truth) = truth["network"][quantile]["measured_ns"].as_f64() {
+                near(value, truth, 0.05);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 40, "{compared}");
+}
+
+#[test]
+fn what_is_told_reads_well() {
+    let scratch = Scratch::new();
+    done(&scratch, SIMULATED);
+    let told = done(&scratch, "calibrate latest -q");
+    assert_eq!(told.stderr, "");
+    for words in [
+        "10.000 Mbit/s",
+        "fifo",
+        "Not identified by this run:",
+        "model.toml",
+    ] {
+        assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+    }
+    let told = done(
+        &scratch,
+        "predict latest -q --set path.rate=20Mbit/s --set path.switch.buffer=30kB",
+    );
+    for words in [
+        "path.rate = 20Mbit/s, path.switch.buffer = 30kB",
+        "99th percentile",
+        "prediction.html",
+    ] {
+        assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+    }
+}
+
+const ONE_SIZE: &str = r#"
+name = "one-size"
+title = "Nothing varies"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "5ms" }
+count = 50
+
+[path]
+topology = "two-hosts"
+rate = "10Mbit/s"
+"#;
+
+#[test]
+fn what_a_run_does_not_show_is_said() {
+    let scratch = Scratch::new();
+    scratch.file("one.toml", ONE_SIZE);
+    done(&scratch, "run one.toml -q");
+    let told = ran(&scratch, "calibrate latest");
+    assert_eq!(told.code, 1, "{}", told.stderr);
+    assert!(
+        told.stdout.contains("packets of one size alone"),
+        "{}",
+        told.stdout
+    );
+    assert!(
+        told.stderr.contains("no model of runs/one-size"),
+        "{}",
+        told.stderr
+    );
+    let json = ran(&scratch, "calibrate latest --json");
+    let document: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(json.code == 1 && document["model"].is_null() && document["found"]["rate"].is_null());
+    assert_eq!(
+        ran(&scratch, "predict latest --set path.rate=1Mbit/s").code,
+        1
+    );
+
+    let varied = format!(
+        "{ONE_SIZE}[sweep]\nrate = {{ set = \"path.rate\", to = [\"1Mbit/s\", \"2Mbit/s\"] }}\n"
+    );
+    scratch.file("varied.toml", &varied);
+    done(&scratch, "run varied.toml -q");
+    let told = ran(&scratch, "calibrate latest");
+    assert!(
+        told.code == 1 && told.stderr.contains("`path.rate` changes the path"),
+        "{}",
+        told.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_runs() {
+    let scratch = Scratch::new();
+    let told = ran(&scratch, "calibrate nowhere");
+    assert!(
+        told.code == 2 && told.stderr.contains("no run `nowhere`"),
+        "{}",
+        told.stderr
+    );
+    let told = ran(&scratch, "predict latest");
+    assert!(
+        told.code == 2 && told.stderr.contains("--set"),
+        "{}",
+        told.stderr
+    );
+    done(&scratch, SIMULATED);
+    let told = ran(
+        &scratch,
+        "predict latest --set path.switch.discipline=magic",
+    );
+    assert!(
+        told.code == 2 && told.stderr.contains("magic"),
+        "{}",
+        told.stderr
+    );
+    assert!(!scratch.path("runs/latest/models").exists());
+    scratch.file(
+        "ping.txt",
+        include_str!("../../../explain/tests/data/import/ping.txt"),
+    );
+    done(&scratch, "import ping.txt");
+    let told = ran(&scratch, "calibrate latest");
+    assert!(
+        told.code == 2 && told.stderr.contains("has no experiment"),
+        "{}",
+        told.stderr
+    );
+}
+
+/// Real kernels through the soft switch: two disciplines, and what the first becomes as the second.
+#[test]
+fn a_testbed_is_found_and_its_change_predicted() {
+    or_skip!(root());
+    let scratch = Scratch::new();
+    let _machine = alone();
+    let run = |discipline: &str| {
+        done(
+            &scratch,
+            &format!(
+                "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
+                 --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
+            ),
+        );
+        let found = document(&scratch, "calibrate latest --json");
+        near(
+            &found["found"]["rate"]["bits_per_second"]["value"],
+            8e6,
+            0.02,
+        );
+        near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
+        assert_eq!(found["found"]["discipline"]["name"], discipline);
+        found
+    };
+    run("fifo");
+    let predicted = document(
+        &scratch,
+        "predict latest --json --set path.switch.discipline=per-flow",
+    );
+    let after = run("per-flow");
+    // Medians: the rest is what other programs on this machine make of it.
+    let lanes = predicted["lanes"].as_array().unwrap().iter();
+    let of_echo =
+        lanes.filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
+    for lane in of_echo {
+        let overlay = after["overlay"].as_array().unwrap();
+        let same =
+            |other: &&Value| other["factors"] == lane["factors"] && other["probe"] == lane["probe"];
+        let truth = overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
+        near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
+    }
+}
+
+fn root() -> Result<(), String> {
+    if delaylab_kernel::privilege::is_root() {
+        Ok(())
+    } else {
+        Err("testbeds of this test need root".to_owned())
+    }
+}
