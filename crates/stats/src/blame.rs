@@ -197,7 +197,10 @@ mod tests {
             who: who.to_owned(),
             kind: NoiseKind::Scheduled,
         };
-        assert_eq!(blamed(&late(stages), &SAME, &[cron.clone()]), ran("cron"));
+        assert_eq!(
+            blamed(&late(stages), &SAME, std::slice::from_ref(&cron)),
+            ran("cron")
+        );
         // Another CPU, another time, or too short: nobody is named.
         let elsewhere = [
             event("cron", 0, 1_000_100_000, 2_800_000),

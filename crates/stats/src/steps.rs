@@ -239,7 +239,7 @@ pub fn detect(points: &[Point], settings: &Settings) -> Detection {
     let verdict = match &decided.decision {
         Decision::Constant(constant) => Verdict::Constant(*constant),
         Decision::Line(line) => Verdict::Line(*line),
-        Decision::CannotTell(doubt) => Verdict::CannotTell(doubt.clone()),
+        Decision::CannotTell(doubt) => Verdict::CannotTell(*doubt),
         Decision::Steps(found) => Verdict::Steps(Box::new(bootstrap::with_intervals(
             &decided.detector,
             &delays[..decided.detector.sizes.len()],

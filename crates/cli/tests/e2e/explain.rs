@@ -232,7 +232,7 @@ fn run_pauses(scratch: &Scratch) {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }
 
-fn cause<'a>(found: &'a Value, is: impl Fn(&Value) -> bool) -> &'a Value {
+fn cause(found: &Value, is: impl Fn(&Value) -> bool) -> &Value {
     let causes = found["causes"].as_array().unwrap();
     let cause = causes.iter().find(|cause| is(cause));
     cause.unwrap_or_else(|| panic!("no such cause: {found:#}"))

@@ -104,10 +104,7 @@ fn varied_path(experiment: &Table) -> Option<String> {
     let cases = experiment.get("case").and_then(Value::as_array);
     let cases = cases.into_iter().flatten();
     let mut places = cases.filter_map(|case| case.get("set").and_then(Value::as_table));
-    swept.or_else(|| {
-        let place = places.find_map(|set| set.keys().find(|place| of_path(place)).cloned());
-        place
-    })
+    swept.or_else(|| places.find_map(|set| set.keys().find(|place| of_path(place)).cloned()))
 }
 
 /// Gives each of these a pair of hosts of its own, numbered from `first` on. How many there are.

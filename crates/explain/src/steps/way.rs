@@ -24,6 +24,9 @@ pub(super) struct Sample {
     back: f64,
 }
 
+/// One delay of a sample.
+type Of = fn(&Sample) -> f64;
+
 /// The samples of each size.
 type Samples = BTreeMap<u32, Vec<Sample>>;
 
@@ -69,7 +72,7 @@ pub(super) fn of_samples(samples: &Samples, clock: ReflectorClock, seed: u64) ->
     let mut ways: Vec<Way> = way((Direction::Both, measure), &plain(of), seed)
         .into_iter()
         .collect();
-    let directions: [(Direction, fn(&Sample) -> f64); 2] = [
+    let directions: [(Direction, Of); 2] = [
         (Direction::Forward, |sample| sample.forward),
         (Direction::Return, |sample| sample.back),
     ];

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test uses a part of it
 
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
+use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Ran};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
@@ -209,6 +209,13 @@ fn facts(trial: u32) -> ProbeFacts {
         strays: 4,
         rejected: 5,
         noise_sources: vec!["sentinel".into(), "scheduler".into()],
+        ran: vec![Ran {
+            who: "cron".to_owned(),
+            pid: 77,
+            ran: 5_000_000,
+            waited: 12,
+            measures: false,
+        }],
         warnings: match trial {
             0 => Vec::new(),
             _ => vec!["one, \"quoted\"".into(), "two".into()],
