@@ -89,13 +89,18 @@ impl Trains {
         runs.push((event.start, event.length));
     }
 
-    /// Does it run at regular intervals? Of its runs, those of half the median length or longer count:
-    /// shorter ones are something else that it does.
+    /// Does it run at regular intervals? Runs count that are at least half as long as those in which it
+    /// spends most of its time: shorter ones are something else that it does.
     pub fn regular(&self, who: &str) -> Option<Regular> {
         let trials = self.by_name.get(who)?;
-        let mut lengths: Vec<f64> = trials.values().flatten().map(|run| run.1 as f64).collect();
-        let median = Functional::Quantile(0.5).of(&mut lengths)?;
-        self.regular_from(who, (median / 2.0) as Nanos)
+        let mut lengths: Vec<Nanos> = trials.values().flatten().map(|run| run.1).collect();
+        lengths.sort_unstable();
+        let mut left: Nanos = lengths.iter().sum::<Nanos>() / 2;
+        let longer = lengths.into_iter().rev().find(|&length| {
+            left -= length;
+            left <= 0
+        });
+        self.regular_from(who, longer? / 2)
     }
 
     /// The same of its runs of this length or longer.
