@@ -8,7 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`seen`] | what a run saw: its trials and streams, read from disk |
-//! | [`line`] | a constant and a slope, of the least or the median of each size |
+//! | [`mod@line`] | a constant and a slope, of the least or the median of each size |
 //! | [`hosts`] | the four lines of the hosts, and their noise |
 //! | [`passage`] | when each packet went in and came out, and how large it was on the wire |
 //! | [`rate`] | how fast the bottleneck sends while it never rests |
