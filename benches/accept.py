@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--only", choices=MEASUREMENTS, help="one measurement instead of all")
     parser.add_argument("--seconds", type=positive, default=60, metavar="S",
                         help="seconds a tool runs at 1 ms, idle and busy each, in all (60; 10 for a quick look)")
-    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, load, simulation 3, rate 5)")
+    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, load, simulation 3, rate 5); calibration: paths (20)")
     return parser.parse_args()
 
 

@@ -131,7 +131,7 @@ fn of_line(what: &'static str, line: &Line) -> Fact {
     let sizes = line.sizes();
     let (value, fit) = match line.slope.value {
         0.0 => (String::new(), String::new()),
-        byte => (format!(" + {byte:.2} ns/B"), format!(", r² {:.4}", line.r2)),
+        byte => (format!(" + {byte:.2} ns/B"), format!(", r2 {:.4}", line.r2)),
     };
     Fact {
         what,

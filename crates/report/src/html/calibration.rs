@@ -163,3 +163,52 @@ fn expected(lanes: &[Predicted]) -> String {
     }
     table.render()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibration::samples::Sample;
+    use crate::svg::SCRIPT;
+
+    #[test]
+    fn pages_say_all_and_ask_for_nothing() {
+        let sample = Sample::new();
+        let calibration = calibration_page(&sample.calibrated());
+        for words in [
+            "10.000 Mbit/s",
+            "64001 B",
+            "No stamps tell",
+            "id=\"overlay\"",
+            "−0.3 %",
+        ] {
+            assert!(calibration.contains(words), "{words}");
+        }
+        let prediction = prediction_page(&sample.prediction());
+        for words in [
+            "path.switch.discipline = fq-codel",
+            "id=\"prediction\"",
+            "predicted",
+        ] {
+            assert!(prediction.contains(words), "{words}");
+        }
+        for page in [calibration, prediction] {
+            let outside = page.replace(SCRIPT, "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let sample = Sample::new();
+        let hostile = "</script><script>alert(1)</script>";
+        let shown = Calibrated {
+            run: hostile,
+            ..sample.calibrated()
+        };
+        assert!(!calibration_page(&shown).contains("alert(1)</script>"));
+    }
+}
