@@ -32,7 +32,7 @@ use rhythm::Rhythm;
 use unknown::Unknown;
 
 /// Why packets of a run were late.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
     /// Packets that were sent.
     pub sent: u64,

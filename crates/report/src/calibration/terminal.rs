@@ -1,6 +1,6 @@
 //! Tables on a terminal.
 
-use super::words::{Fact, duration, facts, in_order, levels, measure, used, varied};
+use super::words::{Fact, duration, facts, in_order, levels, measure, percent, used, varied};
 use super::{Calibrated, Prediction};
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
@@ -205,17 +205,6 @@ fn share(share: f64) -> Cell {
     Cell::new(format!("{:.1} %", 100.0 * share))
 }
 
-/// `+3 %`, `−0.4 %`.
-fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return "–".to_owned();
-    }
-    let percent = 100.0 * share.abs();
-    let digits = usize::from(percent < 9.95);
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{percent:.digits$} %")
-}
-
 fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
     let shown = in_order(lanes, |lane| &lane.before.measured);
     let heads = varied(shown.iter().map(|lane| &lane.before.measured));
@@ -335,11 +324,5 @@ mod tests {
             pairs: &[],
         };
         insta::assert_snapshot!("calibration_empty", calibration_text(&shown, &[], &RICH));
-    }
-
-    #[test]
-    fn shares_have_a_sign_and_two_digits() {
-        let shares = [0.004, -0.134, 0.0, f64::NAN, 12.5].map(percent);
-        assert_eq!(shares, ["+0.4 %", "−13 %", "+0.0 %", "–", "+1250 %"]);
     }
 }

@@ -4,7 +4,9 @@ use super::figures;
 use super::markup::text;
 use super::table::{Column, Table};
 use super::{document, section};
-use crate::calibration::words::{Fact, duration, facts, in_order, levels, measure, used, varied};
+use crate::calibration::words::{
+    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+};
 use crate::calibration::{Calibrated, Prediction};
 use crate::figure::overlay;
 use delaylab_explain::calibrate::Calibration;
@@ -123,7 +125,7 @@ fn errors(pairs: &[Pair]) -> String {
         let mut cells = levels(&pair.measured, &heads);
         for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
             cells.extend(quantile.map(duration));
-            cells.push(format!("{:+.1} %", 100.0 * error));
+            cells.push(percent(error));
         }
         cells.push(duration(distance.wasserstein));
         cells.extend([&pair.measured, &pair.model].map(lost));

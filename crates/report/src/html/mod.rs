@@ -7,6 +7,7 @@
 //! | `calibration.rs` | a page of its own: a calibrated path, and what a change would make of it |
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding with its verdict and numbers |
+//! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `trials.rs` | the trials, by level and one by one |
 //! | `regression.rs` | delay of frames as a function of what was varied |
@@ -32,6 +33,7 @@ mod steps;
 mod table;
 mod trials;
 mod variation;
+mod why;
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;
@@ -45,6 +47,7 @@ pub fn page(run: &RunData) -> String {
         head::section(run),
         benchmark::section(run),
         findings::section(run),
+        why::section(run),
         figures::section(run),
         trials::section(run),
         variation::section(run),

@@ -37,6 +37,7 @@ pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 
 pub use delaylab_explain::steps::Sweep;
+pub use delaylab_explain::why::Explanation;
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
@@ -62,6 +63,8 @@ pub struct RunData {
     pub benchmark: Option<delaylab_procedure::Report>,
     /// Delay against the size of packets, where there are enough sizes to look for steps.
     pub sweeps: Vec<Sweep>,
+    /// Why packets were late; `None` where nobody asked.
+    pub explanation: Option<Explanation>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
     /// Each probe of each trial, in the order in which they ran.

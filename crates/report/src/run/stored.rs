@@ -6,6 +6,7 @@ use super::series;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep};
 use delaylab_explain::steps::{Gatherer, Member, Way};
+use delaylab_explain::why;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -63,6 +64,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
+        explanation: Some(why::of(run, levels)),
         findings: findings(run),
         noise,
         clock_reads: run.clock_reads(None),
