@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`calibrate`] | hosts' costs, rate, buffer and discipline of a measured path; its model; what would change |
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
+//! | `one_way.rs` | one-way delays of a packet |
 //! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
 //!
@@ -13,6 +14,8 @@
 #[cfg(feature = "runs")]
 pub mod calibrate;
 pub mod import;
+#[cfg(feature = "runs")]
+mod one_way;
 #[cfg(feature = "runs")]
 pub mod steps;
 #[cfg(feature = "runs")]

@@ -1,13 +1,14 @@
 //! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
 //! factors do, when the level changed, and what cannot be told.
 
-use super::words::{difference, interval, sentence};
+use super::words::{clocks, difference, interval, percentile, sentence, way_name};
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
 use crate::table::{Cell, Table, wrap};
 use crate::terminal::paragraph;
 use delaylab_explain::why::effects::Effect;
 use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::ways::QUANTILES;
 use delaylab_explain::why::{Cause, Explanation};
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::in_common;
@@ -20,6 +21,7 @@ pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
     let sections = [
         title(head, found, style),
         stages(found, style),
+        ways(found, style),
         causes(found, style),
         effects(found, style),
         changes(found, style),
@@ -72,6 +74,24 @@ fn stages(found: &Explanation, style: &Style) -> String {
 /// Less than a nanosecond is nothing; stages that took less than usual were not late.
 fn whole(ns: f64) -> String {
     format_duration_f64(ns.max(0.0).round())
+}
+
+/// Which way takes longer now and then.
+fn ways(found: &Explanation, style: &Style) -> String {
+    if found.ways.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let quantiles = QUANTILES.map(|q| Cell::new(percentile(q)));
+    let head = [Cell::left("Each way, above its least")].into_iter();
+    let head = head.chain(quantiles).chain([Cell::left("clocks")]);
+    table.row(head.map(Cell::dim));
+    for way in &found.ways {
+        let name = [Cell::left(way_name(way))].into_iter();
+        let above = way.above.map(|ns| Cell::new(whole(ns)));
+        table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
+    }
+    table.render(style)
 }
 
 fn causes(found: &Explanation, style: &Style) -> String {

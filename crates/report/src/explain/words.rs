@@ -1,8 +1,36 @@
-//! Effects and changes in words, the same on a terminal and on a page.
+//! Ways, effects and changes in words, the same on a terminal and on a page.
 
 use delaylab_explain::why::changes::{Change, Scope};
 use delaylab_explain::why::effects::Shift;
+use delaylab_explain::why::ways::{Clocks, OneWay};
+use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
+
+/// `echo, there`.
+pub(crate) fn way_name(way: &OneWay) -> String {
+    let direction = match way.direction {
+        Direction::Forward => "there",
+        Direction::Return => "back",
+    };
+    format!("{}, {direction}", way.probe)
+}
+
+/// How the clocks at its ends compare; skew is taken out.
+pub(crate) fn clocks(way: &OneWay) -> String {
+    match way.clocks {
+        Clocks::One => "one clock".to_owned(),
+        Clocks::Synchronised(error) => format!("within {}", format_duration(error)),
+        Clocks::Skewed(ppm, (low, high)) => {
+            let half = (high - low) / 2.0;
+            format!("skew {ppm:+.2} ±{half:.2} ppm")
+        }
+    }
+}
+
+/// `p99.9`.
+pub(crate) fn percentile(q: f64) -> String {
+    format!("p{}", (q * 1e4).round() / 1e2)
+}
 
 /// By how much a level shifts the response.
 pub(crate) fn difference(shift: &Shift) -> String {

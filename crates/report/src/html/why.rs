@@ -1,13 +1,15 @@
-//! Why packets were late: the answer, the causes with their evidence and what to do, what was varied, when
-//! the level changed, and what the run cannot tell.
+//! Why packets were late: the answer, the causes with their evidence and what to do, the two ways, what was
+//! varied, when the level changed, and what the run cannot tell.
 
 use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::explain::words::{difference, interval, sentence};
+use crate::explain::words::{clocks, difference, interval, percentile, sentence, way_name};
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
 use delaylab_explain::why::Cause;
+use delaylab_explain::why::ways::QUANTILES;
+use delaylab_model::units::format_duration_f64;
 
 /// Lesser causes and changes are in `delaylab explain -v`.
 const SHOWN: usize = 6;
@@ -18,6 +20,7 @@ pub(super) fn section(run: &RunData) -> String {
         [
             format!("<p class=\"answer\">{}</p>\n", text(&found.answer())),
             causes(found),
+            ways(found),
             effects(found),
             changes(found),
             unknown(found),
@@ -61,6 +64,19 @@ fn more(all: usize, what: &str) -> String {
             plural(more as u64, what)
         ),
     }
+}
+
+fn ways(found: &Explanation) -> String {
+    use Column::{Figures, Words};
+    let head = [("each way, above its least delay".to_owned(), Words)].into_iter();
+    let quantiles = QUANTILES.map(|q| (percentile(q), Figures));
+    let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
+    for way in &found.ways {
+        let above = way.above.map(|ns| format_duration_f64(ns.round()));
+        let row = [way_name(way)].into_iter().chain(above);
+        table.row(row.chain([clocks(way)]).collect());
+    }
+    table.render()
 }
 
 fn effects(found: &Explanation) -> String {

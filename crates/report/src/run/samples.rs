@@ -5,7 +5,9 @@ use delaylab_explain::steps::{Gatherer, Member, Sweep};
 use delaylab_explain::why::changes::{Change, Scope};
 use delaylab_explain::why::effects::{Effect, Shift};
 use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{Cause, Explanation, Worst};
+use delaylab_model::hop::Direction;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -213,6 +215,13 @@ fn explanation() -> Explanation {
             remedy: "run `delaylab doctor` there".to_owned(),
         }],
         sources: vec!["scheduler".to_owned()],
+        ways: vec![OneWay {
+            probe: "echo".to_owned(),
+            direction: Direction::Forward,
+            packets: 7_192,
+            above: [12_000.0, 40_000.0, 210_000.0, 1_900_000.0],
+            clocks: Clocks::Skewed(12.34, (12.0, 12.7)),
+        }],
         ..Explanation::default()
     }
 }
