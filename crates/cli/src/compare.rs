@@ -38,7 +38,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         }
     }
     if compared.has_failed() {
-        return Err(Failed::new(Exit::Unreachable, ""));
+        return Err(Failed::new(Exit::Unreachable, compared.failures()));
     }
     Ok(())
 }

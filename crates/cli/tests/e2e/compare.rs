@@ -113,6 +113,8 @@ fn conditions(scratch: &Scratch) {
         let start = format!("{outcome}: ");
         let says = found.stdout.lines().any(|line| line.starts_with(&start));
         assert!(says, "{condition}: {}", found.stdout);
+        let names = found.stderr.contains(&format!("failed: {condition}"));
+        assert_eq!(names, code == 1, "{condition}: {}", found.stderr);
     }
     let words = ["--fail-if", UNKNOWN, "--strict"];
     let strict = compare(scratch, "near far", &words);
@@ -225,6 +227,7 @@ fn the_same_does_not_differ() {
     let text = in_one_line(&itself.stdout);
     assert!(text.contains("0 of 2 pairs differ."), "{}", itself.stdout);
     assert!(text.contains("Nothing else differs"), "{}", itself.stdout);
+    assert!(text.contains("are the same run."), "{}", itself.stdout);
     let again = compare(&scratch, "near again", &[]);
     assert_eq!(again.code, 0, "{}", again.stderr);
     let text = in_one_line(&again.stdout);

@@ -200,6 +200,31 @@ fn a_tail_alone_leaves_the_median() {
 }
 
 #[test]
+fn a_shape_that_no_quantile_shows_is_hinted_at() {
+    // The lowest 15 % are as much earlier as those from 55 % to 70 % are later: mean, p50, p90 and p99 stay.
+    let mut moved = records(Recipe { seed: 2, ..PLAIN });
+    moved.sort_by_key(|record| record.t_recv.unwrap() - record.t_intended);
+    for (at, record) in moved.iter_mut().enumerate() {
+        let by = match at {
+            0..300 => -15_000,
+            1100..1400 => 15_000,
+            _ => 0,
+        };
+        record.t_recv = record.t_recv.map(|t| t + by);
+    }
+    moved.sort_by_key(|record| record.seq);
+    let mut b = Samples::default();
+    b.push(stream(0, "echo", &[]), moved, ONE_CLOCK);
+    let found = compared(&run(&[PLAIN]), &b);
+    let text = &found.verdict.text;
+    assert_eq!(found.verdict.kind, Kind::NoDifference, "{text}");
+    assert!(
+        text.contains("may differ in shape, by as much as 1"),
+        "{text}"
+    );
+}
+
+#[test]
 fn loss_is_a_difference_of_its_own() {
     let lossy = Recipe {
         lost: 0.05,

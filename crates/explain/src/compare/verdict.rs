@@ -136,7 +136,8 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
         return Verdict {
             kind: Kind::Differs,
             text: differs(measure, shift, carried)
-                + &median.map_or_else(String::new, |median| beside(measure, median, looks)),
+                + &median.map_or_else(String::new, |median| beside(measure, median, looks))
+                + unknown_tail(shifts),
         };
     }
     no_shift(measure, figures, found.tests.as_ref(), looks)
@@ -167,6 +168,15 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
         Some(Seen::Any) => " The median is the same.".to_owned(),
         Some(Seen::Beyond(most)) => format!(" The median is the same within {most}."),
         None => String::new(),
+    }
+}
+
+/// Nobody should take a p99 without an interval for one that has not moved.
+fn unknown_tail(shifts: &[Shift]) -> &'static str {
+    let tail = shifts.iter().find(|shift| shift.statistic == ORDER[0]);
+    match tail.map(|tail| tail.absolute.is_err()) {
+        Some(true) => " Of p99 there are too few packets to tell.",
+        _ => "",
     }
 }
 
@@ -262,12 +272,14 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     }
 }
 
-/// What no shift of a mean or quantile shows.
+/// What no shift of a mean or quantile shows. Only a hint: p knows nothing of trials that differ, the
+/// intervals do.
 fn shape(tests: &Tests, looks: usize) -> String {
     let distance = &tests.kolmogorov_smirnov;
     match distance.p {
         Ok(p) if p <= ERROR * LOOKS as f64 / looks.max(1) as f64 => format!(
-            " The shape of their distributions differs: by as much as {} of the packets (p = {}).",
+            " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
+             p = {}).",
             percent(distance.value),
             percent(p)
         ),

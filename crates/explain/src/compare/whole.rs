@@ -92,8 +92,12 @@ impl Whole {
         let shown = shown.iter().filter_map(|statistic| {
             let shift = self.shifts.iter().find(|s| s.statistic == *statistic)?;
             let relative = shift.relative?;
+            let of = match relative.pairs {
+                all if all == *pairs => String::new(),
+                some => format!(" (of the {some} pairs that have an interval)"),
+            };
             Some(format!(
-                "{} {} at 95 % between {} and {}",
+                "{} {} at 95 % between {} and {}{of}",
                 statistic_name(*statistic),
                 signed_percent(relative.value),
                 signed_percent(relative.low),
@@ -104,7 +108,10 @@ impl Whole {
         let name = headline.name().replace('_', " ");
         let average = match shown.is_empty() {
             true => String::new(),
-            false => format!(" Over all pairs, {name} moves by: {}.", shown.join("; ")),
+            false => format!(
+                " On average over pairs, {name} moves by: {}.",
+                shown.join("; ")
+            ),
         };
         format!("{differ} of {pairs} pairs differ{unknown}.{average}")
     }

@@ -55,6 +55,18 @@ impl Compared {
         self.limits.iter().any(|held| self.fails(held))
     }
 
+    /// Of the conditions that have failed, in a sentence; empty without any.
+    pub fn failures(&self) -> String {
+        let failed = self.limits.iter().filter(|held| self.fails(held));
+        let mut names: Vec<&str> = failed.map(|held| held.limit.as_str()).collect();
+        names.dedup();
+        match names.len() {
+            0 => String::new(),
+            1 => format!("a condition failed: {}", names[0]),
+            more => format!("{more} conditions failed: {}", names.join("; ")),
+        }
+    }
+
     pub(crate) fn fails(&self, held: &Held) -> bool {
         match held.outcome {
             Outcome::Failed => true,
@@ -81,6 +93,9 @@ impl Compared {
     pub(crate) fn notes(&self) -> Vec<String> {
         let comparison = &self.comparison;
         let mut notes = Vec::new();
+        if self.sides[0].folder == self.sides[1].folder {
+            notes.push("A and B are the same run.".to_owned());
+        }
         for (name, alone) in ["A", "B"].iter().zip(&comparison.alone) {
             if !alone.is_empty() {
                 notes.push(format!("Only {name} has {}.", alone.join("; ")));

@@ -78,12 +78,12 @@ fn one(probe: &str, records: Vec<Record>, facts: RecordFacts) -> Samples {
     samples
 }
 
-fn side(name: &str, world: &str) -> Side {
+fn side(day: u32) -> Side {
     Side {
-        name: name.to_owned(),
-        folder: format!("runs/{name}-20260102T030405Z"),
-        world: world.to_owned(),
-        started: "2026-01-02T03:04:05Z".to_owned(),
+        name: "small".to_owned(),
+        folder: format!("runs/small-2026010{day}T030405Z"),
+        world: "live".to_owned(),
+        started: format!("2026-01-0{day}T03:04:05Z"),
         problems: Vec::new(),
     }
 }
@@ -97,7 +97,7 @@ fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
     let each = limits.iter().map(|text| Limit::parse(text).unwrap());
     let held = each.flat_map(|limit| held(&limit, &both).unwrap());
     Compared {
-        sides: [side("small", "live"), side("small", "live")],
+        sides: [2, 3].map(side),
         comparison: compare(a, b, &asked).unwrap(),
         differences: Vec::new(),
         limits: held.collect(),

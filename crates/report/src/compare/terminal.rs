@@ -194,8 +194,8 @@ fn overview(compared: &Compared, style: &Style) -> String {
     };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
-        "{name}; * differs, allowing for all figures of all pairs; the stage with the largest share of the \
-         shift at p99. Each pair in full: --json, -o FILE.html"
+        "{name}; * differs, allowing for all figures of all pairs; ? cannot be told; the stage with the largest \
+         share of the shift at p99. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
@@ -231,10 +231,10 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
         let each = quantiles
             .iter()
             .flat_map(|(_, q)| of_quantile(pair, headline, *q));
-        let mark = if pair.verdict.kind == Kind::Differs {
-            "*"
-        } else {
-            ""
+        let mark = match pair.verdict.kind {
+            Kind::Differs => "*",
+            Kind::CannotTell => "?",
+            Kind::NoDifference => "",
         };
         let end = [Cell::left(mark), Cell::left(largest(pair))];
         table.row(cells.chain(each).chain(end));
