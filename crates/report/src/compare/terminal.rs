@@ -73,9 +73,13 @@ fn circumstances(compared: &Compared, style: &Style) -> String {
     table.render(style) + &more
 }
 
-/// Broken to the width, but never before a percent sign.
+/// Broken to the width, but never before a percent sign, nor in `p < 0.1 %`.
 fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
-    terminal::paragraph(&text.replace(" %", &format!("{FIRM_SPACE}%")), paint, style)
+    let mut text = text.to_owned();
+    for words in [" %", "p = ", "p < "] {
+        text = text.replace(words, &words.replace(' ', &FIRM_SPACE.to_string()));
+    }
+    terminal::paragraph(&text, paint, style)
 }
 
 /// No more than its third of the line.
