@@ -72,20 +72,18 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
 
 /// What another tool measured has no schedule of its own: there the round trip is what both have.
 fn asked(args: &CompareArgs, imported: bool) -> Asked {
-    let usual = Asked::usual();
-    let measures = if args.measure.is_empty() {
-        usual.measures.clone()
-    } else {
-        args.measure.clone()
-    };
-    let headline = match args.measure.first() {
-        Some(first) => *first,
-        None if imported => Measure::RoundTrip,
-        None => usual.headline,
-    };
-    Asked {
-        measures,
+    let Asked {
+        mut measures,
         headline,
+        ..
+    } = Asked::usual();
+    measures.retain(|measure| !(imported && *measure == Measure::Response));
+    if !args.measure.is_empty() {
+        measures.clone_from(&args.measure);
+    }
+    Asked {
+        headline: measures.first().copied().unwrap_or(headline),
+        measures,
         full: args.json || args.output.is_some(),
     }
 }

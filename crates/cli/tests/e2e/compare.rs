@@ -273,7 +273,10 @@ fn what_another_tool_measured_is_compared_by_round_trips() {
     let file = samples.join("fping-c.txt");
     let done = ran(&scratch, &format!("import {} -o two", file.display()));
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let nothing = compare(&scratch, "a two", &[]);
+    let one = compare(&scratch, "a two", &[]);
+    let only = "Only B has probe 10.77.2.2.";
+    assert!(in_one_line(&one.stdout).contains(only), "{}", one.stdout);
+    let nothing = compare(&scratch, "b two", &[]);
     assert_eq!(nothing.code, 2, "{}", nothing.stdout);
     assert!(
         nothing.stderr.contains("is in both: A has"),

@@ -126,11 +126,11 @@ struct Told<'a> {
 }
 
 fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -> MeanShift {
-    let each = |told: &dyn Fn(&Shift) -> Option<(f64, f64, f64)>| {
+    let each = |told: &dyn Fn(&Shift) -> Option<[f64; 3]>| {
         let told = pairs.iter().filter_map(|pair| {
             let shifts = &pair.of(headline)?.shifts;
             let shift = shifts.iter().find(|shift| shift.statistic == statistic)?;
-            let (value, low, high) = told(shift)?;
+            let [value, low, high] = told(shift)?;
             let is_finite = [value, low, high].iter().all(|end| end.is_finite());
             is_finite.then_some(Told {
                 factors: &pair.pair.factors,
@@ -143,12 +143,12 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
     };
     let absolute = each(&|shift| {
         let bounds = shift.absolute.as_ref().ok()?;
-        Some((shift.difference()?, bounds.low, bounds.high))
+        Some([shift.difference()?, bounds.low, bounds.high])
     });
     let relative = each(&|shift| {
         let bounds = shift.relative.as_ref().ok()?;
         let [value, low, high] = [shift.difference()? / shift.a?, bounds.low, bounds.high];
-        Some((value.ln_1p(), low.ln_1p(), high.ln_1p()))
+        Some([value, low, high].map(f64::ln_1p))
     });
     let relative = relative.map(|logarithm| Estimate {
         value: logarithm.value.exp_m1(),

@@ -52,7 +52,7 @@ fn records(packets: u64, queue: i64, lost: u64, seed: u64) -> Vec<Record> {
     let mut random = SplitMix::new(seed);
     let packet = |seq: u64| {
         let mut record = packet(seq, queue, &mut random);
-        if lost > 0 && seq % lost == 0 {
+        if lost > 0 && seq.is_multiple_of(lost) {
             record.outcome = Outcome::Lost;
             (record.t_rx, record.t_recv) = (None, None);
         }

@@ -82,13 +82,18 @@ fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
     terminal::paragraph(&text, paint, style)
 }
 
-/// No more than its third of the line.
+const GAP: [char; 3] = ['.'; 3];
+
+/// No more than its third of the line: paths differ at their ends, so the middle goes.
 fn clipped(text: String, style: &Style) -> String {
     let room = usize::from(style.width.max(80)) / 3 - 2;
-    match text.char_indices().nth(room) {
-        None => text,
-        Some(_) => text.chars().take(room - 1).chain(['…']).collect(),
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= room {
+        return text;
     }
+    let (head, tail) = letters.split_at(room / 3);
+    let tail = &tail[letters.len() - room + GAP.len()..];
+    head.iter().chain(&GAP).chain(tail).collect()
 }
 
 /// One pair: its figures, and where they come from.
