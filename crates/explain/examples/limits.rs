@@ -83,7 +83,7 @@ fn tell(law: Law, longer: f64, runs: u64) {
 }
 
 fn run(law: Law, longer: f64, seed: u64) -> Samples {
-    let mut random = SplitMix::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random = SplitMix::new(seed);
     let mut samples = Samples::default();
     for trial in 0..law.trials {
         let level = (1.0 + longer) * (1.0 + law.levels * random.normal());
