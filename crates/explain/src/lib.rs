@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`calibrate`] | hosts' costs, rate, buffer and discipline of a measured path; its model; what would change |
+//! | [`compare`] | two runs: what changed, by how much, in which stage, how sure that is |
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
 //! | `one_way.rs` | one-way delays of a packet |
 //! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
@@ -13,6 +14,8 @@
 
 #[cfg(feature = "runs")]
 pub mod calibrate;
+#[cfg(feature = "runs")]
+pub mod compare;
 pub mod import;
 #[cfg(feature = "runs")]
 mod one_way;

@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod calibrate;
 pub mod cells;
+pub mod compare;
 pub mod doctor;
 pub mod experiment;
 pub mod explain;
@@ -27,7 +28,7 @@ use clap::{Parser, Subcommand};
     max_term_width = 100
 )]
 #[command(
-    after_help = "Exit codes: 0 fine, 1 unreachable, 2 usage, 3 environment or privilege, 4 internal."
+    after_help = "Exit codes: 0 fine, 1 unreachable or a condition failed, 2 usage, 3 environment or privilege, 4 internal."
 )]
 pub struct Cli {
     /// What to do.
@@ -62,6 +63,8 @@ pub enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Say what a change would make of a measured path
     Predict(calibrate::PredictArgs),
+    /// Say what changed between two runs, by how much and how sure that is
+    Compare(compare::CompareArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
@@ -100,4 +103,8 @@ pub enum SchemaOf {
     Trace,
     /// `explain --json`
     Explain,
+    /// `compare --json`
+    Compare,
+    /// `import --json`
+    Import,
 }

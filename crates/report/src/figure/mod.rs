@@ -16,6 +16,7 @@
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
 //! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | [`quantile_shift`] | how far each quantile moved from one run to another |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
@@ -25,6 +26,7 @@ mod causes;
 mod clock_reads;
 mod distribution;
 pub(crate) mod overlay;
+pub mod quantile_shift;
 mod regression;
 mod series;
 mod size;

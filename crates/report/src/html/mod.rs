@@ -15,6 +15,7 @@
 //! | `split.rs` | what the delay of frames is made of |
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
+//! | `comparison.rs` | what changed between two runs, as a page of its own |
 //! | `table.rs` | an HTML table |
 //! | `markup.rs` | escaping, and the policy's hashes |
 //!
@@ -22,6 +23,7 @@
 
 mod benchmark;
 pub(crate) mod calibration;
+mod comparison;
 mod facts;
 mod figures;
 mod findings;
@@ -34,6 +36,8 @@ mod table;
 mod trials;
 mod variation;
 mod why;
+
+pub use comparison::comparison;
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;

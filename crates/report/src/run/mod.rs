@@ -106,14 +106,21 @@ pub struct Head {
     pub about: String,
     /// The world that carried it out: `live`, `testbed` or `sim`.
     pub world: String,
-    /// The seed of the order, the pacing and the fill.
-    pub seed: u64,
+    /// The seed of the order, the pacing and the fill; `None` where there was none, or it cannot be read.
+    pub seed: Option<u64>,
     /// When it began, in UTC, as people read it.
     pub started: String,
     /// Where the run is on disk.
     pub folder: String,
     /// The command line that repeats it; empty where nothing does.
     pub repeat: String,
+}
+
+impl Head {
+    /// `seed 7`, for whoever joins it to other words; nothing without one.
+    pub(crate) fn seed_words(&self) -> Option<String> {
+        self.seed.map(|seed| format!("seed {seed}"))
+    }
 }
 
 /// One probe of one trial.

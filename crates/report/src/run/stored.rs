@@ -141,7 +141,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         title: text(|resolved| &resolved.title),
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
-        seed: resolved.map_or(0, |resolved| resolved.seed),
+        seed: resolved.map(|resolved| resolved.seed),
         started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
         // What cannot be read cannot be run, and an imported run was another program's.
         repeat: resolved.map_or_else(String::new, |_| {
