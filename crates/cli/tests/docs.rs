@@ -145,8 +145,10 @@ if [ -e "$here/reflector.pid" ]; then
     while runs "$before"; do sleep 0.02; done
 fi
 [ "$1" = reflect ] || exit 0
+# Not that of the reflector before: the new one's shell may be late to truncate it.
+rm -f "$here/banner"
 "DELAYLAB" "$@" >"$here/banner" 2>&1 &
-until grep -q ^privileges "$here/banner" || ! runs $!; do sleep 0.02; done
+until grep -qs ^privileges "$here/banner" || ! runs $!; do sleep 0.02; done
 cat "$here/banner"
 if runs $!; then echo $! >"$here/reflector.pid"; else wait $!; fi
 "#;
