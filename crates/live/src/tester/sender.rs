@@ -10,6 +10,8 @@ use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::Pacing;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos, SECOND};
+use delaylab_traffic::pacing::awake::Awake;
+use delaylab_traffic::pacing::frames;
 use delaylab_wire::test_frame::Template;
 use std::time::Duration;
 
@@ -19,9 +21,7 @@ const PRIORITY: i32 = 55;
 const EARLY: Nanos = 40 * MICROSECOND;
 /// A real-time thread that is awake all the time is stopped by the kernel: faster streams do without.
 const MOST_FRAMES_A_SECOND: u64 = 50_000;
-/// Of so much time …
-const WINDOW: Nanos = 100 * MILLISECOND;
-/// … it spins while it has been awake for less than this.
+/// Of 100 ms it is awake for no more than this.
 const MOST_AWAKE: Nanos = 80 * MILLISECOND;
 /// A sender that is behind by so much will not catch up: what is left is not sent.
 const GIVE_UP_BEHIND: Nanos = 3 * SECOND;
@@ -63,9 +63,7 @@ impl Sending {
     /// When the next frame is due, from the trial's start; `None`: none is.
     fn due(&self) -> Option<Nanos> {
         let next = self.sent.len() as u64;
-        let after = next.saturating_mul(self.interval) / PICOS_PER_NANO;
-        let after = Nanos::try_from(after).unwrap_or(Nanos::MAX);
-        (next < self.count).then(|| self.start.saturating_add(after))
+        (next < self.count).then(|| frames::slot(self.start, self.interval, next))
     }
 }
 
@@ -111,7 +109,7 @@ pub(super) fn send(
                 // Without the privilege it is an ordinary thread, and its self-check says when it was late.
                 let _ = Scheduling::fifo(PRIORITY).apply();
             }
-            let mut awake = Awake::default();
+            let mut awake = Awake::new(EARLY, MOST_AWAKE);
             while let Some(due) = next(&streams) {
                 if stops_asked() > 0 {
                     break;
@@ -120,7 +118,7 @@ pub(super) fn send(
                     streams.iter_mut().for_each(Sending::give_up);
                     break;
                 }
-                awake.wait_until(start + due);
+                wait_until(start + due, &mut awake);
                 for stream in &mut streams {
                     // In turns, so that none waits for another that has fallen behind.
                     for _ in 0..TURN {
@@ -183,29 +181,15 @@ fn one(stream: &mut Sending, port: &Opened, t_intended: Nanos) {
 const EAGAIN: i32 = 11;
 const ENOBUFS: i32 = 105;
 
-/// Keeps a real-time thread from being awake all the time.
-#[derive(Debug, Default)]
-struct Awake {
-    window_began: Nanos,
-    slept: Nanos,
-}
-
-impl Awake {
-    fn wait_until(&mut self, due: Nanos) {
-        let now = clock::monotonic();
-        if now >= self.window_began + WINDOW {
-            self.window_began = now;
-            self.slept = 0;
-        }
-        let awake = now - self.window_began - self.slept;
-        let until = if awake < MOST_AWAKE { due - EARLY } else { due };
-        if until > now {
-            // Woken early or not, what is left is spun.
-            let _ = clock::sleep_until(until);
-            self.slept += clock::monotonic() - now;
-        }
-        while clock::monotonic() < due {
-            std::hint::spin_loop();
-        }
+/// Sleeps to shortly before, and spins the rest.
+fn wait_until(due: Nanos, awake: &mut Awake) {
+    let now = clock::monotonic();
+    if let Some(until) = awake.sleep_until(now, due) {
+        // Woken early or not, what is left is spun.
+        let _ = clock::sleep_until(until);
+        awake.slept(clock::monotonic() - now);
+    }
+    while clock::monotonic() < due {
+        std::hint::spin_loop();
     }
 }

@@ -12,6 +12,7 @@ use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::wait::Watched;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, Picos};
+use delaylab_traffic::pacing::awake::Awake;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -23,9 +24,7 @@ const PRIORITY: i32 = 60;
 const EARLY: Nanos = 60 * MICROSECOND;
 /// It looks for orders so often.
 const LOOK_EVERY: Nanos = 5 * MILLISECOND;
-/// Of so much time …
-const WINDOW: Nanos = 100 * MILLISECOND;
-/// … it spins while it has been awake for less than this.
+/// Of 100 ms it is awake for no more than this.
 const MOST_AWAKE: Nanos = 70 * MILLISECOND;
 /// Frames read from a port before others have their turn.
 const BATCH: usize = 64;
@@ -131,8 +130,7 @@ struct Driver {
     due: Due,
     seen: Seen,
     buffer: Vec<u8>,
-    window_began: Nanos,
-    slept: Nanos,
+    awake: Awake,
 }
 
 impl Driver {
@@ -145,8 +143,7 @@ impl Driver {
             due: Due::default(),
             seen: Seen::default(),
             buffer: vec![0; LONGEST],
-            window_began: 0,
-            slept: 0,
+            awake: Awake::new(EARLY, MOST_AWAKE),
         }
     }
 
@@ -215,22 +212,12 @@ impl Driver {
 
     fn wait(&mut self, next: Option<Nanos>, watched: &mut Watched) {
         let now = clock::monotonic();
-        if now >= self.window_began + WINDOW {
-            self.window_began = now;
-            self.slept = 0;
-        }
         let look = now + LOOK_EVERY;
         let next = next.unwrap_or(look).min(look);
-        let awake = now - self.window_began - self.slept;
-        let until = if awake < MOST_AWAKE {
-            next - EARLY
-        } else {
-            next
-        };
-        if until > now {
+        if let Some(until) = self.awake.sleep_until(now, next) {
             // Woken by what comes, by time or by a signal: the next step is the same.
             let _ = watched.until_readable(Some(until));
-            self.slept += clock::monotonic() - now;
+            self.awake.slept(clock::monotonic() - now);
         }
     }
 

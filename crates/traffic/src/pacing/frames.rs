@@ -2,13 +2,19 @@
 
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 
-/// The grid and the next slot on it. Slot k is at start + k·interval exactly; only what is read of it
-/// is rounded, so that no error adds up.
+/// Slot `number`: at `start` + `number`·`interval` exactly. Only what is read of it is rounded, so that no
+/// error adds up.
+pub fn slot(start: Nanos, interval: Picos, number: u64) -> Nanos {
+    let after = interval.saturating_mul(number) / PICOS_PER_NANO;
+    start.saturating_add(Nanos::try_from(after).unwrap_or(Nanos::MAX))
+}
+
+/// The grid and the next slot on it.
 #[derive(Debug, Clone)]
 pub struct Frames {
     start: Nanos,
     interval: Picos,
-    after: Picos,
+    next: u64,
 }
 
 impl Frames {
@@ -17,18 +23,17 @@ impl Frames {
         Self {
             start,
             interval,
-            after: 0,
+            next: 0,
         }
     }
 
     /// The next slot.
     pub fn due(&self) -> Nanos {
-        let after = Nanos::try_from(self.after / PICOS_PER_NANO).unwrap_or(Nanos::MAX);
-        self.start.saturating_add(after)
+        slot(self.start, self.interval, self.next)
     }
 
     /// On to the one after it.
     pub const fn advance(&mut self) {
-        self.after = self.after.saturating_add(self.interval);
+        self.next += 1;
     }
 }

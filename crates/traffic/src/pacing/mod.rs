@@ -4,9 +4,10 @@
 //! A late slot is sent late and says so; only its owner may give it up.
 //! To add a kind: one file here, one line in [`Pacer`].
 
+pub mod awake;
 mod burst;
 mod closed;
-mod frames;
+pub mod frames;
 mod grid;
 pub mod lead;
 mod poisson;
