@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures delaylab side by side with the tools that engineers use today, and prints one table.
 
-    benches/accept.py [--only busy|rate|memory|capture|load|frames|simulation|records|testbed|
+    benches/accept.py [--only busy|rate|memory|capture|load|frames|simulation|records|serve|testbed|
                        calibration] [--seconds 60] [--rounds N]
 
 Everything runs between two network namespaces of its own, joined by a veth pair, and is removed on
@@ -12,8 +12,8 @@ Exit: 0 measured, 1 something could not be measured, 3 this machine lacks what i
 
 The parts, in `side_by_side/`: `arena` is the two namespaces, `tools` each tool's command and what it
 prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`,
-`capture`, `load`, `frames`, `simulation`, `records`, `testbed` and `calibration` are the measurements.
-`calibration` builds its own network; `simulation` and `records` need none and no root: `peers/` has what
+`capture`, `load`, `frames`, `simulation`, `records`, `serve`, `testbed` and `calibration` are the measurements.
+`calibration` builds its own network; `simulation`, `records` and `serve` need none and no root: `peers/` has what
 `simulation` runs in other simulators.
 """
 
@@ -24,13 +24,13 @@ import shutil
 import signal
 import sys
 
-from side_by_side import busy, calibration, capture, frames, load, memory, noise, rate, records, simulation, table, testbed
+from side_by_side import busy, calibration, capture, frames, load, memory, noise, rate, records, serve, simulation, table, testbed
 from side_by_side.arena import Arena, CouldNotMeasure
 from side_by_side.tools import DELAYLAB
 
 MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "load": load, "frames": frames,
-                "simulation": simulation, "records": records, "testbed": testbed, "calibration": calibration}
-WITHOUT_NETWORK = {"simulation", "records", "calibration"}
+                "simulation": simulation, "records": records, "serve": serve, "testbed": testbed, "calibration": calibration}
+WITHOUT_NETWORK = {"simulation", "records", "serve", "calibration"}
 WITHOUT_DELAYLAB = {"simulation"}
 
 

@@ -12,6 +12,7 @@ pub mod import;
 pub mod load;
 pub mod ping;
 pub mod reflect;
+pub mod serve;
 pub mod testbed;
 pub mod trace;
 pub mod values;
@@ -62,6 +63,8 @@ pub enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Say what a change would make of a measured path
     Predict(calibrate::PredictArgs),
+    /// Look at runs in a browser: as they appear, one, two compared, one in progress
+    Serve(serve::ServeArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)

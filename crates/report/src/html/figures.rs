@@ -2,7 +2,7 @@
 //! scripts, and as the specification from which the script draws it again with tooltips.
 
 use super::markup::{json, text};
-use super::section as titled;
+use super::{filter, section as titled};
 use crate::figure::{Drawing, drawings};
 use crate::run::RunData;
 use crate::svg::Artist;
@@ -21,7 +21,13 @@ pub(super) fn of(drawings: &[Drawing]) -> String {
     let figures = drawings
         .iter()
         .map(|drawing| figure(drawing, artist.as_ref()));
-    titled("figures", "Figures", &figures.collect::<String>())
+    let figures: String = figures.collect();
+    let filter = if figures.is_empty() {
+        String::new()
+    } else {
+        filter::form(run)
+    };
+    titled("figures", "Figures", &(filter + &figures))
 }
 
 fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {

@@ -25,7 +25,7 @@ pub mod regression;
 #[cfg(test)]
 pub(crate) mod samples;
 mod series;
-mod sketch;
+pub(crate) mod sketch;
 pub mod split;
 pub mod stored;
 pub(crate) mod sweeps;

@@ -81,7 +81,7 @@ impl Sketch {
 /// Time in a panel's trials, as if each had begun when the one before ended: other trials ran in
 /// between, or, in a simulation, each began at zero.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct EndToEnd {
+pub(crate) struct EndToEnd {
     /// The trial and probe under way, and when its first packet was due.
     current: Option<(u32, u16, Nanos)>,
     /// Where the one under way began.
@@ -91,7 +91,8 @@ struct EndToEnd {
 }
 
 impl EndToEnd {
-    fn of(&mut self, record: &Record) -> Nanos {
+    /// When this record was due.
+    pub(crate) fn of(&mut self, record: &Record) -> Nanos {
         let first = match self.current {
             Some((trial, probe, first)) if (trial, probe) == (record.trial, record.probe) => first,
             _ => {

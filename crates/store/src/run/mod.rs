@@ -3,6 +3,8 @@
 //! What cannot be read is left out and named by [`Run::problems`]; the rest is read all the same.
 
 mod batches;
+mod export;
+pub mod tail;
 
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
@@ -22,9 +24,11 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
+pub use export::ExportError;
 use serde_json::Value;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -301,6 +305,32 @@ impl Run {
         self.each_batch(self.records(trial, &columns), |_, rows| {
             rows.iter().for_each(&mut take);
         });
+    }
+
+    /// The same of these rows of the table only, and with these columns only: others are blank. Rows are
+    /// counted in the order of all records; of trials that are being recorded, there is none.
+    pub fn for_each_record_in(
+        &self,
+        rows: Range<u64>,
+        columns: &[&str],
+        mut take: impl FnMut(&Record),
+    ) {
+        let mut steps = Vec::new();
+        let mut first = 0;
+        for step in self.steps::<Record>(None) {
+            if matches!(step, Step::Journal(_)) {
+                continue;
+            }
+            let count = step.rows();
+            let from = rows.start.max(first);
+            let to = rows.end.min(first + count);
+            if from < to {
+                steps.push(step.part(from - first..to - first));
+            }
+            first += count;
+        }
+        let batches = Batches::new(self, steps, None, columns);
+        self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
     }
 
     /// The same, with the noise that each met.

@@ -1,0 +1,335 @@
+//! Reports from disk: every figure of the catalogue's experiments drawn with the marks that its table
+//! asks for, filter, zoom and tables by clicks and keys, and runs that are odd.
+
+use crate::chromium::{Chromium, Page};
+use crate::{Scratch, inaccessible};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Two factors in the simulation, over in no time.
+pub const SMALL: &str = r#"
+name = "small"
+title = "A small one"
+about = "Does it make a page?"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { poisson = "1ms" }
+count = 200
+
+[path]
+topology = "switch-loopback"
+framing = "aal5"
+rate = "155.52Mbit/s"
+
+[sweep.rate]
+set = "path.rate"
+to = ["25.6Mbit/s", "155.52Mbit/s"]
+
+[sweep.size]
+set = "probe.echo.payload"
+to = ["64B", "512B", "1024B"]
+
+[design]
+repeats = 2
+
+[[finding]]
+id = "1"
+says = "Larger packets take longer"
+check = "mean(response | size=1024B) > mean(response | size=64B)"
+"#;
+
+fn address(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+fn open<'a>(browser: &'a Chromium, path: &Path) -> Page<'a> {
+    let page = browser.open(&address(path));
+    page.wait_drawn();
+    page
+}
+
+/// How many marks of a kind a figure has. Groups, axes and legends are drawn of others.
+fn marks(page: &Page<'_>, figure: &str, kind: &str) -> u64 {
+    page.count(&format!(
+        "figure[data-spec={figure}] .mark-{kind}.role-mark > *"
+    ))
+}
+
+/// The rows of a figure's table.
+fn rows(page: &Page<'_>, figure: &str) -> Vec<Value> {
+    let found = page.eval(&format!(
+        "JSON.parse(document.getElementById({})?.textContent ?? 'null')",
+        json!(figure)
+    ));
+    found["data"]["values"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The marks that must be there, by figure: those of figures that draw a mark a row.
+fn check_marks(page: &Page<'_>, what: &str) {
+    let count = |figure: &str, of: &dyn Fn(&Value) -> bool| {
+        rows(page, figure).iter().filter(|row| of(row)).count() as u64
+    };
+    let bins = count("distribution", &|row| row["overflow"] != true);
+    let beyond = count("distribution", &|row| row["overflow"] == true);
+    assert_eq!(marks(page, "distribution", "rect"), bins + beyond, "{what}");
+    assert_eq!(marks(page, "distribution", "text"), beyond, "{what}");
+    let stages = count("anatomy", &|_| true);
+    assert_eq!(marks(page, "anatomy", "rect"), stages, "{what}");
+    let ranges = count("time_series", &|row| row["kind"] == "least to largest");
+    assert_eq!(marks(page, "time_series", "rule"), ranges, "{what}");
+    let single = count("time_series", &|row| !row["seq"].is_null());
+    let lost = count("time_series", &|row| row["kind"] == "unanswered");
+    assert_eq!(
+        marks(page, "time_series", "symbol"),
+        single + lost,
+        "{what}"
+    );
+    let means = count("delay_against_size", &|row| {
+        row["statistic"] == "mean of a trial"
+    });
+    assert_eq!(marks(page, "delay_against_size", "symbol"), means, "{what}");
+    let costs = count("clock_reads", &|_| true);
+    assert_eq!(marks(page, "clock_reads", "rect"), costs, "{what}");
+    let residuals = count("regression_residuals", &|_| true);
+    assert_eq!(
+        marks(page, "regression_residuals", "symbol"),
+        residuals,
+        "{what}"
+    );
+    // The others have at least something in them.
+    let empty = "[...document.querySelectorAll('figure[data-spec]')].filter((f) => !f.querySelector('.role-mark > *')).map((f) => f.dataset.spec)";
+    assert_eq!(page.eval(empty), json!([]), "{what}");
+}
+
+/// What the simulation can carry out, and how it takes less time.
+const CATALOGUE: [(&str, &[&str]); 7] = [
+    (
+        "packet-size-latency",
+        &[
+            "design.repeats=2",
+            "probe.echo.count=30",
+            "probe.echo.warmup=1",
+        ],
+    ),
+    ("switch-buffer", &[]),
+    (
+        "wait-time-jitter",
+        &["design.repeats=1", "probe.echo.count=150"],
+    ),
+    (
+        "atm-response-time",
+        &[
+            "design.repeats=1",
+            "sweep.streams.to=[0, 2]",
+            "probe.echo.duration=500ms",
+            "probe.echo.warmup=100ms",
+        ],
+    ),
+    ("class-jitter", &[]),
+    ("switches-in-a-row", &[]),
+    ("tcp-and-forwarding", &[]),
+];
+
+#[test]
+fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("catalogue");
+    for (name, fewer) in CATALOGUE {
+        let words = [
+            "run", name, "--world", "sim", "--quick", "-q", "--seed", "1", "-o", name,
+        ];
+        let sets = fewer.iter().flat_map(|set| ["--set", set]);
+        let output = scratch.delaylab(&words.into_iter().chain(sets).collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr);
+        let report = scratch.0.join(name).join("latest/report.html");
+        assert!(report.exists(), "{name}: {said}");
+        let page = open(&browser, &report);
+        assert!(page.count("figure[data-spec]") > 0, "{name}");
+        check_marks(&page, name);
+        for scheme in ["light", "dark"] {
+            page.appear(scheme, 1100);
+            assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{name}, {scheme}");
+            page.picture(&format!("{name}-{scheme}"));
+        }
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_level_is_filtered_out_of_every_figure_and_table() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("filter");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    let bins = marks(&page, "distribution", "rect");
+    let shown =
+        "[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).length";
+    let all = page.eval(shown).as_u64().unwrap();
+    page.click("#filter input[data-factor=rate][data-level='25.6Mbit/s']");
+    page.wait("[...document.querySelectorAll('figure[data-spec=distribution] text')].every((t) => !t.textContent.includes('25.6'))");
+    assert!(marks(&page, "distribution", "rect") < bins);
+    assert_eq!(page.eval(shown).as_u64().unwrap() * 2, all);
+    let kept = page.eval("[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).every((row) => row.textContent.includes('155.52'))");
+    assert_eq!(kept, json!(true));
+    // By keys, and back.
+    page.eval("document.querySelector('#filter input[data-level=\"155.52Mbit/s\"]').focus()");
+    page.key(" ");
+    page.wait("document.querySelector('figure[data-spec=distribution] .drawing').textContent.includes('leaves nothing')");
+    page.click("#filter button");
+    page.wait("document.querySelector('figure[data-spec=distribution] svg')");
+    assert_eq!(marks(&page, "distribution", "rect"), bins);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_figure_zooms_by_button_key_and_drag() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("zoom");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    // A label that stays is drawn before those that are new.
+    let expression = "[...document.querySelectorAll('figure[data-spec=time_series] .role-axis-label text')]\
+                      .map((t) => t.textContent).sort().join()";
+    let labels = |page: &Page<'_>| page.eval(expression);
+    let whole = labels(&page);
+    page.click("figure[data-spec=time_series] .tools button[title='Zoom in']");
+    page.wait("document.querySelector('figure[data-spec=time_series]').dataset.zoomed === 'true'");
+    let near = labels(&page);
+    assert_ne!(near, whole);
+    page.eval("document.querySelector('figure[data-spec=time_series] .drawing').focus()");
+    page.key("ArrowRight");
+    let aside = labels(&page);
+    assert_ne!(aside, near);
+    page.key("0");
+    assert_eq!(labels(&page), whole);
+    page.drag(
+        "figure[data-spec=time_series] .role-scope .background",
+        0.6,
+        0.4,
+    );
+    page.wait(&format!("{expression} !== {whole}"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn trials_are_sorted_and_found() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("trials");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.click("#trials details summary");
+    let column = |name: &str| {
+        page.eval(&format!(
+            "(() => {{ const table = document.querySelector('#trials details table'); \
+             const at = [...table.tHead.rows[0].cells].findIndex((c) => c.textContent === {}); \
+             return [...table.tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[at].textContent); }})()",
+            json!(name)
+        ))
+    };
+    page.eval("[...document.querySelectorAll('#trials details th button')].find((b) => b.textContent === 'trial').id = 'by-trial'");
+    page.click("#by-trial");
+    let ascending: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+    assert_eq!(column("trial"), json!(ascending));
+    page.key("Enter");
+    let descending: Vec<String> = (0..12).rev().map(|n| n.to_string()).collect();
+    assert_eq!(column("trial"), json!(descending));
+    page.click("#trials input[type=search]");
+    page.type_text("1024B");
+    assert_eq!(column("size"), json!(["1024B", "1024B", "1024B", "1024B"]));
+}
+
+/// A run that differs from the small one in this.
+fn odd(changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(SMALL.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    })
+}
+
+#[test]
+fn odd_runs_are_drawn_or_explained() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let markup = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>";
+    let long = "A very long name without any blank in it "
+        .repeat(6)
+        .replace(' ', "-");
+    let without_sweeps = |text: &str| text.split("[sweep").next().unwrap().to_owned();
+    let runs = [
+        (
+            "silent",
+            odd(&[("count = 200", "count = 20\ntimeout = \"1us\"")]),
+        ),
+        (
+            "single",
+            without_sweeps(&odd(&[("count = 200", "count = 1")])),
+        ),
+        (
+            "many",
+            odd(&[
+                ("repeats = 2", "repeats = 84"),
+                ("count = 200", "count = 5"),
+            ]),
+        ),
+        (
+            "long",
+            odd(&[
+                ("title = \"A small one\"", &format!("title = \"{long}\"")),
+                ("Larger packets take longer", &long),
+            ]),
+        ),
+        (
+            "markup",
+            odd(&[
+                (
+                    "title = \"A small one\"",
+                    &format!("title = '''{markup}'''"),
+                ),
+                (
+                    "Does it make a page?",
+                    "<b>bold</b> & <script>window.hit = 1</script>",
+                ),
+            ]),
+        ),
+    ];
+    let scratch = Scratch::new("odd");
+    for (name, text) in runs {
+        let page = open(&browser, &scratch.report(name, &text));
+        page.appear("light", 1100);
+        assert!(page.text("main").len() > 200, "{name}");
+        assert_eq!(page.eval("window.hit ?? 0"), json!(0), "{name}");
+        let wide = page
+            .eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(wide, json!(0), "{name}: wider than its window");
+        assert!(!page.text("main").contains("NaN"), "{name}");
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
+        page.picture(&format!("odd-{name}"));
+    }
+}
+
+#[test]
+fn a_narrow_page_fits_its_window() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("narrow");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.appear("dark", 400);
+    let wide =
+        page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(wide, json!(0));
+    page.picture("narrow");
+}
