@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// Look at runs in a browser: as they appear, one, two compared, one in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It serves this host alone, on http://127.0.0.1:8864/. Nothing is loaded from elsewhere, and nothing can
-be changed. On an address that other hosts can reach it asks for a token, which its file holds; without
-TLS, that is for networks that you trust.
+It serves this host alone, on http://127.0.0.1:8864/. Nothing is loaded from elsewhere, and
+nothing can be changed. On an address that other hosts can reach it asks for a token, which its
+file holds; without TLS, that is for networks that you trust.
 
 Examples:
-  delaylab serve                                        the runs in ./runs
+  delaylab serve                                      the runs in ./runs
   delaylab serve /data/runs --port 9000
-  delaylab serve --listen 192.0.2.7 --token-file t      then open http://192.0.2.7:8864/?token=… once")]
+  delaylab serve --listen 192.0.2.7 --token-file t    then open http://192.0.2.7:8864/?token=…")]
 pub struct ServeArgs {
     /// Where runs are
     #[arg(value_name = "DIR", default_value = RUNS)]

@@ -38,6 +38,7 @@ mod trials;
 mod variation;
 
 pub use served::Served;
+pub(crate) use served::navigation;
 pub(crate) use table::{Column, Table};
 
 use crate::run::RunData;
@@ -66,7 +67,7 @@ fn document(title: &str, body: &str) -> String {
 pub fn served_page(run: &RunData, served: &Served) -> String {
     let first = served::live(served);
     let after_figures = served::over_time(run, served) + &served::tables(served);
-    let body = served::navigation().to_owned() + &sections(run, first, after_figures);
+    let body = navigation().to_owned() + &sections(run, first, after_figures);
     served_frame(title(run), &body)
 }
 

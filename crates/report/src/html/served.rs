@@ -17,7 +17,8 @@ pub struct Served {
     pub tables: Vec<&'static str>,
 }
 
-pub(super) fn navigation() -> &'static str {
+/// The way back to the list of runs.
+pub(crate) fn navigation() -> &'static str {
     "<nav><a href=\"/\">All runs</a></nav>\n"
 }
 

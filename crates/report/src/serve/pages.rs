@@ -71,53 +71,44 @@ fn to_the_second(time: &str) -> String {
     time.chars().take(19).collect::<String>().replace('T', " ")
 }
 
-/// Two runs: what both have, side by side.
+/// Two runs, A and B: what both have, side by side.
 pub(super) fn compare(names: [&str; 2], runs: [&RunData; 2]) -> String {
     let beside = Beside::of(runs[0], runs[1]);
-    let [first, second] =
-        names.map(|name| format!("<a href=\"/run/{}\">{}</a>", encode(name), text(name)));
-    let table = table(&beside);
-    let table = if table.is_empty() {
-        "<p>They have no combination of factor levels and probe in common.</p>\n".to_owned()
-    } else {
-        table
+    let run = |letter: &str, at: usize| {
+        let (name, world) = (names[at], &runs[at].head.world);
+        let link = format!("<a href=\"/run/{}\">{}</a>", encode(name), text(name));
+        format!("<li><b>{letter}</b>: {link}, {} world</li>\n", text(world))
     };
     let body = format!(
-        "<nav><a href=\"/\">All runs</a></nav>\n<header>\n<h1>Two runs compared</h1>\n</header>\n\
-         <p><b>{}</b>: {first}<br><b>{}</b>: {second}</p>\n{}{table}",
-        text(&beside.names[0]),
-        text(&beside.names[1]),
-        alone(&beside),
+        "{}<header>\n<h1>Two runs compared</h1>\n</header>\n<ul>\n{}{}</ul>\n{}",
+        html::navigation(),
+        run("A", 0),
+        run("B", 1),
+        compared(&beside),
     );
     html::served_frame("Two runs compared", &body)
 }
 
-fn alone(beside: &Beside) -> String {
+fn compared(beside: &Beside) -> String {
     let [first, second] = beside.alone;
-    if first + second == 0 {
-        return String::new();
+    let alone = match first + second {
+        0 => String::new(),
+        _ => format!("<p>{first} more combinations are only in A, {second} only in B.</p>\n"),
+    };
+    if beside.rows.is_empty() {
+        return format!(
+            "<p>They have no combination of factor levels and probe in common.</p>\n{alone}"
+        );
     }
-    let [a, b] = &beside.names;
-    let sentence = format!("{first} more only in {a}, {second} more only in {b}.");
-    format!("<p>{}</p>\n", text(&sentence))
+    alone + &table(beside)
 }
 
 fn table(beside: &Beside) -> String {
     use Column::{Figures, Words};
-    let [a, b] = &beside.names;
-    let figures = ["p50", "p99"].into_iter().flat_map(|quantile| {
-        [
-            format!("{quantile} {a}"),
-            format!("{quantile} {b}"),
-            format!("{quantile} ratio"),
-        ]
-    });
-    let heads = beside.heads.iter().map(|head| (head.clone(), Words));
+    let heads = beside.heads.iter().map(|head| (head.as_str(), Words));
+    let figures = ["p50 A", "p50 B", "B / A", "p99 A", "p99 B", "B / A"];
     let heads = heads.chain(figures.map(|head| (head, Figures)));
-    let last = [
-        ("differs most in".to_owned(), Words),
-        ("by".to_owned(), Figures),
-    ];
+    let last = [("differs most in", Words), ("B − A", Figures)];
     let mut table = Table::new(heads.chain(last)).sortable();
     beside.rows.iter().for_each(|row| table.row(cells(row)));
     table.render()
