@@ -7,27 +7,31 @@ use crate::figure::{Drawing, drawings};
 use crate::run::RunData;
 use crate::svg::Artist;
 
+/// Those of a run, below the filter of its levels.
 pub(super) fn section(run: &RunData) -> String {
-    of(&drawings(run))
-}
-
-/// A section of these.
-pub(super) fn of(drawings: &[Drawing]) -> String {
-    let artist = if drawings.is_empty() {
-        None
-    } else {
-        Artist::new().ok()
-    };
-    let figures = drawings
-        .iter()
-        .map(|drawing| figure(drawing, artist.as_ref()));
-    let figures: String = figures.collect();
+    let figures = figures(&drawings(run));
     let filter = if figures.is_empty() {
         String::new()
     } else {
         filter::form(run)
     };
     titled("figures", "Figures", &(filter + &figures))
+}
+
+/// A section of these.
+pub(super) fn of(drawings: &[Drawing]) -> String {
+    titled("figures", "Figures", &figures(drawings))
+}
+
+fn figures(drawings: &[Drawing]) -> String {
+    if drawings.is_empty() {
+        return String::new();
+    }
+    let artist = Artist::new().ok();
+    let figures = drawings
+        .iter()
+        .map(|drawing| figure(drawing, artist.as_ref()));
+    figures.collect()
 }
 
 fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
