@@ -3,11 +3,11 @@
 // with its specification in the JSON script of that ID.
 import type { View } from "vega";
 import { view, type Spec } from "./draw";
+import { unpacked, type Packed, type Row } from "./packed";
 import { downloads } from "./save";
 import type { Tooltip } from "./tooltip";
 import { zoomButtons, zoomKeys, type Range, type Zoomable } from "./zoom";
 
-export type Row = Record<string, unknown>;
 export type Keep = (row: Row) => boolean;
 
 // A specification of ours has its data inline.
@@ -33,7 +33,8 @@ export class Figure {
       throw new Error("has no place or no specification");
     }
     this.place = place;
-    this.spec = JSON.parse(text) as Inline;
+    const spec = JSON.parse(text) as Spec & { data: Packed };
+    this.spec = { ...spec, data: { values: unpacked(spec.data) } };
     this.shown = this.spec;
     this.addTools(id);
   }

@@ -1,7 +1,7 @@
 // The filter of a page: which levels of each factor are shown, in every figure and table at once.
 // <form id="filter"> has a checkbox for each level, with data-factor and data-level, and data-part:
 // how the labels of panels and lines name it.
-import type { Row } from "./figure";
+import type { Row } from "./packed";
 
 interface Hidden {
   factor: string;

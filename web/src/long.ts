@@ -1,7 +1,7 @@
 // Round trips of a run of any length: the server makes cells of what is shown, and no extreme is lost.
 // <figure data-window="ADDRESS"><select>…</select><div class="plot"></div><p class="status"></p></figure>
 import type uPlot from "uplot";
-import { fill, plot, type Cells } from "./plot";
+import { CLOCK_COLOUR, GAP_COLOUR, duration, fill, plot, type Cells, type Mark } from "./plot";
 import { zoomButtons, zoomKeys, type Range } from "./zoom";
 
 interface Answer {
@@ -11,6 +11,34 @@ interface Answer {
   packets: number;
   trials: string;
   cells: Cells;
+  marks: Mark[];
+}
+
+const KINDS: [Mark["kind"], string, string][] = [
+  ["sentinel_gap", "gaps of the CPU sentinel", GAP_COLOUR],
+  ["step", "packets during which the real-time clock was set", CLOCK_COLOUR],
+  ["suspend", "packets during which the host was suspended", CLOCK_COLOUR],
+  ["slow_clock_read", "packets that met a slow read of the clock", CLOCK_COLOUR],
+];
+
+// What the marks below say, kind by kind.
+function told(page: Document, marks: Mark[]): HTMLElement[] {
+  return KINDS.flatMap(([kind, says, colour]) => {
+    const own = marks.filter((mark) => mark.kind === kind);
+    if (own.length === 0) {
+      return [];
+    }
+    const count = own.reduce((sum, mark) => sum + mark.count, 0).toLocaleString("en");
+    const longest = own.reduce((a, b) => ((b.length_ns ?? 0) > (a.length_ns ?? 0) ? b : a));
+    const worst = longest.length_ns === null ? "" : `, the longest ${duration(longest.length_ns)} at ${Number(longest.t_s.toPrecision(6))} s`;
+    const item = page.createElement("li");
+    const sample = page.createElement("span");
+    sample.className = "u-marker";
+    sample.style.background = colour;
+    item.dataset.kind = kind;
+    item.append(sample, `${count} ${says}${worst}`);
+    return [item];
+  });
 }
 
 export class LongSeries {
@@ -77,12 +105,13 @@ export class LongSeries {
   private draw(answer: Answer): void {
     this.answer = answer;
     if (this.chart) {
-      fill(this.chart, answer.cells);
+      fill(this.chart, answer.cells, answer.marks);
       this.chart.setScale("x", { min: answer.from_s, max: answer.to_s });
     }
     const packets = answer.packets.toLocaleString("en");
     const span = `${Number(answer.from_s.toPrecision(6))} s to ${Number(answer.to_s.toPrecision(6))} s`;
     this.status.textContent = `${packets} packets from ${span} of ${Number(answer.end_s.toPrecision(6))} s; ${answer.trials}`;
+    this.figure.querySelector(".marks")?.replaceChildren(...told(this.figure.ownerDocument, answer.marks));
     this.figure.dataset.drawn = "true";
     this.figure.dataset.from = String(answer.from_s);
     this.figure.dataset.to = String(answer.to_s);

@@ -11,7 +11,18 @@ export interface Cells {
   unanswered: number[];
 }
 
+// What happened to the host: in each stretch of time the longest of a kind, and how many there were.
+export interface Mark {
+  t_s: number;
+  kind: "sentinel_gap" | "step" | "suspend" | "slow_clock_read";
+  length_ns: number | null;
+  count: number;
+}
+
 const HEIGHT = 280;
+const MARK = { width: 2, height: 12 }; // of a mark below, in CSS pixels
+export const GAP_COLOUR = "#a9660a";
+export const CLOCK_COLOUR = "#7a5cf0";
 
 export function plot(place: HTMLElement, onSelect?: (from: number, to: number) => void): uPlot {
   const colour = (name: string) => () => getComputedStyle(place).getPropertyValue(name).trim();
@@ -39,7 +50,7 @@ export function plot(place: HTMLElement, onSelect?: (from: number, to: number) =
       },
     ],
     bands: [{ series: [1, 2], fill: "rgb(127 159 184 / 0.35)" }],
-    hooks: { setSelect: [(of) => onSelect && selected(of, onSelect)] },
+    hooks: { setSelect: [(of) => onSelect && selected(of, onSelect)], draw: [drawMarks] },
   };
   const made = new uPlot(options, [[], [], [], [], []], place);
   new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT })).observe(place);
@@ -51,10 +62,23 @@ export function plot(place: HTMLElement, onSelect?: (from: number, to: number) =
 // What is not drawn to scale is kept beside.
 interface Counted extends uPlot {
   lost?: number[];
+  marks?: Mark[];
 }
 
-export function fill(of: uPlot, cells: Cells): void {
-  (of as Counted).lost = cells.unanswered;
+function drawMarks(of: uPlot): void {
+  const { left, top, width, height } = of.bbox;
+  const [wide, high] = [MARK.width, MARK.height].map((size) => size * devicePixelRatio) as [number, number];
+  for (const { t_s, kind } of (of as Counted).marks ?? []) {
+    const x = of.valToPos(t_s, "x", true);
+    if (x >= left && x <= left + width) {
+      of.ctx.fillStyle = kind === "sentinel_gap" ? GAP_COLOUR : CLOCK_COLOUR;
+      of.ctx.fillRect(x - wide / 2, top + height - high, wide, high);
+    }
+  }
+}
+
+export function fill(of: uPlot, cells: Cells, marks: Mark[] = []): void {
+  Object.assign(of as Counted, { lost: cells.unanswered, marks });
   const lost = cells.unanswered.map((count) => (count > 0 ? 0.97 : null));
   of.setData([cells.t_s, cells.max_ns, cells.min_ns, cells.mean_ns, lost]);
 }

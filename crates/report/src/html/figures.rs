@@ -2,10 +2,12 @@
 //! scripts, and as the specification from which the script draws it again with tooltips.
 
 use super::markup::{json, text};
+use super::packed::packed;
 use super::{filter, section as titled};
 use crate::figure::{Drawing, drawings};
 use crate::run::RunData;
 use crate::svg::Artist;
+use serde_json::Value;
 
 /// Those of a run, below the filter of its levels.
 pub(super) fn section(run: &RunData) -> String {
@@ -44,6 +46,15 @@ fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
         name = drawing.name,
         title = text(drawing.title),
         about = text(&drawing.about),
-        spec = json(&drawing.spec),
+        spec = json(&compact(&drawing.spec)),
     )
+}
+
+/// The specification with its data in few bytes.
+fn compact(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    if let Value::Array(rows) = spec["data"]["values"].take() {
+        spec["data"] = packed(&rows);
+    }
+    spec
 }

@@ -9,6 +9,7 @@
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `filter.rs` | which levels are shown |
+//! | `packed.rs` | a figure's data in few bytes |
 //! | `trials.rs` | the trials, by level and one by one |
 //! | `regression.rs` | delay of frames as a function of what was varied |
 //! | `steps.rs` | whether delay rises with size in steps |
@@ -29,6 +30,7 @@ mod filter;
 mod findings;
 mod head;
 pub(crate) mod markup;
+mod packed;
 mod regression;
 mod served;
 mod split;

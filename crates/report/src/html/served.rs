@@ -51,9 +51,10 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> String {
     let body = format!(
         "<figure data-window=\"{}/window\">\n<p><label>Probe <select>{options}</select></label></p>\n\
          <div class=\"plot\" role=\"group\" aria-label=\"Round trips over time. Plus, minus and arrow keys zoom; 0 shows all.\"></div>\n\
-         <p class=\"status\" role=\"status\">This view needs JavaScript.</p>\n\
+         <p class=\"status\" role=\"status\">This view needs JavaScript.</p>\n<ul class=\"marks\"></ul>\n\
          <figcaption>All trials end to end, in the order of their numbers: the least, mean and largest round trip of each \
-         stretch of time, and marks where packets were not answered. Drag to zoom: close up, every packet is drawn.</figcaption>\n</figure>\n",
+         stretch of time, and marks above where packets were not answered. Strokes below: where something else had the CPU, and \
+         what happened to the clocks. Drag to zoom: close up, every packet is drawn.</figcaption>\n</figure>\n",
         text(&served.address)
     );
     section("over-time", "Every round trip over time", &body)

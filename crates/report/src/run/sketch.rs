@@ -2,6 +2,8 @@
 //! the largest in each stretch of time, and the worst few packets.
 
 use super::Disturbance;
+use super::marks::{Happening, Mark, Marks};
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
@@ -23,12 +25,26 @@ pub struct Sketch {
     time: EndToEnd,
     /// Worst first.
     worst: Vec<Excursion>,
+    /// What happened to the host.
+    marks: Marks,
+    /// What is added to this host's clock in each trial.
+    shifts: BTreeMap<u32, Nanos>,
 }
 
 impl Sketch {
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
         let t = self.time.of(record);
+        let shift = t.saturating_sub(record.t_intended);
+        self.shifts.entry(record.trial).or_insert(shift);
+        if let Some(kind) = Happening::of(record.clock_event) {
+            self.marks.push(Mark {
+                kind,
+                t,
+                length: None,
+                count: 1,
+            });
+        }
         let round_trip = record.round_trip().filter(|_| record.answered());
         if record.t_send.is_some() {
             self.series.push(t, round_trip);
@@ -37,6 +53,20 @@ impl Sketch {
             self.delays.push(round_trip);
             self.keep_if_bad(record, t, round_trip, disturbance);
         }
+    }
+
+    /// Takes what disturbed the host, once the records of its trial are there. Of trials that are
+    /// elsewhere, and of what others did, nothing is kept.
+    pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
+        let shift = self.shifts.get(&event.trial);
+        if let (NoiseKind::SentinelGap, Some(shift)) = (event.kind, shift) {
+            self.marks.push(Mark::gap(event, *shift));
+        }
+    }
+
+    /// What happened to the host, in order of time: time in the panel's trials, end to end.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter()
     }
 
     fn keep_if_bad(

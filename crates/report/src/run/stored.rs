@@ -54,7 +54,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         builder.push(record, disturbance);
         gatherer.push(record);
     });
-    let noise = noise_totals(&run.noise(None), &packets);
+    let events = run.noise(None);
     let mut data = builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
@@ -64,12 +64,17 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
         findings: findings(run),
-        noise,
+        noise: noise_totals(&events, &packets),
         clock_reads: run.clock_reads(None),
         problems: problems(run, &rows, folder),
         levels: levels.to_vec(),
         ..RunData::default()
     });
+    for panel in &mut data.panels {
+        events
+            .iter()
+            .for_each(|event| panel.sketch.disturbed(event));
+    }
     data.series = series::of(run, &data.trials, resolved);
     data
 }

@@ -1,8 +1,9 @@
-//! Runs that were looked at lately, as they are shown: made once, dropped when their folder changes.
+//! Runs that were looked at lately, as they are shown: made once, dropped when their folder changes. One in
+//! progress changes with each trial that is recorded.
 
 use super::timeline::Timeline;
 use crate::run::RunData;
-use delaylab_store::run::{Run, State};
+use delaylab_store::run::Run;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -49,9 +50,7 @@ impl Cache {
     /// Where it cannot be opened, in a sentence.
     pub(super) fn open(&self, runs: &Path, name: &str) -> Result<Arc<Opened>, String> {
         let folder = runs.join(name);
-        let changed = std::fs::metadata(&folder)
-            .and_then(|data| data.modified())
-            .ok();
+        let changed = Run::last_changed(&folder);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|opened| opened.name == name);
         let known = place.map(|place| kept.remove(place));
@@ -69,12 +68,9 @@ impl Cache {
                 })
             }
         };
-        // One that is being written changes without its folder.
-        if opened.run.state() == State::Complete {
-            let surplus = (kept.len() + 1).saturating_sub(KEPT);
-            kept.drain(..surplus);
-            kept.push(opened.clone());
-        }
+        let surplus = (kept.len() + 1).saturating_sub(KEPT);
+        kept.drain(..surplus);
+        kept.push(opened.clone());
         Ok(opened)
     }
 }

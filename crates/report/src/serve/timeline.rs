@@ -3,7 +3,9 @@
 //! of the records themselves. So no extreme is lost, at any zoom.
 
 use crate::run::sketch::EndToEnd;
+use crate::run::{Happening, Mark, Marks};
 use delaylab_model::Nanos;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Record;
 use delaylab_store::run::Run;
 use serde::Serialize;
@@ -19,8 +21,11 @@ const CHUNKS_A_CELL: usize = 2;
 /// Cells at most.
 const CELLS: usize = 4_000;
 
+/// Stretches of a window of which each has at most one mark of a kind.
+const MARKS: Nanos = 200;
+
 /// The columns that it takes.
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 9] = [
     "trial",
     "probe",
     "seq",
@@ -29,12 +34,15 @@ const COLUMNS: [&str; 8] = [
     "t_recv",
     "outcome",
     "copies",
+    "clock_event",
 ];
 
 /// The round trips of every probe over time, trials end to end.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     probes: BTreeMap<u16, Probe>,
+    /// Gaps of the CPU sentinel, whatever the probe.
+    gaps: Vec<NoiseEvent>,
 }
 
 #[derive(Debug)]
@@ -43,6 +51,8 @@ struct Probe {
     /// Records of a chunk.
     size: u64,
     time: EndToEnd,
+    /// What happened to the clocks, in order.
+    clock: Vec<Mark>,
 }
 
 /// A few records of one probe of one trial, next to each other in the table.
@@ -106,6 +116,16 @@ pub(super) struct Shown {
     packets: u64,
     trials: String,
     cells: Cells,
+    marks: Vec<Marked>,
+}
+
+/// What happened to the host: the longest of a stretch, and how many there were.
+#[derive(Debug, Serialize)]
+struct Marked {
+    t_s: f64,
+    kind: Happening,
+    length_ns: Option<Nanos>,
+    count: u64,
 }
 
 /// Cells in which packets were sent, in order.
@@ -192,6 +212,11 @@ impl Timeline {
             timeline.push(row, record);
             row += 1;
         });
+        run.for_each_noise(None, |event| {
+            if event.kind == NoiseKind::SentinelGap {
+                timeline.gaps.push(event.clone());
+            }
+        });
         timeline
     }
 
@@ -200,8 +225,10 @@ impl Timeline {
             chunks: Vec::new(),
             size: CHUNK,
             time: EndToEnd::default(),
+            clock: Vec::new(),
         });
         let t = probe.time.of(record);
+        probe.meet(t, record);
         if record.t_send.is_some() {
             probe.push(row, t, record);
         }
@@ -242,11 +269,42 @@ impl Timeline {
             packets: grid.packets(),
             trials: trials(inside),
             cells: grid.last(usize::MAX),
+            marks: self.marks(probe, from, to),
         }
+    }
+
+    /// What happened to the host in a stretch of time.
+    fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
+        let shifts = shifts(probe.inside(from, to));
+        let gap = |event: &NoiseEvent| Some(Mark::gap(event, *shifts.get(&event.trial)?));
+        let gaps = self.gaps.iter().filter_map(gap);
+        let mut marks = Marks::of_width((to - from) / MARKS + 1);
+        let all = gaps.chain(probe.clock.iter().cloned());
+        all.filter(|mark| (from..=to).contains(&mark.t))
+            .for_each(|mark| marks.push(mark));
+        let marked = |mark: &Mark| Marked {
+            t_s: seconds(mark.t),
+            kind: mark.kind,
+            length_ns: mark.length,
+            count: mark.count,
+        };
+        marks.iter().map(marked).collect()
     }
 }
 
 impl Probe {
+    fn meet(&mut self, t: Nanos, record: &Record) {
+        let Some(kind) = Happening::of(record.clock_event) else {
+            return;
+        };
+        self.clock.push(Mark {
+            kind,
+            t,
+            length: None,
+            count: 1,
+        });
+    }
+
     fn push(&mut self, row: u64, t: Nanos, record: &Record) {
         let fresh = Chunk {
             trial: record.trial,
@@ -304,10 +362,7 @@ impl Chunk {
 
 /// Hands over the records of these chunks, each with its time.
 fn records(run: &Run, probe: u16, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
-    let shifts: BTreeMap<u32, Nanos> = chunks
-        .iter()
-        .map(|chunk| (chunk.trial, chunk.shift))
-        .collect();
+    let shifts = shifts(chunks);
     for rows in stretches(chunks) {
         run.for_each_record_in(rows, &COLUMNS, |record| {
             if let Some(shift) = shifts.get(&record.trial).filter(|_| record.probe == probe) {
@@ -315,6 +370,12 @@ fn records(run: &Run, probe: u16, chunks: &[Chunk], mut take: impl FnMut(Nanos, 
             }
         });
     }
+}
+
+/// What is added to the host's clock in each of their trials.
+fn shifts(chunks: &[Chunk]) -> BTreeMap<u32, Nanos> {
+    let shift = |chunk: &Chunk| (chunk.trial, chunk.shift);
+    chunks.iter().map(shift).collect()
 }
 
 /// Their rows, those that touch together.

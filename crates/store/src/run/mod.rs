@@ -31,6 +31,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Did the run come to its end?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +146,14 @@ impl Run {
         run.read_small_files();
         run.check_tables();
         Ok(run)
+    }
+
+    /// When a trial of the run in this folder last began or was recorded, or the run ended. Packets that
+    /// are added to a trial under way do not count. `None` where there is no such folder.
+    pub fn last_changed(folder: &Path) -> Option<SystemTime> {
+        let folder = Folder(folder.to_owned());
+        let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        changed(&folder.0).max(changed(&folder.parts()))
     }
 
     fn check_that_it_is_one(&self) -> Result<(), OpenError> {
