@@ -1,4 +1,4 @@
-// A run in progress: what has come in the last stretch of time, as the server tells of it.
+// A run in progress: the last minute of the trial under way, as the server tells of it.
 // <section data-progress="ADDRESS"><p class="status"></p><div class="plot"></div></section>
 import { fill, plot, type Cells } from "./plot";
 
@@ -7,11 +7,7 @@ interface Progress {
   cells: Cells;
 }
 
-const LONGEST = 600; // cells that are kept
-
 export class Live {
-  private readonly cells: Cells = { t_s: [], min_ns: [], max_ns: [], mean_ns: [], unanswered: [] };
-
   constructor(private readonly section: HTMLElement) {}
 
   start(): void {
@@ -25,9 +21,8 @@ export class Live {
     events.addEventListener("progress", (event: MessageEvent<string>) => {
       const progress = JSON.parse(event.data) as Progress;
       status.textContent = progress.says;
-      this.add(progress.cells);
-      fill(chart, this.cells);
-      this.section.dataset.cells = String(this.cells.t_s.length);
+      fill(chart, progress.cells);
+      this.section.dataset.cells = String(progress.cells.t_s.length);
     });
     events.addEventListener("finished", (event: MessageEvent<string>) => {
       events.close();
@@ -36,17 +31,5 @@ export class Live {
     events.addEventListener("error", () => {
       status.textContent = "The server does not answer; trying again.";
     });
-  }
-
-  // A trial in a simulation begins at zero again: cells that are not later begin a new picture.
-  private add(fresh: Cells): void {
-    const last = this.cells.t_s.at(-1) ?? -Infinity;
-    const starts = (fresh.t_s[0] ?? Infinity) < last;
-    for (const [name, values] of Object.entries(fresh) as [keyof Cells, never[]][]) {
-      const kept = this.cells[name] as never[];
-      kept.splice(0, starts ? kept.length : 0);
-      kept.push(...values);
-      kept.splice(0, Math.max(0, kept.length - LONGEST));
-    }
   }
 }

@@ -17,7 +17,8 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(500);
 /// Length of a cell of the live view.
 const CELL: Nanos = 100 * MILLISECOND;
-/// Cells that are told at once; the page keeps no more.
+/// Cells of a trial that are told of: its last minute. All of them each time, as a packet that is given up
+/// belongs to a cell of long ago.
 const CELLS: usize = 600;
 
 /// Begins a stream of events.
@@ -58,7 +59,7 @@ pub(super) fn changes(runs: &Path, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn progress(folder: &Path, finished: &str, out: &mut dyn Write) -> io::Result<()> {
     begin(out)?;
     let mut tail = Tail::new(folder);
-    let mut trials = BTreeMap::new();
+    let mut trials = Trials::new();
     loop {
         let mut fresh = Vec::new();
         let Ok(running) = tail.read(|record| fresh.push(*record)) else {
@@ -71,16 +72,43 @@ pub(super) fn progress(folder: &Path, finished: &str, out: &mut dyn Write) -> io
     }
 }
 
-/// Of a trial under way: when it began, and how many packets it has.
-type Trials = BTreeMap<u32, (Nanos, u64)>;
+/// Those under way.
+type Trials = BTreeMap<u32, Under>;
+
+/// A trial under way.
+struct Under {
+    /// When its first packet was due.
+    start: Nanos,
+    packets: u64,
+    /// What came of them lately.
+    grid: Grid,
+}
+
+impl Under {
+    fn new(start: Nanos) -> Self {
+        Self {
+            start,
+            packets: 0,
+            grid: Grid::new(0, CELL),
+        }
+    }
+
+    fn push(&mut self, record: &Record) {
+        self.packets += 1;
+        self.grid.push(record.t_intended - self.start, record);
+    }
+}
 
 fn told(trials: &mut Trials, running: &[u32], fresh: &[Record]) -> serde_json::Value {
     for record in fresh {
-        let (_, packets) = trials.entry(record.trial).or_insert((record.t_intended, 0));
-        *packets += 1;
+        let new = || Under::new(record.t_intended);
+        trials.entry(record.trial).or_insert_with(new).push(record);
+    }
+    for trial in trials.values_mut() {
+        trial.grid.keep_last(CELLS);
     }
     let name = |trial: &u32| {
-        let packets = trials.get(trial).map_or(0, |(_, packets)| *packets);
+        let packets = trials.get(trial).map_or(0, |under| under.packets);
         format!("trial {trial} has {}", plural(packets, "packet"))
     };
     let names: Vec<_> = running.iter().map(name).collect();
@@ -89,18 +117,8 @@ fn told(trials: &mut Trials, running: &[u32], fresh: &[Record]) -> serde_json::V
     } else {
         format!("Under way: {}.", names.join(", "))
     };
-    json!({ "says": says, "cells": cells(trials, running, fresh) })
-}
-
-/// The new records of the last trial: several at once are not drawn over each other.
-fn cells(trials: &Trials, running: &[u32], fresh: &[Record]) -> Cells {
-    let shown = running.last();
-    let start = shown
-        .and_then(|trial| trials.get(trial))
-        .map_or(0, |(start, _)| *start);
-    let mut grid = Grid::new(0, CELL);
-    for record in fresh.iter().filter(|record| Some(&record.trial) == shown) {
-        grid.push(record.t_intended - start, record);
-    }
-    grid.last(CELLS)
+    // Of several at once the last: they are not drawn over each other.
+    let shown = running.last().and_then(|trial| trials.get(trial));
+    let cells = shown.map_or_else(Cells::default, |under| under.grid.cells());
+    json!({ "says": says, "cells": cells })
 }

@@ -184,14 +184,17 @@ impl Grid {
         self.cells.values().map(sent).sum()
     }
 
-    /// The last cells of it, so many at most, each at the middle of its time.
-    pub(super) fn last(&self, most: usize) -> Cells {
+    /// Forgets all cells but the last, so many at most.
+    pub(super) fn keep_last(&mut self, most: usize) {
+        while self.cells.len() > most {
+            self.cells.pop_first();
+        }
+    }
+
+    /// Its cells, each at the middle of its time.
+    pub(super) fn cells(&self) -> Cells {
         let mut cells = Cells::default();
-        for (place, counts) in self
-            .cells
-            .iter()
-            .skip(self.cells.len().saturating_sub(most))
-        {
+        for (place, counts) in &self.cells {
             let middle = self.start + place * self.width + self.width / 2;
             cells.push(seconds(middle), counts);
         }
@@ -268,7 +271,7 @@ impl Timeline {
             end_s: seconds(end),
             packets: grid.packets(),
             trials: trials(inside),
-            cells: grid.last(usize::MAX),
+            cells: grid.cells(),
             marks: self.marks(probe, from, to),
         }
     }
