@@ -18,7 +18,7 @@ const KINDS: [Mark["kind"], string, string][] = [
   ["sentinel_gap", "gaps of the CPU sentinel", GAP_COLOUR],
   ["step", "packets during which the real-time clock was set", CLOCK_COLOUR],
   ["suspend", "packets during which the host was suspended", CLOCK_COLOUR],
-  ["slow_clock_read", "packets that met a slow read of the clock", CLOCK_COLOUR],
+  ["slow_clock_read", "slow reads of the clock", CLOCK_COLOUR],
 ];
 
 // What the marks below say, kind by kind.

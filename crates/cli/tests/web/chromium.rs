@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A page that does not come to that by then never will.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 const FLAGS: [&str; 12] = [
     "--headless",
@@ -264,6 +264,15 @@ impl Page<'_> {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
+    /// What is saved goes into this directory.
+    pub fn save_into(&self, directory: &Path) {
+        let params = json!({ "behavior": "allow", "downloadPath": directory });
+        self.browser
+            .pipe
+            .borrow_mut()
+            .call(None, "Browser.setDownloadBehavior", &params);
+    }
+
     /// Dark or light, and how wide.
     pub fn appear(&self, scheme: &str, width: u32) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
@@ -307,6 +316,23 @@ impl Page<'_> {
         });
         said.collect()
     }
+}
+
+/// RFC 4648 §4.
+pub fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let letters = bytes.chunks(3).flat_map(|chunk| {
+        let bits = chunk
+            .iter()
+            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
+        let letter = move |k: usize| match k <= chunk.len() {
+            true => char::from(ALPHABET[(bits >> (18 - 6 * k) & 63) as usize]),
+            false => '=',
+        };
+        (0..4).map(letter)
+    });
+    letters.collect()
 }
 
 /// An address that is neither of this host nor of a file.

@@ -1,10 +1,12 @@
 //! Reports from disk: every figure of the catalogue's experiments drawn with the marks that its table
 //! asks for, filter, zoom and tables by clicks and keys, and runs that are odd.
 
-use crate::chromium::{Chromium, Page};
+use crate::chromium::{Chromium, PATIENCE, Page, base64};
 use crate::{Scratch, inaccessible};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Two factors in the simulation, over in no time.
 pub const SMALL: &str = r#"
@@ -88,7 +90,7 @@ fn rows(page: &Page<'_>, figure: &str) -> Vec<Value> {
 }
 
 /// The marks that must be there, by figure: those of figures that draw a mark a row.
-fn check_marks(page: &Page<'_>, what: &str) {
+pub fn check_marks(page: &Page<'_>, what: &str) {
     let count = |figure: &str, of: &dyn Fn(&Value) -> bool| {
         rows(page, figure).iter().filter(|row| of(row)).count() as u64
     };
@@ -123,9 +125,47 @@ fn check_marks(page: &Page<'_>, what: &str) {
         residuals,
         "{what}"
     );
+    let measured = count("steps", &|row| row["kind"] == "measured");
+    assert_eq!(marks(page, "steps", "symbol"), measured, "{what}");
+    let stretches = count("series", &|_| true);
+    assert_eq!(marks(page, "series", "rect"), stretches, "{what}");
+    check_lines(page, what);
     // The others have at least something in them.
     let empty = "[...document.querySelectorAll('figure[data-spec]')].filter((f) => !f.querySelector('.role-mark > *')).map((f) => f.dataset.spec)";
     assert_eq!(page.eval(empty), json!([]), "{what}");
+}
+
+/// The lines that must be there: one for whatever is told apart.
+fn check_lines(page: &Page<'_>, what: &str) {
+    let apart = |figure: &str, keys: &[&str], of: &dyn Fn(&Value) -> bool| {
+        let rows = rows(page, figure).into_iter().filter(|row| of(row));
+        let keys = rows.map(|row| {
+            keys.iter()
+                .map(|key| row[*key].to_string())
+                .collect::<Vec<_>>()
+        });
+        keys.collect::<BTreeSet<_>>().len() as u64
+    };
+    let by_size = apart("delay_against_size", &["group", "statistic"], &|row| {
+        row["statistic"] != "mean of a trial"
+    });
+    assert_eq!(marks(page, "delay_against_size", "line"), by_size, "{what}");
+    let found = apart("steps", &["panel", "of"], &|row| row["kind"] == "found");
+    assert_eq!(marks(page, "steps", "line"), found, "{what}");
+    let series = apart("series", &["series", "panel"], &|_| true);
+    assert_eq!(marks(page, "series", "line"), series, "{what}");
+    let limits = apart("series", &["series", "panel"], &|row| {
+        !row["threshold"].is_null()
+    });
+    assert_eq!(marks(page, "series", "rule"), limits, "{what}");
+    // Round trips are drawn from either end.
+    let of_probe = |measure: &str| {
+        apart("by_probe", &["panel", "probe"], &|row| {
+            row["measure"] == measure
+        })
+    };
+    let by_probe = 2 * of_probe("round trip") + of_probe("ipdv");
+    assert_eq!(marks(page, "by_probe", "line"), by_probe, "{what}");
 }
 
 /// What the simulation can carry out, and how it takes less time.
@@ -240,6 +280,57 @@ fn a_figure_zooms_by_button_key_and_drag() {
     );
     page.wait(&format!("{expression} !== {whole}"));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// What a picture is not: white all over. Of how many of its pixels that can be said.
+const COLOURED: &str = "async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const canvas = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+    canvas.drawImage(picture, 0, 0);
+    const values = canvas.getImageData(0, 0, picture.width, picture.height).data;
+    return [picture.width, values.filter((value, at) => at % 4 === 0 && value < 250).length];
+}";
+
+#[test]
+fn a_figure_is_saved_as_svg_and_png() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("saved");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.save_into(&scratch.0);
+    let drawn = marks(&page, "delay_against_size", "symbol");
+    page.click("figure[data-spec=delay_against_size] button[title='Save this figure as SVG']");
+    let svg = String::from_utf8(arrived(&scratch.0.join("delay_against_size.svg"))).unwrap();
+    let points = svg.split("mark-symbol role-mark").nth(1).unwrap();
+    let points = points.split("</g>").next().unwrap();
+    assert_eq!(points.matches("<path").count() as u64, drawn);
+
+    page.click("figure[data-spec=delay_against_size] button[title='Save this figure as PNG']");
+    let png = arrived(&scratch.0.join("delay_against_size.png"));
+    let found = page.eval(&format!("({COLOURED})({})", json!(base64(&png))));
+    assert!(
+        found[0].as_u64() > Some(1000) && found[1].as_u64() > Some(5_000),
+        "{found}"
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// A file that a browser saves, when it is whole: till then it has another name.
+fn arrived(path: &Path) -> Vec<u8> {
+    let begin = Instant::now();
+    loop {
+        match std::fs::read(path) {
+            Ok(bytes) if !bytes.is_empty() => return bytes,
+            _ => assert!(
+                begin.elapsed() < PATIENCE,
+                "never saved: {}",
+                path.display()
+            ),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `delaylab serve`: the list of runs, one run, two compared, one in progress; and who is answered.
 
-use crate::chromium::Chromium;
-use crate::reports::SMALL;
+use crate::chromium::{Chromium, Page};
+use crate::reports::{SMALL, check_marks};
 use crate::{Scratch, delaylab, inaccessible};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -176,6 +176,82 @@ fn a_run_in_progress_is_seen_to_grow_and_to_end() {
     );
     assert!(run.wait().unwrap().success());
     page.wait_drawn();
+    check_marks(&page, "live");
+    marks_are_those_of_the_table(&server, &page);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// What stands below the round trips over time, against the tables that it is made of.
+fn marks_are_those_of_the_table(server: &Server, page: &Page<'_>) {
+    let address = page.eval("location.pathname");
+    let address = address.as_str().unwrap();
+    let noise = server.get(&format!("{address}/noise.csv"));
+    for kind in ["sentinel_gap", "slow_clock_read"] {
+        let rows = noise
+            .lines()
+            .filter(|line| line.contains(&format!(",{kind},")));
+        let lengths: Vec<i64> = rows
+            .map(|row| row.split(',').nth(2).unwrap().parse().unwrap())
+            .collect();
+        let window = server.json(&format!("{address}/window"));
+        let marks = window["marks"].as_array().unwrap();
+        let own = marks.iter().filter(|mark| mark["kind"] == kind);
+        let longest = own
+            .clone()
+            .filter_map(|mark| mark["length_ns"].as_i64())
+            .max();
+        let count: u64 = own.filter_map(|mark| mark["count"].as_u64()).sum();
+        // Between the first packet and the last: before and after, nothing is drawn.
+        assert!(count <= lengths.len() as u64, "{kind}");
+        assert!(longest <= lengths.iter().copied().max(), "{kind}");
+        assert_eq!(
+            page.count(&format!(".marks li[data-kind={kind}]")),
+            u64::from(count > 0)
+        );
+    }
+}
+
+/// A folder may have any name. It is shown as text, and leads to its run.
+#[test]
+fn whatever_a_folder_is_called_it_is_text() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("names");
+    let [first, second] = two_runs(&scratch);
+    let markup = "<img src=x onerror=window.hit=1>'\"&%2F";
+    let long = "long-".repeat(40);
+    for (old, new) in [(&first, markup), (&second, long.as_str())] {
+        std::fs::rename(
+            scratch.0.join("runs").join(old),
+            scratch.0.join("runs").join(new),
+        )
+        .unwrap();
+    }
+    let server = Server::start(&scratch.0, &[]);
+    let page = browser.open(&format!("http://{}/", server.address));
+    for name in [markup, long.as_str()] {
+        let of_name = format!(
+            "[...document.querySelectorAll('tbody a')].find((a) => a.textContent === {})",
+            json!(name)
+        );
+        page.eval(&format!("{of_name}.id = 'this-one'"));
+        page.click("#this-one");
+        page.wait("location.pathname.startsWith('/run/')");
+        page.wait_drawn();
+        assert_eq!(page.text("h1"), "A small one", "{name}");
+        page.click("nav a");
+        page.wait("document.querySelectorAll('tbody input').length === 2");
+    }
+    page.click("tbody tr:nth-child(1) input");
+    page.click("tbody tr:nth-child(2) input");
+    page.click("form[action='/compare'] button");
+    page.wait("location.pathname === '/compare'");
+    assert!(page.text("main").contains(markup) && page.text("main").contains(&long));
+    let wide =
+        page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(wide, json!(0), "wider than its window");
+    assert_eq!(page.eval("window.hit ?? 0"), json!(0));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

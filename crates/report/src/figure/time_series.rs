@@ -63,9 +63,7 @@ impl Figure for TimeSeries {
         };
         let pooled = pooled_note(run);
         let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
-            true => {
-                " Triangles below: where something else had the CPU, and what happened to the clocks."
-            }
+            true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
             false => "",
         };
         format!(

@@ -53,7 +53,7 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> String {
          <div class=\"plot\" role=\"group\" aria-label=\"Round trips over time. Plus, minus and arrow keys zoom; 0 shows all.\"></div>\n\
          <p class=\"status\" role=\"status\">This view needs JavaScript.</p>\n<ul class=\"marks\"></ul>\n\
          <figcaption>All trials end to end, in the order of their numbers: the least, mean and largest round trip of each \
-         stretch of time, and marks above where packets were not answered. Strokes below: where something else had the CPU, and \
+         stretch of time, and marks above where packets were not answered. Strokes below: gaps of the CPU sentinel, and \
          what happened to the clocks. Drag to zoom: close up, every packet is drawn.</figcaption>\n</figure>\n",
         text(&served.address)
     );

@@ -1,7 +1,7 @@
 //! What happened to the host while packets were under way: gaps of the CPU sentinel, and events of its
 //! clocks. Of each stretch of time the longest of each kind is kept, and how many there were.
 
-use delaylab_model::noise::NoiseEvent;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::ClockEvent;
 use delaylab_model::{MICROSECOND, Nanos};
 use serde::Serialize;
@@ -25,13 +25,12 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// What a record says of the clocks; `None` where nothing happened.
+    /// What a record says of the clocks. A slow read stands among the noise, with its length.
     pub(crate) fn of(event: ClockEvent) -> Option<Self> {
         match event {
-            ClockEvent::None => None,
+            ClockEvent::None | ClockEvent::SlowClockRead => None,
             ClockEvent::Step => Some(Self::Step),
             ClockEvent::Suspend => Some(Self::Suspend),
-            ClockEvent::SlowClockRead => Some(Self::SlowClockRead),
         }
     }
 }
@@ -50,14 +49,20 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of a gap in a trial whose clock is so far from the time that is shown.
-    pub(crate) fn gap(event: &NoiseEvent, shift: Nanos) -> Self {
-        Self {
-            kind: Happening::SentinelGap,
+    /// Of noise in a trial whose clock is so far from the time that is shown. What others did on some CPU
+    /// is none: most of it no packet met.
+    pub(crate) fn of(event: &NoiseEvent, shift: Nanos) -> Option<Self> {
+        let kind = match event.kind {
+            NoiseKind::SentinelGap => Happening::SentinelGap,
+            NoiseKind::SlowClockRead => Happening::SlowClockRead,
+            NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => return None,
+        };
+        Some(Self {
+            kind,
             t: event.start.saturating_add(shift).max(0),
             length: Some(event.length),
             count: 1,
-        }
+        })
     }
 }
 

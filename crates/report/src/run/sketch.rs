@@ -3,7 +3,7 @@
 
 use super::Disturbance;
 use super::marks::{Happening, Mark, Marks};
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
@@ -59,8 +59,8 @@ impl Sketch {
     /// elsewhere, and of what others did, nothing is kept.
     pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
         let shift = self.shifts.get(&event.trial);
-        if let (NoiseKind::SentinelGap, Some(shift)) = (event.kind, shift) {
-            self.marks.push(Mark::gap(event, *shift));
+        if let Some(mark) = shift.and_then(|shift| Mark::of(event, *shift)) {
+            self.marks.push(mark);
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::run::sketch::EndToEnd;
 use crate::run::{Happening, Mark, Marks};
 use delaylab_model::Nanos;
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_store::run::Run;
 use serde::Serialize;
@@ -41,8 +41,8 @@ const COLUMNS: [&str; 9] = [
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     probes: BTreeMap<u16, Probe>,
-    /// Gaps of the CPU sentinel, whatever the probe.
-    gaps: Vec<NoiseEvent>,
+    /// Noise that is marked, whatever the probe.
+    noise: Vec<NoiseEvent>,
 }
 
 #[derive(Debug)]
@@ -216,8 +216,8 @@ impl Timeline {
             row += 1;
         });
         run.for_each_noise(None, |event| {
-            if event.kind == NoiseKind::SentinelGap {
-                timeline.gaps.push(event.clone());
+            if Mark::of(event, 0).is_some() {
+                timeline.noise.push(event.clone());
             }
         });
         timeline
@@ -279,10 +279,10 @@ impl Timeline {
     /// What happened to the host in a stretch of time.
     fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
         let shifts = shifts(probe.inside(from, to));
-        let gap = |event: &NoiseEvent| Some(Mark::gap(event, *shifts.get(&event.trial)?));
-        let gaps = self.gaps.iter().filter_map(gap);
+        let mark = |event: &NoiseEvent| Mark::of(event, *shifts.get(&event.trial)?);
+        let noise = self.noise.iter().filter_map(mark);
         let mut marks = Marks::of_width((to - from) / MARKS + 1);
-        let all = gaps.chain(probe.clock.iter().cloned());
+        let all = noise.chain(probe.clock.iter().cloned());
         all.filter(|mark| (from..=to).contains(&mark.t))
             .for_each(|mark| marks.push(mark));
         let marked = |mark: &Mark| Marked {
