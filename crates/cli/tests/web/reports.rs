@@ -146,9 +146,11 @@ fn check_lines(page: &Page<'_>, what: &str) {
         });
         keys.collect::<BTreeSet<_>>().len() as u64
     };
-    let by_size = apart("delay_against_size", &["group", "statistic"], &|row| {
-        row["statistic"] != "mean of a trial"
-    });
+    let by_size = apart(
+        "delay_against_size",
+        &["panel", "group", "statistic"],
+        &|row| row["statistic"] != "mean of a trial",
+    );
     assert_eq!(marks(page, "delay_against_size", "line"), by_size, "{what}");
     let found = apart("steps", &["panel", "of"], &|row| row["kind"] == "found");
     assert_eq!(marks(page, "steps", "line"), found, "{what}");
