@@ -15,10 +15,10 @@ interface Answer {
 }
 
 const KINDS: [Mark["kind"], string, string][] = [
-  ["sentinel_gap", "gaps of the CPU sentinel", GAP_COLOUR],
-  ["step", "packets during which the real-time clock was set", CLOCK_COLOUR],
-  ["suspend", "packets during which the host was suspended", CLOCK_COLOUR],
-  ["slow_clock_read", "slow reads of the clock", CLOCK_COLOUR],
+  ["sentinel_gap", "Gaps of the CPU sentinel", GAP_COLOUR],
+  ["step", "Packets while the real-time clock was set", CLOCK_COLOUR],
+  ["suspend", "Packets while the host was suspended", CLOCK_COLOUR],
+  ["slow_clock_read", "Slow reads of the clock", CLOCK_COLOUR],
 ];
 
 // What the marks below say, kind by kind.
@@ -36,7 +36,7 @@ function told(page: Document, marks: Mark[]): HTMLElement[] {
     sample.className = "u-marker";
     sample.style.background = colour;
     item.dataset.kind = kind;
-    item.append(sample, `${count} ${says}${worst}`);
+    item.append(sample, `${says}: ${count}${worst}`);
     return [item];
   });
 }

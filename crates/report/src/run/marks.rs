@@ -33,6 +33,24 @@ impl Happening {
             ClockEvent::Suspend => Some(Self::Suspend),
         }
     }
+
+    /// What others did on some CPU is none: most of it no packet met.
+    pub(crate) fn of_noise(kind: NoiseKind) -> Option<Self> {
+        match kind {
+            NoiseKind::SentinelGap => Some(Self::SentinelGap),
+            NoiseKind::SlowClockRead => Some(Self::SlowClockRead),
+            NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => None,
+        }
+    }
+}
+
+/// Where a trial stands in the time that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// What is added to its clock.
+    pub(crate) shift: Nanos,
+    /// When its first packet was due.
+    pub(crate) start: Nanos,
 }
 
 /// Something that happened, once or several times in a stretch of time.
@@ -49,20 +67,16 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of noise in a trial whose clock is so far from the time that is shown. What others did on some CPU
-    /// is none: most of it no packet met.
-    pub(crate) fn of(event: &NoiseEvent, shift: Nanos) -> Option<Self> {
-        let kind = match event.kind {
-            NoiseKind::SentinelGap => Happening::SentinelGap,
-            NoiseKind::SlowClockRead => Happening::SlowClockRead,
-            NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => return None,
-        };
-        Some(Self {
-            kind,
-            t: event.start.saturating_add(shift).max(0),
+    /// Of noise in a trial that stands there. Before its first packet nothing is marked.
+    pub(crate) fn of(event: &NoiseEvent, trial: Place) -> Option<Self> {
+        let t = event.start.saturating_add(trial.shift);
+        let mark = Self {
+            kind: Happening::of_noise(event.kind)?,
+            t,
             length: Some(event.length),
             count: 1,
-        })
+        };
+        (t >= trial.start).then_some(mark)
     }
 }
 

@@ -2,7 +2,7 @@
 //! the largest in each stretch of time, and the worst few packets.
 
 use super::Disturbance;
-use super::marks::{Happening, Mark, Marks};
+use super::marks::{Happening, Mark, Marks, Place};
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
@@ -27,16 +27,18 @@ pub struct Sketch {
     worst: Vec<Excursion>,
     /// What happened to the host.
     marks: Marks,
-    /// What is added to this host's clock in each trial.
-    shifts: BTreeMap<u32, Nanos>,
+    /// Where each trial stands.
+    places: BTreeMap<u32, Place>,
 }
 
 impl Sketch {
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
         let t = self.time.of(record);
-        let shift = t.saturating_sub(record.t_intended);
-        self.shifts.entry(record.trial).or_insert(shift);
+        self.places.entry(record.trial).or_insert(Place {
+            shift: t.saturating_sub(record.t_intended),
+            start: t,
+        });
         if let Some(kind) = Happening::of(record.clock_event) {
             self.marks.push(Mark {
                 kind,
@@ -58,8 +60,8 @@ impl Sketch {
     /// Takes what disturbed the host, once the records of its trial are there. Of trials that are
     /// elsewhere, and of what others did, nothing is kept.
     pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
-        let shift = self.shifts.get(&event.trial);
-        if let Some(mark) = shift.and_then(|shift| Mark::of(event, *shift)) {
+        let place = self.places.get(&event.trial);
+        if let Some(mark) = place.and_then(|place| Mark::of(event, *place)) {
             self.marks.push(mark);
         }
     }

@@ -2,6 +2,7 @@
 //! its least and largest, and what is shown of any stretch of time is made of those; of a short stretch,
 //! of the records themselves. So no extreme is lost, at any zoom.
 
+use crate::run::marks::Place;
 use crate::run::sketch::EndToEnd;
 use crate::run::{Happening, Mark, Marks};
 use delaylab_model::Nanos;
@@ -216,7 +217,7 @@ impl Timeline {
             row += 1;
         });
         run.for_each_noise(None, |event| {
-            if Mark::of(event, 0).is_some() {
+            if Happening::of_noise(event.kind).is_some() {
                 timeline.noise.push(event.clone());
             }
         });
@@ -278,8 +279,8 @@ impl Timeline {
 
     /// What happened to the host in a stretch of time.
     fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
-        let shifts = shifts(probe.inside(from, to));
-        let mark = |event: &NoiseEvent| Mark::of(event, *shifts.get(&event.trial)?);
+        let places = places(probe.inside(from, to));
+        let mark = |event: &NoiseEvent| Mark::of(event, *places.get(&event.trial)?);
         let noise = self.noise.iter().filter_map(mark);
         let mut marks = Marks::of_width((to - from) / MARKS + 1);
         let all = noise.chain(probe.clock.iter().cloned());
@@ -365,20 +366,26 @@ impl Chunk {
 
 /// Hands over the records of these chunks, each with its time.
 fn records(run: &Run, probe: u16, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
-    let shifts = shifts(chunks);
+    let places = places(chunks);
     for rows in stretches(chunks) {
         run.for_each_record_in(rows, &COLUMNS, |record| {
-            if let Some(shift) = shifts.get(&record.trial).filter(|_| record.probe == probe) {
-                take(record.t_intended + shift, record);
+            if let Some(place) = places.get(&record.trial).filter(|_| record.probe == probe) {
+                take(record.t_intended + place.shift, record);
             }
         });
     }
 }
 
-/// What is added to the host's clock in each of their trials.
-fn shifts(chunks: &[Chunk]) -> BTreeMap<u32, Nanos> {
-    let shift = |chunk: &Chunk| (chunk.trial, chunk.shift);
-    chunks.iter().map(shift).collect()
+/// Where each of their trials stands; one that began before them, from where they begin.
+fn places(chunks: &[Chunk]) -> BTreeMap<u32, Place> {
+    let mut places = BTreeMap::new();
+    for chunk in chunks {
+        places.entry(chunk.trial).or_insert(Place {
+            shift: chunk.shift,
+            start: chunk.t[0],
+        });
+    }
+    places
 }
 
 /// Their rows, those that touch together.
