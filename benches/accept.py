@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures delaylab side by side with the tools that engineers use today, and prints one table.
 
-    benches/accept.py [--only busy|rate|memory|capture|load|frames|simulation|records|serve|testbed|
-                       calibration] [--seconds 60] [--rounds N]
+    benches/accept.py [--only busy|rate|memory|capture|load|frames|simulation|records|samples|
+                       serve|testbed|calibration] [--seconds 60] [--rounds N]
 
 Everything runs between two network namespaces of its own, joined by a veth pair, and is removed on
 exit. Rounds are interleaved, so that a slow drift of the machine falls on every tool alike; figures
@@ -12,9 +12,9 @@ Exit: 0 measured, 1 something could not be measured, 3 this machine lacks what i
 
 The parts, in `side_by_side/`: `arena` is the two namespaces, `tools` each tool's command and what it
 prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`,
-`capture`, `load`, `frames`, `simulation`, `records`, `serve`, `testbed` and `calibration` are the measurements.
-`calibration` builds its own network; `simulation`, `records` and `serve` need none and no root: `peers/` has what
-`simulation` runs in other simulators.
+`capture`, `load`, `frames`, `simulation`, `records`, `samples`, `serve`, `testbed` and `calibration` are the measurements.
+`calibration` builds its own network; `simulation`, `records`, `samples` and `serve` need none and no root: `peers/`
+has what runs in other simulators and libraries.
 """
 
 import argparse
@@ -24,14 +24,16 @@ import shutil
 import signal
 import sys
 
-from side_by_side import busy, calibration, capture, frames, load, memory, noise, rate, records, serve, simulation, table, testbed
+from side_by_side import (busy, calibration, capture, frames, load, memory, noise, rate, records, samples,
+                          serve, simulation, table, testbed)
 from side_by_side.arena import Arena, CouldNotMeasure
 from side_by_side.tools import DELAYLAB
 
 MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "load": load, "frames": frames,
-                "simulation": simulation, "records": records, "serve": serve, "testbed": testbed, "calibration": calibration}
-WITHOUT_NETWORK = {"simulation", "records", "serve", "calibration"}
-WITHOUT_DELAYLAB = {"simulation"}
+                "simulation": simulation, "records": records, "samples": samples, "serve": serve,
+                "testbed": testbed, "calibration": calibration}
+WITHOUT_NETWORK = {"simulation", "records", "samples", "serve", "calibration"}
+WITHOUT_DELAYLAB = {"simulation", "samples"}
 
 
 def positive(text):
@@ -46,7 +48,8 @@ def arguments():
     parser.add_argument("--only", choices=MEASUREMENTS, help="one measurement instead of all")
     parser.add_argument("--seconds", type=positive, default=60, metavar="S",
                         help="seconds a tool runs at 1 ms, idle and busy each, in all (60; 10 for a quick look)")
-    parser.add_argument("--rounds", type=positive, metavar="N", help="interleaved rounds (busy, load, simulation 3, rate 5)")
+    parser.add_argument("--rounds", type=positive, metavar="N",
+                        help="interleaved rounds (busy, load, simulation 3, rate, samples 5); calibration: paths (20)")
     return parser.parse_args()
 
 

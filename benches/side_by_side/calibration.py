@@ -55,7 +55,7 @@ def measure(arena, options):
     few = options.seconds < 60
     draw = random.Random(SEED)
     paths = [Path(draw.randint(1_000_000, 20_000_000), draw.randint(10_000, 200_000), draw.choice(["fifo", "per-flow"]))
-             for _ in range(3 if few else PATHS)]
+             for _ in range(options.rounds or (3 if few else PATHS))]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         runs = [run(folder, path.sets()) for path in paths]
@@ -122,7 +122,8 @@ def predicted(folder, path, before, change):
     changed = ", ".join(change.values())
     rows = [Heading(f"calibration: {path.name()} becomes {changed}", "measured", "predicted")]
     measured = {key(lane): lane for lane in after["overlay"]}
-    for probe, measure_ in (("echo", "response"), ("sized", "response"), ("filler", "response"), ("flood", "network")):
+    for probe, measure_ in (("echo", "response"), ("echo", "network"), ("sized", "response"), ("sized", "network"),
+                            ("flood", "network")):
         lanes = [lane for lane in prediction["lanes"]
                  if lane["probe"] == probe and lane["factors"]["case"] == "overflow"]
         for quantile in ("p50", "p99"):
@@ -130,7 +131,7 @@ def predicted(folder, path, before, change):
                      for lane in lanes if lane[measure_] and measured[key(lane)][measure_]]
             if pairs:
                 base, value = (statistics.median(side) for side in zip(*pairs))
-                rows.append(within(f"{probe} {quantile}", base, value, time, PREDICTED_WITHIN))
+                rows.append(within(f"{probe}, {measure_}: {quantile}", base, value, time, PREDICTED_WITHIN))
     return rows
 
 

@@ -43,6 +43,8 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
         SchemaOf::PingStream => delaylab_report::stream::schema(),
         SchemaOf::Trace => delaylab_report::trace::json::schema(),
         SchemaOf::Explain => delaylab_report::explain::json::schema(),
+        SchemaOf::Compare => delaylab_report::compare::json::schema(),
+        SchemaOf::Import => delaylab_report::import::schema(),
     };
     print(format!("{schema:#}\n"))
 }

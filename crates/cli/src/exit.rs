@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All is well.
     Fine,
-    /// The target cannot be reached or did not answer.
+    /// The target cannot be reached or did not answer; or a condition that was asked for has failed.
     Unreachable,
     /// What was typed cannot be done.
     Usage,

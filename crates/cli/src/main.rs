@@ -8,6 +8,7 @@
 //! | [`explain`] | why packets of a run were late |
 //! | [`calibrate`] | a measured path as a model, and what would change |
 //! | [`serve`] | runs as pages, on a port of this host |
+//! | [`compare`] | what changed between two runs |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
 //! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
@@ -22,6 +23,7 @@ mod args;
 mod bench;
 mod calibrate;
 mod cells;
+mod compare;
 mod doctor;
 mod documents;
 mod exit;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Predict(args) => calibrate::predict(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cells(args) => cells::run(&args),

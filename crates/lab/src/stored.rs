@@ -6,6 +6,7 @@ use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::trial::RecordFacts;
 use delaylab_stats::regularity::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -42,6 +43,21 @@ impl<'a> Stored<'a> {
         }
     }
 
+    /// Those of a trial's probe, but for those that warm up.
+    fn each_record(&self, row: &TrialRow, take: &mut dyn FnMut(&Record)) {
+        let wanted = |record: &Record| record.probe == row.probe && record.seq >= row.warmup;
+        if let Some(records) = &self.records {
+            let kept = records.get(&(row.trial, row.probe)).map(Vec::as_slice);
+            let kept = kept.unwrap_or_default().iter();
+            return kept.filter(|record| wanted(record)).for_each(take);
+        }
+        self.run.for_each_record(Some(row.trial), |record| {
+            if wanted(record) {
+                take(record);
+            }
+        });
+    }
+
     fn periodic_cause(&self, row: &TrialRow) -> Result<Values, NotThere> {
         let trains = self.trains.get_or_init(|| {
             let mut trains = Trains::default();
@@ -49,11 +65,7 @@ impl<'a> Stored<'a> {
             trains
         });
         let mut records = Vec::new();
-        self.run.for_each_record(Some(row.trial), |record| {
-            if record.probe == row.probe && record.seq >= row.warmup {
-                records.push(*record);
-            }
-        });
+        self.each_record(row, &mut |record| records.push(*record));
         let watched = Watched {
             any: !row.facts.noise_sources.is_empty(),
             noise: &self.run.noise(Some(row.trial)),
@@ -130,19 +142,16 @@ impl Data for Stored<'_> {
             Measure::Valid => return Ok(Values::Trial(f64::from(u8::from(row.valid)))),
             _ => {}
         }
-        let facts = &row.facts.records;
-        let wanted = |record: &Record| record.probe == row.probe && record.seq >= row.warmup;
-        if let Some(records) = &self.records {
-            let kept = records.get(&(row.trial, row.probe)).map(Vec::as_slice);
-            let kept = kept.unwrap_or_default().iter();
-            return measure.of_records(kept.filter(|record| wanted(record)), facts);
+        measure.of_each(&row.facts.records, |take| self.each_record(row, take))
+    }
+
+    fn records(&self, stream: usize, take: &mut dyn FnMut(&Record)) {
+        if let Some(row) = self.run.trials().get(stream) {
+            self.each_record(row, take);
         }
-        measure.of_each(facts, |take| {
-            self.run.for_each_record(Some(row.trial), |record| {
-                if wanted(record) {
-                    take(record);
-                }
-            });
-        })
+    }
+
+    fn facts(&self, stream: usize) -> Option<RecordFacts> {
+        Some(self.run.trials().get(stream)?.facts.records)
     }
 }

@@ -76,6 +76,12 @@ impl Level {
             unit: None,
         }
     }
+
+    /// Is it the same level, however it is written? 1ms is 1000us.
+    pub fn is_same(&self, other: &Level) -> bool {
+        let values = self.value.is_some() && (self.value, self.unit) == (other.value, other.unit);
+        values || self.label == other.label
+    }
 }
 
 impl fmt::Display for Level {

@@ -254,6 +254,20 @@ pub struct RecordFacts {
     pub residence: Residence,
 }
 
+impl RecordFacts {
+    /// By which records of several trials are read together: where their clocks differ, they tell apart
+    /// only what all of them can.
+    pub fn shared(each: impl IntoIterator<Item = RecordFacts>) -> Self {
+        let mut each = each.into_iter();
+        let first = each.next().unwrap_or_default();
+        if each.all(|other| other == first) {
+            first
+        } else {
+            Self::default()
+        }
+    }
+}
+
 /// In which direction packets were lost, from the reflector's own count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LossDirection {

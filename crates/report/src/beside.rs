@@ -4,7 +4,7 @@
 
 use crate::run::{Lane, RunData};
 use delaylab_model::Nanos;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::Factor;
 use delaylab_stats::anatomy::{StageSet, in_common};
 use delaylab_stats::summary::{AnatomyAt, Summary};
 
@@ -98,11 +98,7 @@ fn largest(a: &AnatomyAt, b: &AnatomyAt) -> Option<Difference> {
 
 /// The same factors, in whatever order, at the same levels.
 fn same_levels(a: &[Factor], b: &[Factor]) -> bool {
-    let same = |a: &Level, b: &Level| {
-        let values = a.value.is_some() && (a.value, a.unit) == (b.value, b.unit);
-        values || a.label == b.label
-    };
-    let has = |(name, level): &Factor| b.iter().any(|(n, other)| n == name && same(level, other));
+    let has = |(name, level): &Factor| b.iter().any(|(n, other)| n == name && level.is_same(other));
     a.len() == b.len() && a.iter().all(has)
 }
 

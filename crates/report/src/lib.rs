@@ -17,6 +17,7 @@
 //! | [`doctor`] | what `delaylab doctor` prints |
 //! | [`run`] | what every face of a run is made from; records in, one by one, in flat memory |
 //! | [`beside`] | two runs of the same experiment: where they differ |
+//! | [`compare`] | `delaylab compare`: what changed between two runs, on the terminal and in JSON |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as Markdown |
 //! | [`explain`] | why packets of a run were late |
 //! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
@@ -25,6 +26,7 @@
 //! | [`svg`] | its figures as SVG, drawn without a browser |
 //! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
 //! | [`trace`] | `delaylab trace`: terminal and JSON |
+//! | [`import`] | `delaylab import`: JSON |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
 //! But for [`serve`], nothing here opens a socket, reads a clock or asks whether it writes to a terminal:
@@ -41,12 +43,14 @@ pub mod beside;
 pub mod calibration;
 pub mod cells;
 pub mod columns;
+pub mod compare;
 pub mod csv;
 pub mod doctor;
 pub mod explain;
 pub mod figure;
 pub mod format;
 pub mod html;
+pub mod import;
 pub mod json;
 pub mod line;
 mod missing;

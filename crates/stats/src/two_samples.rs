@@ -29,7 +29,7 @@ use crate::functional::Functional;
 use distances::Pooled;
 
 /// Statistics whose shifts are given.
-const SHIFTS: [Functional; 5] = [
+pub const SHIFTS: [Functional; 5] = [
     Functional::Mean,
     Functional::Quantile(0.5),
     Functional::Quantile(0.9),

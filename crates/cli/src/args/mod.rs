@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod calibrate;
 pub mod cells;
+pub mod compare;
 pub mod doctor;
 pub mod experiment;
 pub mod explain;
@@ -28,7 +29,7 @@ use clap::{Parser, Subcommand};
     max_term_width = 100
 )]
 #[command(
-    after_help = "Exit codes: 0 fine, 1 unreachable, 2 usage, 3 environment or privilege, 4 internal."
+    after_help = "Exit codes: 0 fine, 1 unreachable or a condition failed, 2 usage, 3 environment or privilege, 4 internal."
 )]
 pub struct Cli {
     /// What to do.
@@ -65,6 +66,8 @@ pub enum Command {
     Predict(calibrate::PredictArgs),
     /// Look at runs in a browser: as they appear, one, two compared, one in progress
     Serve(serve::ServeArgs),
+    /// Say what changed between two runs, by how much and how sure that is
+    Compare(compare::CompareArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
@@ -103,4 +106,8 @@ pub enum SchemaOf {
     Trace,
     /// `explain --json`
     Explain,
+    /// `compare --json`
+    Compare,
+    /// `import --json`
+    Import,
 }

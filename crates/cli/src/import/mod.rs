@@ -3,16 +3,17 @@
 //! | file | does |
 //! |---|---|
 //! | `recorded.rs` | writes the run |
-//! | `told.rs` | says what was imported, to people and to programs |
+//! | `told.rs` | says what was imported |
 
 mod recorded;
 mod told;
 
 use crate::args::import::ImportArgs;
-use crate::exit::Failed;
+use crate::exit::{Exit, Failed};
 use crate::experiment::conclude;
 use crate::terminal;
 use delaylab_explain::import::{self, Disagreement, Imported};
+use delaylab_report::import::Document;
 use delaylab_store::run::Run;
 use std::fs;
 use std::io::{self, Read};
@@ -60,11 +61,19 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let page = conclude::write_page(&data, &finished.folder.join("report.html"))?;
     let page = page.display().to_string();
     if args.json {
-        let document = told::document(&found, &data.head.folder, &page);
-        return terminal::print(format!("{document}\n"));
+        return print_document(&found, &data.head.folder, &page);
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(told::text(&found, &data, &page, &style))
+}
+
+/// `folder` is the run's, `page` its report.
+fn print_document(found: &Found, folder: &str, page: &str) -> Result<(), Failed> {
+    let mut text = Vec::new();
+    Document::new(&found.imported, &found.disagreements, folder, page)
+        .write(&mut text)
+        .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+    terminal::print(text)
 }
 
 fn is_standard_input(file: &Path) -> bool {

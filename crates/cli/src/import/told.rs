@@ -1,16 +1,12 @@
-//! What was imported, for people and for programs.
+//! What was imported, for people.
 
 use super::Found;
-use delaylab_explain::import::{Disagreement, Format, Imported, Said, Stream, ours, shown};
-use delaylab_model::record::{Outcome, Record};
+use delaylab_explain::import::{Disagreement, Format, Said, ours, shown};
+use delaylab_report::import::stream_name;
 use delaylab_report::run::RunData;
 use delaylab_report::run_terminal;
 use delaylab_report::style::{Paint, Style, plural};
 use delaylab_report::table::{Cell, Table, wrap};
-use serde_json::{Value, json};
-
-/// The document's version.
-const SCHEMA: &str = "delaylab/import/1";
 
 /// What was imported, the peer's own figures beside those of its packets, and the run as any other.
 pub(super) fn text(found: &Found, data: &RunData, page: &str, style: &Style) -> String {
@@ -68,7 +64,7 @@ fn figures(found: &Found) -> Table {
         };
         table.row(row(
             several,
-            name(imported, said.stream),
+            stream_name(imported, said.stream),
             Cell::left(said.what.to_string()),
             Cell::new(shown(said.value, said.unit)),
             Cell::painted(recomputed, paint),
@@ -89,66 +85,7 @@ fn row(
     stream.into_iter().chain([figure, theirs, ours])
 }
 
-fn name(imported: &Imported, stream: usize) -> &str {
-    let stream = imported.streams.get(stream);
-    stream.map_or("", |stream| stream.name.as_str())
-}
-
 fn disagrees(found: &Found, said: &Said) -> bool {
     let same = |it: &Disagreement| it.stream == said.stream && it.what == said.what;
     found.disagreements.iter().any(same)
-}
-
-/// The same as one JSON document. `folder` is the run's, `page` its report.
-pub(super) fn document(found: &Found, folder: &str, page: &str) -> Value {
-    let imported = &found.imported;
-    let streams: Vec<_> = imported.streams.iter().map(stream).collect();
-    let said: Vec<_> = imported.said.iter().map(|it| said(imported, it)).collect();
-    let disagreements = found.disagreements.iter();
-    let disagreements: Vec<_> = disagreements.map(|it| disagreement(imported, it)).collect();
-    json!({
-        "schema": SCHEMA,
-        "format": imported.format.name(),
-        "version": imported.version,
-        "folder": folder,
-        "report": page,
-        "streams": streams,
-        "said": said,
-        "disagreements": disagreements,
-        "warnings": imported.warnings,
-    })
-}
-
-fn stream(stream: &Stream) -> Value {
-    let count = |of: fn(&Record) -> bool| stream.records.iter().filter(|it| of(it)).count();
-    json!({
-        "name": stream.name,
-        "target": stream.target,
-        "method": stream.method.name(),
-        "packets": stream.records.len(),
-        "answered": count(Record::answered),
-        "lost": count(|record| record.outcome == Outcome::Lost),
-    })
-}
-
-fn said(imported: &Imported, said: &Said) -> Value {
-    json!({
-        "stream": name(imported, said.stream),
-        "what": said.what.to_string(),
-        "theirs": said.value,
-        "ours": ours(imported, said),
-        "unit": said.unit,
-        "printed": said.printed,
-    })
-}
-
-fn disagreement(imported: &Imported, disagreement: &Disagreement) -> Value {
-    json!({
-        "stream": name(imported, disagreement.stream),
-        "what": disagreement.what.to_string(),
-        "theirs": disagreement.said,
-        "ours": disagreement.ours,
-        "unit": disagreement.unit,
-        "sentence": disagreement.sentence,
-    })
 }

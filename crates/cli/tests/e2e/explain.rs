@@ -10,6 +10,7 @@ use crate::or_skip;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_stats::excursion;
 use delaylab_store::run::Run;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -132,29 +133,31 @@ fn records(run: &Path) -> Vec<Record> {
     records
 }
 
-/// Of the packets that took 200 µs longer than the median, the share that was under way during a burst.
+/// Of the packets that `explain` calls late, the share that was under way during a burst.
 fn share_of_bursts(records: &[Record], bursts: &[(Nanos, Nanos)]) -> f64 {
-    let mut responses: Vec<Nanos> = records.iter().filter_map(Record::response).collect();
+    let answered = || records.iter().filter(|record| record.response().is_some());
+    let mut responses: Vec<Nanos> = answered().filter_map(Record::response).collect();
     responses.sort_unstable();
-    let bound = responses[responses.len() / 2] + 200_000;
-    let late = records
-        .iter()
-        .filter(|r| r.response().is_some_and(|ns| ns > bound));
+    let quantile = |p: f64| responses[(p * responses.len() as f64) as usize];
+    let bound = excursion::bound(quantile(0.5), quantile(0.75) - quantile(0.25));
+    let late = || answered().filter(|record| record.response() > Some(bound));
     let during = |record: &&Record| {
-        let end = record.t_recv.unwrap_or(record.t_intended);
-        bursts
-            .iter()
-            .any(|&(from, to)| from < end && record.t_intended < to)
+        let overlaps = |&(from, to): &(Nanos, Nanos)| {
+            record.t_recv.is_some_and(|end| from < end) && record.t_intended < to
+        };
+        bursts.iter().any(overlaps)
     };
-    late.clone().filter(during).count() as f64 / late.count().max(1) as f64
+    late().filter(during).count() as f64 / late().count().max(1) as f64
 }
 
 #[test]
 fn a_planted_process_is_named_first_with_its_period_and_its_share() {
     or_skip!(root());
     let _machine = alone();
-    // Whatever else this machine does may be worse in one run, and then rightly comes first.
-    let first = (0..3).any(|_| {
+    // Whatever else this machine does may be worse in one run, and then rightly comes first; and what it
+    // does at the same time as the culprit is the culprit's in one count, and its own in the other.
+    let mut seen = Vec::new();
+    let found = (0..3).any(|_| {
         let scratch = Scratch::new();
         let bursts = run_beside_culprit(&scratch, None);
         let found = explained(&scratch);
@@ -163,13 +166,11 @@ fn a_planted_process_is_named_first_with_its_period_and_its_share() {
         assert!((period / PERIOD as f64 - 1.0).abs() < 0.01, "{found:#}");
         let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
         let share = planted["share_of_late"].as_f64().unwrap();
-        assert!(
-            (share - truth).abs() < 0.1,
-            "said {share}, is {truth}: {found:#}"
-        );
-        found["causes"][0]["name"] == NAME
+        let first = found["causes"][0]["name"] == NAME;
+        seen.push(format!("first: {first}, said {share}, is {truth}"));
+        first && (share - truth).abs() < 0.1
     });
-    assert!(first, "named, and never first");
+    assert!(found, "{seen:#?}");
 }
 
 /// Somebody without privileges is told no names, and still that it is the host.

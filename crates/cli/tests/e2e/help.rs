@@ -19,7 +19,7 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "ping",
     "cells",
     "explain",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 12] = [
     "doctor",
     "calibrate",
     "predict",
+    "compare",
+    "import",
     "completions",
     "man",
     "schema",
@@ -89,6 +91,8 @@ fn schemas_are_those_in_the_docs() {
         ("ping", "ping-1.json"),
         ("ping-stream", "ping-stream-1.json"),
         ("trace", "trace-1.json"),
+        ("compare", "compare-1.json"),
+        ("import", "import-1.json"),
     ] {
         let kept = std::fs::read_to_string(docs.join(file)).unwrap();
         assert_eq!(printed(&format!("schema {document}")), kept, "{file}");

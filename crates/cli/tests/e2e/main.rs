@@ -7,6 +7,7 @@
 //! | [`calibrate`] | a path is found again, and what a change does to it predicted |
 //! | [`capture`] | departures and packets are what tcpdump sees |
 //! | [`cells`] | cells on a line are found, and none where there are none |
+//! | [`compare`] | what changed between two runs, and what must not have |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
@@ -25,6 +26,7 @@ mod bench;
 mod calibrate;
 mod capture;
 mod cells;
+mod compare;
 mod condition;
 mod errors;
 mod experiments;

@@ -1,6 +1,7 @@
 //! One number for each size, and what the detector finds in them.
 
 use super::{Direction, FASTEST, Power, Way};
+use crate::one_way::{Ends, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -35,16 +36,13 @@ impl Sample {
     pub(super) fn of(record: &Record, facts: &RecordFacts) -> Option<Self> {
         let round_trip = record.answered().then(|| record.round_trip())??;
         let or_nan = |ns: Option<Nanos>| ns.map_or(f64::NAN, |ns| ns as f64);
-        let between = |from: Option<Nanos>, to: Option<Nanos>| {
-            let stamped = facts.reflector_clock != ReflectorClock::None;
-            or_nan(from.zip(to).filter(|_| stamped).map(|(from, to)| to - from))
-        };
+        let [forward, back] = one_way(record, facts, Ends::Kernel);
         Some(Self {
             sent: record.t_send.unwrap_or(record.t_intended),
             round_trip: round_trip as f64,
             network: or_nan(anatomy::network(record, facts)),
-            forward: between(record.t_tx, record.r_rx),
-            back: between(record.r_tx, record.t_rx),
+            forward,
+            back,
         })
     }
 }

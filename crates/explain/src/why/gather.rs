@@ -1,7 +1,8 @@
-//! The records of a run, trial by trial, as tallies of causes. Memory: 16 B a packet, and about 100 B a
-//! late packet of the trial that is read.
+//! The records of a run, trial by trial, as tallies of causes. Memory: 16 B a packet, about 100 B a late
+//! packet of the trial that is read, and a few MB for its one-way delays.
 
 use super::Worst;
+use super::ways::{self, Ways};
 use delaylab_model::Nanos;
 use delaylab_model::noise::Ran;
 use delaylab_model::record::{ClockEvent, Record};
@@ -28,6 +29,8 @@ pub(super) struct Gathered<'a> {
     pub(super) usual: Anatomies,
     /// What late packets took longer.
     pub(super) excess: Anatomies,
+    /// The two ways apart.
+    pub(super) ways: Ways,
     /// What said who had the CPU.
     pub(super) sources: Vec<String>,
     /// CPU time of processes over all trials, the largest first: those of one name together.
@@ -147,6 +150,7 @@ impl<'a> From<&'a Run> for Gathered<'a> {
                 trials: trials.len(),
                 usual: Anatomies::default(),
                 excess: Anatomies::default(),
+                ways: Ways::default(),
                 sources,
                 ran: ran(run.trials()),
             },
@@ -222,6 +226,7 @@ struct Gathering<'a> {
 struct Open {
     trial: u32,
     excursions: BTreeMap<usize, Excursions>,
+    ways: BTreeMap<usize, ways::Stream>,
     /// Packets that the clock was set under, by stream.
     clock: BTreeSet<(usize, u64)>,
 }
@@ -252,6 +257,7 @@ impl Gathering<'_> {
         let open = self.open.get_or_insert_with(|| Open {
             trial: record.trial,
             excursions: BTreeMap::new(),
+            ways: BTreeMap::new(),
             clock: BTreeSet::new(),
         });
         let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
@@ -259,6 +265,11 @@ impl Gathering<'_> {
         let excursions =
             excursions.or_insert_with(|| Excursions::new(facts, bound.unwrap_or(Nanos::MAX)));
         let late = excursions.push(record);
+        if response.is_some() {
+            let ways = open.ways.entry(at);
+            ways.or_insert_with(|| ways::Stream::begin(record, facts))
+                .push(record);
+        }
         let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
         if late && set {
             open.clock.insert((at, record.seq));
@@ -269,6 +280,10 @@ impl Gathering<'_> {
         let Some(open) = self.open.take() else {
             return;
         };
+        for (&at, stream) in &open.ways {
+            let name = &self.gathered.streams[at].row.probe_name;
+            self.gathered.ways.add(name, stream);
+        }
         let noise = self.run.noise(Some(open.trial));
         let join = Join::new(&noise);
         let mut held = self.held(&open);

@@ -10,6 +10,7 @@
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
+//! | [`ways`] | the way there and the way back, where the stamps tell them apart |
 //! | [`unknown`] | what the run cannot tell, and what would let it |
 //! | `words.rs` | evidence and remedies as sentences |
 
@@ -18,6 +19,7 @@ pub mod effects;
 mod gather;
 pub mod rhythm;
 pub mod unknown;
+pub mod ways;
 mod words;
 
 use changes::Change;
@@ -30,9 +32,10 @@ use effects::Effect;
 use gather::Gathered;
 use rhythm::Rhythm;
 use unknown::Unknown;
+use ways::OneWay;
 
 /// Why packets of a run were late.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
     /// Packets that were sent.
     pub sent: u64,
@@ -48,6 +51,8 @@ pub struct Explanation {
     pub usual: Vec<Part>,
     /// What late packets took longer than usual, stage by stage, altogether.
     pub excess: Vec<Part>,
+    /// The way there and the way back of each probe.
+    pub ways: Vec<OneWay>,
     /// Why they were late: most time lost first.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
@@ -127,7 +132,8 @@ impl Explanation {
 /// Why packets of this run were late. `levels` are its factors in the order of the experiment, where
 /// that is known. The same run gives the same explanation.
 pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
-    let gathered = Gathered::from(run);
+    let mut gathered = Gathered::from(run);
+    let ways = std::mem::take(&mut gathered.ways).finish();
     let trains = rhythm::trains(run);
     let mut explanation = Explanation {
         sent: gathered.sent,
@@ -137,6 +143,7 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
         lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
         usual: gathered.usual.means(),
         excess: gathered.excess.sums(),
+        ways,
         causes: Vec::new(),
         effects: effects::of(&gathered.streams, levels),
         changes: changes::of(&gathered.streams),

@@ -140,7 +140,7 @@ fn each_way(rows: &[TrialRow]) -> Option<Unknown> {
     let unrelated = |row: &TrialRow| row.facts.records.reflector_clock == ReflectorClock::Unrelated;
     asking(rows).any(unrelated).then(|| {
         Unknown::new(
-            "the way there and the way back apart",
+            "how long the way there and the way back take at least",
             "the two hosts' clocks are not related",
             "synchronise both (PTP, or NTP where its error is small beside the delay)",
         )

@@ -75,6 +75,10 @@ pub trait Data {
     /// The values of a measure in one of them, by its index. For a measure of the whole trial, those
     /// of the stream's trial.
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere>;
+    /// Hands over the records of a stream in order of sequence, without those that warm up.
+    fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
+    /// How to read them; `None` where there is no such stream, or it is a series.
+    fn facts(&self, stream: usize) -> Option<RecordFacts>;
 }
 
 /// A run whose records are in memory.
@@ -165,5 +169,16 @@ impl Data for Samples {
             _ if measure.is_series() => over_time(self.series.get(&stream).map(Vec::as_slice)),
             _ => measure.of_records(records.iter(), facts),
         }
+    }
+
+    fn records(&self, stream: usize, take: &mut dyn FnMut(&Record)) {
+        let records = self.records.get(stream);
+        records.into_iter().flat_map(|(r, _)| r).for_each(take);
+    }
+
+    fn facts(&self, stream: usize) -> Option<RecordFacts> {
+        let info = self.streams.get(stream)?;
+        let (_, facts) = self.records.get(stream)?;
+        info.series.is_none().then_some(*facts)
     }
 }

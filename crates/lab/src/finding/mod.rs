@@ -26,7 +26,7 @@ pub mod periodic;
 pub mod series;
 pub mod verdict;
 
-pub use check::{Check, ParseError};
+pub use check::{Check, Limit, ParseError};
 pub use data::{Data, NotThere, Samples, StreamInfo, Values};
 pub use judge::{Finding, judge};
 pub use measure::Measure;

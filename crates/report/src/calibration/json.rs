@@ -211,3 +211,29 @@ fn line(line: Option<&Line>) -> Value {
         "packets": line.packets,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+
+    #[test]
+    fn documents_are_as_agreed() {
+        let sample = Sample::new();
+        insta::assert_json_snapshot!(
+            "calibration_json",
+            calibration_document(&sample.calibrated())
+        );
+        insta::assert_json_snapshot!("prediction_json", prediction_document(&sample.prediction()));
+    }
+
+    #[test]
+    fn what_is_no_number_is_null() {
+        assert_eq!(
+            [f64::NAN, f64::INFINITY].map(whole),
+            [Value::Null, Value::Null]
+        );
+        assert_eq!(number(f64::NAN), Value::Null);
+        assert_eq!(whole(1.5), json!(2));
+    }
+}

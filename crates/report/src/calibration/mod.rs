@@ -9,6 +9,8 @@
 //! The page is in [`crate::html`], its figure in [`crate::figure`].
 
 mod json;
+#[cfg(test)]
+pub(crate) mod samples;
 mod terminal;
 pub(crate) mod words;
 

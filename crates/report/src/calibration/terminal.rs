@@ -1,6 +1,6 @@
 //! Tables on a terminal.
 
-use super::words::{Fact, duration, facts, in_order, levels, measure, used, varied};
+use super::words::{Fact, duration, facts, in_order, levels, measure, percent, used, varied};
 use super::{Calibrated, Prediction};
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
@@ -103,68 +103,106 @@ fn written(files: &[(&str, String)]) -> String {
     table.render(&Style::PLAIN)
 }
 
+/// What the table of both distributions shows: as much as there is room for.
+#[derive(Clone, Copy)]
+struct Shown {
+    wasserstein: bool,
+    lost: bool,
+}
+
+const NARROWER: [Shown; 3] = [
+    Shown {
+        wasserstein: true,
+        lost: true,
+    },
+    Shown {
+        wasserstein: true,
+        lost: false,
+    },
+    Shown {
+        wasserstein: false,
+        lost: false,
+    },
+];
+
 fn overlay(pairs: &[Pair], style: &Style) -> String {
-    let shown = in_order(pairs, |pair| &pair.measured);
-    if shown.is_empty() {
+    let rows = in_order(pairs, |pair| &pair.measured);
+    if rows.is_empty() {
         return String::new();
     }
-    let heads = varied(shown.iter().map(|pair| &pair.measured));
-    let mut table = Table::default();
-    let lead = (0..=heads.len()).map(|_| Cell::default());
-    let above = ["p50", "", "", "p99", "", "", "", "lost", ""].map(Cell::new);
-    table.row(lead.chain(above).map(Cell::dim));
-    let names = heads
+    let tables = NARROWER.map(|shown| overlay_table(&rows, shown));
+    let fits = |table: &&Table| table.width() <= style.columns();
+    let table = tables
         .iter()
-        .map(String::as_str)
-        .chain(["probe"])
-        .map(Cell::left);
-    let each = [
-        "measured", "model", "off", "measured", "model", "off", "W1", "measured", "model",
-    ];
-    table.row(names.chain(each.map(Cell::new)).map(Cell::dim));
-    for pair in shown {
-        table.row(compared(pair, &heads));
-    }
+        .find(fits)
+        .unwrap_or(&tables[NARROWER.len() - 1]);
     let note = "response, for frames one way, with the noise of the unloaded trials added to the model; off: model \
          less measured; W1: Wasserstein distance of the two distributions";
     table.render(style) + &paragraph(note, Paint::Dim, style)
 }
 
-fn compared(pair: &Pair, heads: &[String]) -> Vec<Cell> {
+fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {
+    let heads = varied(rows.iter().map(|pair| &pair.measured));
+    let mut table = Table::default();
+    let columns = |quantiles: [&str; 6], wasserstein: &str, lost: [&str; 2]| {
+        let wasserstein = shown.wasserstein.then(|| wasserstein.to_owned());
+        let lost = if shown.lost {
+            lost.to_vec()
+        } else {
+            Vec::new()
+        };
+        let cells = quantiles.map(str::to_owned).into_iter().chain(wasserstein);
+        cells
+            .chain(lost.into_iter().map(str::to_owned))
+            .map(Cell::new)
+            .map(Cell::dim)
+            .collect::<Vec<_>>()
+    };
+    let lead = (0..=heads.len()).map(|_| Cell::default());
+    table.row(lead.chain(columns(["p50", "", "", "p99", "", ""], "", ["lost", ""])));
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left)
+        .map(Cell::dim);
+    let each = ["measured", "model", "off", "measured", "model", "off"];
+    table.row(names.chain(columns(each, "W1", ["measured", "model"])));
+    for pair in rows {
+        table.row(compared(pair, &heads, shown));
+    }
+    table
+}
+
+fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
     let unknown = || Cell::new("–");
+    let distance = pair.distance(measure(&pair.measured));
     let mut cells: Vec<Cell> = levels(&pair.measured, heads)
         .into_iter()
         .map(Cell::left)
         .collect();
-    match pair.distance(measure(&pair.measured)) {
-        None => cells.extend((0..7).map(|_| unknown())),
-        Some(distance) => {
-            for at in [0, 2] {
+    for at in [0, 2] {
+        match &distance {
+            None => cells.extend((0..3).map(|_| unknown())),
+            Some(distance) => {
                 let [measured, model] = distance.quantiles[at].map(duration);
-                let off = percent(distance.errors()[at]);
-                cells.extend([measured, model, off].map(Cell::new));
+                cells.extend([measured, model, percent(distance.errors()[at])].map(Cell::new));
             }
-            cells.push(Cell::new(duration(distance.wasserstein)));
         }
     }
-    let lost = [&pair.measured, &pair.model].map(|lane| lane.lost().map_or_else(unknown, share));
-    cells.extend(lost);
+    if shown.wasserstein {
+        cells.push(distance.map_or_else(unknown, |d| Cell::new(duration(d.wasserstein))));
+    }
+    if shown.lost {
+        let lost =
+            [&pair.measured, &pair.model].map(|lane| lane.lost().map_or_else(unknown, share));
+        cells.extend(lost);
+    }
     cells
 }
 
 fn share(share: f64) -> Cell {
     Cell::new(format!("{:.1} %", 100.0 * share))
-}
-
-/// `+3 %`, `−0.4 %`.
-fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return "–".to_owned();
-    }
-    let percent = 100.0 * share.abs();
-    let digits = usize::from(percent < 9.95);
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{percent:.digits$} %")
 }
 
 fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
@@ -241,5 +279,50 @@ fn lost(lanes: &[Predicted], style: &Style) -> String {
     match any {
         true => paragraph("Lost", Paint::Bold, style) + &table.render(style),
         false => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+    use delaylab_explain::calibrate::calibrate;
+    use delaylab_explain::calibrate::seen::Seen;
+
+    const RICH: Style = Style {
+        unicode: true,
+        width: 100,
+        ..Style::PLAIN
+    };
+
+    fn files() -> Vec<(&'static str, String)> {
+        vec![
+            ("model", "model.toml".to_owned()),
+            ("figures", "calibration.html".to_owned()),
+        ]
+    }
+
+    #[test]
+    fn looks_as_agreed() {
+        let sample = Sample::new();
+        let calibration = |style| calibration_text(&sample.calibrated(), &files(), style);
+        let prediction = |style| prediction_text(&sample.prediction(), &files(), style);
+        insta::assert_snapshot!("calibration_rich", calibration(&RICH));
+        insta::assert_snapshot!("prediction_rich", prediction(&RICH));
+        for plain in [calibration(&Style::PLAIN), prediction(&Style::PLAIN)] {
+            crate::samples::assert_plain("calibration", &plain);
+        }
+    }
+
+    #[test]
+    fn nothing_found_is_said_without_tables() {
+        let found = calibrate(&Seen::default());
+        let shown = Calibrated {
+            run: "runs/empty",
+            model: None,
+            found: &found,
+            pairs: &[],
+        };
+        insta::assert_snapshot!("calibration_empty", calibration_text(&shown, &[], &RICH));
     }
 }

@@ -131,7 +131,7 @@ fn of_line(what: &'static str, line: &Line) -> Fact {
     let sizes = line.sizes();
     let (value, fit) = match line.slope.value {
         0.0 => (String::new(), String::new()),
-        byte => (format!(" + {byte:.2} ns/B"), format!(", r² {:.4}", line.r2)),
+        byte => (format!(" + {byte:.2} ns/B"), format!(", r2 {:.4}", line.r2)),
     };
     Fact {
         what,
@@ -236,4 +236,26 @@ pub(crate) fn in_order<T>(all: &[T], lane: impl Fn(&T) -> &Lane) -> Vec<&T> {
     let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(lane(one))).collect();
     shown.sort_by(|a, b| order(&lane(a).factors, &lane(b).factors));
     shown
+}
+
+/// `+3 %`, `−0.4 %`.
+pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return "–".to_owned();
+    }
+    let percent = 100.0 * share.abs();
+    let digits = usize::from(percent < 9.95);
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{percent:.digits$} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_a_sign_and_two_digits() {
+        let shares = [0.004, -0.134, 0.0, f64::NAN, 12.5].map(percent);
+        assert_eq!(shares, ["+0.4 %", "−13 %", "+0.0 %", "–", "+1250 %"]);
+    }
 }

@@ -5,6 +5,7 @@
 use delaylab_explain::why::changes::Scope;
 use delaylab_explain::why::effects::{self, Shift};
 use delaylab_explain::why::rhythm::{Basis, Rhythm};
+use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{self, Explanation};
 use delaylab_model::Nanos;
 use delaylab_stats::anatomy::{Part, Place};
@@ -43,6 +44,8 @@ pub struct Document {
     pub usual_ns: BTreeMap<String, Nanos>,
     /// What late packets took longer than usual, altogether, by stage.
     pub excess_ns: BTreeMap<String, Nanos>,
+    /// The way there and the way back of each probe, where the stamps tell them apart.
+    pub ways: Vec<Way>,
     /// Why they were late: most time lost first.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
@@ -51,6 +54,33 @@ pub struct Document {
     pub changes: Vec<Change>,
     /// What cannot be told, and what would let it.
     pub unknown: Vec<Unknown>,
+}
+
+/// One probe's packets, one way.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Way {
+    /// The probe's name.
+    pub probe: String,
+    /// `forward` or `return`.
+    pub direction: &'static str,
+    /// Packets that this is made of.
+    pub packets: usize,
+    /// Delay above the least of the same trial: its median.
+    pub above_p50_ns: Nanos,
+    /// The 90th percentile.
+    pub above_p90_ns: Nanos,
+    /// The 99th.
+    pub above_p99_ns: Nanos,
+    /// The 99.9th.
+    pub above_p999_ns: Nanos,
+    /// `one`, `synchronised` or `skewed`.
+    pub clocks: &'static str,
+    /// Synchronised clocks: how wrong a one-way delay may be.
+    pub error_ns: Option<Nanos>,
+    /// Skewed clocks: by how much the receiver's is faster, which was taken out.
+    pub skew_ppm: Option<f64>,
+    /// The 95 % interval of that.
+    pub skew_interval_ppm: Option<[f64; 2]>,
 }
 
 /// One cause of late packets.
@@ -172,6 +202,7 @@ pub fn document(run: &str, found: &Explanation) -> Document {
         sources: found.sources.clone(),
         usual_ns: by_stage(&found.usual),
         excess_ns: by_stage(&found.excess),
+        ways: found.ways.iter().map(of_way).collect(),
         causes: (found.causes.iter())
             .map(|cause| of_cause(found, cause))
             .collect(),
@@ -196,6 +227,28 @@ fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {
     parts
         .map(|part| (part.stages.key(), whole(part.ns)))
         .collect()
+}
+
+fn of_way(way: &OneWay) -> Way {
+    let [p50, p90, p99, p999] = way.above.map(whole);
+    let (clocks, error_ns, skew) = match way.clocks {
+        Clocks::One => ("one", None, None),
+        Clocks::Synchronised(error) => ("synchronised", Some(error), None),
+        Clocks::Skewed(ppm, (low, high)) => ("skewed", None, Some((ppm, [low, high]))),
+    };
+    Way {
+        probe: way.probe.clone(),
+        direction: way.direction.name(),
+        packets: way.packets,
+        above_p50_ns: p50,
+        above_p90_ns: p90,
+        above_p99_ns: p99,
+        above_p999_ns: p999,
+        clocks,
+        error_ns,
+        skew_ppm: skew.map(|(ppm, _)| ppm),
+        skew_interval_ppm: skew.map(|(_, interval)| interval),
+    }
 }
 
 fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`terminal`] | a page for people |
 //! | [`json`] | one document for programs, and its JSON Schema |
+//! | `words.rs` | effects and changes in words |
 
 pub mod json;
 pub mod terminal;
+pub(crate) mod words;

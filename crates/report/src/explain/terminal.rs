@@ -1,15 +1,16 @@
 //! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
 //! factors do, when the level changed, and what cannot be told.
 
+use super::words::{clocks, difference, interval, percentile, sentence, way_name};
 use crate::run::Head;
-use crate::style::{Paint, Style, short_percent};
+use crate::style::{Paint, Style, plural, short_percent};
 use crate::table::{Cell, Table, wrap};
 use crate::terminal::paragraph;
-use delaylab_explain::why::changes::{Change, Scope};
-use delaylab_explain::why::effects::{Effect, Shift};
+use delaylab_explain::why::effects::Effect;
 use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::ways::QUANTILES;
 use delaylab_explain::why::{Cause, Explanation};
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::in_common;
 
 /// Causes, effects and changes that are shown unless all are asked for.
@@ -20,6 +21,7 @@ pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
     let sections = [
         title(head, found, style),
         stages(found, style),
+        ways(found, style),
         causes(found, style),
         effects(found, style),
         changes(found, style),
@@ -31,13 +33,12 @@ pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
 
 fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     let name = format!("--- {} ({}) ---", head.name, head.world);
-    let trials = match found.trials {
-        1 => "1 trial".to_owned(),
-        many => format!("{many} trials"),
-    };
     let when = format!(
-        "{}, {trials}, {} packets sent, {} answered",
-        head.started, found.sent, found.answered
+        "{}, {}, {} sent, {} answered",
+        head.started,
+        plural(found.trials as u64, "trial"),
+        plural(found.sent, "packet"),
+        found.answered
     );
     paragraph(&name, Paint::Bold, style)
         + &paragraph(&when, Paint::Dim, style)
@@ -75,6 +76,24 @@ fn whole(ns: f64) -> String {
     format_duration_f64(ns.max(0.0).round())
 }
 
+/// Which way takes longer now and then.
+fn ways(found: &Explanation, style: &Style) -> String {
+    if found.ways.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let quantiles = QUANTILES.map(|q| Cell::new(percentile(q)));
+    let head = [Cell::left("Each way, above its least")].into_iter();
+    let head = head.chain(quantiles).chain([Cell::left("clocks")]);
+    table.row(head.map(Cell::dim));
+    for way in &found.ways {
+        let name = [Cell::left(way_name(way))].into_iter();
+        let above = way.above.map(|ns| Cell::new(whole(ns)));
+        table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
+    }
+    table.render(style)
+}
+
 fn causes(found: &Explanation, style: &Style) -> String {
     if found.causes.is_empty() {
         return String::new();
@@ -94,12 +113,10 @@ fn shown(all: usize, style: &Style) -> usize {
 fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
     match all - shown {
         0 => String::new(),
-        1 => paragraph(&format!("1 lesser {what} more (-v)"), Paint::Dim, style),
-        more => paragraph(
-            &format!("{more} lesser {what}s more (-v)"),
-            Paint::Dim,
-            style,
-        ),
+        more => {
+            let more = plural(more as u64, &format!("lesser {what}"));
+            paragraph(&format!("{more} more (-v)"), Paint::Dim, style)
+        }
     }
 }
 
@@ -115,9 +132,16 @@ fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> St
         .evidence
         .iter()
         .map(|line| indented("- ", line, style));
-    paragraph(&head, Paint::Bold, style)
-        + &evidence.collect::<String>()
-        + &indented("→ ", &cause.remedy, style)
+    hanging(&head, style) + &evidence.collect::<String>() + &indented("→ ", &cause.remedy, style)
+}
+
+/// A numbered head: what is too long for a line goes on below its first word.
+fn hanging(head: &str, style: &Style) -> String {
+    let lines = wrap(head, style.columns() - 3).into_iter().enumerate();
+    let lines = lines.map(|(at, line)| if at == 0 { line } else { format!("   {line}") });
+    lines
+        .map(|line| style.paint(Paint::Bold, &line) + "\n")
+        .collect()
 }
 
 fn indented(mark: &str, text: &str, style: &Style) -> String {
@@ -158,22 +182,6 @@ fn shifts(effect: &Effect) -> impl Iterator<Item = Cell> {
     })
 }
 
-fn difference(shift: &Shift) -> String {
-    shift.difference_ns.map_or_else(|| "–".to_owned(), signed)
-}
-
-fn interval(shift: &Shift) -> String {
-    match &shift.interval {
-        Ok(bounds) => format!("({} to {})", signed(bounds.low), signed(bounds.high)),
-        Err(_) => "(no interval)".to_owned(),
-    }
-}
-
-fn signed(ns: f64) -> String {
-    let sign = if ns > 0.0 { "+" } else { "" };
-    format!("{sign}{}", format_duration_f64(ns))
-}
-
 fn changes(found: &Explanation, style: &Style) -> String {
     if found.changes.is_empty() {
         return String::new();
@@ -186,29 +194,6 @@ fn changes(found: &Explanation, style: &Style) -> String {
         + &rest(found.changes.len(), shown, "change", style)
 }
 
-/// A change in a sentence.
-pub(crate) fn sentence(change: &Change) -> String {
-    let by = (change.after / change.before - 1.0) * 100.0;
-    let (low, high) = change.relative;
-    let interval = format!("95 %: {:+.0} to {:+.0} %", low * 100.0, high * 100.0);
-    match &change.scope {
-        Scope::Within {
-            trial,
-            probe,
-            after,
-        } => format!(
-            "trial {trial}, {probe}, after {}: the median response goes from {} to {} ({by:+.0} %; {interval})",
-            format_duration(*after),
-            format_duration_f64(change.before),
-            format_duration_f64(change.after),
-        ),
-        Scope::Between { trial } => format!(
-            "from trial {trial} on, the median response of trials is {by:+.0} % off that of those before \
-             ({interval}), whatever their levels"
-        ),
-    }
-}
-
 fn unknown(found: &Explanation, style: &Style) -> String {
     if found.unknown.is_empty() {
         return String::new();
@@ -219,4 +204,27 @@ fn unknown(found: &Explanation, style: &Style) -> String {
     };
     let lines = found.unknown.iter().map(line);
     paragraph("What this run cannot tell", Paint::Dim, style) + &lines.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::samples::waits;
+
+    #[test]
+    fn looks_as_agreed() {
+        let run = waits();
+        let found = run.explanation.as_ref().unwrap();
+        let text = page(&run.head, found, &Style::PLAIN);
+        crate::samples::assert_plain("explain", &text);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn without_answers_there_is_a_sentence() {
+        let text = page(&Head::default(), &Explanation::default(), &Style::PLAIN);
+        assert!(text.contains("No packet was answered"), "{text}");
+        assert!(!text.contains("NaN") && !text.contains("Causes"), "{text}");
+    }
 }

@@ -9,20 +9,24 @@
 //! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
+//! | `causes.rs` | what late packets lost their time to |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
 //! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | [`quantile_shift`] | how far each quantile moved from one run to another |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
 mod benchmark;
 mod by_probe;
+mod causes;
 mod clock_reads;
 mod distribution;
 pub(crate) mod overlay;
+pub mod quantile_shift;
 mod regression;
 mod series;
 mod size;
@@ -50,7 +54,7 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 10] {
+pub fn all() -> [&'static dyn Figure; 11] {
     [
         &benchmark::Benchmark,
         &distribution::Distribution,
@@ -59,6 +63,7 @@ pub fn all() -> [&'static dyn Figure; 10] {
         &steps::Steps,
         &regression::Residuals,
         &anatomy::Anatomy,
+        &causes::Causes,
         &series::Series,
         &time_series::TimeSeries,
         &clock_reads::ClockReads,

@@ -68,13 +68,18 @@ fn drawing(
     spec["facet"]["sort"] = json!(panels);
     spec["spec"]["encoding"]["color"]["scale"] =
         json!({ "domain": &WHICH[..lines], "range": &COLOURS[..lines] });
+    if lines == WHICH.len() {
+        // A change may move delays by orders of magnitude.
+        spec["spec"]["encoding"]["x"]["scale"]["type"] = json!("log");
+    }
     Some(Drawing::new(id, title, about.to_owned(), &table, spec))
 }
 
 fn points(table: &mut Table, [panel, which]: [&str; 2], delays: &Distribution) {
     for step in 0..=STEPS {
         let share = f64::from(step) / f64::from(STEPS);
-        let Some(value) = delays.quantile(share) else {
+        // A logarithmic axis has no place for others.
+        let Some(value) = delays.quantile(share).filter(|value| *value >= 1.0) else {
             continue;
         };
         table.row([
@@ -84,5 +89,37 @@ fn points(table: &mut Table, [panel, which]: [&str; 2], delays: &Distribution) {
             json!(share),
             json!(delays.values.len()),
         ]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::calibration::samples::Sample;
+
+    #[test]
+    fn each_panel_has_a_line_for_each_and_those_of_a_prediction_one_more() {
+        let sample = Sample::new();
+        let calibration = calibration(sample.calibrated().pairs).unwrap();
+        let prediction = prediction(sample.prediction().lanes).unwrap();
+        let rows = |drawing: &Drawing| drawing.spec["data"]["values"].as_array().unwrap().len();
+        let line = STEPS as usize + 1;
+        assert_eq!(
+            (rows(&calibration), rows(&prediction)),
+            (3 * 2 * line, 3 * 3 * line)
+        );
+        let panels = json!(["overflow, echo", "overflow, flood", "unloaded, echo"]);
+        assert_eq!(calibration.spec["facet"]["sort"], panels);
+        assert!(super::calibration(&[]).is_none());
+        let artist = crate::svg::Artist::new().unwrap();
+        for drawing in [calibration, prediction] {
+            assert!(
+                artist
+                    .draw(&drawing.spec)
+                    .unwrap()
+                    .contains("overflow, echo")
+            );
+        }
     }
 }

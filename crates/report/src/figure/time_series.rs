@@ -73,6 +73,10 @@ impl Figure for TimeSeries {
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
+        if !run.any_answered() {
+            // An axis of delays has no ends; the page says that nothing came back.
+            return table;
+        }
         for panel in &run.panels {
             for bucket in Axis::of(panel, run.panels.len()).stretches(panel) {
                 rows(&mut table, panel, &bucket);

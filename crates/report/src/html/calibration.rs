@@ -4,7 +4,9 @@ use super::figures;
 use super::markup::text;
 use super::table::{Column, Table};
 use super::{document, section};
-use crate::calibration::words::{Fact, duration, facts, in_order, levels, measure, used, varied};
+use crate::calibration::words::{
+    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+};
 use crate::calibration::{Calibrated, Prediction};
 use crate::figure::overlay;
 use delaylab_explain::calibrate::Calibration;
@@ -123,7 +125,7 @@ fn errors(pairs: &[Pair]) -> String {
         let mut cells = levels(&pair.measured, &heads);
         for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
             cells.extend(quantile.map(duration));
-            cells.push(format!("{:+.1} %", 100.0 * error));
+            cells.push(percent(error));
         }
         cells.push(duration(distance.wasserstein));
         cells.extend([&pair.measured, &pair.model].map(lost));
@@ -162,4 +164,53 @@ fn expected(lanes: &[Predicted]) -> String {
         table.row(cells);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibration::samples::Sample;
+    use crate::svg::SCRIPT;
+
+    #[test]
+    fn pages_say_all_and_ask_for_nothing() {
+        let sample = Sample::new();
+        let calibration = calibration_page(&sample.calibrated());
+        for words in [
+            "10.000 Mbit/s",
+            "64001 B",
+            "No stamps tell",
+            "id=\"overlay\"",
+            "−0.3 %",
+        ] {
+            assert!(calibration.contains(words), "{words}");
+        }
+        let prediction = prediction_page(&sample.prediction());
+        for words in [
+            "path.switch.discipline = fq-codel",
+            "id=\"prediction\"",
+            "predicted",
+        ] {
+            assert!(prediction.contains(words), "{words}");
+        }
+        for page in [calibration, prediction] {
+            let outside = page.replace(SCRIPT, "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let sample = Sample::new();
+        let hostile = "</script><script>alert(1)</script>";
+        let shown = Calibrated {
+            run: hostile,
+            ..sample.calibrated()
+        };
+        assert!(!calibration_page(&shown).contains("alert(1)</script>"));
+    }
 }

@@ -30,9 +30,9 @@ fn meta(run: &RunData) -> String {
         run.head.started.clone(),
         plural(trials.len() as u64, "trial"),
         plural(packets, "packet"),
-        format!("seed {}", run.head.seed),
     ];
-    words.join(" · ")
+    let words = words.into_iter().chain(run.head.seed_words());
+    words.collect::<Vec<_>>().join(" · ")
 }
 
 /// How many findings hold, in a sentence.

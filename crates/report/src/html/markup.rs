@@ -18,6 +18,19 @@ pub(crate) fn text(text: &str) -> String {
     escaped
 }
 
+/// Text in which what stands between backticks is code.
+pub(super) fn prose(words: &str) -> String {
+    let mut parts = words.split('`').map(text);
+    let mut prose = parts.next().unwrap_or_default();
+    while let Some(code) = parts.next() {
+        match parts.next() {
+            Some(rest) => prose += &format!("<code>{code}</code>{rest}"),
+            None => prose += &format!("`{code}"),
+        }
+    }
+    prose
+}
+
 /// JSON that may stand in a script element: no `<` can end it.
 pub(crate) fn json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c")
@@ -50,6 +63,20 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_stands_between_backticks() {
+        for (words, expected) in [
+            ("", ""),
+            (
+                "run `a<b` or `c`",
+                "run <code>a&lt;b</code> or <code>c</code>",
+            ),
+            ("one ` alone", "one ` alone"),
+        ] {
+            assert_eq!(prose(words), expected);
+        }
+    }
 
     #[test]
     fn base64_as_in_rfc_4648_section_10() {

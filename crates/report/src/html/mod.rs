@@ -7,6 +7,7 @@
 //! | `calibration.rs` | a page of its own: a calibrated path, and what a change would make of it |
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding with its verdict and numbers |
+//! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `filter.rs` | which levels are shown |
 //! | `packed.rs` | a figure's data in few bytes |
@@ -16,6 +17,7 @@
 //! | `split.rs` | what the delay of frames is made of |
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
+//! | `comparison.rs` | what changed between two runs, as a page of its own |
 //! | `served.rs` | what a page has only where a server is behind it |
 //! | `table.rs` | an HTML table |
 //! | `markup.rs` | escaping, and the policy's hashes |
@@ -24,6 +26,7 @@
 
 mod benchmark;
 pub(crate) mod calibration;
+mod comparison;
 mod facts;
 mod figures;
 mod filter;
@@ -38,7 +41,9 @@ mod steps;
 mod table;
 mod trials;
 mod variation;
+mod why;
 
+pub use comparison::comparison;
 pub use served::Served;
 pub(crate) use served::navigation;
 pub(crate) use table::{Column, Table};
@@ -98,6 +103,7 @@ fn sections(run: &RunData, before: String, behind: String) -> String {
         before,
         benchmark::section(run),
         findings::section(run),
+        why::section(run),
         figures::section(run),
         behind,
         trials::section(run),

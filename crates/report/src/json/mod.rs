@@ -331,6 +331,8 @@ mod tests {
             ("ping-stream-1.json", crate::stream::schema()),
             ("trace-1.json", crate::trace::json::schema()),
             ("explain-1.json", crate::explain::json::schema()),
+            ("compare-1.json", crate::compare::json::schema()),
+            ("import-1.json", crate::import::schema()),
         ] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../docs/schema")

@@ -210,17 +210,6 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
     sums.into_values().collect()
 }
 
-/// Where the streams' clocks differ, together they tell apart only what all of them can.
-fn shared_facts<'a>(streams: impl Iterator<Item = &'a Stream>) -> RecordFacts {
-    let mut facts = streams.map(|stream| stream.facts);
-    let first = facts.next().unwrap_or_default();
-    if facts.all(|other| other == first) {
-        first
-    } else {
-        RecordFacts::default()
-    }
-}
-
 fn open_lanes(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<OpenLane> {
     let several = lanes::probe_names(streams).len() > 1;
     let open = |lane: usize| {
@@ -231,7 +220,7 @@ fn open_lanes(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<OpenLan
         let count = members.clone().count();
         // A lane is never in two panels: each factor of a panel is one of its own.
         let shared = count == in_panel.count();
-        let facts = shared_facts(members.map(|((stream, _), _)| stream));
+        let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
         OpenLane::new(count, facts, shared, several)
     };
     (0..lanes.keys.len()).map(open).collect()
@@ -244,7 +233,7 @@ impl OpenPanel {
             .filter(|&(_, &of)| of == panel)
             .map(|(stream, _)| stream);
         let streams = members.clone().count();
-        let facts = shared_facts(members);
+        let facts = RecordFacts::shared(members.map(|stream| stream.facts));
         Self {
             sketch: Sketch::default(),
             streams,

@@ -40,6 +40,7 @@ pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 
 pub use delaylab_explain::steps::Sweep;
+pub use delaylab_explain::why::Explanation;
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
@@ -65,6 +66,8 @@ pub struct RunData {
     pub benchmark: Option<delaylab_procedure::Report>,
     /// Delay against the size of packets, where there are enough sizes to look for steps.
     pub sweeps: Vec<Sweep>,
+    /// Why packets were late; `None` where nobody asked.
+    pub explanation: Option<Explanation>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
     /// Each probe of each trial, in the order in which they ran.
@@ -106,14 +109,21 @@ pub struct Head {
     pub about: String,
     /// The world that carried it out: `live`, `testbed` or `sim`.
     pub world: String,
-    /// The seed of the order, the pacing and the fill.
-    pub seed: u64,
+    /// The seed of the order, the pacing and the fill; `None` where there was none, or it cannot be read.
+    pub seed: Option<u64>,
     /// When it began, in UTC, as people read it.
     pub started: String,
     /// Where the run is on disk.
     pub folder: String,
     /// The command line that repeats it; empty where nothing does.
     pub repeat: String,
+}
+
+impl Head {
+    /// `seed 7`, for whoever joins it to other words; nothing without one.
+    pub(crate) fn seed_words(&self) -> Option<String> {
+        self.seed.map(|seed| format!("seed {seed}"))
+    }
 }
 
 /// One probe of one trial.

@@ -2,6 +2,12 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use delaylab_explain::steps::{Gatherer, Member, Sweep};
+use delaylab_explain::why::changes::{Change, Scope};
+use delaylab_explain::why::effects::{Effect, Shift};
+use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::ways::{Clocks, OneWay};
+use delaylab_explain::why::{Cause, Explanation, Worst};
+use delaylab_model::hop::Direction;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -12,6 +18,9 @@ use delaylab_report::run::{
     Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, SeriesShown,
     Stream, Verdict,
 };
+use delaylab_stats::anatomy::{Stage, StageSet};
+use delaylab_stats::blame::What;
+use delaylab_stats::comparison::Bounds;
 use std::sync::LazyLock;
 
 /// Every run, by name. Made once: every test shows them.
@@ -102,6 +111,7 @@ fn make_waits() -> RunData {
         findings: findings(),
         noise: noise(),
         clock_reads: clock_reads(),
+        explanation: Some(explanation()),
         problems: vec![
             "Trial 3: the CPU's clock frequency changes while it measures: figures under 10 µs move with it.".to_owned(),
         ],
@@ -109,6 +119,111 @@ fn make_waits() -> RunData {
     });
     run.head.about = "Round trips of a 9182-byte packet, sent again 0, 1 or 100 ms after each reply, while the measuring host is quiet, as it is, or under load.".to_owned();
     run
+}
+
+/// Something of everything that is said of why packets were late.
+fn explanation() -> Explanation {
+    let cause = |what, packets: u32, lost_ns, evidence: &str, remedy: &str| Cause {
+        what,
+        packets: u64::from(packets),
+        lost_ns,
+        worst: Worst {
+            excess_ns: 2.0 * lost_ns / f64::from(packets),
+            ..Worst::default()
+        },
+        stages: vec![(StageSet::only(Stage::ReceiveWakeup), u64::from(packets))],
+        rhythm: None,
+        evidence: vec![evidence.to_owned()],
+        remedy: remedy.to_owned(),
+    };
+    let cron = What::Ran {
+        who: "cron".to_owned(),
+        kind: NoiseKind::Scheduled,
+    };
+    let queue = What::Queue {
+        port: "s1→h2".into(),
+    };
+    let prober = What::Prober {
+        stages: StageSet::only(Stage::ScheduleSlip),
+    };
+    Explanation {
+        sent: 7_200,
+        answered: 7_192,
+        trials: 18,
+        late: 97,
+        lost_ns: 190e6,
+        causes: vec![
+            cause(
+                cron,
+                60,
+                120e6,
+                "it runs every 100.0 ms",
+                "Keep cron off this CPU.",
+            ),
+            cause(
+                queue,
+                25,
+                50e6,
+                "the queue held them",
+                "Shape below the bottleneck.",
+            ),
+            cause(
+                What::Reflector,
+                10,
+                15e6,
+                "stamps of the reflector",
+                "Look there.",
+            ),
+            cause(
+                prober,
+                2,
+                5e6,
+                "nobody was seen",
+                "Measure in quiet condition.",
+            ),
+        ],
+        effects: vec![Effect {
+            factor: "wait".to_owned(),
+            from: Level::named("0ms"),
+            to: Level::named("100ms"),
+            shifts: vec![
+                Shift {
+                    quantile: 0.5,
+                    difference_ns: Some(18_200.0),
+                    interval: Ok(Bounds {
+                        low: 17_900.0,
+                        high: 18_500.0,
+                        repeats_differ: false,
+                    }),
+                },
+                Shift {
+                    quantile: 0.99,
+                    difference_ns: Some(-4_100.0),
+                    interval: Err("too few packets".to_owned()),
+                },
+            ],
+        }],
+        changes: vec![Change {
+            scope: Scope::Between { trial: 9 },
+            before: 1.0,
+            after: 1.25,
+            relative: (0.2, 0.3),
+        }],
+        unknown: vec![Unknown {
+            what: "who ran on the reflector's host".to_owned(),
+            why: "this host cannot see it".to_owned(),
+            remedy: "run `delaylab doctor` there".to_owned(),
+        }],
+        sources: vec!["scheduler".to_owned()],
+        ways: vec![OneWay {
+            probe: "echo".to_owned(),
+            direction: Direction::Forward,
+            packets: 7_192,
+            above: [12_000.0, 40_000.0, 210_000.0, 1_900_000.0],
+            clocks: Clocks::Skewed(12.34, (12.0, 12.7)),
+        }],
+        ..Explanation::default()
+    }
 }
 
 /// Many sizes under two conditions, each twice.
@@ -431,7 +546,7 @@ fn head(name: &str, title: &str) -> Head {
         title: title.to_owned(),
         about: "What is measured, and why <it> matters & to whom.".to_owned(),
         world: "live".to_owned(),
-        seed: 7,
+        seed: Some(7),
         started: "2026-01-02 03:04:05 UTC".to_owned(),
         folder: format!("runs/{name}-20260102T030405Z"),
         repeat: format!("delaylab run {name} --seed 7"),

@@ -7,6 +7,7 @@ use super::split::splits;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep};
 use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
+use delaylab_explain::why;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -69,6 +70,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
+        explanation: Some(why::of(run, levels)),
         findings: findings(run),
         noise: noise_totals(&events, &packets),
         clock_reads: run.clock_reads(None),
@@ -150,7 +152,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         title: text(|resolved| &resolved.title),
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
-        seed: resolved.map_or(0, |resolved| resolved.seed),
+        seed: resolved.map(|resolved| resolved.seed),
         started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
         // What cannot be read cannot be run, and an imported run was another program's.
         repeat: resolved.map_or_else(String::new, |_| {

@@ -69,7 +69,9 @@ fn one(run: &RunData, name: &str, column: &str, style: &Style) -> String {
         true => format!("--- {name}: {} ---", head.name),
         false => format!("--- {column} is {name}: {} ---", head.name),
     };
-    let what = format!("{}, {}, seed {}", head.folder, head.started, head.seed);
+    let what = [head.folder.clone(), head.started.clone()].into_iter();
+    let what: Vec<_> = what.chain(head.seed_words()).collect();
+    let what = what.join(", ");
     let problems = run.problems.iter();
     let problems = problems.map(|problem| paragraph(problem, Paint::Warning, style));
     paragraph(&title, Paint::Bold, style)

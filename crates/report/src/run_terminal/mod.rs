@@ -68,7 +68,8 @@ fn head(run: &RunData, style: &Style) -> String {
         style,
     );
     let title = paragraph(&head.title, Paint::Plain, style);
-    let when = format!("{}, seed {}", head.started, head.seed);
+    let when = [head.started.clone()].into_iter().chain(head.seed_words());
+    let when = when.collect::<Vec<_>>().join(", ");
     name + &title + &paragraph(&when, Paint::Dim, style)
 }
 

@@ -6,6 +6,32 @@ use crate::functional::Functional;
 use crate::interval::MIN_BEYOND;
 use std::f64::consts::LN_2;
 
+/// Sums of the blocks of one part: block, feature, sum. Those that are zero are left out, and of a quantile
+/// nearly all are: a block has few packets between the thresholds.
+struct PartSums {
+    trial: usize,
+    sums: Vec<(u32, u32, f64)>,
+}
+
+impl PartSums {
+    const fn of(trial: usize) -> Self {
+        Self {
+            trial,
+            sums: Vec::new(),
+        }
+    }
+
+    /// Takes the sums of a block, and leaves zeros.
+    fn close(&mut self, block: usize, open: &mut [f64]) {
+        for (feature, sum) in (0..).zip(open) {
+            if *sum != 0.0 {
+                self.sums.push((block as u32, feature, *sum));
+                *sum = 0.0;
+            }
+        }
+    }
+}
+
 impl Resampling {
     /// What resampling makes of a statistic. `salt` tells one statistic of a comparison from
     /// another. `None` where it has no value.
@@ -40,17 +66,23 @@ impl Resampling {
     }
 
     /// Sums of each block of each part, block after block.
-    fn block_sums(&self, statistic: &Statistic<'_>, features: &Features) -> Vec<(usize, Vec<f64>)> {
-        let width = features.width();
+    fn block_sums(&self, statistic: &Statistic<'_>, features: &Features) -> Vec<PartSums> {
         let of_part = |part: &Part<'_>| {
             let blocks = self.blocks[part.trial];
-            let mut sums = vec![0.0; blocks * width];
             let count = part.values.len();
+            let mut sums = PartSums::of(part.trial);
+            let mut block = 0;
+            let mut open = vec![0.0; features.width()];
             for (index, &value) in part.values.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
-                let block = index * blocks / count;
-                features.add(value, &mut sums[block * width..][..width]);
+                let own = index * blocks / count;
+                if own != block {
+                    sums.close(block, &mut open);
+                    block = own;
+                }
+                features.add(value, &mut open);
             }
-            (part.trial, sums)
+            sums.close(block, &mut open);
+            sums
         };
         statistic.parts.iter().map(of_part).collect()
     }
@@ -58,25 +90,21 @@ impl Resampling {
     fn weigh<'w>(
         &self,
         features: &Features,
-        sums: &[(usize, Vec<f64>)],
+        sums: &[PartSums],
         weights: impl Fn(usize) -> &'w [f32],
     ) -> f64 {
-        let width = features.width();
-        let mut totals = vec![0.0; width];
-        for (trial, sums) in sums {
-            for (block, &weight) in sums.chunks_exact(width).zip(weights(*trial)) {
-                if weight != 0.0 {
-                    let weight = f64::from(weight);
-                    let pairs = totals.iter_mut().zip(block);
-                    pairs.for_each(|(total, sum)| *total += weight * sum);
-                }
+        let mut totals = vec![0.0; features.width()];
+        for part in sums {
+            let weights = weights(part.trial);
+            for &(block, feature, sum) in &part.sums {
+                totals[feature as usize] += f64::from(weights[block as usize]) * sum;
             }
         }
         features.finish(&totals)
     }
 
     /// Without one trial; those that repeat it stand for it.
-    fn without(&self, features: &Features, sums: &[(usize, Vec<f64>)], out: usize) -> f64 {
+    fn without(&self, features: &Features, sums: &[PartSums], out: usize) -> f64 {
         let most = self.blocks.iter().copied().max().unwrap_or(0);
         let (whole, none) = (vec![1.0; most], vec![0.0; most]);
         let repeats = self.repeats(self.strata[out]) as f32;

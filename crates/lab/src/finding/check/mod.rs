@@ -20,6 +20,7 @@
 //! over the selectors of its share.
 
 mod lexer;
+mod limit;
 mod names;
 mod parser;
 mod print;
@@ -30,6 +31,7 @@ mod units;
 use super::dimension::Dimension;
 use super::measure::Measure;
 pub use delaylab_stats::functional::Beyond;
+pub use limit::{Bound, Limit};
 pub use names::{Name, NameKind};
 pub(crate) use print::sign;
 use std::fmt;

@@ -4,6 +4,7 @@
 //! what they turn out to be.
 
 mod agree;
+mod limit;
 mod statistics;
 mod values;
 
@@ -14,13 +15,10 @@ use super::{Beyond, Check, Claim, Comparison, Each, ParseError, Relation, Span, 
 /// Parentheses, signs and negations inside each other.
 const MAX_DEPTH: usize = 64;
 
+pub(super) use limit::limit;
+
 pub(super) fn parse(text: &str) -> Result<Check, ParseError> {
-    let mut parser = Parser {
-        text,
-        tokens: tokens(text)?,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser::new(text)?;
     let each = parser.for_each()?;
     let node = parser.any()?;
     parser.expect_end()?;
@@ -45,6 +43,17 @@ struct Parser<'a> {
 }
 
 type Parsed<T> = Result<T, ParseError>;
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Parsed<Self> {
+        Ok(Self {
+            text,
+            tokens: tokens(text)?,
+            at: 0,
+            depth: 0,
+        })
+    }
+}
 
 impl Parser<'_> {
     fn peek(&self) -> &Token {

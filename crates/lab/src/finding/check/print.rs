@@ -2,23 +2,26 @@
 
 use super::lexer::KEYWORDS;
 use super::{
-    Beyond, Check, Claim, Comparison, Kind, LevelText, Operator, Relation, Selector, Statistic,
-    Value, Which,
+    Beyond, Check, Claim, Comparison, Each, Kind, LevelText, Operator, Relation, Selector,
+    Statistic, Value, Which,
 };
 use std::fmt::{self, Display, Formatter};
 
 pub(super) fn check(check: &Check, f: &mut Formatter<'_>) -> fmt::Result {
-    for (index, each) in check.each.iter().enumerate() {
+    each(&check.each, f)?;
+    claim(&check.claim, 0, f)
+}
+
+/// `for each a, b: `; nothing without any.
+pub(super) fn each(all: &[Each], f: &mut Formatter<'_>) -> fmt::Result {
+    for (index, each) in all.iter().enumerate() {
         f.write_str(if index == 0 { "for each " } else { ", " })?;
         f.write_str(&name(&each.factor))?;
         if !each.levels.is_empty() {
             write!(f, " in {}", levels(&each.levels))?;
         }
     }
-    if !check.each.is_empty() {
-        f.write_str(": ")?;
-    }
-    claim(&check.claim, 0, f)
+    f.write_str(if all.is_empty() { "" } else { ": " })
 }
 
 /// `binding`: how tightly what is around it binds; 0 is nothing, 1 `or`, 2 `and`, 3 `not`.

@@ -423,3 +423,68 @@ proptest! {
         }
     }
 }
+
+fn limit(text: &str) -> Limit {
+    Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)))
+}
+
+#[test]
+fn limits_are_changes_where_they_have_a_sign() {
+    let value = |text: &str| match limit(text).bound {
+        Bound::Value(number) => ("value", number.value),
+        Bound::Change(number) => ("change", number.value),
+        Bound::Share(number) => ("share", number.value),
+    };
+    assert_eq!(value("p99(response) > +10%"), ("share", 0.1));
+    assert_eq!(value("p99(response) < -5 %"), ("share", -0.05));
+    assert_eq!(value("mean(network) > +2ms"), ("change", 2e6));
+    assert_eq!(value("max(response) >= 3 ms"), ("value", 3e6));
+    assert_eq!(value("lost > 1 %"), ("value", 0.01));
+    assert_eq!(value("lost > +0.5%"), ("change", 0.005));
+    assert_eq!(
+        value("share(rtt > 10ms | probe=ef) > +1%"),
+        ("change", 0.01)
+    );
+    assert_eq!(value("mean(lost | probe=ef) > +1%"), ("change", 0.01));
+    assert_eq!(value("mean(copies) > +1%"), ("share", 0.01));
+    assert_eq!(
+        value("mean(backlog | of='s1→s2') > +5cells"),
+        ("change", 5.0)
+    );
+    for text in [
+        "p99(response | wait=1ms) > +10%",
+        "for each probe, wait in [1ms, 2ms]: sd(ipdv) >= +20us",
+        "share(lost > 0 | probe=ef) > 1%",
+        "for each probe: lost > +1%",
+    ] {
+        assert_eq!(limit(text).to_string(), text);
+    }
+    assert_eq!(limit("lost > 1 %").to_string(), "lost > 1%");
+    assert_eq!(limit("lost > 1 %"), limit("share(lost > 0) > 1%"));
+}
+
+#[test]
+fn a_limit_that_is_none_is_pointed_at() {
+    for (text, column, says) in [
+        ("p99(response) > 10%", 17, "`+10%` for a change"),
+        ("p99(response) > +10", 17, "Write the unit"),
+        ("p99(response) > 5B", 17, "counts ns, this B"),
+        ("p99 > +10%", 5, "`(` after `p99`"),
+        ("response > +10%", 1, "p50(response)"),
+        ("p99(respons) > +10%", 5, "did you mean `response`"),
+        ("p99(response)", 14, "> +10%"),
+        (
+            "p99(response) > +10% and lost > 1%",
+            22,
+            "may be given again",
+        ),
+        ("p99(response) ≈ +10%", 15, "> +10%"),
+        ("", 1, "`p99(response)`, or `lost`"),
+        ("1ms < p99(response)", 1, "a statistic"),
+        ("p99(response) > -", 18, "a bound"),
+    ] {
+        let error = Limit::parse(text).unwrap_err();
+        assert_eq!(error.column, column, "{text}: {error}");
+        assert!(error.message.contains(says), "{text}: {error}");
+    }
+}

@@ -37,7 +37,8 @@ pub(super) fn dimension(value: &Value) -> Option<Dimension> {
     }
 }
 
-fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
+/// What a statistic counts, where that does not depend on the data.
+pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
     match &statistic.kind {
         Kind::Of(Function::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),
         Kind::Of(_, measure) => measure.dimension(),

@@ -1,0 +1,76 @@
+//! `delaylab compare`.
+
+use super::experiment::RUNS;
+use clap::Args;
+use delaylab_lab::finding::{Limit, Measure};
+use std::path::PathBuf;
+
+/// Say what changed between two runs, by how much and how sure that is
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The same probes under the same levels are compared: shifts of mean and quantiles with their
+intervals, in which stage they arise, loss, and what else differs. A condition that must not be:
+  p99(response) > +10%      B's is more than 10 % longer than A's; +2ms: by more than 2 ms
+  p99(response) > 30ms      B's own
+  lost > 1%                 share of packets without an answer; lost > +1%: that much more
+Statistics and selectors are those of findings: mean, sd, p50, p999, max, p99(response | wait=1ms),
+share(response > 10ms); `for each wait: p99(response) > +10%`. A condition has failed where the
+estimate is beyond the bound, and its interval leaves out that nothing changed.
+
+Exit codes: 0 no condition failed, or the data cannot tell; 1 one failed, or with --strict cannot be
+told; 2 what was typed cannot be done; 3 a run cannot be read.
+
+Examples:
+  delaylab compare runs/before runs/after                  two runs of one experiment
+  delaylab compare before latest --fail-if 'p99(response) > +10%' --fail-if 'lost > 1%'
+  delaylab compare before latest -o changes.html           a page with a figure")]
+pub struct CompareArgs {
+    /// The first run: its directory, its name, or `latest`
+    pub a: String,
+
+    /// The second run, compared with the first
+    pub b: String,
+
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+
+    /// End with code 1 if this is so; may be given more than once
+    #[arg(long, value_name = "CONDITION", value_parser = limit)]
+    pub fail_if: Vec<Limit>,
+
+    /// Fail, too, where the data cannot tell whether a condition is so
+    #[arg(long, requires = "fail_if")]
+    pub strict: bool,
+
+    /// Measures to compare, with commas between them [default: response, round_trip, network, host, and
+    /// every stage]. The first is what the verdict is about
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = measure)]
+    pub measure: Vec<Measure>,
+
+    /// Write it to this file: .html a page with a figure, .json a document, .svg the figure. `-` is
+    /// standard output, as a page
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    Limit::parse(text).map_err(|error| format!("\n{}", error.pretty(text)))
+}
+
+fn measure(text: &str) -> Result<Measure, String> {
+    let measures = || Measure::all().filter(|measure| is_of_packets(*measure));
+    let found = Measure::named(text).filter(|measure| is_of_packets(*measure));
+    found.ok_or_else(|| {
+        let names: Vec<_> = measures().map(Measure::name).collect();
+        format!("it is one of {}", names.join(", "))
+    })
+}
+
+fn is_of_packets(measure: Measure) -> bool {
+    !measure.is_series() && !measure.is_of_trial() && measure != Measure::PeriodicCause
+}

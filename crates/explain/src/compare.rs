@@ -1,0 +1,121 @@
+//! What changed between two runs, A and B: by how much, in which stage, and how sure that is.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`pairs`] | which streams of A and B are the same probe under the same levels |
+//! | `values` | what is compared, and its values in a pair |
+//! | `figures` | shifts, tests and loss of a pair |
+//! | [`carried`] | the stages that the shift of a quantile is made of |
+//! | [`whole`] | several pairs as one |
+//! | [`verdict`] | what came out, in a sentence, the size of the effect first |
+//! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
+//! | [`limits`] | what must not be: `p99(response) > +10%` |
+//! | [`both`] | two runs as one in which the run is a factor |
+//! | `words` | figures in sentences |
+//!
+//! Intervals and tests are those of [`delaylab_stats::two_samples`], made for correlated packets and for
+//! trials that differ. Beyond a million packets on a side of a pair, a million of them, drawn at random
+//! evenly over time, stand for all in shifts, and fewer in tests; counts, loss and limits are of every packet.
+
+pub mod both;
+pub mod carried;
+pub mod circumstances;
+mod figures;
+pub mod limits;
+pub mod pairs;
+#[cfg(test)]
+mod tests;
+mod values;
+pub mod verdict;
+pub mod whole;
+mod words;
+
+pub use carried::Carried;
+pub use figures::{Figures, PairFigures, Point, Tests};
+pub use pairs::{NothingInCommon, Pair, Pairing};
+pub use values::Quantity;
+pub use verdict::{Kind, Verdict};
+pub use whole::Whole;
+pub use words::{percent, signed_duration, signed_percent};
+
+use delaylab_lab::finding::{Data, Measure};
+
+/// The same runs give the same intervals.
+const SEED: u64 = 1;
+
+/// What a comparison is to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What is measured.
+    pub measures: Vec<Measure>,
+    /// What the verdict is about.
+    pub headline: Measure,
+    /// Every stage, too, and the headline at many quantiles: for pages and documents. Else of more than
+    /// [`IN_FULL`] pairs there is the headline alone.
+    pub full: bool,
+}
+
+/// So many pairs are shown in full at once.
+pub const IN_FULL: usize = 3;
+
+impl Asked {
+    /// Response, round trip, network, host and every stage; the verdict is about the response.
+    pub fn usual() -> Self {
+        use Measure::{Host, Network, Response, RoundTrip};
+        Self {
+            measures: vec![Response, RoundTrip, Network, Host],
+            headline: Response,
+            full: false,
+        }
+    }
+}
+
+/// What changed between two runs.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// What the verdicts are about.
+    pub headline: Measure,
+    /// Each probe under each combination of levels that both have.
+    pub pairs: Vec<PairFigures>,
+    /// All pairs together, where there are several.
+    pub whole: Option<Whole>,
+    /// What A alone has, and B alone.
+    pub alone: [Vec<String>; 2],
+    /// Factors that A alone has, and B alone: their levels are pooled.
+    pub pooled: [Vec<String>; 2],
+    /// Figures that the verdicts look at; the more there are, the further from zero a shift must be.
+    pub looks: usize,
+}
+
+/// Compares two runs.
+///
+/// # Errors
+/// No probe under no combination of levels is in both.
+pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, NothingInCommon> {
+    let Pairing {
+        pairs,
+        alone,
+        pooled,
+    } = Pairing::of(a.streams(), b.streams())?;
+    let looks = pairs.len() * verdict::LOOKS;
+    let brief = Asked {
+        measures: vec![asked.headline],
+        ..asked.clone()
+    };
+    let asked = if asked.full || pairs.len() <= IN_FULL {
+        asked
+    } else {
+        &brief
+    };
+    let each = pairs.iter();
+    let each = each.map(|pair| figures::of(pair, [a, b], asked, looks));
+    let pairs: Vec<_> = each.collect();
+    Ok(Comparison {
+        headline: asked.headline,
+        whole: (pairs.len() > 1).then(|| Whole::of(&pairs, asked.headline)),
+        pairs,
+        alone,
+        pooled,
+        looks,
+    })
+}

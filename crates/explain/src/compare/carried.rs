@@ -1,0 +1,95 @@
+//! The stages that the shift of a quantile is made of: the anatomy at that quantile, B less A.
+//!
+//! Quantiles of stages do not add up, the means of the stages over the records around a quantile do
+//! (DESIGN.md, "Anatomy at a quantile"). Where a run cannot tell two stages apart, they are one here.
+
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::anatomy::{Part, StageSet, in_common};
+use delaylab_stats::summary::{AnatomyAt, Summary};
+
+/// A share below this is not worth a word.
+const WORTH: f64 = 0.1;
+/// A share above this is all of it.
+const ALL: f64 = 0.95;
+/// More stages are not named.
+const MOST: usize = 3;
+
+/// The anatomy at a quantile in both runs, in the stages that both tell apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// `mean`, `p50`, `p90`, `p99`, `p99.9`.
+    pub at: &'static str,
+    /// Mean response of the records around it, in A and in B.
+    pub response_ns: [f64; 2],
+    /// How many records.
+    pub records: [u64; 2],
+    /// Each stage in A and in B; they add up to the responses.
+    pub stages: Vec<[Part; 2]>,
+}
+
+impl Carried {
+    fn of(a: &AnatomyAt, b: &AnatomyAt) -> Self {
+        Self {
+            at: a.label,
+            response_ns: [a.response_ns, b.response_ns],
+            records: [a.records, b.records],
+            stages: in_common(&a.parts, &b.parts),
+        }
+    }
+
+    /// B less A.
+    pub fn difference(&self) -> f64 {
+        self.response_ns[1] - self.response_ns[0]
+    }
+
+    /// The stages in the order of their share of the difference, the largest first; none where there is no
+    /// difference, or nothing is told apart.
+    pub fn shares(&self) -> Vec<(StageSet, f64)> {
+        let whole = self.difference();
+        if whole == 0.0 || self.stages.len() < 2 {
+            return Vec::new();
+        }
+        let share = |[a, b]: &[Part; 2]| (a.stages, (b.ns - a.ns) / whole);
+        let mut shares: Vec<_> = self.stages.iter().map(share).collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+
+    /// `80 % of that is in the local queue`; empty where there is nothing to say, or the records around the
+    /// quantile do not move as it does, by `shift`.
+    pub fn words(&self, shift: f64) -> String {
+        let moved = self.difference() / shift;
+        let shares = self.shares();
+        let Some(&(first, largest)) = shares.first().filter(|_| (0.5..2.0).contains(&moved)) else {
+            return String::new();
+        };
+        if largest > 2.0 - ALL {
+            let longer = ["shorter", "longer"][usize::from(shift > 0.0)];
+            let other = ["longer", "shorter"][usize::from(shift > 0.0)];
+            let ns = format_duration_f64((largest * self.difference()).abs());
+            return format!("the {first} is {ns} {longer}, other stages are {other}");
+        }
+        if largest >= ALL {
+            return format!("all of that is in the {first}");
+        }
+        let worth = shares
+            .iter()
+            .filter(|(_, share)| *share >= WORTH)
+            .take(MOST);
+        let each: Vec<_> = worth
+            .map(|(stages, share)| (format!("{:.0} %", share * 100.0), stages))
+            .map(|(share, stages)| format!("{share} in the {stages}"))
+            .collect();
+        each.join(", ").replacen(" %", " % of that is", 1)
+    }
+}
+
+/// At the mean and at each quantile that both have.
+pub(super) fn of(a: &Summary, b: &Summary) -> Vec<Carried> {
+    let mean = a.mean_anatomy.iter().zip(&b.mean_anatomy);
+    let mean = mean.map(|(a, b)| Carried::of(a, b));
+    let same = |a: &&AnatomyAt| b.anatomy.iter().find(|b| b.label == a.label);
+    let quantiles = a.anatomy.iter().filter(|at| at.label != "max");
+    let quantiles = quantiles.filter_map(|a| Some(Carried::of(a, same(&a)?)));
+    mean.chain(quantiles).collect()
+}

@@ -1,0 +1,193 @@
+//! What else differs between two runs: where they ran, and what was set. A shift may come of any of it.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Where and how a run was made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Circumstances {
+    /// `live`, `testbed` or `sim`.
+    pub world: String,
+    /// `environment.json`.
+    pub environment: Value,
+    /// `experiment.toml` as a tree.
+    pub experiment: Value,
+    /// The states that the host was put in.
+    pub conditions: Vec<String>,
+}
+
+/// Something that is not the same in both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What: `kernel`, `path.propagation`.
+    pub what: String,
+    /// In A; `None` where it has none.
+    pub a: Option<String>,
+    /// In B.
+    pub b: Option<String>,
+}
+
+/// Facts of `environment.json` that delays depend on, and what they are called. Those of the host do not
+/// matter to a simulation.
+const FACTS: [(&str, &str); 7] = [
+    ("/host/kernel", "kernel"),
+    ("/host/cpu_model", "CPU"),
+    ("/host/cpus", "CPUs"),
+    ("/host/virtualised", "virtual machine"),
+    ("/host/clock_source", "clock source"),
+    ("/target", "target"),
+    ("/delaylab", "delaylab"),
+];
+
+/// Parts of the experiment that change nothing that is measured.
+const WORDS_ONLY: [&str; 3] = ["title", "about", "finding"];
+
+impl Circumstances {
+    /// Was it made of what another tool measured? Then there is no schedule but the times of the packets.
+    pub fn is_imported(&self) -> bool {
+        self.environment["imported"].is_object()
+    }
+}
+
+/// What is not the same in A and in B, the world and the host first.
+pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, a: Option<String>, b: Option<String>| {
+        if a != b {
+            found.push(Difference {
+                what: what.to_owned(),
+                a,
+                b,
+            });
+        }
+    };
+    compare("world", Some(a.world.clone()), Some(b.world.clone()));
+    compare("host condition", conditions(a), conditions(b));
+    let simulated = [a, b].iter().all(|side| side.world == "sim");
+    for (pointer, name) in FACTS {
+        if !(simulated && pointer.starts_with("/host")) {
+            let fact = |side: &Circumstances| side.environment.pointer(pointer).and_then(word);
+            compare(name, fact(a), fact(b));
+        }
+    }
+    let [mut in_a, mut in_b] = [a, b].map(settings);
+    let names: Vec<String> = in_a.keys().chain(in_b.keys()).cloned().collect();
+    for name in names {
+        // One that was seen is gone from both.
+        compare(&name, in_a.remove(&name), in_b.remove(&name));
+    }
+    found
+}
+
+fn conditions(side: &Circumstances) -> Option<String> {
+    let mut names = side.conditions.clone();
+    names.sort();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// The settings of an experiment by their paths.
+fn settings(side: &Circumstances) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    flatten("", &side.experiment, &mut found);
+    found.retain(|path, _| {
+        let first = path.split('.').next().unwrap_or_default();
+        !WORDS_ONLY.contains(&first)
+    });
+    found
+}
+
+fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        _ => format!("{path}.{name}"),
+    };
+    match value {
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                flatten(&below(name), value, found);
+            }
+        }
+        // Probes, loads: known by their names.
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            for (at, item) in items.iter().enumerate() {
+                let name = item["name"].as_str().map_or(at.to_string(), str::to_owned);
+                flatten(&below(&name), item, found);
+            }
+        }
+        other => found.extend(word(other).map(|word| (path.to_owned(), word))),
+    }
+}
+
+/// `None` of nothing.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(true) => Some("yes".to_owned()),
+        Value::Bool(false) => Some("no".to_owned()),
+        Value::Array(items) => {
+            let words: Vec<_> = items.iter().filter_map(word).collect();
+            Some(words.join(", "))
+        }
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn side(world: &str, kernel: &str, wait: &str) -> Circumstances {
+        Circumstances {
+            world: world.to_owned(),
+            environment: json!({ "host": { "kernel": kernel, "cpus": 2 }, "target": null }),
+            experiment: json!({
+                "name": "x", "title": kernel, "seed": 1,
+                "probe": [{ "name": "echo", "payload": "64B", "pacing": { "every": wait } }],
+            }),
+            conditions: vec!["quiet".to_owned(), "quiet".to_owned()],
+        }
+    }
+
+    fn found(a: &Circumstances, b: &Circumstances) -> Vec<String> {
+        let each = differences(a, b).into_iter();
+        let shown = |end: Option<String>| end.unwrap_or("–".to_owned());
+        each.map(|d| format!("{}: {} {}", d.what, shown(d.a), shown(d.b)))
+            .collect()
+    }
+
+    #[test]
+    fn what_matters_is_named_once() {
+        let (a, b) = (side("live", "6.1", "1ms"), side("live", "6.12", "2ms"));
+        assert_eq!(
+            found(&a, &b),
+            ["kernel: 6.1 6.12", "probe.echo.pacing.every: 1ms 2ms"]
+        );
+        assert!(found(&a, &a).is_empty());
+    }
+
+    #[test]
+    fn the_host_of_a_simulation_does_not_matter() {
+        let (a, b) = (side("sim", "6.1", "1ms"), side("sim", "6.12", "1ms"));
+        assert!(found(&a, &b).is_empty());
+        let mixed = found(&a, &side("live", "6.1", "1ms"));
+        assert_eq!(mixed, ["world: sim live"]);
+    }
+
+    #[test]
+    fn what_only_one_has_is_named_too() {
+        let mut imported = side("live", "6.1", "1ms");
+        imported.environment = json!({ "imported": { "format": "ping" } });
+        imported.experiment = Value::Null;
+        imported.conditions.clear();
+        assert!(imported.is_imported());
+        let found = found(&imported, &side("live", "6.1", "1ms"));
+        assert!(found.contains(&"kernel: – 6.1".to_owned()), "{found:?}");
+        assert!(
+            found.contains(&"host condition: – quiet".to_owned()),
+            "{found:?}"
+        );
+    }
+}

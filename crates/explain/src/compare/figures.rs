@@ -1,0 +1,220 @@
+//! Shifts, tests and loss of a pair.
+
+use super::carried::{self, Carried};
+use super::values::{Quantity, Side, Trials, few};
+use super::verdict::{self, Verdict};
+use super::{Asked, Pair, SEED};
+use delaylab_lab::finding::{Data, Measure};
+use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::functional::{Beyond, Functional};
+use delaylab_stats::summary::{Counts, Summary, SummaryBuilder};
+use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Shift};
+
+/// What changed in one pair.
+#[derive(Debug, Clone)]
+pub struct PairFigures {
+    /// Which.
+    pub pair: Pair,
+    /// How packets ended, in A and in B.
+    pub counts: [Counts; 2],
+    /// The share of packets that were never answered.
+    pub loss: Shift,
+    /// What both have.
+    pub figures: Vec<Figures>,
+    /// What one of them lacks, and why.
+    pub missing: Vec<(Quantity, String)>,
+    /// Of the headline; `None` where one of them has no values of it.
+    pub tests: Option<Tests>,
+    /// At the mean and at each quantile.
+    pub carried: Vec<Carried>,
+    /// Shifts of the headline at many quantiles, where they were asked for.
+    pub curve: Vec<Point>,
+    /// One of so many packets stands for all of them in shifts and tests, in A and in B.
+    pub thinned: [usize; 2],
+    /// In a sentence.
+    pub verdict: Verdict,
+}
+
+/// Shifts of a quantity.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    /// Of what.
+    pub quantity: Quantity,
+    /// Values in A and in B.
+    pub counts: (u64, u64),
+    /// Of mean, p50, p90, p99 and p99.9.
+    pub shifts: Vec<Shift>,
+}
+
+/// Tests of the headline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tests {
+    /// Packets of A and of B that they went through.
+    pub counts: (u64, u64),
+    /// Mann and Whitney's.
+    pub mann_whitney: MannWhitney,
+    /// Kolmogorov and Smirnov's.
+    pub kolmogorov_smirnov: Distance,
+    /// Wasserstein's distance.
+    pub wasserstein: Distance,
+}
+
+/// A quantile of the headline.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// How far it moved.
+    pub shift: Shift,
+}
+
+/// Quantiles of the figure: denser where tails are.
+const CURVE: [f64; 17] = [
+    0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
+];
+
+impl PairFigures {
+    /// Of this measure.
+    pub fn of(&self, measure: Measure) -> Option<&Figures> {
+        let mut all = self.figures.iter();
+        all.find(|figures| figures.quantity == Quantity::Measure(measure))
+    }
+}
+
+pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked, looks: usize) -> PairFigures {
+    let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side]));
+    let carried = carried::of(&summaries[0], &summaries[1]);
+    let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
+    let sides = [0, 1].map(|side| Side::new(data[side], &pair.streams[side], packets[side]));
+    let mut found = PairFigures {
+        counts: summaries.map(|summary| summary.counts),
+        loss: loss(data, pair),
+        figures: Vec::new(),
+        missing: Vec::new(),
+        tests: None,
+        carried,
+        curve: Vec::new(),
+        thinned: sides.each_ref().map(|side| side.thinned),
+        verdict: Verdict::default(),
+        pair: pair.clone(),
+    };
+    for &measure in &asked.measures {
+        found.measure(measure, &sides, asked);
+    }
+    if asked.full {
+        found.stages(&sides);
+    }
+    found.verdict = verdict::of(&found, asked.headline, looks);
+    found
+}
+
+/// Every packet that had its turn.
+fn total(counts: &Counts) -> u64 {
+    counts.sent + counts.skipped + counts.local_error
+}
+
+fn summary(data: &dyn Data, streams: &[usize]) -> Summary {
+    let facts = streams.iter().filter_map(|&stream| data.facts(stream));
+    let mut builder = SummaryBuilder::new(RecordFacts::shared(facts), EXACT_LIMIT);
+    for &stream in streams {
+        data.records(stream, &mut |record| builder.push(record));
+    }
+    builder.finish()
+}
+
+fn slices(trials: &Trials) -> Vec<&[f64]> {
+    trials.iter().map(Vec::as_slice).collect()
+}
+
+/// Of every packet: a loss is a bit, and rare.
+fn loss(data: [&dyn Data; 2], pair: &Pair) -> Shift {
+    let of = |side: usize| -> Trials {
+        let every = Side::new(data[side], &pair.streams[side], 0);
+        every.measure(Measure::Lost).unwrap_or_default()
+    };
+    let [a, b] = [0, 1].map(of);
+    let share = Functional::Share {
+        beyond: Beyond::More,
+        bound: 0.0,
+    };
+    two_samples::shift(share, &slices(&a), &slices(&b), SEED)
+}
+
+impl PairFigures {
+    fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], asked: &Asked) {
+        let quantity = Quantity::Measure(measure);
+        let [a, b] = sides.each_ref().map(|side| side.measure(measure));
+        match (a, b) {
+            (Ok(a), Ok(b)) => {
+                self.compare(quantity, &a, &b);
+                if measure == asked.headline {
+                    self.tests = tests(&a, &b);
+                }
+                if measure == asked.headline && asked.full {
+                    self.curve = points(&slices(&a), &slices(&b));
+                }
+            }
+            (Err(why), Err(_)) => self.missing.push((quantity, why)),
+            (Err(why), Ok(_)) => self.missing.push((quantity, format!("A: {why}"))),
+            (Ok(_), Err(why)) => self.missing.push((quantity, format!("B: {why}"))),
+        }
+    }
+
+    /// Where both tell more than one apart.
+    fn stages(&mut self, sides: &[Side<'_>; 2]) {
+        let mean = self.carried.first().map_or(&[][..], |mean| &mean.stages);
+        let sets: Vec<StageSet> = mean.iter().map(|[a, _]| a.stages).collect();
+        if sets.len() < 2 {
+            return;
+        }
+        let [a, b] = sides.each_ref().map(|side| side.stages(&sets));
+        for ((set, a), b) in sets.iter().zip(&a).zip(&b) {
+            self.compare(Quantity::Stages(*set), a, b);
+        }
+    }
+
+    fn compare(&mut self, quantity: Quantity, a: &Trials, b: &Trials) {
+        let counts = (count(a), count(b));
+        let silent = match counts {
+            (0, _) => "A",
+            (_, 0) => "B",
+            _ => {
+                let shifts = SHIFTS.map(|f| two_samples::shift(f, &slices(a), &slices(b), SEED));
+                return self.figures.push(Figures {
+                    quantity,
+                    counts,
+                    shifts: shifts.into(),
+                });
+            }
+        };
+        let why = format!("no packet of {silent} was answered");
+        self.missing.push((quantity, why));
+    }
+}
+
+/// Values that are there.
+fn count(trials: &Trials) -> u64 {
+    let values = trials.iter().flatten();
+    values.filter(|value| !value.is_nan()).count() as u64
+}
+
+fn tests(a: &Trials, b: &Trials) -> Option<Tests> {
+    let [a, b] = [a, b].map(|side| few(side));
+    let found = two_samples::compare(&slices(&a), &slices(&b), SEED).ok()?;
+    Some(Tests {
+        counts: found.counts,
+        mann_whitney: found.mann_whitney,
+        kolmogorov_smirnov: found.kolmogorov_smirnov,
+        wasserstein: found.wasserstein,
+    })
+}
+
+fn points(a: &[&[f64]], b: &[&[f64]]) -> Vec<Point> {
+    let point = |quantile| Point {
+        quantile,
+        shift: two_samples::shift(Functional::Quantile(quantile), a, b, SEED),
+    };
+    CURVE.map(point).into_iter().collect()
+}

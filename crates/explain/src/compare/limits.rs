@@ -1,0 +1,142 @@
+//! What must not be in B: `p99(response) > +10%` (`delaylab_lab::finding::check::Limit` has the grammar).
+//!
+//! Three answers. With x the change from A to B and t its bound, for `>` (for `<`, mirrored):
+//!
+//! - **failed**: the estimate of x is beyond t, and its 95 % interval leaves out that nothing changed.
+//!   Noise alone is to do that in 2.5 % of comparisons at t = 0, and less often beyond; by simulation in
+//!   0.5 to 4 %, and in up to 7.5 % of four trials a side that differ by 10 % (`examples/limits.rs`).
+//!   A bound on the other side of zero asks for a change (`> -5%`: B must be 5 % shorter): there the
+//!   interval must lie beyond the bound.
+//! - **held**: all of the interval is on the good side of t;
+//! - **cannot tell**: anything else. Whoever wants no regression missed lets that fail, too.
+//!
+//! A bound of B's own value (`> 30ms`) has failed where all of the interval is beyond it; `max`, `min` and
+//! `count` of B are taken as they are. Where A was answered and nothing of B was, every limit of a delay
+//! has failed.
+
+mod answer;
+
+use super::both::{Both, RUN, RUNS};
+use answer::Question;
+use delaylab_lab::finding::check::{
+    Beyond, Bound, Check, Claim, Comparison, LevelText, Limit, Number, Relation, Selector, Span,
+    Statistic, Value, Which,
+};
+use delaylab_lab::finding::dimension::Dimension;
+use delaylab_lab::finding::verdict::FixedLevel;
+use delaylab_lab::finding::{Finding, judge};
+
+/// Is it as it must not be?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Yes.
+    Failed,
+    /// No.
+    Held,
+    /// The data do not say.
+    CannotTell,
+}
+
+impl Outcome {
+    /// For people, and with `_` for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Failed => "failed",
+            Outcome::Held => "held",
+            Outcome::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// A limit, and what came of it under some levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// As it would be written again.
+    pub limit: String,
+    /// The levels that `for each` fixed.
+    pub levels: Vec<FixedLevel>,
+    /// The statistic in A and in B; `None` where there are too few values.
+    pub values: [Option<f64>; 2],
+    /// What the two count: `ns`, `1` for a share or a plain number.
+    pub unit: String,
+    /// What was held against the bound: B's value, its difference from A's, or that as a share of A's.
+    pub value: Option<f64>,
+    /// Lower end of its interval at 95 %; `None` where there is none, or nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The bound.
+    pub bound: f64,
+    /// Is it as it must not be?
+    pub outcome: Outcome,
+    /// In a sentence.
+    pub reason: String,
+}
+
+/// Holds a limit against both runs: once, or once for each level that `for each` names.
+///
+/// # Errors
+/// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
+pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
+    let check = as_check(limit);
+    let finding = Finding {
+        id: limit.to_string(),
+        says: String::new(),
+        check,
+    };
+    let judged = judge(&[finding], both, super::SEED);
+    let parts = judged.into_iter().flat_map(|judged| judged.parts);
+    let question = Question { limit };
+    parts.map(|part| question.answer(part)).collect()
+}
+
+/// The claim that is judged: what it says does not matter, its numbers do.
+fn as_check(limit: &Limit) -> String {
+    let [a, b] = RUNS.map(|run| Value::Statistic(in_run(&limit.statistic, run)));
+    let (relation, right) = match &limit.bound {
+        Bound::Value(number) => (Relation::Is(Beyond::More), zero(number)),
+        Bound::Share(number) => (about(number, true), a),
+        // Of deviations, "more" would be judged by their ratio.
+        Bound::Change(number) if number.dimension != Dimension::NUMBER => (about(number, false), a),
+        Bound::Change(_) => (Relation::Is(Beyond::More), a),
+    };
+    let comparison = Comparison {
+        first: b,
+        rest: vec![(relation, right)],
+    };
+    let check = Check {
+        each: limit.each.clone(),
+        claim: Claim::Compare(comparison),
+    };
+    check.to_string()
+}
+
+fn about(number: &Number, relative: bool) -> Relation {
+    let within = Number {
+        value: number.value.abs(),
+        text: number.text.trim_start_matches(['+', '-']).to_owned(),
+        ..number.clone()
+    };
+    Relation::About { within, relative }
+}
+
+fn zero(number: &Number) -> Value {
+    Value::Number(Number {
+        value: 0.0,
+        text: "0".to_owned(),
+        ..number.clone()
+    })
+}
+
+fn in_run(statistic: &Statistic, run: &str) -> Statistic {
+    let mut statistic = statistic.clone();
+    statistic.selectors.push(Selector {
+        factor: RUN.to_owned(),
+        which: Which::In(vec![LevelText {
+            text: run.to_owned(),
+            number: None,
+        }]),
+        span: Span::default(),
+    });
+    statistic
+}

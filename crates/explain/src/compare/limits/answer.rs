@@ -1,0 +1,206 @@
+//! From what was judged to an answer, and its sentence.
+
+use super::{Held, Outcome};
+use crate::compare::both::{RUN, RUNS};
+use crate::compare::words::{percent, signed_percent};
+use delaylab_lab::finding::check::{Beyond, Bound, Function, Kind, Limit};
+use delaylab_lab::finding::dimension::Dimension;
+use delaylab_lab::finding::verdict::{By, Compared, Evaluated, Part};
+
+/// A value and the interval around it; an end that nothing bounds is infinite.
+#[derive(Clone, Copy)]
+struct Estimate {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+/// What is asked of each part.
+pub(super) struct Question<'a> {
+    pub(super) limit: &'a Limit,
+}
+
+impl Question<'_> {
+    pub(super) fn answer(&self, part: Part) -> Result<Held, String> {
+        // B is evaluated first, then A; fits behind what they go through.
+        let mut latest = part.statistics.iter().rev();
+        let a = match self.limit.bound {
+            Bound::Value(_) => None,
+            Bound::Change(_) | Bound::Share(_) => latest.next(),
+        };
+        let Some(b) = latest.next() else {
+            return Err(of_two_runs(&part.reason));
+        };
+        let values = [a.and_then(|a| a.value), b.value];
+        let compared = part.comparisons.first();
+        let estimate = compared.and_then(|compared| self.estimate(compared, values));
+        let estimate = self.fact(b).or(estimate);
+        let is_silent = b.count == 0 && a.is_none_or(|a| a.count > 0);
+        let unit = b.unit.clone();
+        let (outcome, reason) = match estimate {
+            Some(estimate) => {
+                let outcome = self.outcome(estimate);
+                (outcome, self.sentence(values, &unit, estimate, outcome))
+            }
+            None if is_silent => (Outcome::Failed, "nothing of B was answered".to_owned()),
+            None => (Outcome::CannotTell, of_two_runs(&part.reason)),
+        };
+        Ok(Held {
+            limit: self.limit.to_string(),
+            levels: part.levels,
+            values,
+            unit,
+            value: estimate.map(|estimate| estimate.value),
+            low: estimate.and_then(|estimate| finite(estimate.low)),
+            high: estimate.and_then(|estimate| finite(estimate.high)),
+            bound: self.limit.bound.number().value,
+            outcome,
+            reason,
+        })
+    }
+
+    /// What is held against the bound.
+    fn estimate(&self, compared: &Compared, [a, _]: [Option<f64>; 2]) -> Option<Estimate> {
+        let value = compared.value?;
+        let found = Estimate {
+            value,
+            low: compared.low.unwrap_or(f64::NEG_INFINITY),
+            high: compared.high.unwrap_or(f64::INFINITY),
+        };
+        let map = |f: &dyn Fn(f64) -> f64| Estimate {
+            value: f(found.value),
+            low: f(found.low),
+            high: f(found.high),
+        };
+        match (&self.limit.bound, compared.by) {
+            (Bound::Share(_), _) => Some(map(&|ratio| ratio - 1.0)),
+            (Bound::Change(_), By::Ratio) => a.map(|a| map(&|ratio| (ratio - 1.0) * a)),
+            (Bound::Value(_), _) if self.limit.statistic.is_share() => {
+                Some(map(&|share| share.clamp(0.0, 1.0)))
+            }
+            _ => Some(found),
+        }
+    }
+
+    /// B's own largest, smallest or number of values is what it is.
+    fn is_fact(&self) -> bool {
+        let own = matches!(self.limit.bound, Bound::Value(_));
+        let counted = [Function::Count, Function::Max, Function::Min];
+        own && matches!(self.limit.statistic.kind, Kind::Of(f, _) if counted.contains(&f))
+    }
+
+    fn fact(&self, b: &Evaluated) -> Option<Estimate> {
+        let value = b.value.filter(|_| self.is_fact())?;
+        Some(Estimate {
+            value,
+            low: value,
+            high: value,
+        })
+    }
+
+    fn is_upward(&self) -> bool {
+        matches!(self.limit.beyond, Beyond::More | Beyond::AtLeast)
+    }
+
+    fn outcome(&self, estimate: Estimate) -> Outcome {
+        let bound = self.limit.bound.number().value;
+        let holds = |value: f64| self.limit.beyond.holds(value, bound);
+        // The end nearer to what is good, and the one further.
+        let (near, far) = if self.is_upward() {
+            (estimate.low, estimate.high)
+        } else {
+            (estimate.high, estimate.low)
+        };
+        let is_sure = match (&self.limit.bound, self.is_upward()) {
+            (Bound::Value(_), _) => holds(near),
+            (_, true) => near > bound.min(0.0),
+            (_, false) => near < bound.max(0.0),
+        };
+        if holds(estimate.value) && is_sure {
+            Outcome::Failed
+        } else if holds(far) {
+            Outcome::CannotTell
+        } else {
+            Outcome::Held
+        }
+    }
+
+    /// `3.40 ms in B, 2.50 ms in A: +36 %, at 95 % from +20 % to +52 %`.
+    fn sentence(
+        &self,
+        values: [Option<f64>; 2],
+        unit: &str,
+        estimate: Estimate,
+        outcome: Outcome,
+    ) -> String {
+        let own = |value: f64| self.shown(value, unit, false);
+        let shown = |value: f64| match self.limit.bound {
+            Bound::Value(_) => own(value),
+            Bound::Change(_) => self.shown(value, unit, true),
+            Bound::Share(_) => signed_percent(value),
+        };
+        let [a, b] = values.map(|value| value.map(own).unwrap_or_default());
+        let sides = match self.limit.bound {
+            Bound::Value(_) => format!("{b} in B"),
+            _ => format!("{b} in B, {a} in A: {}", shown(estimate.value)),
+        };
+        let [low, high] = [estimate.low, estimate.high].map(shown);
+        let interval = if self.is_fact() {
+            String::new()
+        } else {
+            format!(", at 95 % from {low} to {high}")
+        };
+        let beyond = self
+            .limit
+            .beyond
+            .holds(estimate.value, self.limit.bound.number().value);
+        let doubt = match (outcome, beyond) {
+            (Outcome::CannotTell, true) => "; that is beyond the bound, but may be by chance",
+            (Outcome::CannotTell, false) => "; that it is beyond the bound cannot be excluded",
+            _ => "",
+        };
+        sides + &interval + doubt
+    }
+
+    fn shown(&self, value: f64, unit: &str, signed: bool) -> String {
+        let share = self.limit.statistic.is_share();
+        let sign = match value {
+            v if signed && v > 0.0 => "+",
+            v if v < 0.0 => "−",
+            _ => "",
+        };
+        let size = value.abs();
+        if size.is_infinite() {
+            return format!("{sign}∞");
+        }
+        let text = match unit {
+            "ns" => Dimension::TIME.format(size),
+            "1" if share => percent(size),
+            "1" => Dimension::NUMBER.format(size),
+            other => format!("{} {other}", Dimension::NUMBER.format(size)),
+        };
+        sign.to_owned() + &text
+    }
+}
+
+/// What was said of one run in which the run is a factor.
+fn of_two_runs(reason: &str) -> String {
+    let mut text = reason
+        .replace("this run has no factor", "the two runs share no factor")
+        .replace("no trial of this run has", "no trial of the two runs has")
+        .replace("this run kept no", "the two runs kept no");
+    for run in RUNS {
+        let factor = format!("'{RUN}'={run}");
+        text = text
+            .replace(&format!(" | {factor})"), &format!(") of {run}"))
+            .replace(&format!(", {factor})"), &format!(") of {run}"))
+            .replace(&format!(" {factor},"), "")
+            .replace(&format!(" and {factor}"), &format!(" in {run}"));
+    }
+    text
+}
+
+/// JSON knows no other numbers.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

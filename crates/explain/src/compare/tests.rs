@@ -1,0 +1,602 @@
+//! Runs of known difference: what is found, what is not, and how sure.
+#![allow(clippy::unwrap_used)]
+
+use super::both::Both;
+use super::limits::{Held, Outcome, held};
+use super::*;
+use delaylab_lab::finding::{Limit, Samples, StreamInfo};
+use delaylab_model::plan::{Level, Unit};
+use delaylab_model::record::{Method, Outcome as End, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_stats::functional::Functional;
+use delaylab_stats::random::SplitMix;
+use delaylab_stats::two_samples::Shift;
+use proptest::prelude::*;
+
+/// What a trial is made of.
+#[derive(Clone, Copy)]
+struct Recipe {
+    packets: u64,
+    /// Of the local queue, on top of a random few microseconds.
+    queue: f64,
+    /// Both ways are so many times as long.
+    path: f64,
+    /// Of 1.
+    lost: f64,
+    seed: u64,
+}
+
+const PLAIN: Recipe = Recipe {
+    packets: 2000,
+    queue: 0.0,
+    path: 1.0,
+    lost: 0.0,
+    seed: 1,
+};
+
+const ONE_CLOCK: RecordFacts = RecordFacts {
+    reflector_clock: ReflectorClock::Same,
+    residence: Residence::ToDriver,
+};
+
+/// Exponential, of this mean: delays with a tail.
+fn exponential(random: &mut SplitMix, mean: f64) -> i64 {
+    (-random.uniform().ln() * mean) as i64
+}
+
+fn records(recipe: Recipe) -> Vec<Record> {
+    let mut random = SplitMix::new(recipe.seed.wrapping_mul(0x9e37_79b9));
+    let packet = |seq: u64| {
+        let mut record = Record::due(0, 0, seq, Method::Udp, seq as i64 * 1_000_000);
+        let send = record.t_intended + 500 + exponential(&mut random, 200.0);
+        let sched = send + 1_000;
+        let tx = sched + 2_000 + recipe.queue as i64 + exponential(&mut random, 2_000.0);
+        let way = |random: &mut SplitMix| {
+            let noise = exponential(random, 20_000.0);
+            ((100_000 + noise) as f64 * recipe.path) as i64
+        };
+        let there = tx + way(&mut random);
+        let back = there + 10_000;
+        let rx = back + way(&mut random);
+        record.t_send = Some(send);
+        if random.uniform() < recipe.lost {
+            record.outcome = End::Lost;
+            return record;
+        }
+        (record.t_sched, record.t_tx) = (Some(sched), Some(tx));
+        (record.r_rx, record.r_user, record.r_tx) = (Some(there), Some(there + 1), Some(back));
+        record.t_rx = Some(rx);
+        record.t_recv = Some(rx + 5_000 + exponential(&mut random, 3_000.0));
+        record.outcome = End::Ok;
+        record
+    };
+    (0..recipe.packets).map(packet).collect()
+}
+
+fn stream(trial: u32, probe: &str, factors: &[(&str, &str)]) -> StreamInfo {
+    let level = |(name, level): &(&str, &str)| ((*name).to_owned(), Level::named(*level));
+    StreamInfo {
+        trial,
+        probe: probe.to_owned(),
+        series: None,
+        repeat: 0,
+        factors: factors.iter().map(level).collect(),
+    }
+}
+
+/// A run of one probe, a trial for each recipe.
+fn run(recipes: &[Recipe]) -> Samples {
+    let mut samples = Samples::default();
+    for (trial, recipe) in (0..).zip(recipes) {
+        samples.push(stream(trial, "echo", &[]), records(*recipe), ONE_CLOCK);
+    }
+    samples
+}
+
+fn compared(a: &Samples, b: &Samples) -> PairFigures {
+    let asked = Asked {
+        full: true,
+        ..Asked::usual()
+    };
+    let found = compare(a, b, &asked).unwrap();
+    assert_eq!(found.pairs.len(), 1);
+    found.pairs.into_iter().next().unwrap()
+}
+
+fn shifts(found: &PairFigures, measure: Measure) -> &[Shift] {
+    &found.of(measure).unwrap().shifts
+}
+
+#[test]
+fn a_run_is_itself() {
+    let a = run(&[PLAIN]);
+    let found = compared(&a, &a);
+    assert_eq!(found.verdict.kind, Kind::NoDifference);
+    assert_eq!(
+        found.verdict.text,
+        "B's response is that of A in the mean and in every quantile."
+    );
+    for figures in &found.figures {
+        for shift in &figures.shifts {
+            assert_eq!(shift.difference(), Some(0.0), "{}", figures.quantity.name());
+        }
+    }
+}
+
+#[test]
+fn two_runs_of_the_same_do_not_differ_and_it_says_what_would_have_been_seen() {
+    let found = compared(&run(&[PLAIN]), &run(&[Recipe { seed: 2, ..PLAIN }]));
+    assert_eq!(
+        found.verdict.kind,
+        Kind::NoDifference,
+        "{}",
+        found.verdict.text
+    );
+    let text = &found.verdict.text;
+    assert!(
+        text.starts_with("No difference in response that 2000 packets of A and 2000 of B can show"),
+        "{text}"
+    );
+    assert!(text.contains("in the median or of more than"), "{text}");
+}
+
+#[test]
+fn a_longer_queue_is_found_where_it_is() {
+    let longer = Recipe {
+        queue: 50_000.0,
+        seed: 2,
+        ..PLAIN
+    };
+    let found = compared(&run(&[PLAIN]), &run(&[longer]));
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    let text = &found.verdict.text;
+    assert!(text.starts_with("B's p99 response is "), "{text}");
+    assert!(text.contains("longer than A's, at 95 % between"), "{text}");
+    assert!(text.contains("in the local queue"), "{text}");
+    assert!(
+        text.contains("The median is 50.") || text.contains("The median is 49."),
+        "{text}"
+    );
+    for measure in [Measure::Response, Measure::RoundTrip, Measure::Host] {
+        let median = &shifts(&found, measure)[1];
+        let bounds = median.absolute.clone().unwrap();
+        assert!(
+            bounds.low < 50_000.0 && 50_000.0 < bounds.high,
+            "{measure}: {median:?}"
+        );
+        assert!(bounds.high - bounds.low < 8_000.0, "{measure}: {median:?}");
+    }
+    let queue = found
+        .figures
+        .iter()
+        .find(|f| f.quantity.key() == "local_queue");
+    let median = &queue.unwrap().shifts[1];
+    assert!((median.difference().unwrap() - 50_000.0).abs() < 500.0);
+    let carried = found
+        .carried
+        .iter()
+        .find(|carried| carried.at == "p50")
+        .unwrap();
+    let (stage, share) = carried.shares()[0];
+    assert_eq!(stage.name(), "local queue");
+    assert!((0.9..1.1).contains(&share), "{share}");
+}
+
+#[test]
+fn a_tail_alone_leaves_the_median() {
+    let mut late = records(Recipe { seed: 2, ..PLAIN });
+    for record in late.iter_mut().step_by(25) {
+        record.t_recv = record.t_recv.map(|t| t + 2_000_000);
+    }
+    let mut b = Samples::default();
+    b.push(stream(0, "echo", &[]), late, ONE_CLOCK);
+    let found = compared(&run(&[PLAIN]), &b);
+    let text = &found.verdict.text;
+    assert!(
+        text.contains("all of that is in the receive wake-up"),
+        "{text}"
+    );
+    assert!(text.contains("The median is the same within"), "{text}");
+}
+
+#[test]
+fn a_shape_that_no_quantile_shows_is_hinted_at() {
+    // The lowest 15 % are as much earlier as those from 55 % to 70 % are later: mean, p50, p90 and p99 stay.
+    let mut moved = records(Recipe { seed: 2, ..PLAIN });
+    moved.sort_by_key(|record| record.t_recv.unwrap() - record.t_intended);
+    for (at, record) in moved.iter_mut().enumerate() {
+        let by = match at {
+            0..300 => -15_000,
+            1100..1400 => 15_000,
+            _ => 0,
+        };
+        record.t_recv = record.t_recv.map(|t| t + by);
+    }
+    moved.sort_by_key(|record| record.seq);
+    let mut b = Samples::default();
+    b.push(stream(0, "echo", &[]), moved, ONE_CLOCK);
+    let found = compared(&run(&[PLAIN]), &b);
+    let text = &found.verdict.text;
+    assert_eq!(found.verdict.kind, Kind::NoDifference, "{text}");
+    assert!(
+        text.contains("may differ in shape, by as much as 1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn loss_is_a_difference_of_its_own() {
+    let lossy = Recipe {
+        lost: 0.05,
+        seed: 2,
+        ..PLAIN
+    };
+    let found = compared(&run(&[PLAIN]), &run(&[lossy]));
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    assert!(
+        found.verdict.text.contains("of its packets and A 0 %"),
+        "{}",
+        found.verdict.text
+    );
+    let bounds = found.loss.absolute.clone().unwrap();
+    assert!(bounds.low < 0.05 && 0.05 < bounds.high, "{bounds:?}");
+}
+
+#[test]
+fn where_nothing_was_answered_it_says_so() {
+    let silent = run(&[Recipe { lost: 1.1, ..PLAIN }]);
+    let found = compared(&run(&[PLAIN]), &silent);
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    let text = &found.verdict.text;
+    assert!(text.contains("no packet of B was answered"), "{text}");
+    assert!(text.contains("B loses 100 %"), "{text}");
+    let both = compared(&silent, &silent);
+    assert_eq!(both.verdict.kind, Kind::CannotTell);
+}
+
+#[test]
+fn few_packets_give_figures_and_no_verdict() {
+    for packets in [0, 1, 5] {
+        let few = run(&[Recipe { packets, ..PLAIN }]);
+        for (a, b) in [(&few, &run(&[PLAIN])), (&few, &few)] {
+            let found = compared(a, b);
+            let text = &found.verdict.text;
+            let itself = packets > 0 && text.contains("is that of A");
+            assert!(
+                itself || found.verdict.kind == Kind::CannotTell,
+                "{packets}: {text}"
+            );
+            assert!(!text.contains("NaN"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn user_space_alone_is_compared_too() {
+    let bare = |seed, path| {
+        let mut records = records(Recipe {
+            seed,
+            path,
+            ..PLAIN
+        });
+        for record in &mut records {
+            (record.t_sched, record.t_tx, record.t_rx) = (None, None, None);
+            (record.r_rx, record.r_user, record.r_tx) = (None, None, None);
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, RecordFacts::default());
+        samples
+    };
+    let found = compared(
+        &bare(1, 1.0),
+        &run(&[Recipe {
+            path: 2.0,
+            seed: 2,
+            ..PLAIN
+        }]),
+    );
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    let missing: Vec<_> = found
+        .missing
+        .iter()
+        .map(|(q, why)| (q.key(), why.as_str()))
+        .collect();
+    assert_eq!(missing[0].0, "network");
+    assert!(
+        missing[0].1.starts_with("A: no packet has network"),
+        "{missing:?}"
+    );
+    // What A merges is merged in B.
+    assert_eq!(found.carried[0].stages.len(), 2);
+}
+
+fn designed(waits: &[&str], probes: &[&str], path: f64, seed: u64) -> Samples {
+    let mut samples = Samples::default();
+    let mut trial = 0;
+    for repeat in 0..2 {
+        for wait in waits {
+            for probe in probes {
+                let level = Level {
+                    label: (*wait).to_owned(),
+                    value: delaylab_model::units::parse_duration(wait)
+                        .ok()
+                        .map(|ns| ns as f64),
+                    unit: Some(Unit::Nanoseconds),
+                };
+                let info = StreamInfo {
+                    repeat,
+                    factors: vec![("wait".to_owned(), level)],
+                    ..stream(trial, probe, &[])
+                };
+                let seed = seed * 1000 + u64::from(trial) * 10 + probe.len() as u64;
+                samples.push(
+                    info,
+                    records(Recipe {
+                        packets: 400,
+                        path,
+                        seed,
+                        ..PLAIN
+                    }),
+                    ONE_CLOCK,
+                );
+            }
+            trial += 1;
+        }
+    }
+    samples
+}
+
+#[test]
+fn pairs_are_the_same_probe_under_the_same_levels() {
+    let a = designed(&["1ms", "100ms", "10ms"], &["ef", "be"], 1.0, 1);
+    let b = designed(&["1000us", "10ms", "5ms"], &["ef", "be"], 1.2, 2);
+    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    let varied = pairs::varied_of(found.pairs.iter().map(|pair| &pair.pair));
+    let labels: Vec<_> = found
+        .pairs
+        .iter()
+        .map(|pair| pair.pair.label(&varied))
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            "wait=1ms, probe ef",
+            "wait=1ms, probe be",
+            "wait=10ms, probe ef",
+            "wait=10ms, probe be"
+        ]
+    );
+    assert_eq!(
+        found.alone[0],
+        ["wait=100ms, probe ef", "wait=100ms, probe be"]
+    );
+    assert_eq!(found.alone[1], ["wait=5ms, probe ef", "wait=5ms, probe be"]);
+    assert!(
+        found
+            .pairs
+            .iter()
+            .all(|pair| pair.pair.streams.iter().all(|s| s.len() == 2))
+    );
+    let whole = found.whole.unwrap();
+    assert_eq!((whole.pairs, whole.differ), (4, 4));
+    // 0.2 of both ways; the residence and the host are as they were.
+    let median = whole.shifts[1].relative.unwrap();
+    assert!(
+        median.low < 0.19 && 0.17 < median.high && median.low > 0.15,
+        "{median:?}"
+    );
+    assert!(
+        whole.text.starts_with("4 of 4 pairs differ."),
+        "{}",
+        whole.text
+    );
+}
+
+#[test]
+fn factors_of_one_run_alone_are_pooled() {
+    let a = designed(&["1ms", "10ms"], &["echo"], 1.0, 1);
+    let b = run(&[Recipe { seed: 9, ..PLAIN }]);
+    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    assert_eq!(found.pooled, [vec!["wait".to_owned()], vec![]]);
+    assert_eq!(found.pairs[0].pair.streams[0].len(), 4);
+}
+
+#[test]
+fn a_single_probe_needs_no_name_and_several_do() {
+    let mut other = Samples::default();
+    other.push(stream(0, "192.0.2.1", &[]), records(PLAIN), ONE_CLOCK);
+    assert!(compare(&run(&[PLAIN]), &other, &Asked::usual()).is_ok());
+    other.push(stream(0, "192.0.2.2", &[]), records(PLAIN), ONE_CLOCK);
+    let error = compare(&run(&[PLAIN]), &other, &Asked::usual()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("B has probe 192.0.2.1; probe 192.0.2.2"),
+        "{error}"
+    );
+}
+
+fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<Held> {
+    let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
+    held(&limit, &Both::of(a, b).unwrap()).unwrap()
+}
+
+fn outcome(a: &Samples, b: &Samples, text: &str) -> Outcome {
+    let found = limits(a, b, text);
+    assert_eq!(found.len(), 1);
+    found[0].outcome
+}
+
+#[test]
+fn limits_of_every_form() {
+    use Outcome::{CannotTell, Failed, Held};
+    let a = run(&[PLAIN]);
+    let b = run(&[Recipe {
+        path: 1.3,
+        lost: 0.03,
+        seed: 2,
+        ..PLAIN
+    }]);
+    for (text, expected) in [
+        ("p50(response) > +10%", Failed),
+        ("p50(response) > +50%", Held),
+        ("p50(response) > +20us", Failed),
+        ("p50(response) > +1ms", Held),
+        ("p50(response) < -5%", Held),
+        ("p50(response) > -5%", Failed),
+        ("p50(response) > 100us", Failed),
+        ("p50(response) > 1s", Held),
+        ("p50(response) < 1s", Failed),
+        ("p50(response | probe=echo) > +10%", Failed),
+        ("sd(network) > +10us", CannotTell),
+        ("sd(network) > +10%", Failed),
+        ("lost > 1%", Failed),
+        ("lost > 10%", Held),
+        ("lost > +1%", Failed),
+        ("lost > +10%", Held),
+        ("mean(lost) > +1%", Failed),
+        ("share(response > 300us) > +5%", Failed),
+        ("count(response) < 1000", Held),
+        ("max(response) > 1us", Failed),
+        ("max(response) > 1s", Held),
+        ("max(response) > +10%", CannotTell),
+        ("p999(response) > +10%", CannotTell),
+        ("for each probe: p50(response) > +10%", Failed),
+    ] {
+        assert_eq!(
+            outcome(&a, &b, text),
+            expected,
+            "{text}: {:?}",
+            limits(&a, &b, text)
+        );
+    }
+    let found = &limits(&a, &b, "p50(response) > +10%")[0];
+    assert!(found.reason.contains(" in A: +2"), "{}", found.reason);
+    assert!(
+        found.reason.contains(" at 95 % from +2"),
+        "{}",
+        found.reason
+    );
+    assert!(
+        found.low.unwrap() < found.value.unwrap() && found.value.unwrap() < found.high.unwrap()
+    );
+}
+
+#[test]
+fn what_cannot_be_held_is_an_error() {
+    let a = run(&[PLAIN]);
+    let both = Both::of(&a, &a).unwrap();
+    for (text, says) in [
+        ("p99(response | wait=1ms) > +10%", "share no factor `wait`"),
+        ("p99(response | probe=ef) > +10%", "probe=ef"),
+        ("mean(retransmits) > +10%", "no packet has retransmits"),
+        ("mean(backlog) > +1cells", "the two runs kept no backlog"),
+        (
+            "for each wait: p99(response) > +10%",
+            "share no factor `wait`",
+        ),
+    ] {
+        let error = held(&Limit::parse(text).unwrap(), &both).unwrap_err();
+        assert!(error.contains(says), "{text}: {error}");
+        assert!(!error.contains("A or B"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn silence_fails_what_few_packets_leave_open() {
+    let a = run(&[PLAIN]);
+    let silent = run(&[Recipe { lost: 1.1, ..PLAIN }]);
+    assert_eq!(
+        outcome(&a, &silent, "p99(response) > +10%"),
+        Outcome::Failed
+    );
+    assert_eq!(outcome(&a, &silent, "p99(response) > 1s"), Outcome::Failed);
+    assert_eq!(
+        outcome(&silent, &a, "p99(response) > +10%"),
+        Outcome::CannotTell
+    );
+    let few = run(&[Recipe {
+        packets: 10,
+        queue: 1e6,
+        ..PLAIN
+    }]);
+    let reason = &limits(&a, &few, "p99(response | probe=echo) > +10%")[0].reason;
+    assert!(
+        reason.starts_with("p99(response | probe=echo) of B has no interval"),
+        "{reason}"
+    );
+    assert_eq!(
+        outcome(&a, &few, "p50(response) > +10%"),
+        Outcome::CannotTell
+    );
+}
+
+/// Share of pairs of runs of one law in which the limit has failed.
+fn false_alarms(text: &str, runs: u64, packets: u64) -> f64 {
+    let failed = (0..runs).filter(|seed| {
+        let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| {
+            run(&[Recipe {
+                packets,
+                seed,
+                ..PLAIN
+            }])
+        });
+        outcome(&a, &b, text) == Outcome::Failed
+    });
+    failed.count() as f64 / runs as f64
+}
+
+#[test]
+fn noise_alone_seldom_fails() {
+    // The strictest bound there is; `examples/limits.rs` has more runs and more bounds.
+    for text in ["p50(response) > +0%", "p99(response) > +0ms"] {
+        let share = false_alarms(text, 100, 400);
+        assert!(share <= 0.05, "{text}: {share}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn turned_round_it_is_the_opposite(seed in 0_u64..1000, queue in 0_u32..20_000, lost in 0.0..0.1) {
+        let small = Recipe { packets: 300, seed, ..PLAIN };
+        let a = run(&[small]);
+        let b = run(&[Recipe { queue: f64::from(queue), lost, seed: seed + 1, ..small }]);
+        let (there, back) = (compared(&a, &b), compared(&b, &a));
+        prop_assert_eq!(there.figures.len(), back.figures.len());
+        for (x, y) in there.figures.iter().zip(&back.figures) {
+            prop_assert_eq!(x.quantity, y.quantity);
+            for (x, y) in x.shifts.iter().zip(&y.shifts) {
+                prop_assert_eq!(x.difference(), y.difference().map(|d| -d));
+                prop_assert_eq!(x.absolute.is_ok(), y.absolute.is_ok());
+                if let (Ok(x), Ok(y)) = (&x.absolute, &y.absolute) {
+                    // Ends are from other draws.
+                    let width = (x.high - x.low).max(1.0);
+                    prop_assert!((x.low + y.high).abs() < 0.35 * width, "{:?} {:?}", x, y);
+                    prop_assert!((x.high + y.low).abs() < 0.35 * width, "{:?} {:?}", x, y);
+                }
+            }
+        }
+        for (x, y) in there.carried.iter().zip(&back.carried) {
+            prop_assert_eq!(x.difference(), -y.difference());
+            let sum: f64 = x.stages.iter().map(|[a, b]| b.ns - a.ns).sum();
+            prop_assert!((sum - x.difference()).abs() < 1e-6 * x.response_ns[0]);
+        }
+        prop_assert_eq!(there.loss.difference(), back.loss.difference().map(|d| -d));
+    }
+
+    #[test]
+    fn a_shift_of_known_size_is_covered(seed in 0_u64..1000, moved in 1_000_u32..100_000) {
+        let a = run(&[Recipe { packets: 1000, seed, ..PLAIN }]);
+        let b = run(&[Recipe { packets: 1000, queue: f64::from(moved), seed: seed + 5000, ..PLAIN }]);
+        let found = compared(&a, &b);
+        let shift = &shifts(&found, Measure::Response)[0];
+        prop_assert_eq!(shift.statistic, Functional::Mean);
+        let bounds = shift.absolute.clone().unwrap();
+        // Few cases at 95 %: allow an interval half as wide again.
+        let reach = 0.75 * (bounds.high - bounds.low);
+        let away = shift.difference().unwrap() - f64::from(moved);
+        prop_assert!(away.abs() <= reach, "{moved}: {shift:?}");
+    }
+}

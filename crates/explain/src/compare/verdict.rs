@@ -1,0 +1,325 @@
+//! What came out, in a sentence, the size of the effect first.
+//!
+//! A pair differs where the interval of one of its figures leaves out zero. Who looks at several figures
+//! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
+//! figures of all pairs had to be right at once (Bonferroni): about as much as Student's factor for 95 %
+//! grows to that for 1 − 5 %/looks.
+
+use super::carried::Carried;
+use super::figures::{Figures, PairFigures, Tests};
+use super::words::{percent, signed_percent};
+use delaylab_lab::finding::Measure;
+use delaylab_lab::finding::dimension::Dimension;
+use delaylab_stats::comparison::Bounds;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::student;
+use delaylab_stats::two_samples::Shift;
+
+/// Figures of each pair that are looked at: five shifts of the headline, and loss.
+pub const LOOKS: usize = 6;
+const ERROR: f64 = 0.05;
+/// So many that Student's law is the normal one.
+const MANY: u32 = 1000;
+
+/// Do the two differ?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Yes.
+    Differs,
+    /// Not by more than the sentence says.
+    NoDifference,
+    /// The data do not say.
+    #[default]
+    CannotTell,
+}
+
+impl Kind {
+    /// The word for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Differs => "differs",
+            Kind::NoDifference => "no_difference",
+            Kind::CannotTell => "cannot_tell",
+        }
+    }
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// Do they differ?
+    pub kind: Kind,
+    /// In sentences.
+    pub text: String,
+}
+
+/// The name of a statistic: `mean`, `p50`, `p99.9`.
+pub fn statistic_name(statistic: Functional) -> String {
+    match statistic {
+        Functional::Mean => "mean".to_owned(),
+        Functional::Quantile(q) => format!("p{}", (q * 1e6).round() / 1e4),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// What an interval is stretched by, where so many figures are looked at.
+fn stretch(looks: usize) -> f64 {
+    let confidence = 1.0 - ERROR / looks.max(1) as f64;
+    student::two_sided(confidence, MANY) / student::two_sided(1.0 - ERROR, MANY)
+}
+
+/// Does the interval leave out zero, allowing for so many looks?
+pub fn is_told(shift: &Shift, looks: usize) -> bool {
+    let (Some(difference), Ok(bounds)) = (shift.difference(), &shift.absolute) else {
+        return false;
+    };
+    let reach = if difference > 0.0 {
+        difference - bounds.low
+    } else {
+        bounds.high - difference
+    };
+    difference != 0.0 && difference.abs() > stretch(looks) * reach
+}
+
+pub(super) fn of(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
+    let loss = of_loss(&found.loss, looks);
+    let delay = match found.of(headline) {
+        Some(figures) => of_figures(headline, figures, found, looks),
+        None => unknown(found, headline),
+    };
+    let kind = if loss.is_some() {
+        Kind::Differs
+    } else {
+        delay.kind
+    };
+    let sentences = [Some(delay.text), loss];
+    let sentences: Vec<_> = sentences.into_iter().flatten().collect();
+    Verdict {
+        kind,
+        text: sentences.join(" "),
+    }
+}
+
+fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
+    let why = found.missing.iter();
+    let mut why = why.filter(|(quantity, _)| *quantity == super::Quantity::Measure(headline));
+    let why = why.next().map_or("there are no values", |(_, why)| why);
+    let name = name(headline);
+    Verdict {
+        kind: Kind::CannotTell,
+        text: format!("Whether {name} differs cannot be told: {why}."),
+    }
+}
+
+fn name(measure: Measure) -> String {
+    measure.name().replace('_', " ")
+}
+
+/// Tails first: they are what users notice, and what a mean hides.
+const ORDER: [Functional; 5] = [
+    Functional::Quantile(0.99),
+    Functional::Quantile(0.5),
+    Functional::Mean,
+    Functional::Quantile(0.9),
+    Functional::Quantile(0.999),
+];
+
+fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {
+    let shifts = &figures.shifts;
+    let in_order = ORDER.iter();
+    let mut in_order = in_order.filter_map(|f| shifts.iter().find(|shift| shift.statistic == *f));
+    if let Some(shift) = in_order.find(|shift| is_told(shift, looks)) {
+        let at = statistic_name(shift.statistic);
+        let carried = found.carried.iter().find(|carried| carried.at == at);
+        let median = shifts.iter().find(|s| s.statistic == ORDER[1]);
+        let median = median.filter(|median| median.statistic != shift.statistic);
+        return Verdict {
+            kind: Kind::Differs,
+            text: differs(measure, shift, carried)
+                + &median.map_or_else(String::new, |median| beside(measure, median, looks))
+                + unknown_tail(shifts),
+        };
+    }
+    no_shift(measure, figures, found.tests.as_ref(), looks)
+}
+
+/// `B's p99 response is 1.20 ms (34 %) longer than A's, at 95 % between 0.90 ms and 1.50 ms; 80 % of that
+/// is in the local queue.`
+fn differs(measure: Measure, shift: &Shift, carried: Option<&Carried>) -> String {
+    let (statistic, name) = (statistic_name(shift.statistic), name(measure));
+    let (by, interval) = (by(measure, shift), interval(measure, shift));
+    let difference = shift.difference().unwrap_or(0.0);
+    let carried = carried.filter(|_| measure == Measure::Response);
+    let carried = carried.map_or_else(String::new, |carried| carried.words(difference));
+    let carried = if carried.is_empty() {
+        carried
+    } else {
+        format!("; {carried}")
+    };
+    format!("B's {statistic} {name} is {by} than A's{interval}{carried}.")
+}
+
+/// ` Its median is 20 µs (2.1 %) longer.`, or that it is the same.
+fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
+    if is_told(median, looks) {
+        return format!(" The median is {}.", by(measure, median));
+    }
+    match seen(measure, median, looks) {
+        Some(Seen::Any) => " The median is the same.".to_owned(),
+        Some(Seen::Beyond(most)) => format!(" The median is the same within {most}."),
+        None => String::new(),
+    }
+}
+
+/// Nobody should take a p99 without an interval for one that has not moved.
+fn unknown_tail(shifts: &[Shift]) -> &'static str {
+    let tail = shifts.iter().find(|shift| shift.statistic == ORDER[0]);
+    match tail.map(|tail| tail.absolute.is_err()) {
+        Some(true) => " Of p99 there are too few packets to tell.",
+        _ => "",
+    }
+}
+
+/// `1.20 ms (34 %) longer`.
+fn by(measure: Measure, shift: &Shift) -> String {
+    let difference = shift.difference().unwrap_or(0.0);
+    let word = match (is_delay(measure), difference > 0.0) {
+        (true, true) => "longer",
+        (true, false) => "shorter",
+        (false, true) => "larger",
+        (false, false) => "smaller",
+    };
+    let share = shift.relative.as_ref().ok().and(shift.a);
+    let share = share.map_or_else(String::new, |a| {
+        format!(" ({})", percent((difference / a).abs()))
+    });
+    format!("{}{share} {word}", shown(measure, difference.abs()))
+}
+
+/// `, at 95 % between 0.90 ms and 1.50 ms`.
+fn interval(measure: Measure, shift: &Shift) -> String {
+    let Ok(bounds) = &shift.absolute else {
+        return String::new();
+    };
+    let (near, far) = match shift.difference() {
+        Some(difference) if difference < 0.0 => (-bounds.high, -bounds.low),
+        _ => (bounds.low, bounds.high),
+    };
+    let repeats = if bounds.repeats_differ {
+        " (from the spread of repeats)"
+    } else {
+        ""
+    };
+    let (near, far) = (shown(measure, near), shown(measure, far));
+    if near == far {
+        return format!(", at 95 % to all digits{repeats}");
+    }
+    format!(", at 95 % between {near} and {far}{repeats}")
+}
+
+const fn is_delay(measure: Measure) -> bool {
+    use Measure::{Delay, Host, Network, Response, RoundTrip, Stage};
+    matches!(
+        measure,
+        Response | RoundTrip | Network | Host | Delay | Stage(_)
+    )
+}
+
+fn shown(measure: Measure, value: f64) -> String {
+    let dimension = measure.dimension().unwrap_or(Dimension::NUMBER);
+    dimension.format(value)
+}
+
+fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: usize) -> Verdict {
+    let (shifts, name) = (&figures.shifts, name(measure));
+    if shifts.iter().all(|s| s.difference() == Some(0.0)) {
+        return Verdict {
+            kind: Kind::NoDifference,
+            text: format!("B's {name} is that of A in the mean and in every quantile."),
+        };
+    }
+    let at = |q: f64| {
+        let mut shifts = shifts.iter();
+        shifts.find(|shift| shift.statistic == Functional::Quantile(q))
+    };
+    let seen = |q: f64, name: &str| {
+        let most = at(q).and_then(|shift| seen(measure, shift, looks))?;
+        Some(match most {
+            Seen::Any => format!("in {name}"),
+            Seen::Beyond(most) => format!("of more than {most} in {name}"),
+        })
+    };
+    let Some(median) = seen(0.5, "the median") else {
+        let why = at(0.5).and_then(|shift| shift.absolute.as_ref().err());
+        let why = why.map_or("its interval has no end", String::as_str);
+        return Verdict {
+            kind: Kind::CannotTell,
+            text: format!("Whether {name} differs cannot be told: {why}."),
+        };
+    };
+    let (a, b) = figures.counts;
+    let within = match seen(0.99, "p99") {
+        Some(tail) => format!("one {median} or {tail} would have been seen."),
+        None => {
+            format!("one {median} would have been seen; of p99 there are too few packets to tell.")
+        }
+    };
+    Verdict {
+        kind: Kind::NoDifference,
+        text: format!(
+            "No difference in {name} that {a} packets of A and {b} of B can show: {within}"
+        ) + &tests.map_or_else(String::new, |tests| shape(tests, looks)),
+    }
+}
+
+/// What no shift of a mean or quantile shows. Only a hint: p knows nothing of trials that differ, the
+/// intervals do.
+fn shape(tests: &Tests, looks: usize) -> String {
+    let distance = &tests.kolmogorov_smirnov;
+    match distance.p {
+        Ok(p) if p <= ERROR * LOOKS as f64 / looks.max(1) as f64 => format!(
+            " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
+             p = {}).",
+            percent(distance.value),
+            percent(p)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Which difference lies outside of the interval.
+enum Seen {
+    Any,
+    /// One of more than this.
+    Beyond(String),
+}
+
+fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<Seen> {
+    let far = |bounds: &Bounds, value: f64| {
+        let reach = (value - bounds.low).max(bounds.high - value);
+        value.abs() + stretch(looks) * reach
+    };
+    let told = |far: f64, shown: &dyn Fn(f64) -> String| match far {
+        0.0 => Some(Seen::Any),
+        far => far.is_finite().then(|| Seen::Beyond(shown(far))),
+    };
+    let difference = shift.difference()?;
+    if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {
+        return told(far(bounds, difference / a), &percent);
+    }
+    let bounds = shift.absolute.as_ref().ok()?;
+    told(far(bounds, difference), &|far| shown(measure, far))
+}
+
+/// `B loses 3.1 % of its packets, A 0.20 %: +2.9 % at 95 % between +2.0 % and +3.8 %.`
+fn of_loss(loss: &Shift, looks: usize) -> Option<String> {
+    let (a, b, bounds) = (loss.a?, loss.b?, loss.absolute.as_ref().ok()?);
+    is_told(loss, looks).then(|| {
+        let [a, b] = [a, b].map(percent);
+        let [low, high] = [bounds.low, bounds.high].map(|end| signed_percent(end.clamp(-1.0, 1.0)));
+        format!(
+            "B loses {b} of its packets and A {a}: the difference is at 95 % between {low} and {high} \
+             of all packets."
+        )
+    })
+}

@@ -1,0 +1,60 @@
+//! Figures in sentences.
+
+use delaylab_model::units::format_duration_f64;
+
+/// A share of 1 as a percentage, to two digits: `0.52 %`, `3.1 %`, `34 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        p if p < 0.00995 => "<0.01 %".to_owned(),
+        p if p < 0.995 => format!("{percent:.2} %"),
+        p if p < 9.95 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// With its sign: `+3.1 %`, `−34 %`.
+pub fn signed_percent(share: f64) -> String {
+    let size = share.abs();
+    let tiny = size > 0.0 && percent(size).starts_with('<');
+    let size = if tiny {
+        "0.00 %".to_owned()
+    } else {
+        percent(size)
+    };
+    sign(share) + &size
+}
+
+/// With its sign: `+1.20 ms`. Less than half a nanosecond is none.
+pub fn signed_duration(ns: f64) -> String {
+    let ns = if ns.abs() < 0.5 { 0.0 } else { ns };
+    sign(ns) + &format_duration_f64(ns.abs())
+}
+
+fn sign(value: f64) -> String {
+    let sign = match value {
+        v if v > 0.0 => "+",
+        v if v < 0.0 => "−",
+        _ => "",
+    };
+    sign.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_two_digits() {
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.00001), "<0.01 %");
+        assert_eq!(percent(0.0052), "0.52 %");
+        assert_eq!(percent(0.031), "3.1 %");
+        assert_eq!(percent(0.999), "100 %");
+        assert_eq!(signed_percent(-12.5), "−1250 %");
+        assert_eq!(signed_percent(-1e-9), "−0.00 %");
+        assert_eq!(signed_duration(1_200_000.0), "+1.20 ms");
+        assert_eq!(signed_duration(-0.4), "0 ns");
+    }
+}

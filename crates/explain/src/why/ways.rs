@@ -1,0 +1,259 @@
+//! The way there and the way back, each above its own least delay.
+//!
+//! That needs no clocks that agree, only clocks that run at one pace: where they do not, how much faster one
+//! runs is estimated and taken out ([`delaylab_stats::skew`]). A delay itself needs clocks that agree, and
+//! stands in the summary of a trial.
+
+use crate::one_way::{Ends, one_way};
+use delaylab_model::Nanos;
+use delaylab_model::hop::Direction;
+use delaylab_model::record::Record;
+use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use delaylab_stats::functional::Functional;
+use delaylab_stats::skew;
+use std::collections::BTreeMap;
+
+/// Packets of a stream that are kept, at most: beyond, every second is dropped, again and again.
+const KEPT: usize = 1 << 16;
+/// Fewer packets have no tail.
+const LEAST: usize = 100;
+/// The quantiles that are told.
+pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+/// One probe's packets, one way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OneWay {
+    /// The probe's name.
+    pub probe: String,
+    /// There or back.
+    pub direction: Direction,
+    /// Packets that this is made of.
+    pub packets: usize,
+    /// Delay above the least of the same trial, ns: its [`QUANTILES`].
+    pub above: [f64; QUANTILES.len()],
+    /// How the two clocks compare.
+    pub clocks: Clocks,
+}
+
+/// How the clocks at the two ends of a delay compare.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Clocks {
+    /// They are one.
+    One,
+    /// They are synchronised: a one-way delay is at most so wrong, ns.
+    Synchronised(Nanos),
+    /// They are not, and their skew was taken out: by how much the receiver's is faster, parts in a
+    /// million, in the trial with most packets, and its 95 % interval.
+    Skewed(f64, (f64, f64)),
+}
+
+/// The delays of one stream, in the order of its packets.
+#[derive(Debug, Clone)]
+pub(super) struct Stream {
+    facts: RecordFacts,
+    ends: Ends,
+    sent: Vec<Nanos>,
+    delays: [Vec<f64>; 2],
+    /// One packet in so many is kept.
+    one_in: u64,
+    seen: u64,
+}
+
+impl Stream {
+    /// Of the stream that this answered packet is the first of.
+    pub(super) fn begin(record: &Record, facts: RecordFacts) -> Self {
+        Self {
+            facts,
+            ends: Ends::of(record),
+            sent: Vec::new(),
+            delays: Default::default(),
+            one_in: 1,
+            seen: 0,
+        }
+    }
+
+    /// The next answered packet.
+    pub(super) fn push(&mut self, record: &Record) {
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.one_in) {
+            return;
+        }
+        self.sent.push(record.t_send.unwrap_or(record.t_intended));
+        let [forward, back] = one_way(record, &self.facts, self.ends);
+        self.delays[0].push(forward);
+        self.delays[1].push(back);
+        if self.sent.len() == KEPT {
+            thin(&mut self.sent);
+            self.delays.iter_mut().for_each(thin);
+            self.one_in *= 2;
+        }
+    }
+
+    /// Delays above the least, and how the clocks compare; `None` where the stamps or the clocks do not say.
+    fn above(&self, way: usize) -> Option<(Vec<f64>, Clocks)> {
+        let mut order: Vec<usize> = (0..self.sent.len()).collect();
+        order.retain(|&at| self.delays[way][at].is_finite());
+        if order.len() < LEAST {
+            return None;
+        }
+        order.sort_by_key(|&at| self.sent[at]);
+        let mut delays: Vec<f64> = order.iter().map(|&at| self.delays[way][at]).collect();
+        let clocks = match self.facts.reflector_clock {
+            ReflectorClock::None => return None,
+            ReflectorClock::Same => Clocks::One,
+            ReflectorClock::Bounded { error_ns } => Clocks::Synchronised(error_ns),
+            ReflectorClock::Unrelated => {
+                let times: Vec<Nanos> = order.iter().map(|&at| self.sent[at]).collect();
+                let found = skew::estimate(&times, &delays, 1).ok()?;
+                delays = found.delays_ns;
+                Clocks::Skewed(found.ppm, found.interval)
+            }
+        };
+        let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
+        delays.iter_mut().for_each(|delay| *delay -= least);
+        Some((delays, clocks))
+    }
+}
+
+/// Drops every second.
+fn thin<T>(values: &mut Vec<T>) {
+    let mut at = 0;
+    values.retain(|_| {
+        at += 1;
+        at % 2 == 0
+    });
+}
+
+/// What all trials come to: by the probe's name and the way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ways(BTreeMap<(String, usize), Pooled>);
+
+#[derive(Debug, Clone)]
+struct Pooled {
+    above: Vec<f64>,
+    clocks: Clocks,
+    /// Packets of the trial that `clocks` is from.
+    packets: usize,
+}
+
+impl Ways {
+    /// A stream is at its end.
+    pub(super) fn add(&mut self, probe: &str, stream: &Stream) {
+        for way in 0..Direction::ALL.len() {
+            let Some((mut above, clocks)) = stream.above(way) else {
+                continue;
+            };
+            let packets = above.len();
+            let pooled = self.0.entry((probe.to_owned(), way)).or_insert(Pooled {
+                above: Vec::new(),
+                clocks,
+                packets,
+            });
+            if packets > pooled.packets {
+                (pooled.clocks, pooled.packets) = (clocks, packets);
+            }
+            pooled.above.append(&mut above);
+        }
+    }
+
+    /// Both ways of each probe.
+    pub(super) fn finish(self) -> Vec<OneWay> {
+        let one = |((probe, way), mut pooled): ((String, usize), Pooled)| OneWay {
+            probe,
+            direction: Direction::ALL[way],
+            packets: pooled.above.len(),
+            above: QUANTILES.map(|q| Functional::Quantile(q).of(&mut pooled.above).unwrap_or(0.0)),
+            clocks: pooled.clocks,
+        };
+        self.0.into_iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::{MICROSECOND, MILLISECOND};
+    use delaylab_stats::random::SplitMix;
+
+    /// A packet each 10 ms; the reflector's clock is a minute off and runs 40 ppm fast; the way there has
+    /// queues of 1 ms on average, the way back none.
+    fn stream(clock: ReflectorClock, count: u64) -> Stream {
+        let mut random = SplitMix::new(3);
+        let facts = RecordFacts {
+            reflector_clock: clock,
+            ..RecordFacts::default()
+        };
+        let there = |at: Nanos| match clock {
+            ReflectorClock::Unrelated => at + at * 40 / 1_000_000 + 60_000 * MILLISECOND,
+            _ => at,
+        };
+        let mut records = (0..count).map(|seq| {
+            let due = seq as Nanos * 10 * MILLISECOND;
+            let queue = -(random.uniform().ln() * 1e6) as Nanos;
+            let arrives = due + 100 * MICROSECOND + queue;
+            let mut record = Record::due(0, 0, seq, Method::Udp, due);
+            record.t_tx = Some(due);
+            record.r_rx = Some(there(arrives));
+            record.r_tx = Some(there(arrives));
+            record.t_rx = Some(arrives + 100 * MICROSECOND);
+            record.outcome = Outcome::Ok;
+            record
+        });
+        let first = records.next().unwrap();
+        let mut stream = Stream::begin(&first, facts);
+        stream.push(&first);
+        records.for_each(|record| stream.push(&record));
+        stream
+    }
+
+    fn ways(stream: &Stream) -> Vec<OneWay> {
+        let mut ways = Ways::default();
+        ways.add("echo", stream);
+        ways.finish()
+    }
+
+    #[test]
+    fn the_way_that_queues_is_told_from_the_one_that_does_not() {
+        for clock in [ReflectorClock::Same, ReflectorClock::Unrelated] {
+            let [there, back] = &ways(&stream(clock, 20_000))[..] else {
+                panic!()
+            };
+            // An exponential's median and 99th percentile.
+            for (at, expected) in [(0, 0.693e6), (2, 4.605e6)] {
+                assert!((there.above[at] / expected - 1.0).abs() < 0.1, "{there:?}");
+            }
+            assert!(back.above[3] < 20e3, "{back:?}");
+        }
+    }
+
+    #[test]
+    fn skew_is_taken_out_and_told() {
+        let found = ways(&stream(ReflectorClock::Unrelated, 20_000));
+        for (way, expected) in found.iter().zip([40.0, -40.0]) {
+            let Clocks::Skewed(ppm, (low, high)) = way.clocks else {
+                panic!("{way:?}")
+            };
+            assert!((ppm - expected).abs() < 0.5 && low <= high, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn long_streams_are_thinned_evenly() {
+        let long = stream(ReflectorClock::Same, 300_000);
+        assert!(long.sent.len() < KEPT && long.sent.len() > KEPT / 4);
+        let steps = long.sent.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(
+            steps
+                .clone()
+                .all(|step| step == long.sent[1] - long.sent[0])
+        );
+    }
+
+    #[test]
+    fn few_packets_and_no_stamps_say_nothing() {
+        assert!(ways(&stream(ReflectorClock::Same, 99)).is_empty());
+        assert!(ways(&stream(ReflectorClock::None, 1_000)).is_empty());
+    }
+}

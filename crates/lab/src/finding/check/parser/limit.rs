@@ -1,0 +1,113 @@
+//! Limits: a statistic, a side, and a bound that is a change where it has a sign.
+
+use super::agree::statistic_dimension;
+use super::{Dimension, Parsed, Parser, Token};
+use crate::finding::check::{Beyond, Bound, Kind, Limit, Number, Span, Statistic, Value};
+use crate::finding::measure::Measure;
+
+/// Reads a limit.
+pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
+    let mut parser = Parser::new(text)?;
+    let each = parser.for_each()?;
+    let statistic = parser.limited()?;
+    let Some(beyond) = parser.beyond() else {
+        return parser.expected("<, <=, > or >= and a bound: `> +10%`, `> +2ms` or `> 30ms`");
+    };
+    parser.take();
+    let bound = parser.limit_bound(&statistic)?;
+    if *parser.peek() != Token::End {
+        return parser.expected("the end; one condition a flag, which may be given again");
+    }
+    Ok(Limit {
+        each,
+        statistic,
+        beyond,
+        bound,
+    })
+}
+
+impl Parser<'_> {
+    /// A statistic; `lost` by itself is a share.
+    fn limited(&mut self) -> Parsed<Statistic> {
+        let span = self.span();
+        let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
+        let is_bare = next != Some(&Token::Sign("("));
+        match self.peek() {
+            Token::Name(name) if name == "lost" && is_bare => {
+                self.take();
+                Ok(share_lost(span))
+            }
+            Token::Name(_) => self.statistic(),
+            _ => self.expected("a statistic such as `p99(response)`, or `lost`"),
+        }
+    }
+
+    fn limit_bound(&mut self, statistic: &Statistic) -> Parsed<Bound> {
+        let start = self.span();
+        let sign = ["+", "-"].into_iter().find(|sign| self.takes_sign(sign));
+        let Token::Number(number) = self.peek().clone() else {
+            return self.expected("a bound: `+10%` or `+2ms` for a change, `30ms` for the value");
+        };
+        self.take();
+        let span = self.since(start);
+        let is_percent = number.text.ends_with('%');
+        let Some(sign) = sign else {
+            if is_percent && !statistic.is_share() {
+                let text = &number.text;
+                let message = format!("{text} of what? Write `+{text}` for a change from A to B");
+                return self.error(span, message);
+            }
+            self.fits(statistic, &number, span)?;
+            return Ok(Bound::Value(number));
+        };
+        let number = signed(sign, number);
+        if is_percent && !statistic.is_share() {
+            return Ok(Bound::Share(number));
+        }
+        self.fits(statistic, &number, span)?;
+        Ok(Bound::Change(number))
+    }
+
+    /// A duration is not held against a size, nor against a bare number but zero.
+    fn fits(&self, statistic: &Statistic, number: &Number, span: Span) -> Parsed<()> {
+        let counts = statistic_dimension(statistic);
+        match counts.filter(|&counts| counts != number.dimension && number.value != 0.0) {
+            None => Ok(()),
+            Some(_) if number.dimension == Dimension::NUMBER => {
+                let text = &number.text;
+                self.error(span, format!("`{text}` of what? Write the unit"))
+            }
+            Some(counts) => {
+                let message = format!("{statistic} counts {counts}, this {}", number.dimension);
+                self.error(span, message)
+            }
+        }
+    }
+}
+
+fn signed(sign: &str, number: Number) -> Number {
+    Number {
+        value: if sign == "-" {
+            -number.value
+        } else {
+            number.value
+        },
+        text: format!("{sign}{}", number.text),
+        ..number
+    }
+}
+
+/// `share(lost > 0)`.
+fn share_lost(span: Span) -> Statistic {
+    let none = Number {
+        value: 0.0,
+        dimension: Dimension::NUMBER,
+        text: "0".to_owned(),
+    };
+    let kind = Kind::Share(Measure::Lost, Beyond::More, Box::new(Value::Number(none)));
+    Statistic {
+        kind,
+        selectors: Vec::new(),
+        span,
+    }
+}

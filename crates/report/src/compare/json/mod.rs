@@ -1,0 +1,317 @@
+//! A comparison as one JSON document, and its JSON Schema.
+//!
+//! Values of delays are nanoseconds, of shares 0 to 1: `unit` says which. What is not known is null, and
+//! `reason` says why.
+
+mod pair;
+
+pub use pair::{
+    Anatomy, Apart, AtQuantile, Compares, Interval, Missing, Moved, Packets, Pair, Stage, Tests,
+};
+
+use super::Compared;
+use delaylab_explain::compare::Whole;
+use delaylab_explain::compare::limits::Held;
+use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::whole::{Estimate, MeanShift};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/compare/1";
+
+/// What `delaylab compare --json` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// Name and version of this document's shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// Version of delaylab.
+    pub version: &'static str,
+    /// The command line as typed.
+    pub supplied: &'a [String],
+    /// The first run.
+    pub a: Run<'a>,
+    /// The second run.
+    pub b: Run<'a>,
+    /// What else differs.
+    pub differences: Vec<Difference<'a>>,
+    /// What the verdicts are about: the name of a measure.
+    pub headline: &'static str,
+    /// Figures that the verdicts look at: each is told to differ as if all of them had to be right.
+    pub looks: usize,
+    /// What came out, in sentences.
+    pub verdict: &'a str,
+    /// What is not compared, or not as a reader may expect, in sentences.
+    pub notes: Vec<String>,
+    /// Conditions that were asked for, each once for each combination of levels of its `for each`.
+    pub conditions: Vec<Condition<'a>>,
+    /// Has one of them failed, so that the command ends with code 1?
+    pub failed: bool,
+    /// All pairs together; null for a single one.
+    pub whole: Option<Together<'a>>,
+    /// Each probe under each combination of levels that both have.
+    pub pairs: Vec<Pair<'a>>,
+}
+
+/// One of the runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Run<'a> {
+    /// The experiment's name.
+    pub name: &'a str,
+    /// Where it is.
+    pub folder: &'a str,
+    /// The world that carried it out.
+    pub world: &'a str,
+    /// When it began, UTC.
+    pub started: &'a str,
+    /// What to read before trusting its figures.
+    pub problems: &'a [String],
+    /// Probes under combinations of levels that it alone has.
+    pub alone: &'a [String],
+    /// Factors that it alone has: their levels are pooled.
+    pub pooled: &'a [String],
+}
+
+/// Something that is not the same in both.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Difference<'a> {
+    /// What: `kernel`, or the path of a setting.
+    pub what: &'a str,
+    /// In A; null where it has none.
+    pub a: Option<&'a str>,
+    /// In B.
+    pub b: Option<&'a str>,
+}
+
+/// A condition and what came of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Condition<'a> {
+    /// What must not be.
+    pub condition: &'a str,
+    /// The levels that its `for each` fixed.
+    pub levels: Vec<Level<'a>>,
+    /// `failed`, `held`, `cannot_tell`.
+    pub outcome: String,
+    /// Of `a` and `b`: `ns`, `1` for a share or a plain number.
+    pub unit: &'a str,
+    /// The statistic in A; null where there are too few values, or A does not matter.
+    pub a: Option<f64>,
+    /// The statistic in B.
+    pub b: Option<f64>,
+    /// What was held against the bound: B's own value, B − A, or (B − A)/A.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval; null where there is none, or nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The bound.
+    pub bound: f64,
+    /// In a sentence.
+    pub reason: &'a str,
+}
+
+/// A factor and its level.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Level<'a> {
+    /// The factor.
+    pub factor: &'a str,
+    /// The level.
+    pub level: &'a str,
+}
+
+/// All pairs together; each weighs the same.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Together<'a> {
+    /// How many pairs.
+    pub pairs: usize,
+    /// How many of them differ.
+    pub differ: usize,
+    /// Of how many that cannot be told.
+    pub cannot_tell: usize,
+    /// Of the headline.
+    pub shifts: Vec<Average>,
+    /// In a sentence.
+    pub verdict: &'a str,
+}
+
+/// The shift of a statistic over pairs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Average {
+    /// `mean`, `p50`, `p90`, `p99`, `p99.9`.
+    pub statistic: String,
+    /// Mean of B − A, in the headline's unit; null where no pair has an interval of it.
+    pub difference: Option<Averaged>,
+    /// Geometric mean of B/A, less 1.
+    pub relative: Option<Averaged>,
+}
+
+/// An average over pairs.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Averaged {
+    /// The value.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Over so many pairs.
+    pub pairs: usize,
+}
+
+impl<'a> Document<'a> {
+    /// Of a comparison, asked for by this command line.
+    pub fn new(compared: &'a Compared, supplied: &'a [String]) -> Self {
+        let comparison = &compared.comparison;
+        let (looks, [a, b]) = (
+            comparison.looks,
+            [0, 1].map(|side| Run::new(compared, side)),
+        );
+        let differences = compared.differences.iter();
+        let differences = differences.map(|difference| Difference {
+            what: &difference.what,
+            a: difference.a.as_deref(),
+            b: difference.b.as_deref(),
+        });
+        let pairs = comparison.pairs.iter();
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            supplied,
+            a,
+            b,
+            differences: differences.collect(),
+            headline: comparison.headline.name(),
+            looks,
+            verdict: compared.verdict(),
+            notes: compared.notes(),
+            conditions: compared.limits.iter().map(Condition::new).collect(),
+            failed: compared.has_failed(),
+            whole: comparison.whole.as_ref().map(Together::new),
+            pairs: pairs.map(|pair| Pair::new(pair, looks)).collect(),
+        }
+    }
+
+    /// Writes the document and a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Document`].
+pub fn schema() -> serde_json::Value {
+    crate::json::schema_of::<Document<'_>>()
+}
+
+impl<'a> Run<'a> {
+    fn new(compared: &'a Compared, at: usize) -> Self {
+        let (side, comparison) = (&compared.sides[at], &compared.comparison);
+        Self {
+            name: &side.name,
+            folder: &side.folder,
+            world: &side.world,
+            started: &side.started,
+            problems: &side.problems,
+            alone: &comparison.alone[at],
+            pooled: &comparison.pooled[at],
+        }
+    }
+}
+
+impl<'a> Condition<'a> {
+    fn new(held: &'a Held) -> Self {
+        let levels = held.levels.iter();
+        let levels = levels.map(|level| Level {
+            factor: &level.factor,
+            level: &level.level,
+        });
+        let [a, b] = held.values;
+        Self {
+            condition: &held.limit,
+            levels: levels.collect(),
+            outcome: held.outcome.name().replace(' ', "_"),
+            unit: &held.unit,
+            a,
+            b,
+            value: held.value,
+            low: held.low,
+            high: held.high,
+            bound: held.bound,
+            reason: &held.reason,
+        }
+    }
+}
+
+impl<'a> Together<'a> {
+    fn new(whole: &'a Whole) -> Self {
+        Self {
+            pairs: whole.pairs,
+            differ: whole.differ,
+            cannot_tell: whole.unknown,
+            shifts: whole.shifts.iter().map(Average::new).collect(),
+            verdict: &whole.text,
+        }
+    }
+}
+
+impl Average {
+    fn new(shift: &MeanShift) -> Self {
+        let averaged = |estimate: Estimate| Averaged {
+            value: estimate.value,
+            low: estimate.low,
+            high: estimate.high,
+            pairs: estimate.pairs,
+        };
+        Self {
+            statistic: statistic_name(shift.statistic),
+            difference: shift.absolute.map(averaged),
+            relative: shift.relative.map(averaged),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::compare::samples::samples;
+    use serde_json::Value;
+
+    fn document(compared: &Compared) -> Value {
+        let supplied = ["compare".to_owned()];
+        let mut text = Vec::new();
+        Document::new(compared, &supplied).write(&mut text).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for (name, compared) in samples() {
+            let document = document(&compared);
+            let errors = validator.iter_errors(&document);
+            let errors: Vec<_> = errors.map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_we_never_write() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let good = document(&samples()[0].1);
+        for (pointer, bad) in [
+            ("/schema", Value::from("delaylab/compare/2")),
+            ("/pairs/0/packets_a/sent", Value::Null),
+            ("/pairs/0/quantities/0/shifts/0/differs", Value::from("yes")),
+        ] {
+            let mut document = good.clone();
+            *document.pointer_mut(pointer).unwrap() = bad;
+            assert!(!validator.is_valid(&document), "{pointer}");
+        }
+    }
+}

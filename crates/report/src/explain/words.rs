@@ -1,0 +1,74 @@
+//! Ways, effects and changes in words, the same on a terminal and on a page.
+
+use delaylab_explain::why::changes::{Change, Scope};
+use delaylab_explain::why::effects::Shift;
+use delaylab_explain::why::ways::{Clocks, OneWay};
+use delaylab_model::hop::Direction;
+use delaylab_model::units::{format_duration, format_duration_f64};
+
+/// `echo, there`.
+pub(crate) fn way_name(way: &OneWay) -> String {
+    let direction = match way.direction {
+        Direction::Forward => "there",
+        Direction::Return => "back",
+    };
+    format!("{}, {direction}", way.probe)
+}
+
+/// How the clocks at its ends compare; skew is taken out.
+pub(crate) fn clocks(way: &OneWay) -> String {
+    match way.clocks {
+        Clocks::One => "one clock".to_owned(),
+        Clocks::Synchronised(error) => format!("within {}", format_duration(error)),
+        Clocks::Skewed(ppm, (low, high)) => {
+            let half = (high - low) / 2.0;
+            format!("skew {ppm:+.2} ±{half:.2} ppm")
+        }
+    }
+}
+
+/// `p99.9`.
+pub(crate) fn percentile(q: f64) -> String {
+    format!("p{}", (q * 1e4).round() / 1e2)
+}
+
+/// By how much a level shifts the response.
+pub(crate) fn difference(shift: &Shift) -> String {
+    shift.difference_ns.map_or_else(|| "–".to_owned(), signed)
+}
+
+/// Between which two differences that lies, with 95 % confidence.
+pub(crate) fn interval(shift: &Shift) -> String {
+    match &shift.interval {
+        Ok(bounds) => format!("({} to {})", signed(bounds.low), signed(bounds.high)),
+        Err(_) => "(no interval)".to_owned(),
+    }
+}
+
+fn signed(ns: f64) -> String {
+    let sign = if ns > 0.0 { "+" } else { "" };
+    format!("{sign}{}", format_duration_f64(ns))
+}
+
+/// A change in a sentence.
+pub(crate) fn sentence(change: &Change) -> String {
+    let by = (change.after / change.before - 1.0) * 100.0;
+    let (low, high) = change.relative;
+    let interval = format!("95 %: {:+.0} to {:+.0} %", low * 100.0, high * 100.0);
+    match &change.scope {
+        Scope::Within {
+            trial,
+            probe,
+            after,
+        } => format!(
+            "trial {trial}, {probe}, after {}: the median response goes from {} to {} ({by:+.0} %; {interval})",
+            format_duration(*after),
+            format_duration_f64(change.before),
+            format_duration_f64(change.after),
+        ),
+        Scope::Between { trial } => format!(
+            "from trial {trial} on, the median response of trials is {by:+.0} % off that of those before \
+             ({interval}), whatever their levels"
+        ),
+    }
+}

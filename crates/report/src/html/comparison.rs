@@ -1,0 +1,217 @@
+//! What changed between two runs, as a page of its own.
+
+use super::markup::text;
+use super::table::{Column, Table};
+use super::{document, figures, section};
+use crate::compare::{Compared, rows};
+use crate::figure::quantile_shift;
+use delaylab_explain::compare::PairFigures;
+use delaylab_explain::compare::limits::Outcome;
+use delaylab_explain::compare::pairs::varied_of;
+
+/// The whole page.
+pub fn comparison(compared: &Compared) -> String {
+    let drawing = quantile_shift::drawing(compared);
+    let drawings: Vec<_> = drawing.into_iter().collect();
+    let sections = [
+        head(compared),
+        section("limits", "Conditions", &limits(compared)),
+        figures::of(&drawings),
+        section("pairs", "In numbers", &pairs(compared)),
+        section(
+            "circumstances",
+            "What else differs",
+            &circumstances(compared),
+        ),
+    ];
+    document(&title(compared), &sections.concat())
+}
+
+fn title(compared: &Compared) -> String {
+    let [a, b] = compared.sides.each_ref().map(|side| side.name.as_str());
+    if a == b {
+        format!("Two runs of {a}")
+    } else {
+        format!("{a} and {b}")
+    }
+}
+
+fn head(compared: &Compared) -> String {
+    let sides = ["A", "B"]
+        .iter()
+        .zip(&compared.sides)
+        .map(|(letter, side)| {
+            let words = [&side.folder, &side.world, &side.started].map(|word| text(word));
+            format!("<p class=\"meta\">{letter}: {}</p>\n", words.join(" · "))
+        });
+    let problems = compared.problems().into_iter().chain(compared.notes());
+    let problems: String = problems
+        .map(|p| format!("<li>{}</li>\n", text(&p)))
+        .collect();
+    let problems = match problems.as_str() {
+        "" => String::new(),
+        items => format!(
+            "<aside class=\"problems\">\n<h2>Before you trust the figures</h2>\n<ul>\n{items}</ul>\n</aside>\n"
+        ),
+    };
+    format!(
+        "<header>\n<p class=\"name\">delaylab compare</p>\n<h1>{}</h1>\n{}</header>\n\
+         <p class=\"answer\">{}</p>\n{problems}",
+        text(&title(compared)),
+        sides.collect::<String>(),
+        text(compared.verdict()),
+    )
+}
+
+fn limits(compared: &Compared) -> String {
+    let each = compared.limits.iter().map(|held| {
+        let class = match held.outcome {
+            Outcome::Failed => "false",
+            Outcome::Held => "true",
+            Outcome::CannotTell => "cannot-tell",
+        };
+        let levels = held.levels.iter();
+        let levels: String = levels
+            .map(|level| format!("{}={}: ", level.factor, level.level))
+            .collect();
+        format!(
+            "<article class=\"finding {class}\">\n<p class=\"check\"><code>{}</code></p>\n\
+             <p><span class=\"verdict\">{}</span> {}</p>\n</article>\n",
+            text(&held.limit),
+            held.outcome.name(),
+            text(&(levels + &held.reason)),
+        )
+    });
+    each.collect()
+}
+
+fn pairs(compared: &Compared) -> String {
+    let comparison = &compared.comparison;
+    let varied = varied_of(comparison.pairs.iter().map(|pair| &pair.pair));
+    let each = comparison.pairs.iter();
+    let each = each.map(|pair| {
+        let tests = rows::tests(pair, comparison.headline);
+        let tests = format!("<p class=\"meta\">{}</p>\n", text(&tests));
+        let missing = pair.missing.iter();
+        let missing = missing
+            .map(|(quantity, why)| text(&format!("No {}: {why}.", quantity.name())))
+            .map(|line| format!("<p class=\"meta\">{line}</p>\n"));
+        format!(
+            "<h3>{}</h3>\n<p>{}</p>\n<p class=\"meta\">{}</p>\n{}{}{tests}{}",
+            text(&pair.pair.label(&varied)),
+            text(&pair.verdict.text),
+            text(&rows::counts(pair)),
+            figures_table(pair, comparison.looks),
+            stages_table(pair),
+            missing.collect::<String>(),
+        )
+    });
+    each.collect()
+}
+
+fn figures_table(pair: &PairFigures, looks: usize) -> String {
+    use Column::{Figures, Words};
+    let mut table = Table::new([
+        ("", Words),
+        ("", Words),
+        ("A", Figures),
+        ("B", Figures),
+        ("B − A", Figures),
+        ("at 95 %", Figures),
+        ("of A", Figures),
+        ("at 95 %", Figures),
+        ("differs", Words),
+    ]);
+    for row in rows::all(pair, looks) {
+        table.row(vec![
+            row.quantity,
+            row.statistic,
+            row.a,
+            row.b,
+            row.difference,
+            row.interval,
+            row.share,
+            row.share_interval,
+            if row.is_told { "yes" } else { "" }.to_owned(),
+        ]);
+    }
+    table.render()
+}
+
+fn stages_table(pair: &PairFigures) -> String {
+    let (heads, rows) = rows::stages(pair);
+    if rows.len() < 3 {
+        return String::new();
+    }
+    let heads = heads.into_iter().map(|head| (head, Column::Figures));
+    let mut table = Table::new([("B − A at", Column::Words)].into_iter().chain(heads));
+    for (stage, cells) in rows {
+        table.row([stage].into_iter().chain(cells).collect());
+    }
+    table.render()
+}
+
+fn circumstances(compared: &Compared) -> String {
+    let mut table = Table::new([
+        ("", Column::Words),
+        ("A", Column::Words),
+        ("B", Column::Words),
+    ]);
+    for difference in &compared.differences {
+        table.row(rows::circumstance(difference).into());
+    }
+    table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::compare::samples::samples;
+    use crate::svg::{Artist, SCRIPT};
+
+    #[test]
+    fn the_page_says_all_and_asks_for_nothing() {
+        for (name, compared) in samples() {
+            let page = comparison(&compared);
+            let outside = page.replace(SCRIPT, "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{name}: {address}");
+            }
+            assert!(outside.contains(&text(compared.verdict())), "{name}");
+            assert!(!outside.contains("NaN"), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_figure_is_drawn_with_its_band() {
+        let artist = Artist::new().unwrap();
+        for (name, compared) in samples() {
+            let drawing = quantile_shift::drawing(&compared);
+            assert_eq!(drawing.is_some(), name != "silent", "{name}");
+            let Some(drawing) = drawing else { continue };
+            assert!(drawing.about.ends_with('.'), "{}", drawing.about);
+            let svg = artist.draw(&drawing.standalone()).unwrap();
+            assert!(
+                svg.contains("mark-area") && svg.contains("mark-line"),
+                "{name}"
+            );
+            assert!(!svg.contains("NaN"), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let hostile = "</script><script>alert(1)</script>\"'&";
+        let (_, mut compared) = samples().into_iter().next().unwrap();
+        compared.sides[0].name = hostile.to_owned();
+        compared.sides[0].folder = hostile.to_owned();
+        compared.differences[0].what = hostile.to_owned();
+        compared.comparison.pairs[0].pair.probes[0] = hostile.to_owned();
+        compared.limits[0].reason = hostile.to_owned();
+        let page = comparison(&compared);
+        assert!(!page.contains("alert(1)</script>"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What was imported, as one JSON document, and its JSON Schema.
+//!
+//! Times are nanoseconds, shares 0 to 1; what is not known is null.
+
+use delaylab_explain::import::{self, Disagreement, Imported, Said, ours};
+use delaylab_model::plan::Unit;
+use delaylab_model::record::{Outcome, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/import/1";
+
+/// What `delaylab import --json` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// Name and version of this document's shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// The format that was read.
+    pub format: &'static str,
+    /// The other tool's version, where the file says it.
+    pub version: Option<&'a str>,
+    /// The run that was made.
+    pub folder: &'a str,
+    /// Its page.
+    pub report: &'a str,
+    /// One for each target, hop or connection.
+    pub streams: Vec<Stream<'a>>,
+    /// The tool's own figures, beside those of its packets.
+    pub said: Vec<Figure<'a>>,
+    /// Where the two differ by more than rounding.
+    pub disagreements: Vec<Disagrees<'a>>,
+    /// What to read before trusting the records, in sentences.
+    pub warnings: &'a [String],
+}
+
+/// The packets of one target, hop or connection.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Stream<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it went.
+    pub target: &'a str,
+    /// `icmp`, `udp`, `tcp`, …
+    pub method: &'static str,
+    /// How many packets.
+    pub packets: usize,
+    /// How many were answered.
+    pub answered: usize,
+    /// How many never were.
+    pub lost: usize,
+}
+
+/// A figure that the tool printed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Figure<'a> {
+    /// Of which stream.
+    pub stream: &'a str,
+    /// What it is.
+    pub what: String,
+    /// As the tool has it.
+    pub theirs: f64,
+    /// The same made of its packets; null where the file has none for it.
+    pub ours: Option<f64>,
+    /// What both count.
+    pub unit: Unit,
+    /// As it was printed.
+    pub printed: &'a str,
+}
+
+/// A figure of the tool that its packets do not give.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Disagrees<'a> {
+    /// Of which stream.
+    pub stream: &'a str,
+    /// What it is.
+    pub what: String,
+    /// As the tool has it.
+    pub theirs: f64,
+    /// As its packets give it.
+    pub ours: f64,
+    /// What both count.
+    pub unit: Unit,
+    /// In words.
+    pub sentence: &'a str,
+}
+
+impl<'a> Document<'a> {
+    /// Of a file's content, now a run in `folder` with a page at `report`.
+    pub fn new(
+        imported: &'a Imported,
+        disagreements: &'a [Disagreement],
+        folder: &'a str,
+        report: &'a str,
+    ) -> Self {
+        let (streams, said) = (imported.streams.iter(), imported.said.iter());
+        let disagreements = disagreements.iter();
+        Self {
+            schema: SCHEMA,
+            format: imported.format.name(),
+            version: imported.version.as_deref(),
+            folder,
+            report,
+            streams: streams.map(Stream::new).collect(),
+            said: said.map(|said| Figure::new(imported, said)).collect(),
+            disagreements: disagreements
+                .map(|disagreement| Disagrees::new(imported, disagreement))
+                .collect(),
+            warnings: &imported.warnings,
+        }
+    }
+
+    /// Writes the document and a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Document`].
+pub fn schema() -> serde_json::Value {
+    crate::json::schema_of::<Document<'_>>()
+}
+
+/// The name of a stream by its index; empty where there is none.
+pub fn stream_name(imported: &Imported, stream: usize) -> &str {
+    let stream = imported.streams.get(stream);
+    stream.map_or("", |stream| stream.name.as_str())
+}
+
+impl<'a> Stream<'a> {
+    fn new(stream: &'a import::Stream) -> Self {
+        let count = |of: fn(&Record) -> bool| stream.records.iter().filter(|it| of(it)).count();
+        Self {
+            name: &stream.name,
+            target: &stream.target,
+            method: stream.method.name(),
+            packets: stream.records.len(),
+            answered: count(Record::answered),
+            lost: count(|record| record.outcome == Outcome::Lost),
+        }
+    }
+}
+
+impl<'a> Figure<'a> {
+    fn new(imported: &'a Imported, said: &'a Said) -> Self {
+        Self {
+            stream: stream_name(imported, said.stream),
+            what: said.what.to_string(),
+            theirs: said.value,
+            ours: ours(imported, said),
+            unit: said.unit,
+            printed: &said.printed,
+        }
+    }
+}
+
+impl<'a> Disagrees<'a> {
+    fn new(imported: &'a Imported, disagreement: &'a Disagreement) -> Self {
+        Self {
+            stream: stream_name(imported, disagreement.stream),
+            what: disagreement.what.to_string(),
+            theirs: disagreement.said,
+            ours: disagreement.ours,
+            unit: disagreement.unit,
+            sentence: &disagreement.sentence,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::Value;
+
+    const SAMPLES: [&str; 4] = ["ping.txt", "irtt.json", "mtr.csv", "icmp.pcapng"];
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = folder.join("../explain/tests/data/import");
+        for name in SAMPLES {
+            let bytes = std::fs::read(folder.join(name)).unwrap();
+            let imported = import::read(&bytes, None).unwrap();
+            let disagreements = import::check(&imported);
+            let mut text = Vec::new();
+            Document::new(&imported, &disagreements, "runs/x", "runs/x/report.html")
+                .write(&mut text)
+                .unwrap();
+            let document: Value = serde_json::from_slice(&text).unwrap();
+            let errors = validator.iter_errors(&document);
+            let errors: Vec<_> = errors.map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+            let mut broken = document.clone();
+            broken["streams"] = Value::Null;
+            assert!(!validator.is_valid(&broken));
+        }
+    }
+}
