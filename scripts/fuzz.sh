@@ -33,6 +33,8 @@ mkdir -p fuzz/corpus/experiment
 cp crates/lab/tests/small.toml fuzz/corpus/experiment/
 mkdir -p fuzz/corpus/import
 cp crates/explain/tests/data/import/* fuzz/corpus/import/
+mkdir -p fuzz/corpus/http
+printf 'GET /run/a%%20b/window?from=1&to=2 HTTP/1.1\r\nHost: localhost:8864\r\n\r\n' >fuzz/corpus/http/window
 mkdir -p fuzz/corpus/finding_check
 sed -n 's/^check = "\([^"].*\)"$/\1/p' experiments/*.toml | split -l 1 - fuzz/corpus/finding_check/
 

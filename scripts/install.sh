@@ -16,12 +16,12 @@ needs() { # purpose: command=package of each that it needs
     demo) ;;
     test)
         printf '%s\n' ip=iproute2 tc=iproute2 tcpdump=tcpdump nft=nftables ping=iputils-ping g++=g++ python3=python3 \
-            unshare=util-linux mount=mount chromium=chromium iperf3=iperf3
+            unshare=util-linux mount=mount chromium=chromium node=nodejs npm=npm iperf3=iperf3
         # Debian keeps what makes virtual environments apart.
         python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
         ;;
     accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 \
-        iperf3=iperf3 trafgen=netsniff-ng ;;
+        iperf3=iperf3 trafgen=netsniff-ng chromium=chromium ;;
     *)
         say "usage: scripts/install.sh [demo|test|accept]"
         exit 2

@@ -14,3 +14,8 @@ provide("setInterval", silent);
 provide("clearTimeout", silent);
 provide("clearInterval", silent);
 provide("structuredClone", (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown);
+// uPlot asks for these when it is loaded; nothing is drawn with it here.
+provide("Intl", {
+  NumberFormat: class { format = String; },
+  DateTimeFormat: class { resolvedOptions = () => ({ timeZone: "UTC" }); },
+});

@@ -1,10 +1,11 @@
-// One script for two places. In a page it draws every figure; anywhere else it waits to be called.
+// One script for three places: a report on disk, a page of `delaylab serve`, and an engine without a
+// page, which calls it.
 import "./bare";
 import { svg } from "./draw";
-import { drawPage } from "./page";
+import { startPage } from "./page";
 
 Object.assign(globalThis, { delaylab: { svg } });
 
 if (typeof document !== "undefined") {
-  drawPage(document);
+  startPage(document);
 }

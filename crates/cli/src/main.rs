@@ -7,6 +7,7 @@
 //! | [`experiment`] | commands for experiments: list, check, run, resume, report |
 //! | [`explain`] | why packets of a run were late |
 //! | [`calibrate`] | a measured path as a model, and what would change |
+//! | [`serve`] | runs as pages, on a port of this host |
 //! | [`compare`] | what changed between two runs |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
@@ -33,6 +34,7 @@ mod key;
 mod load_limit;
 mod ping;
 mod reflect;
+mod serve;
 mod target;
 mod terminal;
 mod testbed;
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Predict(args) => calibrate::predict(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -22,15 +22,16 @@
 //! | [`explain`] | why packets of a run were late |
 //! | [`figure`] | the figures of a run: Vega-Lite specifications over tidy tables |
 //! | [`html`] | a run as one page that needs nothing else |
+//! | [`serve`] | runs as pages, on a port of this host |
 //! | [`svg`] | its figures as SVG, drawn without a browser |
 //! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
 //! | [`trace`] | `delaylab trace`: terminal and JSON |
 //! | [`import`] | `delaylab import`: JSON |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
-//! Nothing here opens a socket, reads a clock or asks whether it writes to a terminal: records and
-//! facts go in, text comes out. Files are read by [`run::stored`] alone, those of the run that it is
-//! handed.
+//! But for [`serve`], nothing here opens a socket, reads a clock or asks whether it writes to a terminal:
+//! records and facts go in, text comes out. Files are read by [`run::stored`] alone, those of the run
+//! that it is handed, and by [`serve`].
 #![forbid(unsafe_code)]
 
 // The samples of runs are written as a user of this crate would: its own tests share them.
@@ -56,6 +57,7 @@ mod missing;
 pub mod ping;
 pub mod run;
 pub mod run_terminal;
+pub mod serve;
 pub mod stream;
 pub mod style;
 pub mod svg;

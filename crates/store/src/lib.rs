@@ -6,6 +6,7 @@
 //! | [`writer`] | [`writer::RunWriter`] and [`writer::TrialWriter`]: a run as it is recorded |
 //! | [`resume`] | taking up a run that was killed |
 //! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
+//! | [`run::tail`] | the records of a run in progress, as they come |
 //! | [`trial_row`] | [`trial_row::TrialRow`]: one probe of one trial, with its factors and figures |
 //! | [`part`] | what one trial adds to the tables |
 //! | [`index`] | the index of runs |

@@ -11,6 +11,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -72,11 +73,24 @@ impl ParquetSource {
         group: usize,
         columns: Option<&[String]>,
     ) -> Result<Batches, ParquetError> {
+        self.batches_in(group, columns, 0..self.rows_of(group))
+    }
+
+    /// The same of these rows, counted from the row group's first.
+    pub(crate) fn batches_in(
+        &self,
+        group: usize,
+        columns: Option<&[String]>,
+        rows: Range<u64>,
+    ) -> Result<Batches, ParquetError> {
+        let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
         let file = self.file.try_clone()?;
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_row_groups(vec![group])
                 .with_batch_size(BATCH)
+                .with_offset(count(rows.start))
+                .with_limit(count(rows.end.saturating_sub(rows.start)))
                 .with_projection(self.mask(columns));
         Ok(Batches {
             reader: guarded(|| builder.build())?,

@@ -13,6 +13,7 @@ pub mod import;
 pub mod load;
 pub mod ping;
 pub mod reflect;
+pub mod serve;
 pub mod testbed;
 pub mod trace;
 pub mod values;
@@ -63,6 +64,8 @@ pub enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Say what a change would make of a measured path
     Predict(calibrate::PredictArgs),
+    /// Look at runs in a browser: as they appear, one, two compared, one in progress
+    Serve(serve::ServeArgs),
     /// Say what changed between two runs, by how much and how sure that is
     Compare(compare::CompareArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures

@@ -19,12 +19,13 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "ping",
     "cells",
     "explain",
     "trace",
     "reflect",
+    "serve",
     "doctor",
     "calibrate",
     "predict",

@@ -2,7 +2,7 @@
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
 use super::{Figure, Table, labels, order_panels, parse, pooled_note};
-use crate::run::{Bucket, Excursion, Panel, RunData};
+use crate::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData};
 use crate::style::plural;
 use delaylab_model::{MICROSECOND, Nanos};
 use serde_json::{Value, json};
@@ -19,14 +19,18 @@ const TAKEN: &str = "excursion, CPU taken by others";
 const OTHER: &str = "excursion, other cause";
 const UNWATCHED: &str = "excursion";
 const UNANSWERED: &str = "unanswered";
+const GAP: &str = "gap of the CPU sentinel";
+const CLOCK: &str = "clock event";
 
 /// What is drawn, and in which colour.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 7] = [
     (RANGE, "#7f9fb8"),
     (TAKEN, "#d55e00"),
     (OTHER, "#0072b2"),
     (UNWATCHED, "#009e73"),
     (UNANSWERED, "#b5179e"),
+    (GAP, "#7a4a00"),
+    (CLOCK, "#5b3fd6"),
 ];
 
 /// Marks to draw over all panels: more are neither seen apart nor drawn quickly.
@@ -35,6 +39,8 @@ const MARKS: usize = 3_000;
 const STRETCHES: usize = 320;
 /// Excursions of one panel at most.
 const EXCURSIONS: usize = 60;
+/// Stretches of one panel of which each has at most one mark of a kind below.
+const BELOW: Nanos = 60;
 
 impl Figure for TimeSeries {
     fn name(&self) -> &'static str {
@@ -56,8 +62,12 @@ impl Figure for TimeSeries {
             format!("{} marked", were(all))
         };
         let pooled = pooled_note(run);
+        let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
+            true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
+            false => "",
+        };
         format!(
-            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Others are to blame where they had the CPU for half of what the packet took beyond the median.{pooled}"
+            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Others are to blame where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
         )
     }
 
@@ -73,6 +83,9 @@ impl Figure for TimeSeries {
             }
             for excursion in marked(panel) {
                 table.row(excursion_row(panel, excursion));
+            }
+            for mark in happened(panel).iter() {
+                table.row(mark_row(panel, mark));
             }
         }
         table
@@ -162,6 +175,34 @@ fn excursion_row(panel: &Panel, excursion: &Excursion) -> [Value; COLUMNS.len()]
     ]
 }
 
+/// What happened to the host, thinned to what can be seen apart.
+fn happened(panel: &Panel) -> Marks {
+    let end = panel.sketch.marks().map(|mark| mark.t).max().unwrap_or(0);
+    let mut marks = Marks::of_width(end / BELOW + 1);
+    panel
+        .sketch
+        .marks()
+        .for_each(|mark| marks.push(mark.clone()));
+    marks
+}
+
+fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
+    let (kind, what) = match mark.kind {
+        Happening::SentinelGap => (GAP, None),
+        Happening::Step => (CLOCK, Some("the real-time clock was set")),
+        Happening::Suspend => (CLOCK, Some("the host was suspended")),
+        Happening::SlowClockRead => (CLOCK, Some("a slow read")),
+    };
+    let mut cells = [const { Value::Null }; COLUMNS.len()];
+    cells[0] = json!(panel.label);
+    cells[1] = json!(kind);
+    cells[2] = seconds(mark.t);
+    cells[5] = json!(mark.count);
+    cells[8] = json!(mark.length);
+    cells[9] = json!(what);
+    cells
+}
+
 /// Others are to blame where they had the CPU for at least half of what the packet took beyond the
 /// median.
 fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
@@ -205,6 +246,11 @@ fn kinds(run: &RunData) -> Vec<(&'static str, &'static str)> {
     let occurs = |name: &str| match name {
         RANGE => buckets().any(|bucket| bucket.range.is_some()),
         UNANSWERED => buckets().any(|bucket| bucket.unanswered > 0),
+        GAP | CLOCK => run
+            .panels
+            .iter()
+            .flat_map(|panel| panel.sketch.marks())
+            .any(|mark| (mark.kind == Happening::SentinelGap) == (name == GAP)),
         _ => {
             let mut panels = run.panels.iter();
             panels.any(|panel| marked(panel).iter().any(|e| kind(panel, e) == name))

@@ -2,26 +2,38 @@
 //! scripts, and as the specification from which the script draws it again with tooltips.
 
 use super::markup::{json, text};
-use super::section as titled;
+use super::packed::packed;
+use super::{filter, section as titled};
 use crate::figure::{Drawing, drawings};
 use crate::run::RunData;
 use crate::svg::Artist;
+use serde_json::Value;
 
+/// Those of a run, below the filter of its levels.
 pub(super) fn section(run: &RunData) -> String {
-    of(&drawings(run))
+    let figures = figures(&drawings(run));
+    let filter = if figures.is_empty() {
+        String::new()
+    } else {
+        filter::form(run)
+    };
+    titled("figures", "Figures", &(filter + &figures))
 }
 
 /// A section of these.
 pub(super) fn of(drawings: &[Drawing]) -> String {
-    let artist = if drawings.is_empty() {
-        None
-    } else {
-        Artist::new().ok()
-    };
+    titled("figures", "Figures", &figures(drawings))
+}
+
+fn figures(drawings: &[Drawing]) -> String {
+    if drawings.is_empty() {
+        return String::new();
+    }
+    let artist = Artist::new().ok();
     let figures = drawings
         .iter()
         .map(|drawing| figure(drawing, artist.as_ref()));
-    titled("figures", "Figures", &figures.collect::<String>())
+    figures.collect()
 }
 
 fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
@@ -34,6 +46,15 @@ fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
         name = drawing.name,
         title = text(drawing.title),
         about = text(&drawing.about),
-        spec = json(&drawing.spec),
+        spec = json(&compact(&drawing.spec)),
     )
+}
+
+/// The specification with its data in few bytes.
+fn compact(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    if let Value::Array(rows) = spec["data"]["values"].take() {
+        spec["data"] = packed(&rows);
+    }
+    spec
 }

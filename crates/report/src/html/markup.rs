@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Any text as the text of an element or of a quoted attribute.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -32,12 +32,12 @@ pub(super) fn prose(words: &str) -> String {
 }
 
 /// JSON that may stand in a script element: no `<` can end it.
-pub(super) fn json(value: &serde_json::Value) -> String {
+pub(crate) fn json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
 /// `sha256-…` of an inline script or style, as the policy names it.
-pub(super) fn hash(content: &str) -> String {
+pub(crate) fn hash(content: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(content)))
 }
 

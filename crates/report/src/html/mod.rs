@@ -9,6 +9,8 @@
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
+//! | `filter.rs` | which levels are shown |
+//! | `packed.rs` | a figure's data in few bytes |
 //! | `trials.rs` | the trials, by level and one by one |
 //! | `regression.rs` | delay of frames as a function of what was varied |
 //! | `steps.rs` | whether delay rises with size in steps |
@@ -16,6 +18,7 @@
 //! | `variation.rs` | delay variation by probe |
 //! | `facts.rs` | noise by name, the environment, how to repeat the run |
 //! | `comparison.rs` | what changed between two runs, as a page of its own |
+//! | `served.rs` | what a page has only where a server is behind it |
 //! | `table.rs` | an HTML table |
 //! | `markup.rs` | escaping, and the policy's hashes |
 //!
@@ -26,10 +29,13 @@ pub(crate) mod calibration;
 mod comparison;
 mod facts;
 mod figures;
+mod filter;
 mod findings;
 mod head;
-mod markup;
+pub(crate) mod markup;
+mod packed;
 mod regression;
+mod served;
 mod split;
 mod steps;
 mod table;
@@ -38,6 +44,9 @@ mod variation;
 mod why;
 
 pub use comparison::comparison;
+pub use served::Served;
+pub(crate) use served::navigation;
+pub(crate) use table::{Column, Table};
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;
@@ -45,14 +54,58 @@ use markup::{hash, text};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The whole page.
+/// The whole page, as a file of its own.
 pub fn page(run: &RunData) -> String {
+    document(title(run), &sections(run, String::new(), String::new()))
+}
+
+/// A page as a file of its own, around this body: nothing is loaded, and one script runs.
+fn document(title: &str, body: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    );
+    let script = format!("<script>{SCRIPT}</script>");
+    frame(title, &policy, body, &script)
+}
+
+/// The same page from a server, with what only that can show.
+pub fn served_page(run: &RunData, served: &Served) -> String {
+    let first = served::live(served);
+    let after_figures = served::over_time(run, served) + &served::tables(served);
+    let body = navigation().to_owned() + &sections(run, first, after_figures);
+    served_frame(title(run), &body)
+}
+
+/// A page from a server, around its contents.
+pub(crate) fn served_frame(title: &str, body: &str) -> String {
+    frame(
+        title,
+        &served_policy(),
+        body,
+        "<script src=\"/figures.js\"></script>",
+    )
+}
+
+/// The browser runs the server's script and no other, and asks nobody else.
+pub(crate) fn served_policy() -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src '{}'; base-uri 'none'; form-action 'self'",
+        hash(STYLE)
+    )
+}
+
+/// What is said of a run, with something before and something behind its figures.
+fn sections(run: &RunData, before: String, behind: String) -> String {
     let sections = [
         head::section(run),
+        before,
         benchmark::section(run),
         findings::section(run),
         why::section(run),
         figures::section(run),
+        behind,
         trials::section(run),
         variation::section(run),
         steps::section(run),
@@ -62,23 +115,17 @@ pub fn page(run: &RunData) -> String {
         facts::environment(run),
         facts::repeat(run),
     ];
-    document(title(run), &sections.concat())
+    sections.concat()
 }
 
-/// A page that asks for nothing, around this body.
-fn document(title: &str, body: &str) -> String {
-    let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
-    );
+fn frame(title: &str, policy: &str, body: &str, script: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
-         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+         {script}\n</body>\n</html>\n",
         title = text(title),
     )
 }
@@ -112,7 +159,8 @@ mod tests {
     fn the_page_says_all_and_asks_for_nothing() {
         for (name, run) in runs() {
             let page = page(&run);
-            let outside = page.replace(SCRIPT, "");
+            // What a picture clips is in the picture.
+            let outside = page.replace(SCRIPT, "").replace("url(#", "");
             for address in [
                 "src=", "href=", "url(", "@import", "<link", "<img", " style=",
             ] {

@@ -4,7 +4,7 @@ use super::markup::text;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Column {
+pub(crate) enum Column {
     Words,
     Figures,
     Code,
@@ -21,26 +21,40 @@ impl Column {
 }
 
 /// Rows of text under their heads.
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<(String, Column)>,
     rows: Vec<Vec<String>>,
+    tools: &'static str,
 }
 
 impl Table {
-    pub(super) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Column)>) -> Self {
+    pub(crate) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Column)>) -> Self {
         let columns = columns.into_iter().map(|(head, kind)| (head.into(), kind));
         Self {
             columns: columns.collect(),
             rows: Vec::new(),
+            tools: "",
         }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    /// A click on a head sorts it, and it follows the filter.
+    pub(crate) fn sortable(mut self) -> Self {
+        self.tools = " class=\"sortable\"";
+        self
+    }
+
+    /// The same, with a box to find rows in it.
+    pub(crate) fn searchable(mut self) -> Self {
+        self.tools = " class=\"sortable\" data-search=\"Find trials\"";
+        self
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
     /// The table, in a box that scrolls where the page is too narrow. Nothing without rows.
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         if self.rows.is_empty() {
             return String::new();
         }
@@ -54,7 +68,8 @@ impl Table {
         let head: String = head.collect();
         let rows: String = self.rows.iter().map(|row| self.draw(row, &used)).collect();
         format!(
-            "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+            "<div class=\"wide\" tabindex=\"0\"><table{}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+            self.tools
         )
     }
 

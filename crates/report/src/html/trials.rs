@@ -22,7 +22,7 @@ pub(super) fn section(run: &RunData) -> String {
 }
 
 fn together(apart: &Apart<'_>) -> String {
-    let mut table = table(apart.heads.iter().copied(), &["trials"]);
+    let mut table = table(apart.heads.iter().copied(), &["trials"]).sortable();
     for (levels, trials, summary) in &apart.rows {
         let levels = levels.iter().map(|level| (*level).to_owned());
         let head = levels.chain([trials.to_string()]);
@@ -37,7 +37,7 @@ fn trials(run: &RunData) -> String {
         .first()
         .map_or(&[][..], |trial| &trial.stream.factors);
     let names = factors.iter().map(|(name, _)| name.as_str());
-    let mut table = table(names, &["trial", "probe", "repeat"]);
+    let mut table = table(names, &["trial", "probe", "repeat"]).searchable();
     let row = |trial: &TrialData| {
         let stream = &trial.stream;
         let repeat = stream.repeat + 1;

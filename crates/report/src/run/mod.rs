@@ -14,18 +14,20 @@
 //! | `findings.rs` | findings as they are shown |
 //! | `series.rs` | what was over time, as it is shown |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
+//! | `marks.rs` | what happened to the host meanwhile |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
 
 mod builder;
 mod findings;
 pub(crate) mod lanes;
+pub(crate) mod marks;
 pub(crate) mod panels;
 pub mod regression;
 #[cfg(test)]
 pub(crate) mod samples;
 mod series;
-mod sketch;
+pub(crate) mod sketch;
 pub mod split;
 pub mod stored;
 pub(crate) mod sweeps;
@@ -33,6 +35,7 @@ pub(crate) mod variation;
 pub(crate) mod words;
 
 pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use marks::{Happening, Mark, Marks};
 pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 

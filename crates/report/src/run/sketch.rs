@@ -2,6 +2,8 @@
 //! the largest in each stretch of time, and the worst few packets.
 
 use super::Disturbance;
+use super::marks::{Happening, Mark, Marks, Place};
+use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
@@ -23,12 +25,28 @@ pub struct Sketch {
     time: EndToEnd,
     /// Worst first.
     worst: Vec<Excursion>,
+    /// What happened to the host.
+    marks: Marks,
+    /// Where each trial stands.
+    places: BTreeMap<u32, Place>,
 }
 
 impl Sketch {
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
         let t = self.time.of(record);
+        self.places.entry(record.trial).or_insert(Place {
+            shift: t.saturating_sub(record.t_intended),
+            start: t,
+        });
+        if let Some(kind) = Happening::of(record.clock_event) {
+            self.marks.push(Mark {
+                kind,
+                t,
+                length: None,
+                count: 1,
+            });
+        }
         let round_trip = record.round_trip().filter(|_| record.answered());
         if record.t_send.is_some() {
             self.series.push(t, round_trip);
@@ -37,6 +55,20 @@ impl Sketch {
             self.delays.push(round_trip);
             self.keep_if_bad(record, t, round_trip, disturbance);
         }
+    }
+
+    /// Takes what disturbed the host, once the records of its trial are there. Of trials that are
+    /// elsewhere, and of what others did, nothing is kept.
+    pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
+        let place = self.places.get(&event.trial);
+        if let Some(mark) = place.and_then(|place| Mark::of(event, *place)) {
+            self.marks.push(mark);
+        }
+    }
+
+    /// What happened to the host, in order of time: time in the panel's trials, end to end.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter()
     }
 
     fn keep_if_bad(
@@ -81,7 +113,7 @@ impl Sketch {
 /// Time in a panel's trials, as if each had begun when the one before ended: other trials ran in
 /// between, or, in a simulation, each began at zero.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct EndToEnd {
+pub(crate) struct EndToEnd {
     /// The trial and probe under way, and when its first packet was due.
     current: Option<(u32, u16, Nanos)>,
     /// Where the one under way began.
@@ -91,7 +123,8 @@ struct EndToEnd {
 }
 
 impl EndToEnd {
-    fn of(&mut self, record: &Record) -> Nanos {
+    /// When this record was due.
+    pub(crate) fn of(&mut self, record: &Record) -> Nanos {
         let first = match self.current {
             Some((trial, probe, first)) if (trial, probe) == (record.trial, record.probe) => first,
             _ => {

@@ -5,6 +5,7 @@ use super::panels;
 use super::series;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep};
+use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_explain::why;
 use delaylab_lab::experiment::Resolved;
@@ -36,12 +37,17 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
+    let mut unfinished: u64 = 0;
     run.for_each_noised(None, |noised| {
         let record = noised.record;
+        let warm_up = warmups.get(&(record.trial, record.probe));
+        if warm_up.is_none() && run.state() == State::Partial {
+            unfinished += 1;
+            return;
+        }
         if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
             builder.end_trial(over);
         }
-        let warm_up = warmups.get(&(record.trial, record.probe));
         if warm_up.is_some_and(|&packets| record.seq < packets) {
             return;
         }
@@ -55,7 +61,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         builder.push(record, disturbance);
         gatherer.push(record);
     });
-    let noise = noise_totals(&run.noise(None), &packets);
+    let events = run.noise(None);
     let mut data = builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
@@ -66,12 +72,17 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         sweeps: sweeps(gatherer, resolved),
         explanation: Some(why::of(run, levels)),
         findings: findings(run),
-        noise,
+        noise: noise_totals(&events, &packets),
         clock_reads: run.clock_reads(None),
-        problems: problems(run, &rows, folder),
+        problems: problems(run, &rows, folder, unfinished),
         levels: levels.to_vec(),
         ..RunData::default()
     });
+    for panel in &mut data.panels {
+        events
+            .iter()
+            .for_each(|event| panel.sketch.disturbed(event));
+    }
     data.series = series::of(run, &data.trials, resolved);
     data
 }
@@ -151,12 +162,19 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
     }
 }
 
-fn problems(run: &Run, rows: &[TrialRow], folder: &str) -> Vec<String> {
+/// `unfinished`: records of trials that are under way, or were interrupted.
+fn problems(run: &Run, rows: &[TrialRow], folder: &str, unfinished: u64) -> Vec<String> {
     let mut problems = run.problems();
     if run.state() == State::Partial {
         problems.push(format!(
-            "the run is not complete: `delaylab resume {folder}` goes on with it"
+            "the run is in progress, or was interrupted: `delaylab resume {folder}` goes on with it then"
         ));
+        if unfinished > 0 {
+            let records = plural(unfinished, "record");
+            problems.push(format!(
+                "{records} of trials that are not complete are left out"
+            ));
+        }
     }
     let facts = rows.iter().map(|row| &row.facts);
     for warning in facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings)) {

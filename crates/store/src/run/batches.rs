@@ -9,6 +9,7 @@ use arrow_array::types::UInt32Type;
 use arrow_schema::SchemaRef;
 use parquet::errors::ParquetError;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub(super) enum Step {
     /// One row group of a Parquet file.
     RowGroup(PathBuf, Arc<ParquetSource>, usize),
+    /// Some rows of one, counted from its first.
+    Rows(PathBuf, Arc<ParquetSource>, usize, Range<u64>),
     /// Rows as they came.
     Journal(PathBuf),
 }
@@ -37,10 +40,19 @@ impl Step {
         Ok(groups.map(step).collect())
     }
 
+    /// What it has of these rows, counted from its first. Of a journal, all.
+    pub(super) fn part(self, rows: Range<u64>) -> Step {
+        match self {
+            Step::RowGroup(path, source, group) => Step::Rows(path, source, group, rows),
+            other => other,
+        }
+    }
+
     /// How many rows it has.
     pub(super) fn rows(&self) -> u64 {
         match self {
             Step::RowGroup(_, source, group) => source.rows_of(*group),
+            Step::Rows(.., rows) => rows.end.saturating_sub(rows.start),
             Step::Journal(path) => JournalReader::open(path).map_or(0, |batches| {
                 let whole = batches.map_while(Result::ok);
                 whole.map(|batch| batch.num_rows() as u64).sum()
@@ -50,13 +62,16 @@ impl Step {
 
     fn path(&self) -> &Path {
         match self {
-            Step::RowGroup(path, ..) | Step::Journal(path) => path,
+            Step::RowGroup(path, ..) | Step::Rows(path, ..) | Step::Journal(path) => path,
         }
     }
 
     fn open(&self, columns: Option<&[String]>) -> Result<Reader, String> {
         match self {
             Step::RowGroup(_, source, group) => readable(source.batches(*group, columns)),
+            Step::Rows(_, source, group, rows) => {
+                readable(source.batches_in(*group, columns, rows.clone()))
+            }
             Step::Journal(path) => readable(JournalReader::open(path)),
         }
     }

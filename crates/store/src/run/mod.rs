@@ -3,6 +3,8 @@
 //! What cannot be read is left out and named by [`Run::problems`]; the rest is read all the same.
 
 mod batches;
+mod export;
+pub mod tail;
 
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
@@ -22,11 +24,14 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
+pub use export::ExportError;
 use serde_json::Value;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Did the run come to its end?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +146,14 @@ impl Run {
         run.read_small_files();
         run.check_tables();
         Ok(run)
+    }
+
+    /// When a trial of the run in this folder last began or was recorded, or the run ended. Packets that
+    /// are added to a trial under way do not count. `None` where there is no such folder.
+    pub fn last_changed(folder: &Path) -> Option<SystemTime> {
+        let folder = Folder(folder.to_owned());
+        let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        changed(&folder.0).max(changed(&folder.parts()))
     }
 
     fn check_that_it_is_one(&self) -> Result<(), OpenError> {
@@ -301,6 +314,32 @@ impl Run {
         self.each_batch(self.records(trial, &columns), |_, rows| {
             rows.iter().for_each(&mut take);
         });
+    }
+
+    /// The same of these rows of the table only, and with these columns only: others are blank. Rows are
+    /// counted in the order of all records; of trials that are being recorded, there is none.
+    pub fn for_each_record_in(
+        &self,
+        rows: Range<u64>,
+        columns: &[&str],
+        mut take: impl FnMut(&Record),
+    ) {
+        let mut steps = Vec::new();
+        let mut first = 0;
+        for step in self.steps::<Record>(None) {
+            if matches!(step, Step::Journal(_)) {
+                continue;
+            }
+            let count = step.rows();
+            let from = rows.start.max(first);
+            let to = rows.end.min(first + count);
+            if from < to {
+                steps.push(step.part(from - first..to - first));
+            }
+            first += count;
+        }
+        let batches = Batches::new(self, steps, None, columns);
+        self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
     }
 
     /// The same, with the noise that each met.

@@ -1,0 +1,52 @@
+//! `delaylab serve`.
+
+use crate::args::serve::ServeArgs;
+use crate::exit::Failed;
+use crate::experiment;
+use crate::terminal;
+use delaylab_report::serve::{ServeError, Server, Token};
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// Runs the command: until it is interrupted.
+pub fn run(args: &ServeArgs) -> Result<(), Failed> {
+    let runs = std::fs::canonicalize(&args.runs).map_err(|error| {
+        let runs = args.runs.display();
+        Failed::environment(format!(
+            "cannot look for runs in {runs}: {error}. `delaylab run` makes the first"
+        ))
+    })?;
+    if !runs.is_dir() {
+        return Err(Failed::usage(format!(
+            "{} is no directory",
+            args.runs.display()
+        )));
+    }
+    let token = args.token_file.as_deref().map(token).transpose()?;
+    let address = SocketAddr::new(args.listen, args.port);
+    let server =
+        Server::bind(address, token, runs, experiment::conclude::run_data).map_err(failed)?;
+    terminal::print(format!(
+        "Runs in {}: http://{}/\n",
+        args.runs.display(),
+        server.address()
+    ))?;
+    server.run()
+}
+
+fn token(path: &Path) -> Result<Token, Failed> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failed::environment(format!(
+            "cannot read the token file {}: {error}",
+            path.display()
+        ))
+    })?;
+    Token::from_text(&text).map_err(|error| Failed::usage(format!("{}: {error}", path.display())))
+}
+
+fn failed(error: ServeError) -> Failed {
+    match error {
+        ServeError::NoToken(_) => Failed::usage(error.to_string()),
+        ServeError::Address { .. } => Failed::environment(error.to_string()),
+    }
+}

@@ -1,0 +1,107 @@
+//! The web pages in a real browser, by clicks and keys: reports from disk, and `delaylab serve`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `chromium.rs` | a browser that clicks and types |
+//! | `reports.rs` | reports of the catalogue, and of odd runs |
+//! | `served.rs` | `delaylab serve`: the list, a run, two compared, one in progress; who is answered |
+//!
+//! With the environment variable PICTURES the pages are also kept there as pictures.
+#![allow(clippy::unwrap_used)]
+
+mod chromium;
+mod reports;
+mod served;
+
+use chromium::Page;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Says why a test does not run here; under `CI=true` that is a failure.
+fn skip(why: &str) {
+    let is_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+    assert!(!is_ci, "cannot run: {why}");
+    println!("skipped: {why}");
+}
+
+/// A new directory.
+fn scratch(name: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!(
+        "delaylab-web-{name}-{}-{count}",
+        std::process::id()
+    ));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// A directory that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(scratch(name))
+    }
+
+    /// Runs delaylab in it.
+    fn delaylab(&self, words: &[&str]) -> Output {
+        delaylab(&self.0, words).output().unwrap()
+    }
+
+    /// Carries an experiment out that this text describes, and returns its report.
+    fn report(&self, name: &str, text: &str) -> PathBuf {
+        std::fs::write(self.0.join(format!("{name}.toml")), text).unwrap();
+        let words = [
+            "run",
+            &format!("{name}.toml"),
+            "-q",
+            "--seed",
+            "1",
+            "-o",
+            name,
+        ];
+        let output = self.delaylab(&words);
+        let page = self.0.join(name).join("latest/report.html");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(page.exists(), "{name}: {said}");
+        page
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn delaylab(directory: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_delaylab"));
+    command.args(words).current_dir(directory);
+    command
+}
+
+/// What axe finds of serious and critical faults in the page as it is.
+fn inaccessible(page: &Page<'_>) -> Vec<Value> {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/node_modules/axe-core/axe.min.js");
+    let Ok(axe) = std::fs::read_to_string(&path) else {
+        skip("axe-core is missing: scripts/web.sh installs it");
+        return Vec::new();
+    };
+    page.eval(&format!("(() => {{ {axe}; return 1; }})()"));
+    let found = page.eval("axe.run().then((found) => found.violations)");
+    let violations = found.as_array().unwrap().iter();
+    let grave =
+        violations.filter(|fault| fault["impact"] == "serious" || fault["impact"] == "critical");
+    let told = grave.map(|fault| {
+        let nodes = fault["nodes"].as_array().unwrap().iter().take(3);
+        let nodes: Vec<_> = nodes
+            .map(|node| json!([node["html"], node["any"][0]["message"]]))
+            .collect();
+        json!({ "id": fault["id"], "nodes": nodes })
+    });
+    told.collect()
+}

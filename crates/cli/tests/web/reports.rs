@@ -1,0 +1,448 @@
+//! Reports from disk: every figure of the catalogue's experiments drawn with the marks that its table
+//! asks for, filter, zoom and tables by clicks and keys, and runs that are odd.
+
+use crate::chromium::{Chromium, PATIENCE, Page, base64};
+use crate::{Scratch, inaccessible};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Two factors in the simulation, over in no time.
+pub const SMALL: &str = r#"
+name = "small"
+title = "A small one"
+about = "Does it make a page?"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { poisson = "1ms" }
+count = 200
+
+[path]
+topology = "switch-loopback"
+framing = "aal5"
+rate = "155.52Mbit/s"
+
+[sweep.rate]
+set = "path.rate"
+to = ["25.6Mbit/s", "155.52Mbit/s"]
+
+[sweep.size]
+set = "probe.echo.payload"
+to = ["64B", "512B", "1024B"]
+
+[design]
+repeats = 2
+
+[[finding]]
+id = "1"
+says = "Larger packets take longer"
+check = "mean(response | size=1024B) > mean(response | size=64B)"
+"#;
+
+fn address(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+fn open<'a>(browser: &'a Chromium, path: &Path) -> Page<'a> {
+    let page = browser.open(&address(path));
+    page.wait_drawn();
+    page
+}
+
+/// How many marks of a kind a figure has. Groups, axes and legends are drawn of others.
+fn marks(page: &Page<'_>, figure: &str, kind: &str) -> u64 {
+    page.count(&format!(
+        "figure[data-spec={figure}] .mark-{kind}.role-mark > *"
+    ))
+}
+
+/// The rows of a figure's table, as the page has it.
+fn rows(page: &Page<'_>, figure: &str) -> Vec<Value> {
+    let text = page.eval(&format!(
+        "document.getElementById({})?.textContent",
+        json!(figure)
+    ));
+    let Some(spec) = text.as_str() else {
+        return Vec::new();
+    };
+    let data = serde_json::from_str::<Value>(spec).unwrap()["data"].clone();
+    let count = data["rows"].as_u64().unwrap() as usize;
+    assert!(count > 0, "{figure} is without data");
+    let columns = data["columns"].as_object().unwrap();
+    let cell = |column: &Value, at: usize| match column["at"].as_array() {
+        Some(places) => places.get(at).map_or(Value::Null, |place| {
+            column["words"][place.as_u64().unwrap() as usize].clone()
+        }),
+        None => column.get(at).cloned().unwrap_or_default(),
+    };
+    let row = |at: usize| {
+        let cells = columns
+            .iter()
+            .map(|(name, column)| (name.clone(), cell(column, at)));
+        Value::Object(cells.collect())
+    };
+    (0..count).map(row).collect()
+}
+
+/// The marks that must be there, by figure: those of figures that draw a mark a row.
+pub fn check_marks(page: &Page<'_>, what: &str) {
+    let count = |figure: &str, of: &dyn Fn(&Value) -> bool| {
+        rows(page, figure).iter().filter(|row| of(row)).count() as u64
+    };
+    let bins = count("distribution", &|row| row["overflow"] != true);
+    let beyond = count("distribution", &|row| row["overflow"] == true);
+    assert_eq!(marks(page, "distribution", "rect"), bins + beyond, "{what}");
+    assert_eq!(marks(page, "distribution", "text"), beyond, "{what}");
+    let stages = count("anatomy", &|_| true);
+    assert_eq!(marks(page, "anatomy", "rect"), stages, "{what}");
+    let ranges = count("time_series", &|row| row["kind"] == "least to largest");
+    assert_eq!(marks(page, "time_series", "rule"), ranges, "{what}");
+    let single = count("time_series", &|row| !row["seq"].is_null());
+    let lost = count("time_series", &|row| row["kind"] == "unanswered");
+    let below = ["gap of the CPU sentinel", "clock event"];
+    let below = count("time_series", &|row| {
+        below.iter().any(|kind| row["kind"] == *kind)
+    });
+    assert_eq!(
+        marks(page, "time_series", "symbol"),
+        single + lost + below,
+        "{what}"
+    );
+    let means = count("delay_against_size", &|row| {
+        row["statistic"] == "mean of a trial"
+    });
+    assert_eq!(marks(page, "delay_against_size", "symbol"), means, "{what}");
+    let costs = count("clock_reads", &|_| true);
+    assert_eq!(marks(page, "clock_reads", "rect"), costs, "{what}");
+    let residuals = count("regression_residuals", &|_| true);
+    assert_eq!(
+        marks(page, "regression_residuals", "symbol"),
+        residuals,
+        "{what}"
+    );
+    let measured = count("steps", &|row| row["kind"] == "measured");
+    assert_eq!(marks(page, "steps", "symbol"), measured, "{what}");
+    let stretches = count("series", &|_| true);
+    assert_eq!(marks(page, "series", "rect"), stretches, "{what}");
+    check_lines(page, what);
+    // The others have at least something in them.
+    let empty = "[...document.querySelectorAll('figure[data-spec]')].filter((f) => !f.querySelector('.role-mark > *')).map((f) => f.dataset.spec)";
+    assert_eq!(page.eval(empty), json!([]), "{what}");
+}
+
+/// The lines that must be there: one for whatever is told apart.
+fn check_lines(page: &Page<'_>, what: &str) {
+    let apart = |figure: &str, keys: &[&str], of: &dyn Fn(&Value) -> bool| {
+        let rows = rows(page, figure).into_iter().filter(|row| of(row));
+        let keys = rows.map(|row| {
+            keys.iter()
+                .map(|key| row[*key].to_string())
+                .collect::<Vec<_>>()
+        });
+        keys.collect::<BTreeSet<_>>().len() as u64
+    };
+    let by_size = apart(
+        "delay_against_size",
+        &["panel", "group", "statistic"],
+        &|row| row["statistic"] != "mean of a trial",
+    );
+    assert_eq!(marks(page, "delay_against_size", "line"), by_size, "{what}");
+    let found = apart("steps", &["panel", "of"], &|row| row["kind"] == "found");
+    assert_eq!(marks(page, "steps", "line"), found, "{what}");
+    let series = apart("series", &["series", "panel"], &|_| true);
+    assert_eq!(marks(page, "series", "line"), series, "{what}");
+    let limits = apart("series", &["series", "panel"], &|row| {
+        !row["threshold"].is_null()
+    });
+    assert_eq!(marks(page, "series", "rule"), limits, "{what}");
+    // Round trips are drawn from either end.
+    let of_probe = |measure: &str| {
+        apart("by_probe", &["panel", "probe"], &|row| {
+            row["measure"] == measure
+        })
+    };
+    let by_probe = 2 * of_probe("round trip") + of_probe("ipdv");
+    assert_eq!(marks(page, "by_probe", "line"), by_probe, "{what}");
+}
+
+/// What the simulation can carry out, and how it takes less time.
+const CATALOGUE: [(&str, &[&str]); 7] = [
+    (
+        "packet-size-latency",
+        &[
+            "design.repeats=2",
+            "probe.echo.count=30",
+            "probe.echo.warmup=1",
+        ],
+    ),
+    ("switch-buffer", &[]),
+    (
+        "wait-time-jitter",
+        &["design.repeats=1", "probe.echo.count=150"],
+    ),
+    (
+        "atm-response-time",
+        &[
+            "design.repeats=1",
+            "sweep.streams.to=[0, 2]",
+            "probe.echo.duration=500ms",
+            "probe.echo.warmup=100ms",
+        ],
+    ),
+    ("class-jitter", &[]),
+    ("switches-in-a-row", &[]),
+    ("tcp-and-forwarding", &[]),
+];
+
+#[test]
+fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("catalogue");
+    for (name, fewer) in CATALOGUE {
+        let words = [
+            "run", name, "--world", "sim", "--quick", "-q", "--seed", "1", "-o", name,
+        ];
+        let sets = fewer.iter().flat_map(|set| ["--set", set]);
+        let output = scratch.delaylab(&words.into_iter().chain(sets).collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr);
+        let report = scratch.0.join(name).join("latest/report.html");
+        assert!(report.exists(), "{name}: {said}");
+        let page = open(&browser, &report);
+        assert!(page.count("figure[data-spec]") > 0, "{name}");
+        check_marks(&page, name);
+        for scheme in ["light", "dark"] {
+            page.appear(scheme, 1100);
+            assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{name}, {scheme}");
+            page.picture(&format!("{name}-{scheme}"));
+        }
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_level_is_filtered_out_of_every_figure_and_table() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("filter");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    let bins = marks(&page, "distribution", "rect");
+    let shown =
+        "[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).length";
+    let all = page.eval(shown).as_u64().unwrap();
+    page.click("#filter input[data-factor=rate][data-level='25.6Mbit/s']");
+    page.wait("[...document.querySelectorAll('figure[data-spec=distribution] text')].every((t) => !t.textContent.includes('25.6'))");
+    assert!(marks(&page, "distribution", "rect") < bins);
+    assert_eq!(page.eval(shown).as_u64().unwrap() * 2, all);
+    let kept = page.eval("[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).every((row) => row.textContent.includes('155.52'))");
+    assert_eq!(kept, json!(true));
+    // By keys, and back.
+    page.eval("document.querySelector('#filter input[data-level=\"155.52Mbit/s\"]').focus()");
+    page.key(" ");
+    page.wait("document.querySelector('figure[data-spec=distribution] .drawing').textContent.includes('leaves nothing')");
+    page.click("#filter button");
+    page.wait("document.querySelector('figure[data-spec=distribution] svg')");
+    assert_eq!(marks(&page, "distribution", "rect"), bins);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_figure_zooms_by_button_key_and_drag() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("zoom");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    // A label that stays is drawn before those that are new.
+    let expression = "[...document.querySelectorAll('figure[data-spec=time_series] .role-axis-label text')]\
+                      .map((t) => t.textContent).sort().join()";
+    let labels = |page: &Page<'_>| page.eval(expression);
+    let whole = labels(&page);
+    page.click("figure[data-spec=time_series] .tools button[title='Zoom in']");
+    page.wait("document.querySelector('figure[data-spec=time_series]').dataset.zoomed === 'true'");
+    let near = labels(&page);
+    assert_ne!(near, whole);
+    page.eval("document.querySelector('figure[data-spec=time_series] .drawing').focus()");
+    page.key("ArrowRight");
+    let aside = labels(&page);
+    assert_ne!(aside, near);
+    page.key("0");
+    assert_eq!(labels(&page), whole);
+    page.drag(
+        "figure[data-spec=time_series] .role-scope .background",
+        0.6,
+        0.4,
+    );
+    page.wait(&format!("{expression} !== {whole}"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// What a picture is not: white all over. Of how many of its pixels that can be said.
+const COLOURED: &str = "async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const canvas = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+    canvas.drawImage(picture, 0, 0);
+    const values = canvas.getImageData(0, 0, picture.width, picture.height).data;
+    return [picture.width, values.filter((value, at) => at % 4 === 0 && value < 250).length];
+}";
+
+#[test]
+fn a_figure_is_saved_as_svg_and_png() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("saved");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.save_into(&scratch.0);
+    let drawn = marks(&page, "delay_against_size", "symbol");
+    page.click("figure[data-spec=delay_against_size] button[title='Save this figure as SVG']");
+    let svg = String::from_utf8(arrived(&scratch.0.join("delay_against_size.svg"))).unwrap();
+    let points = svg.split("mark-symbol role-mark").nth(1).unwrap();
+    let points = points.split("</g>").next().unwrap();
+    assert_eq!(points.matches("<path").count() as u64, drawn);
+
+    page.click("figure[data-spec=delay_against_size] button[title='Save this figure as PNG']");
+    let png = arrived(&scratch.0.join("delay_against_size.png"));
+    let found = page.eval(&format!("({COLOURED})({})", json!(base64(&png))));
+    assert!(
+        found[0].as_u64() > Some(1000) && found[1].as_u64() > Some(5_000),
+        "{found}"
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// A file that a browser saves, when it is whole: till then it has another name.
+fn arrived(path: &Path) -> Vec<u8> {
+    let begin = Instant::now();
+    loop {
+        match std::fs::read(path) {
+            Ok(bytes) if !bytes.is_empty() => return bytes,
+            _ => assert!(
+                begin.elapsed() < PATIENCE,
+                "never saved: {}",
+                path.display()
+            ),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn trials_are_sorted_and_found() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("trials");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.click("#trials details summary");
+    let column = |name: &str| {
+        page.eval(&format!(
+            "(() => {{ const table = document.querySelector('#trials details table'); \
+             const at = [...table.tHead.rows[0].cells].findIndex((c) => c.textContent === {}); \
+             return [...table.tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[at].textContent); }})()",
+            json!(name)
+        ))
+    };
+    page.eval("[...document.querySelectorAll('#trials details th button')].find((b) => b.textContent === 'trial').id = 'by-trial'");
+    page.click("#by-trial");
+    let ascending: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+    assert_eq!(column("trial"), json!(ascending));
+    page.key("Enter");
+    let descending: Vec<String> = (0..12).rev().map(|n| n.to_string()).collect();
+    assert_eq!(column("trial"), json!(descending));
+    page.click("#trials input[type=search]");
+    page.type_text("1024B");
+    assert_eq!(column("size"), json!(["1024B", "1024B", "1024B", "1024B"]));
+}
+
+/// A run that differs from the small one in this.
+fn odd(changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(SMALL.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    })
+}
+
+#[test]
+fn odd_runs_are_drawn_or_explained() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let markup = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>";
+    let long = "A very long name without any blank in it "
+        .repeat(6)
+        .replace(' ', "-");
+    let without_sweeps = |text: &str| text.split("[sweep").next().unwrap().to_owned();
+    let runs = [
+        (
+            "silent",
+            odd(&[("count = 200", "count = 20\ntimeout = \"1us\"")]),
+        ),
+        (
+            "single",
+            without_sweeps(&odd(&[("count = 200", "count = 1")])),
+        ),
+        (
+            "many",
+            odd(&[
+                ("repeats = 2", "repeats = 84"),
+                ("count = 200", "count = 5"),
+            ]),
+        ),
+        (
+            "long",
+            odd(&[
+                ("title = \"A small one\"", &format!("title = \"{long}\"")),
+                ("Larger packets take longer", &long),
+            ]),
+        ),
+        (
+            "markup",
+            odd(&[
+                (
+                    "title = \"A small one\"",
+                    &format!("title = '''{markup}'''"),
+                ),
+                (
+                    "Does it make a page?",
+                    "<b>bold</b> & <script>window.hit = 1</script>",
+                ),
+            ]),
+        ),
+    ];
+    let scratch = Scratch::new("odd");
+    for (name, text) in runs {
+        let page = open(&browser, &scratch.report(name, &text));
+        page.appear("light", 1100);
+        assert!(page.text("main").len() > 200, "{name}");
+        assert_eq!(page.eval("window.hit ?? 0"), json!(0), "{name}");
+        let wide = page
+            .eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(wide, json!(0), "{name}: wider than its window");
+        assert!(!page.text("main").contains("NaN"), "{name}");
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
+        page.picture(&format!("odd-{name}"));
+    }
+}
+
+#[test]
+fn a_narrow_page_fits_its_window() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new("narrow");
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.appear("dark", 400);
+    let wide =
+        page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(wide, json!(0));
+    page.picture("narrow");
+}

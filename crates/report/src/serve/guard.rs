@@ -1,0 +1,204 @@
+//! Who is answered. On loopback, requests that name a loopback address or `localhost`: a page of another
+//! site whose name was turned to this address (DNS rebinding) names that site, and is refused. On any
+//! other address, who has the token: it stands in a header, or in a cookie that belongs to this address
+//! alone, so that a page of another site never has it.
+
+use super::http::Request;
+use std::net::{IpAddr, SocketAddr};
+use subtle::ConstantTimeEq;
+
+/// The cookie that holds the token.
+const COOKIE: &str = "delaylab";
+/// The parameter that hands the token over, once.
+const PARAMETER: &str = "token";
+/// Letters of a token at least.
+pub const SHORTEST: usize = 16;
+
+/// A secret without which nothing is answered.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+/// It does not serve as a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a token has at least {SHORTEST} letters, digits, - and _, and nothing else")]
+pub struct BadToken;
+
+impl Token {
+    /// Of a file's text; blanks around it do not count.
+    ///
+    /// # Errors
+    /// Where it is too short to be a secret, or has what no cookie may have.
+    pub fn from_text(text: &str) -> Result<Self, BadToken> {
+        let text = text.trim();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if text.len() < SHORTEST || !text.chars().all(fits) {
+            return Err(BadToken);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn is(&self, other: &str) -> bool {
+        self.0.as_bytes().ct_eq(other.as_bytes()).into()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It is answered.
+    Granted,
+    /// It handed the token over: it gets this header, and goes on without the token in its address.
+    SetCookie(String),
+    /// The name that it came by is not ours.
+    WrongHost,
+    /// It has no token, or a wrong one.
+    NoToken,
+}
+
+/// Decides it.
+pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token>) -> Admission {
+    let Some(token) = token else {
+        let host = request
+            .header("host")
+            .is_some_and(|host| is_ours(host, address.port()));
+        return if host {
+            Admission::Granted
+        } else {
+            Admission::WrongHost
+        };
+    };
+    if request
+        .parameter(PARAMETER)
+        .is_some_and(|given| token.is(given))
+    {
+        let cookie = format!(
+            "Set-Cookie: {COOKIE}={}; Path=/; HttpOnly; SameSite=Strict\r\n",
+            token.0
+        );
+        return Admission::SetCookie(cookie);
+    }
+    let bearer = request
+        .header("authorization")
+        .and_then(|value| value.strip_prefix("Bearer "));
+    let mut given = bearer
+        .into_iter()
+        .chain(request.header("cookie").and_then(cookie));
+    if given.any(|given| token.is(given)) {
+        Admission::Granted
+    } else {
+        Admission::NoToken
+    }
+}
+
+/// `localhost` or a loopback address, with our port. Port 80 goes without saying.
+fn is_ours(host: &str, port: u16) -> bool {
+    let name = match host.strip_suffix(&format!(":{port}")) {
+        Some(name) => name,
+        None if port == 80 => host,
+        None => return false,
+    };
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Our cookie among several.
+fn cookie(header: &str) -> Option<&str> {
+    let mut pairs = header
+        .split(';')
+        .filter_map(|pair| pair.trim().split_once('='));
+    pairs
+        .find(|(name, _)| *name == COOKIE)
+        .map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef";
+
+    fn request(target: &str, headers: &str) -> Request {
+        Request::read(format!("GET {target} HTTP/1.1\r\n{headers}\r\n").as_bytes()).unwrap()
+    }
+
+    fn address() -> SocketAddr {
+        "127.0.0.1:8864".parse().unwrap()
+    }
+
+    #[test]
+    fn a_name_of_another_site_is_refused() {
+        let admitted =
+            |host: &str| admit(&request("/", &format!("Host: {host}\r\n")), address(), None);
+        for ours in [
+            "127.0.0.1:8864",
+            "localhost:8864",
+            "LocalHost:8864",
+            "[::1]:8864",
+            "127.1.2.3:8864",
+        ] {
+            assert_eq!(admitted(ours), Admission::Granted, "{ours}");
+        }
+        for other in [
+            "evil.example:8864",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost.evil.example:8864",
+            "192.0.2.1:8864",
+            "",
+        ] {
+            assert_eq!(admitted(other), Admission::WrongHost, "{other}");
+        }
+        assert_eq!(
+            admit(&request("/", ""), address(), None),
+            Admission::WrongHost
+        );
+    }
+
+    #[test]
+    fn only_the_token_opens() {
+        let token = Token::from_text(&format!("{SECRET}\n")).unwrap();
+        let admitted =
+            |target: &str, headers: &str| admit(&request(target, headers), address(), Some(&token));
+        assert_eq!(admitted("/", ""), Admission::NoToken);
+        assert_eq!(
+            admitted("/", "Host: 127.0.0.1:8864\r\n"),
+            Admission::NoToken
+        );
+        assert_eq!(admitted("/?token=wrong", ""), Admission::NoToken);
+        assert_eq!(
+            admitted("/", "Cookie: delaylab=0123456789abcdee\r\n"),
+            Admission::NoToken
+        );
+        assert_eq!(
+            admitted("/", &format!("Cookie: a=b; delaylab={SECRET}\r\n")),
+            Admission::Granted
+        );
+        assert_eq!(
+            admitted("/", &format!("Authorization: Bearer {SECRET}\r\n")),
+            Admission::Granted
+        );
+        let Admission::SetCookie(cookie) = admitted(&format!("/?token={SECRET}"), "") else {
+            panic!("the token was not taken");
+        };
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+    }
+
+    #[test]
+    fn a_token_is_long_and_fits_a_cookie() {
+        for bad in ["", "short", "0123456789abcdef;", "0123456789 abcdef"] {
+            assert_eq!(Token::from_text(bad), Err(BadToken), "{bad}");
+        }
+        assert!(!format!("{:?}", Token::from_text(SECRET).unwrap()).contains(SECRET));
+    }
+}

@@ -1,0 +1,153 @@
+//! A table of a run for tools that do not read Parquet: CSV with a line of heads, times as integer
+//! nanoseconds, nothing where a value is null (RFC 4180).
+
+use super::Run;
+use crate::folder::TRIALS;
+use crate::part;
+use crate::table::{Row, every_table};
+use crate::trial_row;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Why a table was not written to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// A run has no table of that name.
+    #[error("a run has no table `{0}`")]
+    NoTable(String),
+    /// Whoever takes the text does not.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    /// It holds what no table of ours does.
+    #[error("the table cannot be written: {0}")]
+    Table(#[from] ArrowError),
+}
+
+impl Run {
+    /// The names of its tables that are there, in the order of the folder's description.
+    pub fn tables(&self) -> Vec<&'static str> {
+        let mut tables = Vec::new();
+        if !self.trials.is_empty() {
+            tables.push(TRIALS);
+        }
+        let others = every_table!(R => (R::TABLE, !self.steps::<R>(None).is_empty()));
+        tables.extend(
+            others
+                .into_iter()
+                .filter(|(_, any)| *any)
+                .map(|(name, _)| name),
+        );
+        tables
+    }
+
+    /// The Parquet file of a table; `None` where the run is not finished or has no such table.
+    pub fn table_file(&self, table: &str) -> Option<PathBuf> {
+        let known = self.tables().contains(&table) && self.is_joined();
+        known.then(|| self.folder.table(table))
+    }
+
+    /// Writes a table as CSV. Rows that cannot be read are left out and noted among the problems.
+    pub fn write_csv(&self, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
+        if table == TRIALS {
+            let rows = trial_row::batch(&self.trials)?;
+            write_heads(rows.schema_ref(), out)?;
+            return write_rows(&rows, out);
+        }
+        every_table!(R => if R::TABLE == table {
+            return self.write_rows_of::<R>(out);
+        });
+        Err(ExportError::NoTable(table.to_owned()))
+    }
+
+    fn write_rows_of<R: Row>(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut batches = self.batches::<R>(None, &[]).peekable();
+        let schema = batches.peek().map(RecordBatch::schema);
+        write_heads(&schema.unwrap_or_else(part::schema::<R>), out)?;
+        batches.try_for_each(|rows| write_rows(&rows, out))
+    }
+}
+
+fn write_heads(schema: &Schema, out: &mut dyn Write) -> io::Result<()> {
+    let names: Vec<_> = schema.fields().iter().map(|f| quoted(f.name())).collect();
+    writeln!(out, "{}", names.join(","))
+}
+
+fn write_rows(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError> {
+    let columns: Vec<Cells<'_>> = rows
+        .columns()
+        .iter()
+        .map(|column| cells(column))
+        .collect::<Result<_, _>>()?;
+    let mut text = String::new();
+    for row in 0..rows.num_rows() {
+        for (k, (array, write)) in rows.columns().iter().zip(&columns).enumerate() {
+            if k > 0 {
+                text.push(',');
+            }
+            if array.is_valid(row) {
+                write(row, &mut text);
+            }
+        }
+        text.push('\n');
+    }
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+/// Writes the cell of a row.
+type Cells<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
+
+fn cells(array: &dyn Array) -> Result<Cells<'_>, ArrowError> {
+    macro_rules! number {
+        ($kind:ty) => {{
+            let values = array.as_primitive::<$kind>();
+            Box::new(move |row, text: &mut String| {
+                let _ = write!(text, "{}", values.value(row)); // into a string: it cannot fail
+            })
+        }};
+    }
+    Ok(match array.data_type() {
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Float64 => number!(Float64Type),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => number!(TimestampNanosecondType),
+        DataType::Boolean => {
+            let values = array.as_boolean();
+            Box::new(move |row, text| {
+                text.push_str(if values.value(row) { "true" } else { "false" })
+            })
+        }
+        DataType::Utf8 => {
+            let values = array.as_string::<i32>();
+            Box::new(move |row, text| text.push_str(&quoted(values.value(row))))
+        }
+        DataType::Dictionary(..) => {
+            let words = array.as_any_dictionary();
+            let (keys, values) = (words.normalized_keys(), cells(words.values().as_ref())?);
+            Box::new(move |row, text| values(keys[row], text))
+        }
+        other => return Err(ArrowError::NotYetImplemented(format!("{other} as text"))),
+    })
+}
+
+/// In quotes, where its reader would take it for more than one cell.
+fn quoted(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
+}

@@ -1,0 +1,93 @@
+//! What the server of runs reads: some rows of a table, a table as CSV, a run in progress as it grows.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use delaylab_model::SECOND;
+use delaylab_store::run::Run;
+use delaylab_store::run::tail::Tail;
+use harness::*;
+use proptest::prelude::*;
+
+#[test]
+fn every_record_of_a_running_trial_is_handed_over_once() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut tail = Tail::new(run.folder());
+    let mut look = |expected: &[u32]| {
+        let mut seen = Vec::new();
+        assert_eq!(tail.read(|record| seen.push(*record)).unwrap(), expected);
+        seen
+    };
+    assert_eq!(look(&[]), []);
+    let all = as_they_come(0, 10_000);
+    let (first, rest) = all.split_at(700);
+    let mut trial = run.begin_trial(0).unwrap();
+    let mut now = SECOND;
+    let mut add = |records: &[_]| {
+        trial.sync_if_due(now).unwrap();
+        trial.records(records).unwrap();
+        now += SECOND;
+        trial.sync_if_due(now).unwrap();
+    };
+    add(first);
+    assert_eq!(look(&[0]), first);
+    assert_eq!(look(&[0]), []);
+    add(rest);
+    assert_eq!(look(&[0]), rest);
+    trial.finish(&[row(0, 0), row(0, 1)], &noise_of).unwrap();
+    assert_eq!(look(&[]), []);
+    let finished = run.finish(&findings()).unwrap();
+    assert!(finished.folder.exists());
+    assert!(tail.read(|_| {}).is_err(), "the folder has its name by now");
+}
+
+#[test]
+fn every_table_can_be_had_as_text() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 100);
+    let run = Run::open(&finished.folder).unwrap();
+    let tables = [
+        "trials",
+        "records",
+        "noise",
+        "clock_reads",
+        "hops",
+        "series",
+    ];
+    assert_eq!(run.tables(), tables);
+    for table in tables {
+        let mut text = Vec::new();
+        run.write_csv(table, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let heads = text.lines().next().unwrap().split(',').count();
+        assert!(heads > 3 && text.lines().count() > 2, "{table}: {text}");
+        assert!(run.table_file(table).unwrap().exists());
+    }
+    let mut text = Vec::new();
+    assert!(run.write_csv("../experiment", &mut text).is_err());
+    assert_eq!(run.table_file("../experiment"), None);
+    run.write_csv("records", &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.lines().count(), 401);
+    insta::assert_snapshot!(text.lines().take(4).collect::<Vec<_>>().join("\n"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn some_rows_are_those_of_all(from in 0_u64..700, length in 0_u64..700) {
+        let runs = tempfile::tempdir().unwrap();
+        let finished = write_run(runs.path(), &[0, 1, 2], 100);
+        let run = Run::open(&finished.folder).unwrap();
+        let columns = ["trial", "probe", "seq", "t_intended", "t_recv"];
+        let key = |record: &delaylab_model::record::Record| {
+            (record.trial, record.probe, record.seq, record.t_intended, record.t_recv)
+        };
+        let mut found = Vec::new();
+        run.for_each_record_in(from..from + length, &columns, |record| found.push(key(record)));
+        let all = read(&run, None);
+        let expected = all.iter().skip(from as usize).take(length as usize);
+        prop_assert_eq!(found, expected.map(key).collect::<Vec<_>>());
+    }
+}

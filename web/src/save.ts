@@ -1,0 +1,45 @@
+// Saving a figure as it is shown: the filter holds, the zoom does not.
+import { view, type Spec } from "./draw";
+
+const SAVED = 10_000; // milliseconds after which a browser has surely taken what it saves
+
+export function downloads(page: Document, name: string, spec: () => Spec): HTMLElement[] {
+  return [
+    button(page, "SVG", async () => save(page, `${name}.svg`, await asSvg(spec()))),
+    button(page, "PNG", async () => save(page, `${name}.png`, await asPng(spec()))),
+  ];
+}
+
+function button(page: Document, label: string, action: () => Promise<void>): HTMLElement {
+  const made = page.createElement("button");
+  made.type = "button";
+  made.textContent = label;
+  made.title = `Save this figure as ${label}`;
+  made.addEventListener("click", () => {
+    action().catch((error: unknown) => console.error(String(error)));
+  });
+  return made;
+}
+
+// Saved figures stand alone: on white, whatever the page's colours.
+const onWhite = (spec: Spec): Spec => ({ ...spec, background: "white" });
+
+async function asSvg(spec: Spec): Promise<Blob> {
+  const text = await view(onWhite(spec), { renderer: "none" }).toSVG();
+  return new Blob([text], { type: "image/svg+xml" });
+}
+
+async function asPng(spec: Spec): Promise<Blob> {
+  const canvas = await view(onWhite(spec), { renderer: "none" }).toCanvas(2);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
+  });
+}
+
+function save(page: Document, name: string, blob: Blob): void {
+  const link = page.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), SAVED);
+}

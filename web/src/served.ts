@@ -1,0 +1,41 @@
+// What only a served page has: runs as they appear, a run in progress, and long series.
+import { LongSeries } from "./long";
+import { Live } from "./live";
+
+export function serve(page: Document): void {
+  for (const figure of page.querySelectorAll<HTMLElement>("figure[data-window]")) {
+    new LongSeries(figure).start();
+  }
+  for (const section of page.querySelectorAll<HTMLElement>("section[data-progress]")) {
+    new Live(section).start();
+  }
+  const runs = page.querySelector<HTMLElement>("[data-changes]");
+  if (runs) {
+    follow(runs);
+  }
+}
+
+// Takes the list of runs from the server again whenever it says that it changed.
+function follow(runs: HTMLElement): void {
+  const events = new EventSource(runs.dataset.changes ?? "");
+  events.addEventListener("changed", () => {
+    refresh(runs).catch((error: unknown) => console.error(String(error)));
+  });
+}
+
+async function refresh(runs: HTMLElement): Promise<void> {
+  const answer = await fetch(location.href);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const body = fresh.querySelector("[data-changes] tbody");
+  const count = fresh.querySelector("#count");
+  const chosen = new Set([...runs.querySelectorAll<HTMLInputElement>("input:checked")].map((box) => box.value));
+  for (const box of body?.querySelectorAll<HTMLInputElement>("input") ?? []) {
+    box.checked = chosen.has(box.value);
+  }
+  if (body) {
+    runs.querySelector("tbody")?.replaceWith(body);
+    runs.ownerDocument.querySelector("#count")?.replaceChildren(...(count?.childNodes ?? []));
+  } else {
+    location.reload();
+  }
+}

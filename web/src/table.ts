@@ -1,0 +1,97 @@
+// Tables with class "sortable": a click on a head sorts by it, another one turns the order round. The
+// box of a table with data-search leaves the rows that contain what is typed.
+
+type Cells = Map<string, string>;
+
+export class SortableTable {
+  private readonly body: HTMLTableSectionElement;
+  private readonly rows: HTMLTableRowElement[];
+  private readonly heads: HTMLTableCellElement[];
+  private keep: (cells: Cells) => boolean = () => true;
+  private words = "";
+
+  constructor(table: HTMLTableElement) {
+    const body = table.tBodies[0];
+    if (!body) {
+      throw new Error("a table without rows");
+    }
+    this.body = body;
+    this.rows = [...body.rows];
+    this.heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+    this.heads.forEach((head, column) => this.makeSortable(head, column));
+    if (table.dataset.search !== undefined) {
+      table.parentElement?.before(this.searchBox(table.ownerDocument, table.dataset.search));
+    }
+  }
+
+  // Shows only rows whose cells, by their heads, are kept.
+  filter(keep: (cells: Cells) => boolean): void {
+    this.keep = keep;
+    this.show();
+  }
+
+  private show(): void {
+    for (const row of this.rows) {
+      const cells = [...row.cells].map((cell) => cell.textContent ?? "");
+      const named = new Map(this.heads.map((head, k) => [head.textContent ?? "", cells[k] ?? ""]));
+      const found = cells.join(" ").toLowerCase().includes(this.words);
+      row.hidden = !found || !this.keep(named);
+    }
+  }
+
+  private searchBox(page: Document, label: string): HTMLElement {
+    const box = page.createElement("input");
+    box.type = "search";
+    box.placeholder = label;
+    box.setAttribute("aria-label", label);
+    box.className = "search";
+    box.addEventListener("input", () => {
+      this.words = box.value.trim().toLowerCase();
+      this.show();
+    });
+    return box;
+  }
+
+  private makeSortable(head: HTMLTableCellElement, column: number): void {
+    const button = head.ownerDocument.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const order = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+      this.heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", order);
+      this.sort(column, order === "ascending" ? 1 : -1);
+    });
+  }
+
+  private sort(column: number, sign: number): void {
+    const text = (row: HTMLTableRowElement) => row.cells[column]?.textContent ?? "";
+    const rows = this.rows.map((row) => ({ row, text: text(row), size: size(text(row)) }));
+    rows.sort((a, b) => {
+      if (a.size === undefined || b.size === undefined) {
+        // What has no value comes last, whichever the order.
+        const known = Number(b.size !== undefined) - Number(a.size !== undefined);
+        return known || sign * a.text.localeCompare(b.text);
+      }
+      return sign * (a.size - b.size);
+    });
+    this.body.replaceChildren(...rows.map(({ row }) => row));
+  }
+}
+
+const UNITS: Record<string, number> = {
+  ns: 1, "µs": 1e3, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9,
+  B: 1, KiB: 1024, MiB: 1 << 20, GiB: 1 << 30, kB: 1e3, MB: 1e6,
+  "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+};
+
+// How much a cell says, as in `1.25 ms`, `7,200` or `3 %`.
+export function size(text: string): number | undefined {
+  const [, sign, digits, unit] = text.trim().match(/^([-−]?)([\d,]*\.?\d+(?:e-?\d+)?)\s*([^\d\s]*)/) ?? [];
+  if (digits === undefined) {
+    return undefined;
+  }
+  const value = Number(digits.replaceAll(",", "")) * (UNITS[unit ?? ""] ?? 1);
+  return sign ? -value : value;
+}
