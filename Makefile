@@ -11,7 +11,7 @@ SHELL := /bin/bash
 SECONDS ?= 60
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test accept build lint fmt fuzz clean
+.PHONY: help demo test accept build guide lint fmt fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ accept: ## measure side by side with ping, irtt and sockperf, and print one tabl
 
 build: ## build target/release/delaylab
 	cargo build --release --package delaylab-cli
+
+guide: ## build the user guide into target/guide (mdBook, installed into target/mdbook)
+	@scripts/guide.sh
 
 lint: ## check the format and every lint, as test does
 	cargo fmt --all --check

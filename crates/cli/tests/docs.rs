@@ -3,7 +3,7 @@
 //! The documents show real figures, which no second run will repeat. So a copy is run in which every
 //! figure is a wildcard ([`mask`]); the words around it must come as they stand. The commands of a
 //! document run one after the other in one folder, which holds a key file, `lab.key`, and what a ping
-//! once printed, `ping.txt`. A
+//! once printed, `ping.txt`, and the document's own files: a fence of TOML whose first line is `# NAME.toml`. A
 //! `delaylab reflect` goes on in the background, as in a second terminal; where a document starts
 //! none of its own, one runs that takes load.
 //!
@@ -75,6 +75,9 @@ fn run(document: &Path) {
     let copy = scratch.join("document.md");
     let text = fs::read_to_string(document).unwrap();
     fs::write(&copy, mask(&text)).unwrap();
+    for (name, content) in files(&text) {
+        fs::write(folder.join(name), content).unwrap();
+    }
     let terminals = Terminals::new(&scratch);
     if !text.contains("$ delaylab reflect") {
         terminals.reflect();
@@ -92,6 +95,16 @@ fn run(document: &Path) {
         .env("LC_ALL", "C.UTF-8");
     cases.case(&copy);
     cases.run();
+}
+
+/// The files that a document shows, for its commands: name and content.
+fn files(text: &str) -> Vec<(&str, &str)> {
+    let shown = text.split("```toml\n").skip(1);
+    let contents = shown.map(|fence| fence.split("```").next().unwrap());
+    contents
+        .filter_map(|content| Some((content.lines().next()?.strip_prefix("# ")?, content)))
+        .filter(|(name, _)| name.ends_with(".toml"))
+        .collect()
 }
 
 /// A `delaylab` whose `reflect` stays in the background until the next one or the end.
@@ -131,6 +144,7 @@ impl Drop for Terminals {
 const END: &str = "end-of-document";
 
 /// A reflector that has said what it holds of privileges serves; one that ends before has failed.
+/// What the one before said is emptied first, so that nobody reads it as this one's.
 const SCRIPT: &str = r#"#!/bin/sh
 case $1 in
 reflect | end-of-document) ;;
@@ -187,7 +201,7 @@ fn no_fence_hides_a_command() {
             }
         }
         // Python and SQL are run by the end-to-end tests of experiments.
-        let allowed = ["console", "text", "json", "python", "sql"];
+        let allowed = ["console", "text", "json", "toml", "python", "sql"];
         let fences = text.lines().filter_map(|line| line.strip_prefix("```"));
         for language in fences.filter(|language| !language.is_empty()) {
             assert!(
