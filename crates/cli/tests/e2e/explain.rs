@@ -150,27 +150,45 @@ fn share_of_bursts(records: &[Record], bursts: &[(Nanos, Nanos)]) -> f64 {
     late().filter(during).count() as f64 / late().count().max(1) as f64
 }
 
+/// What is planted must be found in one run of three: whatever else this machine does may be worse in a run,
+/// and then rightly comes first, or hides what was planted.
+fn in_one_of_three(found: impl Fn(&Scratch) -> Result<(), String>) {
+    let tries = (0..3).map(|_| found(&Scratch::new()).err());
+    let failed: Vec<String> = tries.take_while(Option::is_some).flatten().collect();
+    assert!(failed.len() < 3, "{}", failed.join("\n"));
+}
+
+fn cause(found: &Value, is: impl Fn(&Value) -> bool) -> Result<&Value, String> {
+    let causes = found["causes"].as_array().unwrap();
+    let cause = causes.iter().find(|cause| is(cause));
+    cause.ok_or_else(|| format!("no such cause: {found:#}"))
+}
+
+/// Is the cause's period that one, within 1 %?
+fn has_period(cause: &Value, period: Nanos) -> Result<(), String> {
+    let known = cause["period"]["period_ns"].as_f64();
+    let near = known.is_some_and(|known| (known / period as f64 - 1.0).abs() < 0.01);
+    near.then_some(())
+        .ok_or_else(|| format!("not {period} ns: {cause:#}"))
+}
+
 #[test]
 fn a_planted_process_is_named_first_with_its_period_and_its_share() {
     or_skip!(root());
     let _machine = alone();
-    // Whatever else this machine does may be worse in one run, and then rightly comes first; and what it
-    // does at the same time as the culprit is the culprit's in one count, and its own in the other.
-    let mut seen = Vec::new();
-    let found = (0..3).any(|_| {
-        let scratch = Scratch::new();
-        let bursts = run_beside_culprit(&scratch, None);
-        let found = explained(&scratch);
-        let planted = cause(&found, |cause| cause["name"] == NAME);
-        let period = planted["period"]["period_ns"].as_f64().unwrap();
-        assert!((period / PERIOD as f64 - 1.0).abs() < 0.01, "{found:#}");
+    in_one_of_three(|scratch| {
+        let bursts = run_beside_culprit(scratch, None);
+        let found = explained(scratch);
+        let planted = cause(&found, |cause| cause["name"] == NAME)?;
+        has_period(planted, PERIOD)?;
+        // What something else does at the same time is the culprit's in one count, and its own in the other.
         let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
         let share = planted["share_of_late"].as_f64().unwrap();
         let first = found["causes"][0]["name"] == NAME;
-        seen.push(format!("first: {first}, said {share}, is {truth}"));
-        first && (share - truth).abs() < 0.1
+        let well = first && (share - truth).abs() < 0.1;
+        well.then_some(())
+            .ok_or_else(|| format!("first: {first}, said {share}, is {truth}: {found:#}"))
     });
-    assert!(found, "{seen:#?}");
 }
 
 /// Somebody without privileges is told no names, and still that it is the host.
@@ -204,6 +222,9 @@ fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() 
     );
 }
 
+/// As [`PAUSES`] says.
+const PAUSE_EVERY: Nanos = 130 * MILLISECOND;
+
 const PAUSES: &str = r#"
 name = "pauses"
 title = "A switch that pauses"
@@ -233,42 +254,39 @@ fn run_pauses(scratch: &Scratch) {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }
 
-fn cause(found: &Value, is: impl Fn(&Value) -> bool) -> &Value {
-    let causes = found["causes"].as_array().unwrap();
-    let cause = causes.iter().find(|cause| is(cause));
-    cause.unwrap_or_else(|| panic!("no such cause: {found:#}"))
-}
-
 #[test]
 fn a_switch_that_pauses_is_the_network_s_fault() {
     or_skip!(root());
     let _machine = alone();
-    let first = (0..3).any(|_| {
-        let scratch = Scratch::new();
-        run_pauses(&scratch);
-        let found = explained(&scratch);
-        let network = cause(&found, |cause| cause["place"] == "network");
-        let period = network["period"]["period_ns"].as_f64().unwrap();
-        assert!((period / 1.3e8 - 1.0).abs() < 0.01, "{found:#}");
-        found["causes"][0]["place"] == "network"
+    in_one_of_three(|scratch| {
+        run_pauses(scratch);
+        let found = explained(scratch);
+        has_period(
+            cause(&found, |cause| cause["place"] == "network")?,
+            PAUSE_EVERY,
+        )?;
+        let first = found["causes"][0]["place"] == "network";
+        first
+            .then_some(())
+            .ok_or_else(|| format!("not first: {found:#}"))
     });
-    assert!(first, "found, and never first");
 }
 
 #[test]
 fn both_at_once_are_told_apart() {
     or_skip!(root());
     let _machine = alone();
-    let scratch = Scratch::new();
-    let culprit = Culprit::start(last_cpu());
-    run_pauses(&scratch);
-    assert!(culprit.bursts().len() > 50);
-    let found = explained(&scratch);
-    let process = cause(&found, |cause| cause["name"] == NAME);
-    assert_eq!(process["place"], "prober");
-    let period = process["period"]["period_ns"].as_f64().unwrap();
-    assert!((period / PERIOD as f64 - 1.0).abs() < 0.01, "{found:#}");
-    let network = cause(&found, |cause| cause["place"] == "network");
-    let period = network["period"]["period_ns"].as_f64().unwrap();
-    assert!((period / 1.3e8 - 1.0).abs() < 0.01, "{found:#}");
+    in_one_of_three(|scratch| {
+        let culprit = Culprit::start(last_cpu());
+        run_pauses(scratch);
+        assert!(culprit.bursts().len() > 50);
+        let found = explained(scratch);
+        let process = cause(&found, |cause| cause["name"] == NAME)?;
+        assert_eq!(process["place"], "prober");
+        has_period(process, PERIOD)?;
+        has_period(
+            cause(&found, |cause| cause["place"] == "network")?,
+            PAUSE_EVERY,
+        )
+    });
 }
