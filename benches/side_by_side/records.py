@@ -5,14 +5,12 @@ by `crates/store/examples/ten_million.rs` until they are ten million.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from .arena import CouldNotMeasure
 from .table import Heading, Row, compared, time
-from .tools import DELAYLAB, ROOT
+from .tools import DELAYLAB, ROOT, done
 
 COMMANDS = ("cargo",)
 
@@ -37,33 +35,31 @@ duration = "{seconds}s"
 
 
 def measure(arena, options):
-    seconds = max(LEAST_S, options.seconds)
-    run(BUILD, "cargo build")
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "experiment.toml").write_text(EXPERIMENT.format(seconds=seconds))
-        run([DELAYLAB, "run", folder / "experiment.toml", "-q", "-o", folder / "real"], f"a run of {seconds} s")
-        real = folder / "real/latest"
-        fewer, all_ = (recorded(real, folder / str(count), count) for count in (FEWER, COUNT))
-        summary = tool("summarise", all_["run"])
+        real = a_real_run("records", folder, options.seconds)
+        fewer, all_ = (recorded("records", real, folder / str(count), count) for count in (FEWER, COUNT))
+        summary = tool("records", "summarise", all_["run"])
     return list(rows(fewer, all_, summary))
 
 
-def recorded(real, folder, count):
+def a_real_run(name, folder, seconds):
+    """Its folder. What `recorded` needs is built."""
+    seconds = max(LEAST_S, seconds)
+    done(name, "cargo build", BUILD)
+    (folder / "experiment.toml").write_text(EXPERIMENT.format(seconds=seconds))
+    done(name, f"a run of {seconds} s", [DELAYLAB, "run", folder / "experiment.toml", "-q", "-o", folder / "real"])
+    return folder / "real/latest"
+
+
+def recorded(name, real, folder, count):
+    """The run repeated until it has so many records."""
     folder.mkdir()
-    return tool("record", real, folder, count)
+    return tool(name, "record", real, folder, count)
 
 
-def tool(*words):
-    return json.loads(run([TOOL, *map(str, words)], f"{words[0]} {words[-1]}"))
-
-
-def run(command, what):
-    print(f"records: {what}", file=sys.stderr)
-    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise CouldNotMeasure(f"{what}: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
-    return done.stdout
+def tool(name, *words):
+    return json.loads(done(name, f"{words[0]} {words[-1]}", [TOOL, *map(str, words)]))
 
 
 def rows(fewer, all_, summary):

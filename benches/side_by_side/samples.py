@@ -7,14 +7,12 @@ what runs. What is exact must be the same in all of them; quantiles by histogram
 
 import json
 import math
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from .arena import CouldNotMeasure
 from .table import Heading, compared, meets
-from .tools import ROOT
+from .tools import ROOT, done
 
 COMMANDS = ("cargo",)
 
@@ -30,12 +28,12 @@ HISTOGRAM_ERROR = 1 / 512
 
 
 def measure(arena, options):
-    run(BUILD)
-    run([ROOT / "scripts/python.sh"])
+    done("samples", "cargo build", BUILD)
+    done("samples", "Python packages", [ROOT / "scripts/python.sh"])
     seen = {name: [] for name in (*GOALS, *PEERS)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "delays"
-        run([TOOL, "make", file, str(COUNT)])
+        done("samples", f"{COUNT:,} delays", [TOOL, "make", file, str(COUNT)])
         for _ in range(options.rounds or 5):
             for name, figures in seen.items():
                 figures.append(one(name, file))
@@ -46,7 +44,7 @@ def measure(arena, options):
 
 def one(name, file):
     command = [PYTHON, "-B", ROOT / "benches/side_by_side/peers" / PEERS[name]] if name in PEERS else [TOOL, name]
-    return json.loads(run([*command, file]))
+    return json.loads(done("samples", name, [*command, file]))
 
 
 def agree(name, figures, exact):
@@ -73,11 +71,3 @@ def rows(rates):
 
 def millions(rate):
     return f"{rate / 1e6:.1f} M"
-
-
-def run(command):
-    print(f"samples: {' '.join(map(str, command)).replace(f'{ROOT}/', '')}", file=sys.stderr)
-    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise CouldNotMeasure(f"{command[0]}: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
-    return done.stdout

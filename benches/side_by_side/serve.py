@@ -18,7 +18,7 @@ from pathlib import Path
 from . import records
 from .arena import CouldNotMeasure
 from .table import Heading, Row, time
-from .tools import DELAYLAB
+from .tools import DELAYLAB, done
 
 COMMANDS = ("cargo", "chromium")
 
@@ -31,15 +31,12 @@ BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable
 
 
 def measure(arena, options):
-    seconds = max(records.LEAST_S, options.seconds)
-    records.run(records.BUILD, "cargo build")
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "experiment.toml").write_text(records.EXPERIMENT.format(seconds=seconds))
-        records.run([DELAYLAB, "run", folder / "experiment.toml", "-q", "-o", folder / "real"], f"a run of {seconds} s")
-        run = Path(records.recorded(folder / "real/latest", folder / "runs", records.COUNT)["run"])
+        real = records.a_real_run("serve", folder, options.seconds)
+        run = Path(records.recorded("serve", real, folder / "runs", records.COUNT)["run"])
         page = folder / "report.html"
-        records.run([DELAYLAB, "report", run, "-o", page], "the report")
+        done("serve", "the report", [DELAYLAB, "report", run, "-o", page])
         opened = opening(folder, page)
         first, zooms = zoomed(run)
         return list(rows(page.stat().st_size, opened, first, zooms))
@@ -57,10 +54,10 @@ def opened(folder, page):
     profile = folder / "profile"
     shutil.rmtree(profile, ignore_errors=True)
     begin = clock.monotonic()
-    done = subprocess.run([*BROWSER, f"--user-data-dir={profile}", page.as_uri()], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run([*BROWSER, f"--user-data-dir={profile}", page.as_uri()], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=120, check=False)
     took = clock.monotonic() - begin
-    if done.stdout.count("<figure data-spec") != done.stdout.count('data-drawn="true"'):
+    if ended.stdout.count("<figure data-spec") != ended.stdout.count('data-drawn="true"'):
         raise CouldNotMeasure(f"{page.name}: a figure is not drawn")
     return took
 

@@ -8,6 +8,8 @@ import math
 import os
 import pathlib
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 
 from .arena import NETWORK, CouldNotMeasure
@@ -40,6 +42,15 @@ class Rate:
     """Round trips back to back."""
     per_second: float
     cpu_ns: float
+
+
+def done(name, what, command):
+    """What a command of the benchmark of this name prints, once it is done."""
+    print(f"{name}: {what}", file=sys.stderr)
+    ended = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        raise CouldNotMeasure(f"{what}: {(ended.stderr.strip() or 'no message').splitlines()[-1]}")
+    return ended.stdout
 
 
 def nearest_rank(ordered, q):

@@ -36,7 +36,7 @@ pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
 pub use verdict::{Kind, Verdict};
 pub use whole::Whole;
-pub use words::{percent, signed_duration, signed_percent};
+pub use words::{percent, sign, signed_duration, signed_percent};
 
 use delaylab_lab::finding::{Data, Measure};
 
@@ -85,6 +85,13 @@ pub struct Comparison {
     pub pooled: [Vec<String>; 2],
     /// Figures that the verdicts look at; the more there are, the further from zero a shift must be.
     pub looks: usize,
+}
+
+impl Comparison {
+    /// Names of the factors, and `probe`, of which the pairs have more than one level.
+    pub fn varied(&self) -> Vec<String> {
+        pairs::varied(self.pairs.iter().map(|figures| figures.pair.named()))
+    }
 }
 
 /// Compares two runs.

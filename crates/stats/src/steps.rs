@@ -24,6 +24,7 @@ mod columns;
 mod detector;
 mod doubt;
 mod framing;
+mod jumps;
 mod per_size;
 mod power;
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Every error names the thing and the remedy, and ends with its code: 1 unreachable, 2 usage, 3
 //! environment or privilege. The texts are snapshots: read them as a user would.
 
+use crate::harness::KEY;
 use crate::harness::beside_others;
 use crate::harness::netns::{B4, Namespace, Pair};
 use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, ping};
-use crate::harness::scratch::{KEY, Scratch};
+use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
 use std::fs::File;

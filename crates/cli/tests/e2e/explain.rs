@@ -3,9 +3,9 @@
 //! The culprit is this test program itself, started again in the role of [`culprit`]: it runs on one CPU
 //! for 3 ms in each 100 ms, before all ordinary processes, and says when. The probe is on that CPU, too.
 
-use crate::harness::alone;
 use crate::harness::process::{Process, Ran, delaylab};
 use crate::harness::scratch::Scratch;
+use crate::harness::{alone, in_one_of_three};
 use crate::or_skip;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::record::Record;
@@ -150,14 +150,6 @@ fn share_of_bursts(records: &[Record], bursts: &[(Nanos, Nanos)]) -> f64 {
     late().filter(during).count() as f64 / late().count().max(1) as f64
 }
 
-/// What is planted must be found in one run of three: whatever else this machine does may be worse in a run,
-/// and then rightly comes first, or hides what was planted.
-fn in_one_of_three(found: impl Fn(&Scratch) -> Result<(), String>) {
-    let tries = (0..3).map(|_| found(&Scratch::new()).err());
-    let failed: Vec<String> = tries.take_while(Option::is_some).flatten().collect();
-    assert!(failed.len() < 3, "{}", failed.join("\n"));
-}
-
 fn cause(found: &Value, is: impl Fn(&Value) -> bool) -> Result<&Value, String> {
     let causes = found["causes"].as_array().unwrap();
     let cause = causes.iter().find(|cause| is(cause));
@@ -176,7 +168,8 @@ fn has_period(cause: &Value, period: Nanos) -> Result<(), String> {
 fn a_planted_process_is_named_first_with_its_period_and_its_share() {
     or_skip!(root());
     let _machine = alone();
-    in_one_of_three(|scratch| {
+    in_one_of_three(|| {
+        let scratch = &Scratch::new();
         let bursts = run_beside_culprit(scratch, None);
         let found = explained(scratch);
         let planted = cause(&found, |cause| cause["name"] == NAME)?;
@@ -258,7 +251,8 @@ fn run_pauses(scratch: &Scratch) {
 fn a_switch_that_pauses_is_the_network_s_fault() {
     or_skip!(root());
     let _machine = alone();
-    in_one_of_three(|scratch| {
+    in_one_of_three(|| {
+        let scratch = &Scratch::new();
         run_pauses(scratch);
         let found = explained(scratch);
         has_period(
@@ -276,7 +270,8 @@ fn a_switch_that_pauses_is_the_network_s_fault() {
 fn both_at_once_are_told_apart() {
     or_skip!(root());
     let _machine = alone();
-    in_one_of_three(|scratch| {
+    in_one_of_three(|| {
+        let scratch = &Scratch::new();
         let culprit = Culprit::start(last_cpu());
         run_pauses(scratch);
         assert!(culprit.bursts().len() > 50);

@@ -1,8 +1,9 @@
 //! Load: what is sent, what takes it, and what it does to the probes beside it.
 
+use crate::harness::KEY;
 use crate::harness::netns::{B4, BOTH_PREFIXES, Pair};
 use crate::harness::process::{Process, Ran, Reflector, delaylab, ping, ran};
-use crate::harness::scratch::{KEY, Scratch};
+use crate::harness::scratch::Scratch;
 use crate::harness::{alone, beside_others};
 use crate::or_skip;
 use nix::sys::signal::Signal;

@@ -1,11 +1,12 @@
 //! Every method, size, mark, pacing and kind of loss.
 
+use crate::harness::KEY;
 use crate::harness::beside_others;
 use crate::harness::forwarder::{Fate, Forwarder, Way, for_udp_seq};
 use crate::harness::netns::{B4, B6, Pair};
 use crate::harness::process::{Ran, Reflector, Stream, allowed, measure, ping};
 use crate::harness::run::{Record, Run};
-use crate::harness::scratch::{KEY, Scratch};
+use crate::harness::scratch::Scratch;
 use crate::harness::stages::stages;
 use crate::or_skip;
 use delaylab_kernel::clock;

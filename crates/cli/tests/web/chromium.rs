@@ -1,9 +1,10 @@
 //! A headless Chromium that clicks and types as a test says, over the DevTools protocol on a pipe.
 
+use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ const FLAGS: [&str; 12] = [
 /// The browser and its connection.
 pub struct Chromium {
     child: Child,
-    profile: PathBuf,
+    profile: Scratch,
     pipe: RefCell<Pipe>,
 }
 
@@ -72,7 +73,7 @@ impl Chromium {
             crate::skip("there is no chromium");
             return None;
         };
-        let profile = crate::scratch("profile");
+        let profile = Scratch::new();
         // The pipe is descriptors 3 and 4 of the browser.
         let mut child = Command::new("sh")
             .args([
@@ -81,7 +82,7 @@ impl Chromium {
                 name,
             ])
             .args(FLAGS)
-            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--user-data-dir={}", profile.path("").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -130,7 +131,7 @@ impl Drop for Chromium {
         let _ = self.child.wait();
         // Its helpers end with it, a moment later.
         for _ in 0..20 {
-            if std::fs::remove_dir_all(&self.profile).is_ok() {
+            if std::fs::remove_dir_all(self.profile.path("")).is_ok() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));

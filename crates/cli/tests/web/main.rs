@@ -11,13 +11,15 @@
 
 mod chromium;
 mod reports;
+#[path = "../e2e/harness/scratch.rs"]
+mod scratch;
 mod served;
 
 use chromium::Page;
+use scratch::Scratch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Says why a test does not run here; under `CI=true` that is a failure.
 fn skip(why: &str) {
@@ -26,54 +28,21 @@ fn skip(why: &str) {
     println!("skipped: {why}");
 }
 
-/// A new directory.
-fn scratch(name: &str) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!(
-        "delaylab-web-{name}-{}-{count}",
-        std::process::id()
-    ));
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// A directory that is removed at the end.
-struct Scratch(PathBuf);
-
 impl Scratch {
-    fn new(name: &str) -> Self {
-        Self(scratch(name))
-    }
-
     /// Runs delaylab in it.
     fn delaylab(&self, words: &[&str]) -> Output {
-        delaylab(&self.0, words).output().unwrap()
+        delaylab(&self.path(""), words).output().unwrap()
     }
 
     /// Carries an experiment out that this text describes, and returns its report.
     fn report(&self, name: &str, text: &str) -> PathBuf {
-        std::fs::write(self.0.join(format!("{name}.toml")), text).unwrap();
-        let words = [
-            "run",
-            &format!("{name}.toml"),
-            "-q",
-            "--seed",
-            "1",
-            "-o",
-            name,
-        ];
-        let output = self.delaylab(&words);
-        let page = self.0.join(name).join("latest/report.html");
+        let file = self.file(&format!("{name}.toml"), text);
+        let file = file.to_string_lossy();
+        let output = self.delaylab(&["run", &file, "-q", "--seed", "1", "-o", name]);
+        let page = self.path(name).join("latest/report.html");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(page.exists(), "{name}: {said}");
         page
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -204,7 +204,7 @@ fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("catalogue");
+    let scratch = Scratch::new();
     for (name, fewer) in CATALOGUE {
         let words = [
             "run", name, "--world", "sim", "--quick", "-q", "--seed", "1", "-o", name,
@@ -212,7 +212,7 @@ fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
         let sets = fewer.iter().flat_map(|set| ["--set", set]);
         let output = scratch.delaylab(&words.into_iter().chain(sets).collect::<Vec<_>>());
         let said = String::from_utf8_lossy(&output.stderr);
-        let report = scratch.0.join(name).join("latest/report.html");
+        let report = scratch.path(name).join("latest/report.html");
         assert!(report.exists(), "{name}: {said}");
         let page = open(&browser, &report);
         assert!(page.count("figure[data-spec]") > 0, "{name}");
@@ -231,7 +231,7 @@ fn a_level_is_filtered_out_of_every_figure_and_table() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("filter");
+    let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
     let bins = marks(&page, "distribution", "rect");
     let shown =
@@ -258,7 +258,7 @@ fn a_figure_zooms_by_button_key_and_drag() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("zoom");
+    let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
     // A label that stays is drawn before those that are new.
     let expression = "[...document.querySelectorAll('figure[data-spec=time_series] .role-axis-label text')]\
@@ -299,18 +299,18 @@ fn a_figure_is_saved_as_svg_and_png() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("saved");
+    let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
-    page.save_into(&scratch.0);
+    page.save_into(&scratch.path(""));
     let drawn = marks(&page, "delay_against_size", "symbol");
     page.click("figure[data-spec=delay_against_size] button[title='Save this figure as SVG']");
-    let svg = String::from_utf8(arrived(&scratch.0.join("delay_against_size.svg"))).unwrap();
+    let svg = String::from_utf8(arrived(&scratch.path("delay_against_size.svg"))).unwrap();
     let points = svg.split("mark-symbol role-mark").nth(1).unwrap();
     let points = points.split("</g>").next().unwrap();
     assert_eq!(points.matches("<path").count() as u64, drawn);
 
     page.click("figure[data-spec=delay_against_size] button[title='Save this figure as PNG']");
-    let png = arrived(&scratch.0.join("delay_against_size.png"));
+    let png = arrived(&scratch.path("delay_against_size.png"));
     let found = page.eval(&format!("({COLOURED})({})", json!(base64(&png))));
     assert!(
         found[0].as_u64() > Some(1000) && found[1].as_u64() > Some(5_000),
@@ -340,7 +340,7 @@ fn trials_are_sorted_and_found() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("trials");
+    let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
     page.click("#trials details summary");
     let column = |name: &str| {
@@ -418,7 +418,7 @@ fn odd_runs_are_drawn_or_explained() {
             ]),
         ),
     ];
-    let scratch = Scratch::new("odd");
+    let scratch = Scratch::new();
     for (name, text) in runs {
         let page = open(&browser, &scratch.report(name, &text));
         page.appear("light", 1100);
@@ -438,7 +438,7 @@ fn a_narrow_page_fits_its_window() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("narrow");
+    let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
     page.appear("dark", 400);
     let wide =

@@ -59,6 +59,22 @@ impl Server {
     }
 }
 
+/// What an answer in chunks says, which must have its end (RFC 9112 §7.1).
+fn whole(answer: &str) -> String {
+    let mut rest = answer.split_once("\r\n\r\n").unwrap().1;
+    let mut text = String::new();
+    loop {
+        let (length, more) = rest.split_once("\r\n").unwrap();
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            assert_eq!(more, "\r\n");
+            return text;
+        }
+        text += &more[..length];
+        rest = more[length..].strip_prefix("\r\n").unwrap();
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -68,7 +84,7 @@ impl Drop for Server {
 
 /// Two runs of the small experiment, which differ in their seed.
 fn two_runs(scratch: &Scratch) -> [String; 2] {
-    std::fs::write(scratch.0.join("small.toml"), SMALL).unwrap();
+    scratch.file("small.toml", SMALL);
     for seed in ["1", "2"] {
         let output = scratch.delaylab(&["run", "small.toml", "-q", "--seed", seed, "-o", "runs"]);
         assert!(
@@ -77,7 +93,7 @@ fn two_runs(scratch: &Scratch) -> [String; 2] {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let mut names: Vec<_> = std::fs::read_dir(scratch.0.join("runs"))
+    let mut names: Vec<_> = std::fs::read_dir(scratch.path("runs"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.starts_with("small-"))
@@ -91,9 +107,9 @@ fn runs_are_listed_found_opened_and_compared() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("served");
+    let scratch = Scratch::new();
     let [first, second] = two_runs(&scratch);
-    let server = Server::start(&scratch.0, &[]);
+    let server = Server::start(&scratch.path(""), &[]);
     let page = browser.open(&format!("http://{}/", server.address));
     assert_eq!(page.count("tbody tr"), 2);
     assert_eq!(inaccessible(&page), Vec::<Value>::new());
@@ -148,15 +164,15 @@ fn a_run_in_progress_is_seen_to_grow_and_to_end() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("live");
+    let scratch = Scratch::new();
     let text = "name = \"slow\"\nworld = \"live\"\n[[probe]]\nname = \"echo\"\nmethod = \"udp\"\n\
                 pacing = { every = \"10ms\" }\nduration = \"6s\"\n";
-    std::fs::write(scratch.0.join("slow.toml"), text).unwrap();
-    std::fs::create_dir(scratch.0.join("runs")).unwrap();
-    let server = Server::start(&scratch.0, &[]);
+    scratch.file("slow.toml", text);
+    std::fs::create_dir(scratch.path("runs")).unwrap();
+    let server = Server::start(&scratch.path(""), &[]);
     let page = browser.open(&format!("http://{}/", server.address));
     assert_eq!(page.count("tbody tr"), 0);
-    let mut run = delaylab(&scratch.0, &["run", "slow.toml", "-q"])
+    let mut run = delaylab(&scratch.path(""), &["run", "slow.toml", "-q"])
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -217,18 +233,18 @@ fn whatever_a_folder_is_called_it_is_text() {
     let Some(browser) = Chromium::start() else {
         return;
     };
-    let scratch = Scratch::new("names");
+    let scratch = Scratch::new();
     let [first, second] = two_runs(&scratch);
     let markup = "<img src=x onerror=window.hit=1>'\"&%2F";
     let long = "long-".repeat(40);
     for (old, new) in [(&first, markup), (&second, long.as_str())] {
         std::fs::rename(
-            scratch.0.join("runs").join(old),
-            scratch.0.join("runs").join(new),
+            scratch.path("runs").join(old),
+            scratch.path("runs").join(new),
         )
         .unwrap();
     }
-    let server = Server::start(&scratch.0, &[]);
+    let server = Server::start(&scratch.path(""), &[]);
     let page = browser.open(&format!("http://{}/", server.address));
     for name in [markup, long.as_str()] {
         let of_name = format!(
@@ -257,20 +273,15 @@ fn whatever_a_folder_is_called_it_is_text() {
 
 #[test]
 fn tables_and_windows_hold_every_record() {
-    let scratch = Scratch::new("tables");
+    let scratch = Scratch::new();
     let [name, _] = two_runs(&scratch);
-    let server = Server::start(&scratch.0, &["runs"]);
+    let server = Server::start(&scratch.path(""), &["runs"]);
     let runs = server.json("/api/runs");
     assert_eq!(runs["runs"][0]["records"], 2400);
-    let csv = server.get(&format!("/run/{name}/records.csv"));
-    assert_eq!(
-        csv.lines().filter(|line| line.contains(",udp,")).count(),
-        2400,
-        "{}",
-        &csv[..600]
-    );
-    assert!(csv.contains("\r\ntrial,probe,seq,") || csv.contains("\ntrial,probe,seq,"));
-    assert!(csv.ends_with("0\r\n\r\n"), "not whole");
+    let csv = whole(&server.get(&format!("/run/{name}/records.csv")));
+    assert!(csv.starts_with("trial,probe,seq,"), "{csv:.300}");
+    let udp = csv.lines().filter(|line| line.contains(",udp,"));
+    assert_eq!(udp.count(), 2400, "{csv:.600}");
     let parquet = server.get(&format!("/run/{name}/trials.parquet"));
     assert!(parquet.contains("\r\n\r\nPAR1") && parquet.ends_with("PAR1"));
 
@@ -310,10 +321,10 @@ fn tables_and_windows_hold_every_record() {
 
 #[test]
 fn only_who_may_is_answered() {
-    let scratch = Scratch::new("guard");
-    std::fs::create_dir(scratch.0.join("runs")).unwrap();
-    std::fs::write(scratch.0.join("secret"), "0123456789abcdefghij\n").unwrap();
-    let server = Server::start(&scratch.0, &[]);
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("runs")).unwrap();
+    scratch.file("secret", "0123456789abcdefghij\n");
+    let server = Server::start(&scratch.path(""), &[]);
     let status = |answer: String| answer.lines().next().unwrap_or_default().to_owned();
     let page = server.get("/");
     assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
@@ -349,7 +360,7 @@ fn only_who_may_is_answered() {
     assert_eq!(open.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&open.stderr).contains("--token-file"));
 
-    let guarded = Server::start(&scratch.0, &["--token-file", "secret"]);
+    let guarded = Server::start(&scratch.path(""), &["--token-file", "secret"]);
     assert_eq!(status(guarded.get("/")), "HTTP/1.1 401 Unauthorized");
     assert_eq!(
         status(guarded.get("/?token=0123456789abcdefghi")),

@@ -16,7 +16,15 @@ pub struct Pair {
     pub streams: [Vec<usize>; 2],
 }
 
+/// Levels and a probe.
+pub(super) type Named<'a> = (&'a Vec<Factor>, &'a String);
+
 impl Pair {
+    /// By the probe's name in A.
+    pub(super) const fn named(&self) -> Named<'_> {
+        (&self.factors, &self.probes[0])
+    }
+
     /// `wait=1ms, probe=echo`, of the factors that vary.
     pub fn label(&self, varied: &[String]) -> String {
         label(&self.factors, &self.probes[0], varied)
@@ -60,7 +68,11 @@ impl Pairing {
         let both = |name: &&String| names.iter().all(|names| names.contains(name));
         let shared: Vec<String> = names[0].iter().filter(both).cloned().collect();
         let (pairs, alone) = matched([a, b].map(|streams| cells(streams, &shared)));
-        let varied = varied(alone.iter().flatten(), &pairs);
+        let cells = alone
+            .iter()
+            .flatten()
+            .map(|cell| (&cell.factors, &cell.probe));
+        let varied = varied(cells.chain(pairs.iter().map(Pair::named)));
         let words = |cells: &Vec<Cell>| -> Vec<String> {
             let each = cells.iter();
             each.map(|cell| label(&cell.factors, &cell.probe, &varied))
@@ -100,16 +112,9 @@ fn matched([in_a, mut in_b]: [Vec<Cell>; 2]) -> (Vec<Pair>, [Vec<Cell>; 2]) {
     (pairs, [only_a, in_b])
 }
 
-/// Names of the factors, and `probe`, of which these pairs have more than one level.
-pub fn varied_of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Vec<String> {
-    let pairs: Vec<_> = pairs.into_iter().cloned().collect();
-    varied(std::iter::empty(), &pairs)
-}
-
-fn varied<'a>(cells: impl Iterator<Item = &'a Cell>, pairs: &'a [Pair]) -> Vec<String> {
-    let cells = cells.map(|cell| (&cell.factors, &cell.probe));
-    let pairs = pairs.iter().map(|pair| (&pair.factors, &pair.probes[0]));
-    let all: Vec<(&Vec<Factor>, &String)> = cells.chain(pairs).collect();
+/// Names of the factors, and `probe`, of which these have more than one level.
+pub(super) fn varied<'a>(all: impl Iterator<Item = Named<'a>>) -> Vec<String> {
+    let all: Vec<Named<'_>> = all.collect();
     let Some((first, probe)) = all.first() else {
         return Vec::new();
     };

@@ -351,7 +351,7 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     let a = designed(&["1ms", "100ms", "10ms"], &["ef", "be"], 1.0, 1);
     let b = designed(&["1000us", "10ms", "5ms"], &["ef", "be"], 1.2, 2);
     let found = compare(&a, &b, &Asked::usual()).unwrap();
-    let varied = pairs::varied_of(found.pairs.iter().map(|pair| &pair.pair));
+    let varied = found.varied();
     let labels: Vec<_> = found
         .pairs
         .iter()

@@ -38,12 +38,17 @@ impl Quantity {
         }
     }
 
+    /// What its values count.
+    pub fn dimension(self) -> Dimension {
+        match self {
+            Quantity::Measure(measure) => measure.dimension().unwrap_or(Dimension::NUMBER),
+            Quantity::Stages(_) => Dimension::TIME,
+        }
+    }
+
     /// Does it count nanoseconds?
     pub fn is_time(self) -> bool {
-        match self {
-            Quantity::Measure(measure) => measure.dimension() == Some(Dimension::TIME),
-            Quantity::Stages(_) => true,
-        }
+        self.dimension() == Dimension::TIME
     }
 }
 

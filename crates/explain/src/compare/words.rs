@@ -23,22 +23,22 @@ pub fn signed_percent(share: f64) -> String {
     } else {
         percent(size)
     };
-    sign(share) + &size
+    sign(share).to_owned() + &size
 }
 
 /// With its sign: `+1.20 ms`. Less than half a nanosecond is none.
 pub fn signed_duration(ns: f64) -> String {
     let ns = if ns.abs() < 0.5 { 0.0 } else { ns };
-    sign(ns) + &format_duration_f64(ns.abs())
+    sign(ns).to_owned() + &format_duration_f64(ns.abs())
 }
 
-fn sign(value: f64) -> String {
-    let sign = match value {
+/// `+`, `−`, or nothing.
+pub fn sign(value: f64) -> &'static str {
+    match value {
         v if v > 0.0 => "+",
         v if v < 0.0 => "−",
         _ => "",
-    };
-    sign.to_owned()
+    }
 }
 
 #[cfg(test)]

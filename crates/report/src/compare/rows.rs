@@ -1,11 +1,11 @@
 //! What stands in the tables of a comparison, as text.
 
 use delaylab_explain::compare::circumstances::Difference;
+use delaylab_explain::compare::limits::Held;
 use delaylab_explain::compare::signed_duration;
 use delaylab_explain::compare::verdict::{is_told, statistic_name};
-use delaylab_explain::compare::{Figures, PairFigures, Quantity, percent, signed_percent};
+use delaylab_explain::compare::{Figures, PairFigures, Quantity, percent, sign, signed_percent};
 use delaylab_lab::finding::Measure;
-use delaylab_lab::finding::dimension::Dimension;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
@@ -121,23 +121,14 @@ fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
 }
 
 fn plain(quantity: Quantity, value: f64) -> String {
-    let dimension = match quantity {
-        Quantity::Measure(measure) => measure.dimension().unwrap_or(Dimension::NUMBER),
-        Quantity::Stages(_) => Dimension::TIME,
-    };
-    dimension.format(value)
+    quantity.dimension().format(value)
 }
 
 pub(crate) fn signed(quantity: Quantity, value: f64) -> String {
     if quantity.is_time() {
         return signed_duration(value);
     }
-    let sign = match value {
-        v if v > 0.0 => "+",
-        v if v < 0.0 => "−",
-        _ => "",
-    };
-    sign.to_owned() + &plain(quantity, value.abs())
+    sign(value).to_owned() + &plain(quantity, value.abs())
 }
 
 /// B less A, by stage and quantile: heads, then a row a stage, the last the response.
@@ -211,6 +202,14 @@ pub(crate) fn tests(pair: &PairFigures, headline: Measure) -> String {
         plain(quantity, tests.wasserstein.value),
         p(&tests.wasserstein.p),
     )
+}
+
+/// `wait=1ms: `, of each level that `for each` fixed.
+pub(crate) fn levels(held: &Held) -> String {
+    let levels = held.levels.iter();
+    levels
+        .map(|level| format!("{}={}: ", level.factor, level.level))
+        .collect()
 }
 
 /// `what`, in A, in B.

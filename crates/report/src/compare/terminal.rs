@@ -7,7 +7,6 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, FIRM_SPACE, Table};
 use crate::terminal;
 use delaylab_explain::compare::limits::Outcome;
-use delaylab_explain::compare::pairs::varied_of;
 use delaylab_explain::compare::{IN_FULL, Kind, PairFigures};
 use delaylab_lab::finding::Measure;
 use delaylab_stats::functional::Functional;
@@ -102,7 +101,7 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
     let several = compared.comparison.pairs.len() > 1;
     let mut text = String::new();
     if several {
-        let varied = varied_of(compared.comparison.pairs.iter().map(|pair| &pair.pair));
+        let varied = compared.comparison.varied();
         text += &paragraph(&pair.pair.label(&varied), Paint::Bold, style);
     }
     text += &paragraph(&rows::counts(pair), Paint::Plain, style);
@@ -194,7 +193,7 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
 /// A row a pair.
 fn overview(compared: &Compared, style: &Style) -> String {
     let comparison = &compared.comparison;
-    let varied = varied_of(comparison.pairs.iter().map(|pair| &pair.pair));
+    let varied = comparison.varied();
     let full = overview_table(compared, &varied, true);
     let table = if full.width() <= style.columns() {
         full
@@ -282,9 +281,7 @@ fn limits(compared: &Compared, style: &Style) -> String {
             Outcome::Held => Paint::Good,
             _ => Paint::Plain,
         };
-        let levels = held.levels.iter();
-        let levels = levels.map(|level| format!("{}={}: ", level.factor, level.level));
-        let levels: String = levels.collect();
+        let levels = rows::levels(held);
         let strict = match held.outcome {
             Outcome::CannotTell if compared.strict => " (fails, as --strict asks)",
             _ => "",

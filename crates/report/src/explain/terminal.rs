@@ -1,17 +1,19 @@
 //! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
 //! factors do, when the level changed, and what cannot be told.
 
-use super::words::{clocks, difference, interval, percentile, sentence, way_name};
+use super::words::{clocks, difference, interval, sentence, way_name};
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
 use crate::table::{Cell, Table, wrap};
 use crate::terminal::paragraph;
+use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::why::effects::Effect;
 use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::QUANTILES;
 use delaylab_explain::why::{Cause, Explanation};
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::in_common;
+use delaylab_stats::functional::Functional;
 
 /// Causes, effects and changes that are shown unless all are asked for.
 const SHOWN: usize = 6;
@@ -82,7 +84,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let quantiles = QUANTILES.map(|q| Cell::new(percentile(q)));
+    let quantiles = QUANTILES.map(|q| Cell::new(statistic_name(Functional::Quantile(q))));
     let head = [Cell::left("Each way, above its least")].into_iter();
     let head = head.chain(quantiles).chain([Cell::left("clocks")]);
     table.row(head.map(Cell::dim));

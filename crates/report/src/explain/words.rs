@@ -27,11 +27,6 @@ pub(crate) fn clocks(way: &OneWay) -> String {
     }
 }
 
-/// `p99.9`.
-pub(crate) fn percentile(q: f64) -> String {
-    format!("p{}", (q * 1e4).round() / 1e2)
-}
-
 /// By how much a level shifts the response.
 pub(crate) fn difference(shift: &Shift) -> String {
     shift.difference_ns.map_or_else(|| "–".to_owned(), signed)

@@ -2,7 +2,6 @@
 
 use super::{Drawing, Table, WIDTH, order_panels, parse};
 use crate::compare::Compared;
-use delaylab_explain::compare::pairs::varied_of;
 use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::compare::{Comparison, Quantity};
 use delaylab_stats::functional::Functional;
@@ -37,7 +36,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
 }
 
 fn labels(comparison: &Comparison) -> Vec<String> {
-    let varied = varied_of(comparison.pairs.iter().map(|pair| &pair.pair));
+    let varied = comparison.varied();
     let pairs = comparison.pairs.iter().take(PANELS);
     pairs.map(|pair| pair.pair.label(&varied)).collect()
 }

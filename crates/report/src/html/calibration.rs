@@ -12,6 +12,8 @@ use crate::figure::overlay;
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::{Lane, Pair, QUANTILES};
 use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_stats::functional::Functional;
 
 /// The page of a calibration.
 pub fn calibration_page(shown: &Calibrated<'_>) -> String {
@@ -105,14 +107,10 @@ fn columns(heads: &[String], figures: Vec<String>) -> Table {
     Table::new(words.chain(figures.into_iter().map(|head| (head, Column::Figures))))
 }
 
-fn percentile(q: f64) -> String {
-    format!("p{:.0}", 100.0 * q)
-}
-
 fn errors(pairs: &[Pair]) -> String {
     let shown = in_order(pairs, |pair| &pair.measured);
     let heads = varied(shown.iter().map(|pair| &pair.measured));
-    let each = QUANTILES.map(percentile);
+    let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
     let figures = each
         .iter()
         .flat_map(|q| [q.clone(), "model".to_owned(), "off".to_owned()]);
@@ -142,7 +140,7 @@ fn lost(lane: &Lane) -> String {
 fn expected(lanes: &[Predicted]) -> String {
     let shown = in_order(lanes, |lane| &lane.before.measured);
     let heads = varied(shown.iter().map(|lane| &lane.before.measured));
-    let each = QUANTILES.map(percentile);
+    let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
     let figures = each
         .iter()
         .flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);

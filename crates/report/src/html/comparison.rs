@@ -7,7 +7,6 @@ use crate::compare::{Compared, rows};
 use crate::figure::quantile_shift;
 use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
-use delaylab_explain::compare::pairs::varied_of;
 
 /// The whole page.
 pub fn comparison(compared: &Compared) -> String {
@@ -70,16 +69,12 @@ fn limits(compared: &Compared) -> String {
             Outcome::Held => "true",
             Outcome::CannotTell => "cannot-tell",
         };
-        let levels = held.levels.iter();
-        let levels: String = levels
-            .map(|level| format!("{}={}: ", level.factor, level.level))
-            .collect();
         format!(
             "<article class=\"finding {class}\">\n<p class=\"check\"><code>{}</code></p>\n\
              <p><span class=\"verdict\">{}</span> {}</p>\n</article>\n",
             text(&held.limit),
             held.outcome.name(),
-            text(&(levels + &held.reason)),
+            text(&(rows::levels(held) + &held.reason)),
         )
     });
     each.collect()
@@ -87,7 +82,7 @@ fn limits(compared: &Compared) -> String {
 
 fn pairs(compared: &Compared) -> String {
     let comparison = &compared.comparison;
-    let varied = varied_of(comparison.pairs.iter().map(|pair| &pair.pair));
+    let varied = comparison.varied();
     let each = comparison.pairs.iter();
     let each = each.map(|pair| {
         let tests = rows::tests(pair, comparison.headline);

@@ -4,12 +4,14 @@
 use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::explain::words::{clocks, difference, interval, percentile, sentence, way_name};
+use crate::explain::words::{clocks, difference, interval, sentence, way_name};
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
+use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::why::Cause;
 use delaylab_explain::why::ways::QUANTILES;
 use delaylab_model::units::format_duration_f64;
+use delaylab_stats::functional::Functional;
 
 /// Lesser causes and changes are in `delaylab explain -v`.
 const SHOWN: usize = 6;
@@ -69,7 +71,7 @@ fn more(all: usize, what: &str) -> String {
 fn ways(found: &Explanation) -> String {
     use Column::{Figures, Words};
     let head = [("each way, above its least delay".to_owned(), Words)].into_iter();
-    let quantiles = QUANTILES.map(|q| (percentile(q), Figures));
+    let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
     for way in &found.ways {
         let above = way.above.map(|ns| format_duration_f64(ns.round()));

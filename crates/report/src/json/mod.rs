@@ -168,10 +168,15 @@ impl<'a> Document<'a> {
     }
 
     /// Writes the document and a line feed. Wrap a file in a buffer first.
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut out, self)?;
-        out.write_all(b"\n")
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        write_line(self, out)
     }
+}
+
+/// Writes a document as one line.
+pub(crate) fn write_line(document: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut out, document)?;
+    out.write_all(b"\n")
 }
 
 /// The JSON Schema (draft 2020-12) of [`Document`].

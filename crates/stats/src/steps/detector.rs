@@ -2,6 +2,7 @@
 
 use super::bootstrap;
 use super::columns::{Beside, Columns, Found};
+use super::jumps::Jumps;
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
@@ -147,7 +148,8 @@ impl Detector {
         };
         let constant = self.bic(squares(&plain.centred), 1.0);
         let line = self.bic(squares(&plain.beside_line), 2.0);
-        let (jump, with_jump) = self.best_jump(&plain.beside_line, 4.0);
+        let jumps = Jumps::of(&self.x, &plain.beside_line);
+        let with_jump = self.bic(jumps.least_squares(), 4.0);
         let steps = self.best_steps(delays, &plain);
         if let Some((mut chosen, bic)) = steps {
             chosen.delta_bic = constant.min(line).min(with_jump) - bic;
@@ -157,7 +159,8 @@ impl Detector {
                 return (Decision::Steps(chosen), jump);
             }
         }
-        if constant.min(line) - with_jump > MARGIN {
+        let enough = |squares| constant.min(line) - self.bic(squares, 4.0) > MARGIN;
+        if let Some(jump) = jumps.firm(enough) {
             let doubt = Doubt::Jump { at: jump.at };
             return (Decision::CannotTell(doubt), Some(jump));
         }
@@ -174,8 +177,8 @@ impl Detector {
         let levels = chosen.found.column(&self.sizes);
         let fitted = bootstrap::Model::new(&chosen.fit).delays(&self.sizes, &levels);
         let rest: Vec<f64> = delays.iter().zip(fitted).map(|(y, f)| y - f).collect();
-        let (jump, with_jump) = self.best_jump(&rest, 2.0);
-        (self.bic(squares(&rest), 0.0) - with_jump > MARGIN).then_some(jump)
+        let without = self.bic(squares(&rest), 0.0);
+        Jumps::of(&self.x, &rest).firm(|squares| without - self.bic(squares, 2.0) > MARGIN)
     }
 
     /// The better of steps alone and steps beside a line, with its BIC.
@@ -198,36 +201,6 @@ impl Detector {
         let with_line = model(&plain.beside_line, Beside::Line, 3.0);
         let both = [alone, with_line].into_iter().flatten();
         both.min_by(|a, b| a.1.total_cmp(&b.1))
-    }
-
-    /// The jump that explains most of what a line, or steps, leave of the delays, and the BIC of that
-    /// model with it. A jump has two coefficients: its height and its place.
-    fn best_jump(&self, rest: &[f64], coefficients: f64) -> (Jump, f64) {
-        let middle = self.x.iter().sum::<f64>() / self.count();
-        let widths: f64 = self.x.iter().map(|x| (x - middle).powi(2)).sum();
-        let (mut above, mut along, mut sum) = (0.0, 0.0, 0.0);
-        let mut best = Jump {
-            at: 0,
-            sizes: 0,
-            height_ns: 0.0,
-        };
-        let mut most = 0.0_f64;
-        for index in (2..self.sizes.len()).rev() {
-            above += 1.0;
-            along += self.x[index] - middle;
-            sum += rest[index];
-            let length = above - above * above / self.count() - along * along / widths;
-            let new_size = self.sizes[index - 1] < self.sizes[index];
-            if new_size && length > 1e-6 && sum * sum / length > most {
-                most = sum * sum / length;
-                best = Jump {
-                    at: self.sizes[index],
-                    sizes: self.sizes.len() - index,
-                    height_ns: sum / length,
-                };
-            }
-        }
-        (best, self.bic(squares(rest) - most, coefficients))
     }
 
     /// Bonferroni's bound for a gain in BIC of this much over a constant or line.
@@ -285,7 +258,7 @@ impl Detector {
     }
 }
 
-fn squares(values: &[f64]) -> f64 {
+pub(super) fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 

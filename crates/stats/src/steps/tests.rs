@@ -31,7 +31,7 @@ const LINE: Path = Path {
 };
 const CONSTANT: Path = Path { slope: 0.0, ..LINE };
 
-fn points(sizes: impl IntoIterator<Item = u32>, delay: impl Fn(u32) -> f64) -> Vec<Point> {
+fn points(sizes: impl IntoIterator<Item = u32>, mut delay: impl FnMut(u32) -> f64) -> Vec<Point> {
     let point = |size| Point {
         size,
         delay_ns: delay(size),
@@ -263,6 +263,24 @@ fn a_single_jump_is_no_step() {
         detection.verdict,
         Verdict::CannotTell(Doubt::Jump { at: 100 })
     );
+}
+
+/// A size of which every packet waited behind something else says nothing of the sizes beside it.
+#[test]
+fn spikes_are_no_jump() {
+    let mut random = crate::random::SplitMix::new(3);
+    for spiky in [&[41][..], &[44, 45], &[41, 45, 150], &[198]] {
+        let line = points(40..=200, |s| {
+            let spike = if spiky.contains(&s) { 2e6 } else { 0.0 };
+            1e6 + 8e3 * f64::from(s) + spike + 2e4 * random.normal()
+        });
+        let detection = detect(&line, &Settings::default());
+        let jumps = matches!(detection.verdict, Verdict::CannotTell(Doubt::Jump { .. }));
+        assert!(
+            !jumps && detection.jump.is_none(),
+            "{spiky:?}: {detection:?}"
+        );
+    }
 }
 
 /// Packets of ATM beyond an MTU: each fragment has its own header and its own last cell.

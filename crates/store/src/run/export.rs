@@ -56,18 +56,21 @@ impl Run {
 
     /// Writes a table as CSV. Rows that cannot be read are left out and noted among the problems.
     pub fn write_csv(&self, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut out = csv::Writer::from_writer(out);
         if table == TRIALS {
             let rows = trial_row::batch(&self.trials)?;
-            write_heads(rows.schema_ref(), out)?;
-            return write_rows(&rows, out);
+            write_heads(rows.schema_ref(), &mut out)?;
+            write_rows(&rows, &mut out)?;
+            return Ok(out.flush()?);
         }
         every_table!(R => if R::TABLE == table {
-            return self.write_rows_of::<R>(out);
+            self.write_rows_of::<R>(&mut out)?;
+            return Ok(out.flush()?);
         });
         Err(ExportError::NoTable(table.to_owned()))
     }
 
-    fn write_rows_of<R: Row>(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+    fn write_rows_of<R: Row>(&self, out: &mut Csv<'_>) -> Result<(), ExportError> {
         let mut batches = self.batches::<R>(None, &[]).peekable();
         let schema = batches.peek().map(RecordBatch::schema);
         write_heads(&schema.unwrap_or_else(part::schema::<R>), out)?;
@@ -75,12 +78,13 @@ impl Run {
     }
 }
 
-fn write_heads(schema: &Schema, out: &mut dyn Write) -> io::Result<()> {
-    let names: Vec<_> = schema.fields().iter().map(|f| quoted(f.name())).collect();
-    writeln!(out, "{}", names.join(","))
+type Csv<'a> = csv::Writer<&'a mut dyn Write>;
+
+fn write_heads(schema: &Schema, out: &mut Csv<'_>) -> io::Result<()> {
+    Ok(out.write_record(schema.fields().iter().map(|field| field.name()))?)
 }
 
-fn write_rows(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError> {
+fn write_rows(rows: &RecordBatch, out: &mut Csv<'_>) -> Result<(), ExportError> {
     let columns: Vec<Cells<'_>> = rows
         .columns()
         .iter()
@@ -88,17 +92,16 @@ fn write_rows(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError
         .collect::<Result<_, _>>()?;
     let mut text = String::new();
     for row in 0..rows.num_rows() {
-        for (k, (array, write)) in rows.columns().iter().zip(&columns).enumerate() {
-            if k > 0 {
-                text.push(',');
-            }
+        for (array, write) in rows.columns().iter().zip(&columns) {
+            text.clear();
             if array.is_valid(row) {
                 write(row, &mut text);
             }
+            out.write_field(&text).map_err(io::Error::from)?;
         }
-        text.push('\n');
+        out.write_record(None::<&[u8]>).map_err(io::Error::from)?;
     }
-    Ok(out.write_all(text.as_bytes())?)
+    Ok(())
 }
 
 /// Writes the cell of a row.
@@ -132,7 +135,7 @@ fn cells(array: &dyn Array) -> Result<Cells<'_>, ArrowError> {
         }
         DataType::Utf8 => {
             let values = array.as_string::<i32>();
-            Box::new(move |row, text| text.push_str(&quoted(values.value(row))))
+            Box::new(move |row, text| text.push_str(values.value(row)))
         }
         DataType::Dictionary(..) => {
             let words = array.as_any_dictionary();
@@ -141,13 +144,4 @@ fn cells(array: &dyn Array) -> Result<Cells<'_>, ArrowError> {
         }
         other => return Err(ArrowError::NotYetImplemented(format!("{other} as text"))),
     })
-}
-
-/// In quotes, where its reader would take it for more than one cell.
-fn quoted(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
-    }
 }

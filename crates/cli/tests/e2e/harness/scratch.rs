@@ -4,9 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A key, as a key file holds it.
-pub const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Removed with all that is in it when dropped.

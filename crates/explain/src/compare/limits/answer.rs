@@ -2,7 +2,7 @@
 
 use super::{Held, Outcome};
 use crate::compare::both::{RUN, RUNS};
-use crate::compare::words::{percent, signed_percent};
+use crate::compare::words::{percent, sign, signed_percent};
 use delaylab_lab::finding::check::{Beyond, Bound, Function, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{By, Compared, Evaluated, Part};
@@ -164,10 +164,10 @@ impl Question<'_> {
 
     fn shown(&self, value: f64, unit: &str, signed: bool) -> String {
         let share = self.limit.statistic.is_share();
-        let sign = match value {
-            v if signed && v > 0.0 => "+",
-            v if v < 0.0 => "−",
-            _ => "",
+        let sign = if signed || value < 0.0 {
+            sign(value)
+        } else {
+            ""
         };
         let size = value.abs();
         if size.is_infinite() {

@@ -197,9 +197,8 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut out, self)?;
-        out.write_all(b"\n")
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        crate::json::write_line(self, out)
     }
 }
 

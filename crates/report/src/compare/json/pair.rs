@@ -2,8 +2,7 @@
 
 use super::Level;
 use delaylab_explain::compare::verdict::{is_told, statistic_name};
-use delaylab_explain::compare::{self, Carried, Figures, PairFigures, Quantity};
-use delaylab_lab::finding::dimension::Dimension;
+use delaylab_explain::compare::{self, Carried, Figures, PairFigures};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::summary::Counts;
 use delaylab_stats::two_samples::{Distance, Shift};
@@ -269,13 +268,9 @@ impl Interval {
 
 impl Compares {
     fn new(figures: &Figures, looks: usize) -> Self {
-        let unit = match figures.quantity {
-            Quantity::Measure(measure) => measure.dimension().unwrap_or(Dimension::NUMBER),
-            Quantity::Stages(_) => Dimension::TIME,
-        };
         Self {
             quantity: figures.quantity.key(),
-            unit: unit.to_string(),
+            unit: figures.quantity.dimension().to_string(),
             values_a: figures.counts.0,
             values_b: figures.counts.1,
             shifts: figures

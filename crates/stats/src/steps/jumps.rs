@@ -1,0 +1,111 @@
+//! Where delay jumps once: the best of all places, and whether the sizes there bear it out.
+
+use super::Jump;
+use super::detector::squares;
+use crate::functional::Functional;
+
+/// Standard deviation of normal values whose median size is 1.
+const NORMAL_SD: f64 = 1.4826;
+/// What lies further from a model than this many standard deviations is not noise.
+const FAR_OUT: f64 = 3.0;
+
+/// Every jump that may lie in what a line, or steps, leave of the delays.
+pub(super) struct Jumps<'a> {
+    sizes: &'a [f64],
+    rest: &'a [f64],
+    middle: f64,
+    /// The best first.
+    places: Vec<Place>,
+}
+
+/// A jump with a coefficient for its height, beside a constant and a line.
+struct Place {
+    /// Of the smallest size beyond it.
+    index: usize,
+    height: f64,
+    /// By how much it lowers the sum of squares.
+    explained: f64,
+    /// How much of its column a constant and a line make up: at the middle, and for each byte from there.
+    level: f64,
+    slope: f64,
+}
+
+impl<'a> Jumps<'a> {
+    /// Of these sizes, in order, and what is left of their delays.
+    pub(super) fn of(sizes: &'a [f64], rest: &'a [f64]) -> Self {
+        let count = sizes.len() as f64;
+        let middle = sizes.iter().sum::<f64>() / count;
+        let spread: f64 = sizes.iter().map(|x| (x - middle).powi(2)).sum();
+        let mut places = Vec::new();
+        let (mut above, mut along, mut sum) = (0.0, 0.0, 0.0);
+        for index in (2..sizes.len()).rev() {
+            above += 1.0;
+            along += sizes[index] - middle;
+            sum += rest[index];
+            let length = above - above * above / count - along * along / spread;
+            let new_size = sizes[index - 1] < sizes[index];
+            if new_size && length > 1e-6 {
+                places.push(Place {
+                    index,
+                    height: sum / length,
+                    explained: sum * sum / length,
+                    level: above / count,
+                    slope: along / spread,
+                });
+            }
+        }
+        places.sort_by(|a, b| b.explained.total_cmp(&a.explained));
+        Self {
+            sizes,
+            rest,
+            middle,
+            places,
+        }
+    }
+
+    /// The sum of squares that the best of them leaves.
+    pub(super) fn least_squares(&self) -> f64 {
+        let most = self.places.first().map_or(0.0, |place| place.explained);
+        squares(self.rest) - most
+    }
+
+    /// The best that leaves few enough squares and is borne out by most sizes on either side: a spike at
+    /// one of the first or the last sizes would pass for a jump there.
+    pub(super) fn firm(&self, enough: impl Fn(f64) -> bool) -> Option<Jump> {
+        let all = squares(self.rest);
+        let good = self.places.iter();
+        let mut good = good.take_while(|place| enough(all - place.explained));
+        let firm = good.find(|place| self.bears_out(place))?;
+        Some(Jump {
+            at: self.sizes[firm.index] as u32,
+            sizes: self.sizes.len() - firm.index,
+            height_ns: firm.height,
+        })
+    }
+
+    /// Are most sizes on either side nearer to this jump's level there than to halfway up or down, or as
+    /// near as noise allows? One size alone never bears a jump out.
+    fn bears_out(&self, place: &Place) -> bool {
+        let off = |(index, (size, rest)): (usize, (&f64, &f64))| {
+            let beyond = f64::from(u8::from(index >= place.index));
+            let column = beyond - place.level - place.slope * (size - self.middle);
+            (rest - place.height * column).abs()
+        };
+        let off: Vec<f64> = self
+            .sizes
+            .iter()
+            .zip(self.rest)
+            .enumerate()
+            .map(off)
+            .collect();
+        let median = Functional::Quantile(0.5)
+            .of(&mut off.clone())
+            .unwrap_or(0.0);
+        let near = (place.height.abs() / 2.0).max(FAR_OUT * NORMAL_SD * median);
+        let (below, above) = off.split_at(place.index);
+        [below, above].into_iter().all(|side| {
+            let at_level = side.iter().filter(|&&off| off < near).count();
+            side.len() > 1 && 2 * at_level > side.len()
+        })
+    }
+}
