@@ -73,6 +73,25 @@ impl StreamSocket {
         ttl.map_or(Ok(()), |ttl| socket_options::set_ttl(self, v6, ttl))
     }
 
+    /// Resets the connection, whoever else has a copy of the descriptor. A peer that waits for room to send
+    /// would not learn of a mere end: it lies behind what that peer does not read.
+    pub fn abort(&self) -> io::Result<()> {
+        let nowhere = libc::sockaddr {
+            sa_family: libc::AF_UNSPEC as libc::sa_family_t,
+            sa_data: [0; 14],
+        };
+        // SAFETY: the pointer and length describe `nowhere`. To connect to no address is to disconnect
+        // (connect(2)).
+        check(unsafe {
+            libc::connect(
+                self.stream.as_raw_fd(),
+                &raw const nowhere,
+                size_of::<libc::sockaddr>() as libc::socklen_t,
+            )
+        })
+        .map(drop)
+    }
+
     /// One send call; may take fewer bytes than offered.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         // SAFETY: the pointer and length describe `bytes`. No SIGPIPE: a closed peer is an error here.
@@ -242,6 +261,26 @@ mod tests {
         let info = client.info().unwrap();
         assert!(info.congestion_window > 0 && info.send_mss > 0 && info.smoothed_rtt_us > 0);
         assert_eq!(info.total_retransmits, 0);
+    }
+
+    /// A copy of the descriptor keeps an end from being a close, and a peer without room waits behind it.
+    #[test]
+    fn an_abort_ends_a_send_that_waits_for_room() {
+        let (client, server) = pair();
+        let _copy = server.stream().try_clone().unwrap();
+        let sender = std::thread::spawn(move || {
+            loop {
+                if let Err(error) = client.send(&[7; 60_000]) {
+                    break error.kind();
+                }
+            }
+        });
+        // Most likely until nothing more fits; if not, the end is the same.
+        std::thread::sleep(Duration::from_millis(200));
+        server.abort().unwrap();
+        let ended = sender.join().unwrap();
+        let closed = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+        assert!(closed.contains(&ended), "{ended:?}");
     }
 
     #[test]

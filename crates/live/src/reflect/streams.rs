@@ -225,6 +225,10 @@ impl<'a> Connection<'a> {
             match self.socket.send(bytes) {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.socket.abort()?;
+                    return Err(error);
+                }
                 Err(error) => return Err(error),
             }
             // A peer that takes byte after byte must not hold up the end.
