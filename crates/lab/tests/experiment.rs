@@ -57,6 +57,14 @@ check = "sd(response | wait=1ms) > sd(response | wait=0ms)"
 
 [quick]
 design.repeats = 1
+
+[[figure]]
+id = "jitter"
+title = "Jitter by wait"
+draw = "table"
+rows = "wait"
+values = ["sd(response)"]
+where = "condition=quiet"
 "#;
 
 fn source(text: &str) -> Source {
@@ -168,6 +176,21 @@ const MALFORMED: &[(&str, &str)] = &[
         "",
     ),
     ("sd(response | wait=0ms)", "sd(respones | wait=0ms)"),
+    // Figures.
+    ("draw = \"table\"", "draw = \"pie\""),
+    ("draw = \"table\"", "draw = \"distribution\""),
+    ("values = [\"sd(response)\"]", "values = [\"sd(respones)\"]"),
+    (
+        "values = [\"sd(response)\"]",
+        "values = [\"sd(response) > 1ms\"]",
+    ),
+    ("values = [\"sd(response)\"]\n", ""),
+    ("where = \"condition=quiet\"", "where = \"condition quiet\""),
+    (
+        "where = \"condition=quiet\"",
+        "where = \"condition=quiet wait=1ms\"",
+    ),
+    ("id = \"jitter\"", "id = \"../jitter\""),
 ];
 
 #[test]

@@ -270,6 +270,97 @@ pub struct Finding {
     pub says: String,
     /// The claim as a comparison of statistics.
     pub check: String,
+    /// The numbers that its source gives, in words, to be read beside those of the run.
+    #[serde(default)]
+    pub printed: Option<String>,
+}
+
+/// `[[figure]]`: a figure of a part of the run, as the source of the experiment has it. Reports show these
+/// first, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSection {
+    /// By which the report and its files call it.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Which figure.
+    pub draw: Draw,
+    /// Of which trials and probes: `condition=quiet, wait in [0ms, 1ms]`, as in findings. All by default.
+    #[serde(default, rename = "where")]
+    pub levels: Option<String>,
+    /// Of `draw = "delay_against_size"`: a factor of quantities in the place of the size.
+    #[serde(default)]
+    pub against: Option<String>,
+    /// Of `draw = "series"`: which one, such as `backlog`. All by default.
+    #[serde(default)]
+    pub series: Option<String>,
+    /// Of `draw = "table"`: the factor that has a row for each level.
+    #[serde(default)]
+    pub rows: Option<String>,
+    /// Of `draw = "table"`: the factor that has columns for each level. None by default.
+    #[serde(default)]
+    pub columns: Option<String>,
+    /// Of `draw = "table"`: what stands in each cell, in the language of checks: `sd(ipdv)`.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// Of `draw = "table"`: what the source prints, by level of the rows: all values of the first column's
+    /// level, then those of the second's.
+    #[serde(default)]
+    pub printed: BTreeMap<String, Vec<String>>,
+    /// What the source's own figure shows, in words.
+    #[serde(default)]
+    pub shows: Option<String>,
+}
+
+/// The figures that may be drawn of a part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Values by levels of one or two factors, beside those that the source prints.
+    Table,
+    /// How often each delay occurred, late ones in a bin of their own.
+    Distribution,
+    /// Cumulative distributions by probe.
+    ByProbe,
+    /// Delay against the size of packets.
+    DelayAgainstSize,
+    /// What a regression leaves of the delay of frames.
+    RegressionResiduals,
+    /// Where the time goes at each quantile.
+    Anatomy,
+    /// Queues, rates and windows over time.
+    Series,
+    /// Round trips over the run.
+    TimeSeries,
+}
+
+impl Draw {
+    /// Every one.
+    pub const ALL: [Draw; 8] = [
+        Draw::Table,
+        Draw::Distribution,
+        Draw::ByProbe,
+        Draw::DelayAgainstSize,
+        Draw::RegressionResiduals,
+        Draw::Anatomy,
+        Draw::Series,
+        Draw::TimeSeries,
+    ];
+
+    /// The figure's name in files, also in those of `report --svg`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Draw::Table => "table",
+            Draw::Distribution => "distribution",
+            Draw::ByProbe => "by_probe",
+            Draw::DelayAgainstSize => "delay_against_size",
+            Draw::RegressionResiduals => "regression_residuals",
+            Draw::Anatomy => "anatomy",
+            Draw::Series => "series",
+            Draw::TimeSeries => "time_series",
+        }
+    }
 }
 
 /// What a file that a run wrote tells those who resume it.
@@ -298,6 +389,7 @@ pub struct Sections {
     pub case: Vec<Case>,
     pub design: Design,
     pub finding: Vec<Finding>,
+    pub figure: Vec<FigureSection>,
 }
 
 struct WarmupVisitor;

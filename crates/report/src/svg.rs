@@ -1,6 +1,6 @@
 //! Draws figures as SVG without a browser: the script of the page, run by an embedded engine.
 
-use crate::figure::{Drawing, drawings};
+use crate::figure::{Drawing, every_drawing};
 use crate::run::RunData;
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Promise, Runtime};
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub fn files(run: &RunData) -> Result<Vec<(String, String)>, SvgError> {
         let svg = artist.draw(&drawing.standalone())?;
         Ok((format!("{}.svg", drawing.name), svg))
     };
-    drawings(run).iter().map(file).collect()
+    every_drawing(run).iter().map(file).collect()
 }
 
 #[cfg(test)]

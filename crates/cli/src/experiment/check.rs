@@ -60,6 +60,12 @@ fn for_people(resolved: &Resolved) -> String {
         let _ = writeln!(text, "  {:<8} {}", finding.id, finding.says);
         let _ = writeln!(text, "  {:<8} {}", "", finding.check);
     }
+    if !resolved.figures.is_empty() {
+        let _ = writeln!(text, "\nFigures it draws, as its source has them:");
+    }
+    for figure in &resolved.figures {
+        let _ = writeln!(text, "  {}", figure.title);
+    }
     text
 }
 

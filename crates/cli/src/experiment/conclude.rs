@@ -64,8 +64,13 @@ impl Concluded {
     }
 }
 
-/// The run as it is shown.
+/// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
+    stored::explained(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+}
+
+/// The run as it is shown beside another one: nobody asks there why its packets were late.
+pub fn run_data_beside(run: &Run) -> RunData {
     stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 

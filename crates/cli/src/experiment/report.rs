@@ -12,14 +12,16 @@ use delaylab_report::{html, run_terminal};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<(), Failed> {
-    let (folder, data) = read(&args.run, args)?;
+    let run = open(&args.run, args)?;
     if let Some(other) = &args.beside {
-        return beside(&data, &read(other, args)?.1);
+        let [first, second] = [&run, &open(other, args)?].map(conclude::run_data_beside);
+        return beside(&first, &second);
     }
+    let data = conclude::run_data(&run);
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }
@@ -29,18 +31,16 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let page = args
         .output
         .clone()
-        .unwrap_or_else(|| folder.join("report.html"));
+        .unwrap_or_else(|| run.folder().join("report.html"));
     let page = conclude::write_page(&data, &page)?;
     let style = terminal::style(&io::stdout(), false);
     let page = page.display().to_string();
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
 }
 
-fn read(name: &str, args: &ReportArgs) -> Result<(PathBuf, RunData), Failed> {
+fn open(name: &str, args: &ReportArgs) -> Result<Run, Failed> {
     let folder = resolve_run(name, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
-    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
-    let data = conclude::run_data(&run);
-    Ok((folder, data))
+    Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))
 }
 
 fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {

@@ -41,7 +41,13 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn call(&mut self, session: Option<&str>, method: &str, params: &Value) -> Value {
+    /// The result, or what the browser says is wrong.
+    fn call(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, String> {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": params });
         if let Some(session) = session {
@@ -55,8 +61,10 @@ impl Pipe {
             assert_eq!(bytes.pop(), Some(0), "the browser has gone");
             let answer: Value = serde_json::from_slice(&bytes).unwrap();
             if answer["id"] == self.last {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+                return match &answer["error"] {
+                    Value::Null => Ok(answer["result"].clone()),
+                    error => Err(format!("{method}: {error}")),
+                };
             }
             self.events.push(answer);
         }
@@ -103,7 +111,8 @@ impl Chromium {
     /// Opens a page and waits until it is there.
     pub fn open(&self, address: &str) -> Page<'_> {
         let call = |session: Option<&str>, method: &str, params: Value| {
-            self.pipe.borrow_mut().call(session, method, &params)
+            let called = self.pipe.borrow_mut().call(session, method, &params);
+            called.unwrap()
         };
         let target =
             call(None, "Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
@@ -147,10 +156,12 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     fn call(&self, method: &str, params: Value) -> Value {
-        self.browser
-            .pipe
-            .borrow_mut()
-            .call(Some(&self.session), method, &params)
+        self.try_call(method, &params).unwrap()
+    }
+
+    fn try_call(&self, method: &str, params: &Value) -> Result<Value, String> {
+        let mut pipe = self.browser.pipe.borrow_mut();
+        pipe.call(Some(&self.session), method, params)
     }
 
     /// Goes to another address in the same tab.
@@ -162,14 +173,17 @@ impl Page<'_> {
 
     /// The value of an expression in the page, or of its promise.
     pub fn eval(&self, expression: &str) -> Value {
+        self.try_eval(expression).unwrap()
+    }
+
+    fn try_eval(&self, expression: &str) -> Result<Value, String> {
         let params =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let answer = self.call("Runtime.evaluate", params);
-        assert!(
-            answer["exceptionDetails"].is_null(),
-            "{expression}: {answer}"
-        );
-        answer["result"]["value"].clone()
+        let answer = self.try_call("Runtime.evaluate", &params)?;
+        match answer["exceptionDetails"].is_null() {
+            true => Ok(answer["result"]["value"].clone()),
+            false => Err(format!("{expression}: {answer}")),
+        }
     }
 
     pub fn count(&self, selector: &str) -> u64 {
@@ -191,7 +205,8 @@ impl Page<'_> {
         let expression = format!(
             "Boolean((() => {{ try {{ return {condition}; }} catch {{ return false; }} }})())"
         );
-        while self.eval(&expression) != json!(true) {
+        // While the page gives way to another, nobody answers.
+        while self.try_eval(&expression) != Ok(json!(true)) {
             assert!(
                 begin.elapsed() < PATIENCE,
                 "never: {condition}; {:?}",

@@ -91,54 +91,22 @@ fn rows(page: &Page<'_>, figure: &str) -> Vec<Value> {
 
 /// The marks that must be there, by figure: those of figures that draw a mark a row.
 pub fn check_marks(page: &Page<'_>, what: &str) {
-    let count = |figure: &str, of: &dyn Fn(&Value) -> bool| {
-        rows(page, figure).iter().filter(|row| of(row)).count() as u64
-    };
-    let bins = count("distribution", &|row| row["overflow"] != true);
-    let beyond = count("distribution", &|row| row["overflow"] == true);
-    assert_eq!(marks(page, "distribution", "rect"), bins + beyond, "{what}");
-    assert_eq!(marks(page, "distribution", "text"), beyond, "{what}");
-    let stages = count("anatomy", &|_| true);
-    assert_eq!(marks(page, "anatomy", "rect"), stages, "{what}");
-    let ranges = count("time_series", &|row| row["kind"] == "least to largest");
-    assert_eq!(marks(page, "time_series", "rule"), ranges, "{what}");
-    let single = count("time_series", &|row| !row["seq"].is_null());
-    let lost = count("time_series", &|row| row["kind"] == "unanswered");
-    let below = ["gap of the CPU sentinel", "clock event"];
-    let below = count("time_series", &|row| {
-        below.iter().any(|kind| row["kind"] == *kind)
-    });
-    assert_eq!(
-        marks(page, "time_series", "symbol"),
-        single + lost + below,
-        "{what}"
-    );
-    let means = count("delay_against_size", &|row| {
-        row["statistic"] == "mean of a trial"
-    });
-    assert_eq!(marks(page, "delay_against_size", "symbol"), means, "{what}");
-    let costs = count("clock_reads", &|_| true);
-    assert_eq!(marks(page, "clock_reads", "rect"), costs, "{what}");
-    let residuals = count("regression_residuals", &|_| true);
-    assert_eq!(
-        marks(page, "regression_residuals", "symbol"),
-        residuals,
-        "{what}"
-    );
-    let measured = count("steps", &|row| row["kind"] == "measured");
-    assert_eq!(marks(page, "steps", "symbol"), measured, "{what}");
-    let stretches = count("series", &|_| true);
-    assert_eq!(marks(page, "series", "rect"), stretches, "{what}");
-    check_lines(page, what);
+    let all = "[...document.querySelectorAll('figure[data-spec]')].map((f) => [f.dataset.spec, f.dataset.kind])";
+    for figure in page.eval(all).as_array().unwrap() {
+        let [name, kind] = [0, 1].map(|at| figure[at].as_str().unwrap());
+        check_figure(page, name, kind, &format!("{what}: {name}"));
+    }
     // The others have at least something in them.
     let empty = "[...document.querySelectorAll('figure[data-spec]')].filter((f) => !f.querySelector('.role-mark > *')).map((f) => f.dataset.spec)";
     assert_eq!(page.eval(empty), json!([]), "{what}");
 }
 
-/// The lines that must be there: one for whatever is told apart.
-fn check_lines(page: &Page<'_>, what: &str) {
-    let apart = |figure: &str, keys: &[&str], of: &dyn Fn(&Value) -> bool| {
-        let rows = rows(page, figure).into_iter().filter(|row| of(row));
+fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
+    let rows = rows(page, figure);
+    let count = |of: &dyn Fn(&Value) -> bool| rows.iter().filter(|row| of(row)).count() as u64;
+    // Lines: one for whatever is told apart.
+    let apart = |keys: &[&str], of: &dyn Fn(&Value) -> bool| {
+        let rows = rows.iter().filter(|row| of(row));
         let keys = rows.map(|row| {
             keys.iter()
                 .map(|key| row[*key].to_string())
@@ -146,28 +114,52 @@ fn check_lines(page: &Page<'_>, what: &str) {
         });
         keys.collect::<BTreeSet<_>>().len() as u64
     };
-    let by_size = apart(
-        "delay_against_size",
-        &["panel", "group", "statistic"],
-        &|row| row["statistic"] != "mean of a trial",
-    );
-    assert_eq!(marks(page, "delay_against_size", "line"), by_size, "{what}");
-    let found = apart("steps", &["panel", "of"], &|row| row["kind"] == "found");
-    assert_eq!(marks(page, "steps", "line"), found, "{what}");
-    let series = apart("series", &["series", "panel"], &|_| true);
-    assert_eq!(marks(page, "series", "line"), series, "{what}");
-    let limits = apart("series", &["series", "panel"], &|row| {
-        !row["threshold"].is_null()
-    });
-    assert_eq!(marks(page, "series", "rule"), limits, "{what}");
-    // Round trips are drawn from either end.
-    let of_probe = |measure: &str| {
-        apart("by_probe", &["panel", "probe"], &|row| {
-            row["measure"] == measure
-        })
+    let is = |key: &'static str, value: &'static str| move |row: &Value| row[key] == value;
+    let all = |_: &Value| true;
+    let expected: Vec<(&str, u64)> = match kind {
+        "distribution" => {
+            let beyond = count(&|row| row["overflow"] == true);
+            vec![("rect", rows.len() as u64), ("text", beyond)]
+        }
+        "anatomy" | "clock_reads" => vec![("rect", rows.len() as u64)],
+        "time_series" => {
+            let below = ["gap of the CPU sentinel", "clock event"];
+            let below = count(&|row| below.iter().any(|kind| row["kind"] == *kind));
+            let single = count(&|row| !row["seq"].is_null());
+            let lost = count(&is("kind", "unanswered"));
+            let ranges = count(&is("kind", "least to largest"));
+            vec![("rule", ranges), ("symbol", single + lost + below)]
+        }
+        "delay_against_size" => {
+            let mean = is("statistic", "mean of a trial");
+            let lines = apart(&["panel", "group", "statistic"], &|row| !mean(row));
+            vec![("symbol", count(&mean)), ("line", lines)]
+        }
+        "regression_residuals" => vec![("symbol", rows.len() as u64)],
+        "steps" => {
+            let found = apart(&["panel", "of"], &is("kind", "found"));
+            vec![("symbol", count(&is("kind", "measured"))), ("line", found)]
+        }
+        "series" => {
+            let lines = apart(&["series", "panel"], &all);
+            let limits = apart(&["series", "panel"], &|row| !row["threshold"].is_null());
+            vec![
+                ("rect", rows.len() as u64),
+                ("line", lines),
+                ("rule", limits),
+            ]
+        }
+        "by_probe" => {
+            let of = |measure| apart(&["panel", "probe"], &is("measure", measure));
+            // Round trips are drawn from either end.
+            vec![("line", 2 * of("round trip") + of("ipdv"))]
+        }
+        "causes" | "benchmark" => Vec::new(),
+        other => panic!("{what}: nobody says how many marks {other} has"),
     };
-    let by_probe = 2 * of_probe("round trip") + of_probe("ipdv");
-    assert_eq!(marks(page, "by_probe", "line"), by_probe, "{what}");
+    for (mark, number) in expected {
+        assert_eq!(marks(page, figure, mark), number, "{what}: {mark}");
+    }
 }
 
 /// What the simulation can carry out, and how it takes less time.

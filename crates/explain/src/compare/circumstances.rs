@@ -40,7 +40,7 @@ const FACTS: [(&str, &str); 7] = [
 ];
 
 /// Parts of the experiment that change nothing that is measured.
-const WORDS_ONLY: [&str; 3] = ["title", "about", "finding"];
+const WORDS_ONLY: [&str; 4] = ["title", "about", "finding", "figure"];
 
 impl Circumstances {
     /// Was it made of what another tool measured? Then there is no schedule but the times of the packets.

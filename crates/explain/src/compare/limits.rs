@@ -80,6 +80,7 @@ pub struct Held {
 pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
     let check = as_check(limit);
     let finding = Finding {
+        printed: None,
         id: limit.to_string(),
         says: String::new(),
         check,

@@ -1,23 +1,88 @@
-//! What is wrong with the checks of findings, shown where they are written.
+//! What is wrong with the checks of findings and with figures of parts, shown where they are written.
 
 use super::diagnostic::{Origin, Problem, Source};
+use super::sections::{Common, PLAIN_NAMES, is_plain_name};
 use super::tree::{Key, Node};
-use crate::finding::Check;
-use delaylab_model::experiment::Finding;
+use crate::finding::check::Value;
+use crate::finding::{Check, ParseError, Selection};
+use delaylab_model::experiment::{Draw, FigureSection};
 use std::ops::Range;
 
-/// Checks of a tree's findings that are not written in their language.
-pub(super) fn wrong_checks(root: &Node, findings: &[Finding], sources: &[Source]) -> Vec<Problem> {
-    let nodes = root.table().and_then(|table| table.get("finding"));
-    let nodes = nodes.and_then(Node::array).unwrap_or_default();
-    let key = [Key::Name("check".to_owned())];
-    let wrong = |(finding, node): (&Finding, &Node)| {
-        let error = Check::parse(&finding.check).err()?;
-        let span = error.span.start..error.span.end;
-        let at = within(&node.nearest(&key).at, &finding.check, span, sources);
-        Some(Problem::new(&at, error.message))
+/// Findings and figures of a tree that do not say what they mean.
+pub(super) fn wrong_claims(root: &Node, common: &Common, sources: &[Source]) -> Vec<Problem> {
+    let nodes = |list: &str| {
+        let nodes = root.table().and_then(|table| table.get(list));
+        nodes.and_then(Node::array).unwrap_or_default()
     };
-    findings.iter().zip(nodes).filter_map(wrong).collect()
+    let findings = common.findings.iter().zip(nodes("finding"));
+    let checks = findings.filter_map(|(finding, node)| {
+        let error = Check::parse(&finding.check).err()?;
+        Some(misspelt(node, "check", &finding.check, &error, sources))
+    });
+    let figures = common.figures.iter().zip(nodes("figure"));
+    let figures = figures.flat_map(|(figure, node)| wrong_figure(figure, node, sources));
+    checks.chain(figures).collect()
+}
+
+fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<Problem> {
+    let mut problems = out_of_place(figure, node);
+    if !is_plain_name(&figure.id) {
+        let message = format!("`{}` cannot be a file's name", figure.id);
+        problems.push(Problem::new(key(node, "id"), message).help(PLAIN_NAMES));
+    }
+    let levels = figure.levels.as_deref();
+    if let Some((text, error)) = levels.and_then(|text| Some((text, Selection::parse(text).err()?)))
+    {
+        problems.push(misspelt(node, "where", text, &error, sources));
+    }
+    for text in &figure.values {
+        if let Err(error) = Value::parse(text) {
+            problems.push(misspelt(node, "values", text, &error, sources));
+        }
+    }
+    problems
+}
+
+/// What a figure of this kind has not, and what it owes.
+fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
+    let is_table = figure.draw == Draw::Table;
+    let fields = [
+        ("rows", figure.rows.is_some(), Draw::Table),
+        ("columns", figure.columns.is_some(), Draw::Table),
+        ("values", !figure.values.is_empty(), Draw::Table),
+        ("printed", !figure.printed.is_empty(), Draw::Table),
+        ("series", figure.series.is_some(), Draw::Series),
+        ("against", figure.against.is_some(), Draw::DelayAgainstSize),
+    ];
+    let strangers = fields.into_iter();
+    let strangers = strangers.filter(|&(_, given, owner)| given && figure.draw != owner);
+    let mut problems: Vec<_> = strangers
+        .map(|(name, _, owner)| {
+            let message = format!("`{name}` goes with `draw = \"{}\"`", owner.name());
+            Problem::new(key(node, name), message)
+        })
+        .collect();
+    if is_table && figure.values.is_empty() {
+        let problem = Problem::new(&node.at, "a table without `values`");
+        problems.push(problem.help("say what stands in its cells: values = [\"sd(ipdv)\"]"));
+    }
+    problems
+}
+
+fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
+    &node.nearest(&[Key::Name(name.to_owned())]).at
+}
+
+fn misspelt(
+    node: &Node,
+    name: &str,
+    text: &str,
+    error: &ParseError,
+    sources: &[Source],
+) -> Problem {
+    let span = error.span.start..error.span.end;
+    let at = within(key(node, name), text, span, sources);
+    Problem::new(&at, &error.message)
 }
 
 /// Bytes of a text's value as bytes of the source: exact where the text has no escapes.

@@ -1,6 +1,6 @@
 //! The choices of a run, laid over the file; and the trials that come of it.
 
-use super::claims::wrong_checks;
+use super::claims::wrong_claims;
 use super::combine::{Combination, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
@@ -13,7 +13,7 @@ use super::stop::Stop;
 use super::tree::{Key, Node, Value};
 use super::write;
 use delaylab_model::bench::ProcedureSection;
-use delaylab_model::experiment::{Design, Finding, Order, WorldName};
+use delaylab_model::experiment::{Design, FigureSection, Finding, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
@@ -79,6 +79,8 @@ pub struct Resolved {
     pub skipped: Vec<SkippedCase>,
     /// The claims.
     pub findings: Vec<Finding>,
+    /// Figures of parts of the run.
+    pub figures: Vec<FigureSection>,
     /// `path.target`, or what the user chose instead.
     pub target: Option<String>,
 }
@@ -127,13 +129,18 @@ impl Experiment {
         let common = Common::read(&root, &mut problems);
         let factors = factors(&root, &mut problems);
         problems.extend(hidden_sets(&root, &set, &factors));
-        let (Some(header), Some(Common { design, findings })) = (header, common) else {
+        let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);
         };
+        problems.extend(wrong_claims(&root, &common, sources));
+        let Common {
+            design,
+            findings,
+            figures,
+        } = common;
         let stop = stop(&root, &design, &mut problems);
         problems.extend(impossible_designs(&root, &design, &factors));
         problems.extend(too_many(&root, &factors, &design));
-        problems.extend(wrong_checks(&root, &findings, sources));
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -154,6 +161,7 @@ impl Experiment {
             procedure: design.procedure,
             skipped: trials.skipped,
             findings,
+            figures,
             target: target(&root),
         })
     }

@@ -5,7 +5,7 @@ use super::reader::read;
 use super::suggest::choices;
 use super::tree::{Node, Table, Value, name_of};
 use delaylab_model::experiment::{
-    Design, Finding, HostSection, ProbeSection, ResolvedSection, WorldName,
+    Design, FigureSection, Finding, HostSection, ProbeSection, ResolvedSection, WorldName,
 };
 use delaylab_model::load::Load;
 use delaylab_model::path::Path;
@@ -15,17 +15,17 @@ use std::collections::BTreeSet;
 /// What may stand at the top of a file.
 pub(crate) const TOP: &[&str] = &[
     "name", "title", "about", "world", "seed", "probe", "load", "path", "host", "sweep", "case",
-    "design", "in", "finding", "quick", "resolved",
+    "design", "in", "finding", "figure", "quick", "resolved",
 ];
 
 /// What a world may have instead or besides.
 pub(crate) const IN_WORLD: &[&str] = &[
-    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "quick",
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "quick",
 ];
 
 /// What the short form may have instead or besides.
 pub(crate) const IN_QUICK: &[&str] = &[
-    "probe", "load", "path", "host", "sweep", "case", "design", "finding",
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure",
 ];
 
 /// The first key that is not among these is a problem.
@@ -145,12 +145,20 @@ fn start(node: &Node) -> Origin {
 /// The run's folder is called by it: nothing in it that a path could trip over.
 fn name(node: &Node) -> Result<String, Problem> {
     let name: String = read(node)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+    if !is_plain_name(&name) {
         let problem = Problem::new(&node.at, format!("`{name}` cannot be a folder's name"));
-        return Err(problem.help("use up to 64 letters, digits, `-` and `_`"));
+        return Err(problem.help(PLAIN_NAMES));
     }
     Ok(name)
+}
+
+/// What a name may be made of where a folder or a file is called by it.
+pub(super) const PLAIN_NAMES: &str = "use up to 64 letters, digits, `-` and `_`";
+
+/// Can a folder or a file be called so?
+pub(super) fn is_plain_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=64).contains(&name.len()) && name.chars().all(plain)
 }
 
 /// What a trial is made of.
@@ -186,6 +194,7 @@ impl Setup {
 pub(crate) struct Common {
     pub design: Design,
     pub findings: Vec<Finding>,
+    pub figures: Vec<FigureSection>,
 }
 
 impl Common {
@@ -194,6 +203,7 @@ impl Common {
         Some(Self {
             design: section(table, "design", problems),
             findings: list(table, "finding", problems),
+            figures: list(table, "figure", problems),
         })
     }
 }

@@ -28,6 +28,6 @@ pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
 pub use data::{Data, NotThere, Samples, StreamInfo, Values};
-pub use judge::{Finding, judge};
+pub use judge::{Cell, Finding, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;
 pub use verdict::{Judged, Verdict};

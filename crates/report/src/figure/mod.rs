@@ -37,6 +37,7 @@ mod time_series;
 pub use table::Table;
 
 use crate::run::RunData;
+use crate::run::parts::{Part, Shown};
 use serde_json::{Value, json};
 
 /// One figure of a run.
@@ -73,14 +74,23 @@ pub fn all() -> [&'static dyn Figure; 11] {
 /// A figure of one run, ready to be drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
+    /// Which figure it is.
+    pub kind: String,
     /// The name of its file, without an extension.
-    pub name: &'static str,
+    pub name: String,
     /// Its heading.
-    pub title: &'static str,
+    pub title: String,
     /// What the reader sees.
     pub about: String,
     /// The whole Vega-Lite specification, with its data.
     pub spec: Value,
+}
+
+/// The figures of the parts that its experiment asks for, where the run has them, and all others that have
+/// something to show of it.
+pub fn every_drawing(run: &RunData) -> Vec<Drawing> {
+    let parts = run.parts.iter().filter_map(Drawing::of_part);
+    parts.chain(drawings(run)).collect()
 }
 
 /// The figures that have something to show of this run.
@@ -98,31 +108,50 @@ impl Drawing {
         if table.rows.is_empty() {
             return None;
         }
-        let (name, title) = (figure.name(), figure.title());
-        Some(Self::new(
-            name,
-            title,
+        let (mut title, mut about, mut spec) = (
+            figure.title().to_owned(),
             figure.about(run),
-            &table,
             figure.spec(run),
-        ))
+        );
+        if run.of_frames {
+            (title, about) = (of_frames(&title), of_frames(&about));
+            name_frames(&mut spec);
+        }
+        Some(Self::new([figure.name(), &title], about, &table, spec))
+    }
+
+    /// Of a part of a run, as its experiment asks for it; `None` where it is a table, or has nothing to show.
+    pub fn of_part(part: &Part) -> Option<Self> {
+        let asked = &part.asked;
+        let Ok(Shown::Run(run)) = &part.shown else {
+            return None;
+        };
+        let figure = all()
+            .into_iter()
+            .find(|figure| figure.name() == asked.draw.name());
+        let drawing = Self::of(figure?, run)?;
+        let source = asked.shows.as_ref();
+        let source = source.map_or_else(String::new, |shows| {
+            format!("In the source: {shows} Here: ")
+        });
+        Some(Self {
+            name: format!("part-{}", asked.id),
+            title: asked.title.clone(),
+            about: source + &drawing.about,
+            ..drawing
+        })
     }
 
     /// Of a table and a specification without data or theme.
-    fn new(
-        name: &'static str,
-        title: &'static str,
-        about: String,
-        table: &Table,
-        mut spec: Value,
-    ) -> Self {
+    fn new([name, title]: [&str; 2], about: String, table: &Table, mut spec: Value) -> Self {
         spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
         spec["description"] = json!(format!("{title}. {about}"));
         spec["config"] = parse(include_str!("specs/theme.json"));
         spec["data"] = json!({ "values": table.objects() });
         Self {
-            name,
-            title,
+            kind: name.to_owned(),
+            name: name.to_owned(),
+            title: title.to_owned(),
             about,
             spec,
         }
@@ -134,6 +163,26 @@ impl Drawing {
         spec["title"] = json!(self.title);
         spec["background"] = json!("white");
         spec
+    }
+}
+
+/// Frames have a delay, and no way back.
+fn of_frames(words: &str) -> String {
+    let words = words.replace("round trips take", "frames take");
+    words
+        .replace("Round trip", "Delay")
+        .replace("round trip", "delay")
+}
+
+/// The same of every title in a specification.
+fn name_frames(spec: &mut Value) {
+    match spec {
+        Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value {
+            Value::String(title) if key == "title" => *title = of_frames(title),
+            other => name_frames(other),
+        }),
+        Value::Array(parts) => parts.iter_mut().for_each(name_frames),
+        _ => {}
     }
 }
 

@@ -72,7 +72,7 @@ fn drawing(
         // A change may move delays by orders of magnitude.
         spec["spec"]["encoding"]["x"]["scale"]["type"] = json!("log");
     }
-    Some(Drawing::new(id, title, about.to_owned(), &table, spec))
+    Some(Drawing::new([id, title], about.to_owned(), &table, spec))
 }
 
 fn points(table: &mut Table, [panel, which]: [&str; 2], delays: &Distribution) {

@@ -31,7 +31,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     let shown = !table.rows.is_empty();
     shown.then(|| {
         let title = "Shift of each quantile";
-        Drawing::new("quantile_shift", title, about, &table, spec)
+        Drawing::new(["quantile_shift", title], about, &table, spec)
     })
 }
 

@@ -1,4 +1,5 @@
-//! Round trip against size (seed 000): the mean of each trial, the mean and the least of all repeats.
+//! Round trip against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
+//! the mean of each trial, the mean and the least of all repeats.
 //!
 //! A line for each combination of the other factors; where those are many, a line for each level of one
 //! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
@@ -7,7 +8,7 @@ use super::{Figure, Table, WIDTH, parse};
 use crate::run::panels::{self, all_factors, size_factor};
 use crate::run::{RunData, Stream, TrialData};
 use delaylab_model::Nanos;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Unit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub(super) struct Size;
 const COLUMNS: [&str; 6] = [
     "panel",
     "group",
-    "size_bytes",
+    "level",
     "statistic",
     "round_trip_ns",
     "packets",
@@ -49,7 +50,8 @@ impl Figure for Size {
             _ => String::new(),
         };
         format!(
-            "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a size.{pooled}"
+            "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {}.{pooled}",
+            run.against.as_deref().unwrap_or("size")
         )
     }
 
@@ -60,7 +62,7 @@ impl Figure for Size {
         };
         let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
         for trial in &run.trials {
-            let Some(size) = level(&trial.stream, &layout.size) else {
+            let Some(size) = value(&trial.stream, &layout.axis) else {
                 continue;
             };
             let (panel, line) = layout.place(&trial.stream);
@@ -92,10 +94,44 @@ impl Figure for Size {
         } else if lines.iter().map(String::len).sum::<usize>() > LEGEND {
             spec["encoding"]["color"]["legend"] = json!({ "columns": 3 });
         }
+        if let Some(factor) = &run.against {
+            let levels = run.trials.iter().flat_map(|trial| &trial.stream.factors);
+            let unit = levels
+                .filter(|(name, _)| name == factor)
+                .find_map(|(_, level)| level.unit);
+            against(&mut spec, factor, unit);
+        }
         match layout.panels.len() {
             0 | 1 => spec,
             _ => faceted(spec, &layout),
         }
+    }
+}
+
+/// The axis of another factor than a size of bytes.
+fn against(spec: &mut Value, factor: &str, unit: Option<Unit>) {
+    let time = "replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
+    let number = format!("format(datum.value, ',') + '{}'", unit.map_or("", suffix));
+    let text = match unit {
+        Some(Unit::Nanoseconds) => time,
+        Some(Unit::Share) => "format(datum.value, '~%')",
+        _ => &number,
+    };
+    spec["transform"][1]["calculate"] = json!(text.replace("datum.value", "datum.level"));
+    let title = factor.replace('_', " ");
+    spec["encoding"]["x"]["title"] = json!(title);
+    spec["encoding"]["x"]["axis"] = json!({ "labelExpr": text, "grid": false });
+    spec["encoding"]["tooltip"][1]["title"] = json!(title);
+}
+
+const fn suffix(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Bytes => " B",
+        Unit::BitsPerSecond => " bit/s",
+        Unit::Cells => " cells",
+        Unit::Packets => " packets",
+        Unit::CellsPerSecond => " cells/s",
+        Unit::Nanoseconds | Unit::Share | Unit::Number => "",
     }
 }
 
@@ -123,7 +159,7 @@ fn faceted(mut chart: Value, layout: &Layout) -> Value {
 /// Which line, in which panel, the trials of a run are part of.
 struct Layout {
     /// The factor that is the axis.
-    size: String,
+    axis: String,
     line_factors: Vec<String>,
     panel_factors: Vec<String>,
     pooled: Vec<String>,
@@ -133,13 +169,19 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None` where nothing is a size.
+    /// `None` where nothing is a size, or no factor is that which the run is to be drawn against.
     fn of(run: &RunData) -> Option<Self> {
         let streams: Vec<_> = run.trials.iter().map(|trial| &trial.stream).collect();
-        let size = size_factor(&streams)?;
-        let others = varied(&streams, &size);
+        let axis = match &run.against {
+            Some(factor) => streams
+                .iter()
+                .any(|s| value(s, factor).is_some())
+                .then(|| factor.clone()),
+            None => size_factor(&streams),
+        }?;
+        let others = varied(&streams, &axis);
         let mut layout = Self {
-            size,
+            axis,
             line_factors: Vec::new(),
             panel_factors: Vec::new(),
             pooled: Vec::new(),
@@ -196,8 +238,8 @@ fn name(line: &[Factor]) -> String {
     }
 }
 
-/// The factors that vary, but for the size, and how many levels each has.
-fn varied(streams: &[&Stream], size: &str) -> Vec<(String, usize)> {
+/// The factors that vary, but for that of the axis, and how many levels each has.
+fn varied(streams: &[&Stream], axis: &str) -> Vec<(String, usize)> {
     let mut levels: Vec<(String, Vec<String>)> = Vec::new();
     for (name, level) in streams.iter().flat_map(|stream| all_factors(stream)) {
         match levels.iter_mut().find(|(known, _)| *known == name) {
@@ -206,7 +248,7 @@ fn varied(streams: &[&Stream], size: &str) -> Vec<(String, usize)> {
             None => levels.push((name, vec![level.label])),
         }
     }
-    levels.retain(|(name, levels)| name != size && levels.len() > 1);
+    levels.retain(|(name, levels)| name != axis && levels.len() > 1);
     let counted = levels
         .into_iter()
         .map(|(name, levels)| (name, levels.len()));
@@ -227,7 +269,7 @@ fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
     all
 }
 
-fn level(stream: &Stream, factor: &str) -> Option<f64> {
+fn value(stream: &Stream, factor: &str) -> Option<f64> {
     let (_, level) = stream.factors.iter().find(|(name, _)| name == factor)?;
     level.value
 }

@@ -36,15 +36,16 @@ fn figures(drawings: &[Drawing]) -> String {
     figures.collect()
 }
 
-fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
+pub(super) fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
     let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
     let still = still.unwrap_or_else(|| "<p>This figure needs JavaScript.</p>".to_owned());
     format!(
-        "<figure data-spec=\"{name}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
+        "<figure data-spec=\"{name}\" data-kind=\"{kind}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
          <figcaption>{about}</figcaption>\n</figure>\n\
          <script type=\"application/json\" id=\"{name}\">{spec}</script>\n",
-        name = drawing.name,
-        title = text(drawing.title),
+        name = text(&drawing.name),
+        kind = text(&drawing.kind),
+        title = text(&drawing.title),
         about = text(&drawing.about),
         spec = json(&compact(&drawing.spec)),
     )

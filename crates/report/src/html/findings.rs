@@ -17,16 +17,28 @@ pub(super) fn section(run: &RunData) -> String {
 fn finding(finding: &FindingShown) -> String {
     format!(
         "<article class=\"finding {class}\">\n<h3><span class=\"id\">{id}</span> {says}</h3>\n\
-         <p><span class=\"verdict\">{glyph} {verdict}</span> {reason}</p>\n\
+         {printed}<p><span class=\"verdict\">{glyph} {verdict}</span> {reason}</p>\n\
          <p class=\"check\"><code>{check}</code></p>\n{evidence}</article>\n",
         class = class(finding.verdict),
         id = text(&finding.id),
         says = text(&finding.says),
+        printed = printed(finding),
         glyph = glyph(finding.verdict),
         verdict = finding.verdict.name(),
         reason = text(&finding.reason),
         check = text(&finding.check),
-        evidence = evidence(&finding.evidence),
+        evidence = evidence(&finding.evidence, &finding.reason),
+    )
+}
+
+/// What the source gives, above what was found here.
+fn printed(finding: &FindingShown) -> String {
+    if finding.printed.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<p class=\"printed\"><span>In the source:</span> {}</p>\n",
+        text(&finding.printed)
     )
 }
 
@@ -38,7 +50,7 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn evidence(evidence: &[Evidence]) -> String {
+fn evidence(evidence: &[Evidence], reason: &str) -> String {
     use Column::{Code, Figures, Words};
     let mut table = Table::new([
         ("for", Words),
@@ -47,9 +59,12 @@ fn evidence(evidence: &[Evidence]) -> String {
         ("95 % interval", Figures),
         ("values", Figures),
         ("holds", Words),
-        ("note", Words),
     ]);
-    evidence.iter().for_each(|number| table.row(row(number)));
+    for number in evidence {
+        // What the verdict gives as its reason need not be read twice.
+        let note = Some(&number.note).filter(|note| *note != reason);
+        table.row_with_note(row(number), note.cloned().unwrap_or_default());
+    }
     let drawn = table.render();
     if drawn.is_empty() {
         return drawn;
@@ -74,7 +89,8 @@ fn row(number: &Evidence) -> Vec<String> {
             0 => String::new(),
             n => n.to_string(),
         },
-        verdict.map_or(String::new(), |v| format!("{} {}", glyph(v), v.name())),
-        number.note.clone(),
+        verdict.map_or(String::new(), |v| {
+            format!("{}\u{a0}{}", glyph(v), v.name().replace(' ', "\u{a0}"))
+        }),
     ]
 }

@@ -9,6 +9,7 @@
 //! | `findings.rs` | each finding with its verdict and numbers |
 //! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
+//! | `parts.rs` | figures and tables of parts of the run, as in the source |
 //! | `filter.rs` | which levels are shown |
 //! | `packed.rs` | a figure's data in few bytes |
 //! | `trials.rs` | the trials, by level and one by one |
@@ -34,6 +35,7 @@ mod findings;
 mod head;
 pub(crate) mod markup;
 mod packed;
+mod parts;
 mod regression;
 mod served;
 mod split;
@@ -103,6 +105,7 @@ fn sections(run: &RunData, before: String, behind: String) -> String {
         before,
         benchmark::section(run),
         findings::section(run),
+        parts::section(run),
         why::section(run),
         figures::section(run),
         behind,

@@ -20,10 +20,16 @@ impl Column {
     }
 }
 
+/// Cells, and what is said of them in a line of its own below; empty where nothing is.
+struct Row {
+    cells: Vec<String>,
+    note: String,
+}
+
 /// Rows of text under their heads.
 pub(crate) struct Table {
     columns: Vec<(String, Column)>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
     tools: &'static str,
 }
 
@@ -50,7 +56,12 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.row_with_note(cells, String::new());
+    }
+
+    /// With a line below it, over all columns. Not for a table that can be sorted.
+    pub(crate) fn row_with_note(&mut self, cells: Vec<String>, note: String) {
+        self.rows.push(Row { cells, note });
     }
 
     /// The table, in a box that scrolls where the page is too narrow. Nothing without rows.
@@ -75,16 +86,23 @@ impl Table {
 
     /// Columns that hold nothing in any row are left out.
     fn is_used(&self, column: usize) -> bool {
-        let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+        let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
         cells.any(|cell| !cell.is_empty())
     }
 
-    fn draw(&self, row: &[String], used: &[usize]) -> String {
+    fn draw(&self, row: &Row, used: &[usize]) -> String {
         let cell = |&k: &usize| {
-            let content = row.get(k).map_or("", String::as_str);
+            let content = row.cells.get(k).map_or("", String::as_str);
             format!("<td{}>{}</td>", self.columns[k].1.class(), text(content))
         };
         let cells: String = used.iter().map(cell).collect();
-        format!("<tr>{cells}</tr>\n")
+        if row.note.is_empty() {
+            return format!("<tr>{cells}</tr>\n");
+        }
+        format!(
+            "<tr class=\"noted\">{cells}</tr>\n<tr class=\"note\"><td colspan=\"{}\">{}</td></tr>\n",
+            used.len(),
+            text(&row.note)
+        )
     }
 }

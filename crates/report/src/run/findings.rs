@@ -1,15 +1,19 @@
 //! Judged findings as they are shown.
 
 use super::{Evidence, FindingShown};
-use delaylab_lab::finding::Judged;
 use delaylab_lab::finding::verdict::{Compared, Evaluated, Part};
+use delaylab_lab::finding::{Finding, Judged};
 
-/// A finding with all of its numbers.
-pub(super) fn shown(judged: &Judged) -> FindingShown {
+/// A finding with all of its numbers, and those that its source gives, if the experiment is known.
+pub(super) fn shown(judged: &Judged, claims: &[Finding]) -> FindingShown {
+    let claim = claims.iter().find(|claim| claim.id == judged.id);
     FindingShown {
         id: judged.id.clone(),
         says: judged.says.clone(),
         check: judged.check.clone(),
+        printed: claim
+            .and_then(|claim| claim.printed.clone())
+            .unwrap_or_default(),
         verdict: judged.verdict,
         reason: judged.reason.clone(),
         evidence: judged.parts.iter().flat_map(evidence).collect(),

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
+//! | [`parts`] | figures of parts of the run, as the experiment asks for them |
 //! | `panels.rs` | which streams a figure puts together |
 //! | `lanes.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
@@ -23,6 +24,7 @@ mod findings;
 pub(crate) mod lanes;
 pub(crate) mod marks;
 pub(crate) mod panels;
+pub mod parts;
 pub mod regression;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -66,7 +68,7 @@ pub struct RunData {
     pub benchmark: Option<delaylab_procedure::Report>,
     /// Delay against the size of packets, where there are enough sizes to look for steps.
     pub sweeps: Vec<Sweep>,
-    /// Why packets were late; `None` where nobody asked.
+    /// Why packets were late; `None` where nobody asked ([`stored::explained`]).
     pub explanation: Option<Explanation>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
@@ -80,6 +82,10 @@ pub struct RunData {
     pub levels: Vec<(String, Vec<Level>)>,
     /// Factors whose levels share a panel because there are many.
     pub pooled: Vec<String>,
+    /// The factor that delay is drawn against in the place of the size.
+    pub against: Option<String>,
+    /// Figures of parts of the run, in the order of the experiment.
+    pub parts: Vec<parts::Part>,
     /// What was over time: kind by kind, panel by panel.
     pub series: Vec<SeriesShown>,
     /// What disturbed the host, by name.
@@ -202,6 +208,8 @@ pub struct FindingShown {
     pub says: String,
     /// The claim in the check language.
     pub check: String,
+    /// The numbers that its source gives, in words; empty where it gives none.
+    pub printed: String,
     /// How it came out.
     pub verdict: Verdict,
     /// Why, in a sentence.

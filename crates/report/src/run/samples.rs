@@ -7,6 +7,8 @@ use delaylab_explain::why::effects::{Effect, Shift};
 use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{Cause, Explanation, Worst};
+use delaylab_lab::finding::{Row, Tabulated};
+use delaylab_model::experiment::{Draw, FigureSection};
 use delaylab_model::hop::Direction;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level, Unit};
@@ -14,6 +16,7 @@ use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use delaylab_report::run::parts::{Part, Shown};
 use delaylab_report::run::{
     Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, SeriesShown,
     Stream, Verdict,
@@ -21,6 +24,7 @@ use delaylab_report::run::{
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::blame::What;
 use delaylab_stats::comparison::Bounds;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Every run, by name. Made once: every test shows them.
@@ -117,8 +121,70 @@ fn make_waits() -> RunData {
         ],
         ..RunData::default()
     });
+    run.parts = parts(&run);
     run.head.about = "Round trips of a 9182-byte packet, sent again 0, 1 or 100 ms after each reply, while the measuring host is quiet, as it is, or under load.".to_owned();
     run
+}
+
+/// One that is drawn, a table, and one that the run has not.
+fn parts(run: &RunData) -> Vec<Part> {
+    let asked = |id: &str, draw, title: &str| FigureSection {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        draw,
+        levels: None,
+        against: None,
+        series: None,
+        rows: None,
+        columns: None,
+        values: Vec::new(),
+        printed: BTreeMap::new(),
+        shows: Some("a narrow peak, and the late ones at the right.".to_owned()),
+    };
+    let first = RunData {
+        panels: run.panels[..1].to_vec(),
+        trials: run
+            .trials
+            .iter()
+            .filter(|trial| trial.panel == 0)
+            .cloned()
+            .collect(),
+        ..RunData::default()
+    };
+    let row = |level: &str, cells: [&str; 2]| Row {
+        level: level.to_owned(),
+        cells: cells.map(|cell| Ok(cell.to_owned())).into(),
+    };
+    let mut rows = vec![
+        row("0ms", ["22.1 µs", "310 ns"]),
+        row("1ms", ["23.0 µs", "405 ns"]),
+    ];
+    rows[1].cells[1] = Err("none of these packets was answered".to_owned());
+    let heads = ["sd(response)", "iqr(response)"];
+    let table = Tabulated {
+        heads: heads
+            .map(|value| ("quiet".to_owned(), value.to_owned()))
+            .into(),
+        rows,
+    };
+    vec![
+        Part {
+            asked: asked("wan", Draw::Distribution, "Jitter distribution <1>"),
+            shown: Ok(Shown::Run(Box::new(first))),
+        },
+        Part {
+            asked: FigureSection {
+                rows: Some("wait".to_owned()),
+                printed: [("0ms".to_owned(), vec!["20 µs".to_owned()])].into(),
+                ..asked("jitter", Draw::Table, "Jitter by wait")
+            },
+            shown: Ok(Shown::Table(table)),
+        },
+        Part {
+            asked: asked("lan", Draw::Distribution, "Jitter distribution, LAN"),
+            shown: Err("this run has no factor `place`".to_owned()),
+        },
+    ]
 }
 
 /// Something of everything that is said of why packets were late.
@@ -576,6 +642,7 @@ fn findings() -> Vec<FindingShown> {
             says: "Waiting 1 ms or more between packets raises the jitter".to_owned(),
             check: "for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)"
                 .to_owned(),
+            printed: String::new(),
             verdict: Verdict::False,
             reason: "The jitter is larger with a wait on a stressed host only.".to_owned(),
             evidence: vec![
@@ -610,6 +677,8 @@ fn findings() -> Vec<FindingShown> {
             id: "002.2".to_owned(),
             says: "Nearly all round trips lie within 500 µs of the mean".to_owned(),
             check: "share(round_trip < 500us) > 0.98".to_owned(),
+            printed: "nearly all MTUs within ±500 µs of the average, very few up to 20 ms later"
+                .to_owned(),
             verdict: Verdict::True,
             reason: "0.989 of them do.".to_owned(),
             evidence: vec![evidence(
@@ -625,6 +694,7 @@ fn findings() -> Vec<FindingShown> {
             says: "On the LAN the delay is lower by the WAN's propagation".to_owned(),
             check: "p50(response | place=WAN) - p50(response | place=LAN) ≈ 5 ms within 5 %"
                 .to_owned(),
+            printed: String::new(),
             verdict: Verdict::CannotTell,
             reason: "This run has no factor `place`: pass --target to measure a remote host."
                 .to_owned(),

@@ -83,63 +83,81 @@ type ByTrial = BTreeMap<Key, Total>;
 /// By kind, panel, and what it is of.
 type Totals = BTreeMap<(Arc<str>, usize, Arc<str>), Total>;
 
-/// The series of a run, kind by kind and panel by panel.
-pub(super) fn of(run: &Run, trials: &[TrialData], resolved: Option<&Resolved>) -> Vec<SeriesShown> {
-    // Probes of one trial see the same queues: the first one's panel shows them.
-    let first = trials.iter().filter(|trial| trial.stream.probe == 0);
-    let panel_of: BTreeMap<u32, usize> = first.map(|t| (t.stream.trial, t.panel)).collect();
-    let factors_of = |trial: u32| {
-        let streams = trials.iter().map(|t| &t.stream);
-        let mut own = streams.filter(|stream| stream.trial == trial);
-        own.next().map_or(&[][..], |stream| &stream.factors)
-    };
-    let by_trial = by_trial(run, &panel_of);
-    let totals = by_panel(&by_trial, &panel_of);
-    let probes = trials.iter().map(|trial| trial.stream.name.as_str());
-    let chosen = chosen(&totals, &probes.collect());
-    let mut drawn = Drawn {
-        run,
-        trials: drawn_trials(&by_trial, &panel_of, &chosen),
-        read: BTreeMap::new(),
-    };
-    let mut shown = Vec::new();
-    for ((series, panel, of), total) in &totals {
-        if chosen.get(series) == Some(of) {
-            let (trial, stretches) = drawn.stretches(*panel, series, of);
-            shown.push(SeriesShown {
-                series: series.to_string(),
-                of: of.to_string(),
-                unit: total.unit,
-                panel: *panel,
-                mean: total.mean(),
-                max: total.max,
-                threshold: threshold(resolved, factors_of(trial), series, total.unit),
-                trial,
-                stretches,
-            });
-        }
-    }
-    shown
+/// Every series of a run, each trial's summed up.
+pub(super) struct Everything<'a> {
+    run: &'a Run,
+    resolved: Option<&'a Resolved>,
+    by_trial: ByTrial,
 }
 
-fn by_trial(run: &Run, panel_of: &BTreeMap<u32, usize>) -> ByTrial {
+impl<'a> Everything<'a> {
+    /// Reads the series of the run.
+    pub(super) fn read(run: &'a Run, resolved: Option<&'a Resolved>) -> Self {
+        Self {
+            run,
+            resolved,
+            by_trial: by_trial(run),
+        }
+    }
+
+    /// Those of these trials, kind by kind and panel by panel.
+    pub(super) fn of(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
+        // Probes of one trial see the same queues: the first one's panel shows them.
+        let mut panel_of = BTreeMap::<u32, usize>::new();
+        for trial in trials {
+            panel_of.entry(trial.stream.trial).or_insert(trial.panel);
+        }
+        self.shown(trials, &panel_of)
+    }
+
+    fn shown(&self, trials: &[TrialData], panel_of: &BTreeMap<u32, usize>) -> Vec<SeriesShown> {
+        let factors_of = |trial: u32| {
+            let streams = trials.iter().map(|t| &t.stream);
+            let mut own = streams.filter(|stream| stream.trial == trial);
+            own.next().map_or(&[][..], |stream| &stream.factors)
+        };
+        let totals = by_panel(&self.by_trial, panel_of);
+        let probes = trials.iter().map(|trial| trial.stream.name.as_str());
+        let chosen = chosen(&totals, &probes.collect());
+        let mut drawn = Drawn {
+            run: self.run,
+            trials: drawn_trials(&self.by_trial, panel_of, &chosen),
+            read: BTreeMap::new(),
+        };
+        let mut shown = Vec::new();
+        for ((series, panel, of), total) in &totals {
+            if chosen.get(series) == Some(of) {
+                let (trial, stretches) = drawn.stretches(*panel, series, of);
+                shown.push(SeriesShown {
+                    series: series.to_string(),
+                    of: of.to_string(),
+                    unit: total.unit,
+                    panel: *panel,
+                    mean: total.mean(),
+                    max: total.max,
+                    threshold: threshold(self.resolved, factors_of(trial), series, total.unit),
+                    trial,
+                    stretches,
+                });
+            }
+        }
+        shown
+    }
+}
+
+fn by_trial(run: &Run) -> ByTrial {
     let mut totals = ByTrial::new();
     let mut open: Option<(Key, Total)> = None;
-    run.for_each_series_point(None, |point| {
-        if !panel_of.contains_key(&point.trial) {
-            return;
+    run.for_each_series_point(None, |point| match &mut open {
+        Some(((trial, series, of), total))
+            if (*trial, &*series, &*of) == (point.trial, &point.series, &point.of) =>
+        {
+            *total = Total::add(Some(*total), point);
         }
-        match &mut open {
-            Some(((trial, series, of), total))
-                if (*trial, &*series, &*of) == (point.trial, &point.series, &point.of) =>
-            {
-                *total = Total::add(Some(*total), point);
-            }
-            _ => {
-                totals.extend(open.take());
-                let key = (point.trial, point.series.clone(), point.of.clone());
-                open = Some((key, Total::add(None, point)));
-            }
+        _ => {
+            totals.extend(open.take());
+            let key = (point.trial, point.series.clone(), point.of.clone());
+            open = Some((key, Total::add(None, point)));
         }
     });
     totals.extend(open);
@@ -149,7 +167,9 @@ fn by_trial(run: &Run, panel_of: &BTreeMap<u32, usize>) -> ByTrial {
 fn by_panel(by_trial: &ByTrial, panel_of: &BTreeMap<u32, usize>) -> Totals {
     let mut totals = Totals::new();
     for ((trial, series, of), total) in by_trial {
-        let panel = panel_of.get(trial).copied().unwrap_or(0);
+        let Some(&panel) = panel_of.get(trial) else {
+            continue;
+        };
         let entry = totals.entry((series.clone(), panel, of.clone()));
         entry
             .and_modify(|sum| *sum = sum.and(*total))

@@ -2,9 +2,12 @@
 
 use super::findings::shown;
 use super::panels;
-use super::series;
+use super::parts::Parts;
+use super::series::Everything;
 use super::split::splits;
-use super::{Disturbance, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep};
+use super::{
+    Disturbance, FindingShown, Happening, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep,
+};
 use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_explain::why;
@@ -21,13 +24,23 @@ use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Everything that is shown of it. What cannot be read is among the problems.
+/// The same as [`of`], with why packets were late: that reads the records again.
+pub fn explained(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    RunData {
+        explanation: Some(why::of(run, levels)),
+        ..of(run, resolved, folder)
+    }
+}
+
+/// Everything that is shown of it but why packets were late. What cannot be read is among the problems.
 ///
 /// `folder` is where the run is, as the reader would write it; `resolved` its experiment, if that can
 /// be read.
 pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let rows = in_order_of_running(run);
-    let streams = rows.iter().map(stream).collect();
+    let streams: Vec<_> = rows.iter().map(stream).collect();
+    let mut parts = Parts::of(&streams, resolved, EXACT_LIMIT);
     let warmups: BTreeMap<_, _> = rows
         .iter()
         .map(|row| ((row.trial, row.probe), row.warmup))
@@ -47,6 +60,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         }
         if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
             builder.end_trial(over);
+            parts.end_trial(over);
         }
         if warm_up.is_some_and(|&packets| record.seq < packets) {
             return;
@@ -59,6 +73,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
             who: noised.noise_who,
         };
         builder.push(record, disturbance);
+        parts.push(record, disturbance);
         gatherer.push(record);
     });
     let events = run.noise(None);
@@ -70,20 +85,26 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
-        explanation: Some(why::of(run, levels)),
-        findings: findings(run),
+        findings: findings(run, resolved),
         noise: noise_totals(&events, &packets),
         clock_reads: run.clock_reads(None),
         problems: problems(run, &rows, folder, unfinished),
         levels: levels.to_vec(),
         ..RunData::default()
     });
+    // Most of what was seen is others on the CPU, which no panel marks.
+    let marked = events.iter();
+    let marked: Vec<_> = marked
+        .filter(|event| Happening::of_noise(event.kind).is_some())
+        .collect();
     for panel in &mut data.panels {
-        events
+        marked
             .iter()
             .for_each(|event| panel.sketch.disturbed(event));
     }
-    data.series = series::of(run, &data.trials, resolved);
+    let series = Everything::read(run, resolved);
+    data.series = series.of(&data.trials);
+    data.parts = parts.finish(&data, run, &series);
     data
 }
 
@@ -185,10 +206,11 @@ fn problems(run: &Run, rows: &[TrialRow], folder: &str, unfinished: u64) -> Vec<
     problems
 }
 
-fn findings(run: &Run) -> Vec<FindingShown> {
+fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {
+    let claims = resolved.map_or(&[][..], |resolved| &resolved.findings);
     let judged = run.findings().cloned().unwrap_or_default();
     let judged: Vec<Judged> = serde_json::from_value(judged).unwrap_or_default();
-    judged.iter().map(shown).collect()
+    judged.iter().map(|judged| shown(judged, claims)).collect()
 }
 
 fn noise_totals(events: &[NoiseEvent], packets: &BTreeMap<String, u64>) -> Vec<NoiseTotal> {

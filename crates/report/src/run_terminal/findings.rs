@@ -32,9 +32,15 @@ fn one(finding: &FindingShown, style: &Style) -> String {
         text += &format!("{lead}  {}\n", style.paint(Paint::Bold, &line));
     }
     let reason = format!("{}: {}", finding.verdict.name(), finding.reason);
-    for line in wrap(&reason, room) {
-        text += &format!("{}{line}\n", " ".repeat(hang));
+    let mut paragraph = |words: &str, paint| {
+        for line in wrap(words, room) {
+            text += &format!("{}{}\n", " ".repeat(hang), style.paint(paint, &line));
+        }
+    };
+    if !finding.printed.is_empty() {
+        paragraph(&format!("in the source: {}", finding.printed), Paint::Dim);
     }
+    paragraph(&reason, Paint::Plain);
     text + &numbers(finding, style)
 }
 

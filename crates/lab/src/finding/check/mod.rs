@@ -260,6 +260,18 @@ impl ParseError {
     }
 }
 
+/// Reads selectors alone, as they stand behind the `|` of a statistic.
+pub(super) fn selectors(text: &str) -> Result<Vec<Selector>, ParseError> {
+    parser::selectors(text)
+}
+
+impl Value {
+    /// Reads a value: a statistic, or arithmetic on several.
+    pub fn parse(text: &str) -> Result<Value, ParseError> {
+        parser::value(text)
+    }
+}
+
 impl Check {
     /// Reads a check.
     pub fn parse(text: &str) -> Result<Check, ParseError> {

@@ -10,7 +10,7 @@ mod values;
 
 use super::super::dimension::Dimension;
 use super::lexer::{Token, tokens};
-use super::{Beyond, Check, Claim, Comparison, Each, ParseError, Relation, Span, Value};
+use super::{Beyond, Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
 
 /// Parentheses, signs and negations inside each other.
 const MAX_DEPTH: usize = 64;
@@ -24,6 +24,25 @@ pub(super) fn parse(text: &str) -> Result<Check, ParseError> {
     parser.expect_end()?;
     let claim = parser.claim(node)?;
     Ok(Check { each, claim })
+}
+
+/// Reads selectors alone.
+pub(super) fn selectors(text: &str) -> Result<Vec<Selector>, ParseError> {
+    let mut parser = Parser::new(text)?;
+    let selectors = parser.selectors()?;
+    parser.ends_or("`,` and another selector")?;
+    Ok(selectors)
+}
+
+/// Reads a value alone.
+pub(super) fn value(text: &str) -> Result<Value, ParseError> {
+    let mut parser = Parser::new(text)?;
+    let (node, span) = parser.sum()?;
+    parser.ends_or("`+`, `-`, `*` or `/`")?;
+    match node {
+        Node::Value(value) => Ok(value),
+        Node::Claim(_) => parser.error(span, "this is a claim, and a value is owed"),
+    }
 }
 
 /// What a rule has read.
@@ -127,9 +146,14 @@ impl Parser<'_> {
     }
 
     fn expect_end(&self) -> Parsed<()> {
+        self.ends_or("a comparison (<, <=, >, >=, ≈), `and`, `or`")
+    }
+
+    /// The end, where this might also stand.
+    fn ends_or(&self, other: &str) -> Parsed<()> {
         match self.peek() {
             Token::End => Ok(()),
-            _ => self.expected("a comparison (<, <=, >, >=, ≈), `and`, `or`, or the end"),
+            _ => self.expected(&format!("{other}, or the end")),
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `plan` | a comparison as arithmetic on statistics of chosen streams |
 //! | `measured` | the values behind them, read once |
 //! | `evaluate` | their values and intervals, drawn together |
+//! | `table` | values by levels, for a table |
 //! | `steps` | steps against size: their width, or whether they would have been seen |
 //! | `compare` | what an interval says about a bound, and what would settle it |
 //!
@@ -18,6 +19,7 @@ mod measured;
 mod plan;
 mod select;
 mod steps;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +28,8 @@ use super::data::Data;
 use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
 pub use delaylab_model::experiment::Finding;
 use measured::Measured;
-use select::Selection;
+pub use select::Selection;
+pub use table::{Cell, Row, Tabulated, tabulate};
 
 /// Judges findings by what was measured. `seed`: the run's; the same gives the same intervals.
 pub fn judge(findings: &[Finding], data: &dyn Data, seed: u64) -> Vec<Judged> {

@@ -281,7 +281,7 @@ fn of_function(function: Function) -> Functional {
 
 /// A value from all the data, without an interval: the bound of a share moves far less than the
 /// share does, and is taken as it is.
-fn point(
+pub(super) fn point(
     value: &Value,
     selection: &Selection,
     measured: &Measured<'_>,

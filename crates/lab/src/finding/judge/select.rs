@@ -1,6 +1,6 @@
 //! Which streams a statistic is of.
 
-use crate::finding::check::{Each, LevelText, Selector, Span, Which};
+use crate::finding::check::{Each, LevelText, ParseError, Selector, Span, Which, selectors};
 use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
@@ -10,11 +10,17 @@ use delaylab_model::plan::Level;
 /// Selectors that all must hold. A factor that an inner one names is not asked for again by an
 /// outer one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Selection {
+pub struct Selection {
     selectors: Vec<Selector>,
 }
 
 impl Selection {
+    /// Reads selectors as they stand behind the `|` of a statistic: `wait=1ms, condition in [quiet, normal]`.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let selectors = selectors(text)?;
+        Ok(Self { selectors })
+    }
+
     /// Exactly these levels.
     pub(super) fn at(levels: &[FixedLevel]) -> Self {
         let exactly = |level: &FixedLevel| exactly(&level.factor, &level.level);
@@ -60,7 +66,7 @@ impl Selection {
     }
 
     /// The streams that it means, by index; why none, where it means none.
-    fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
+    pub fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
             if let Which::In(levels) = &selector.which {

@@ -5,11 +5,13 @@
 use super::*;
 use crate::finding::data::{Samples, StreamInfo};
 use crate::finding::measure::Measure;
+use delaylab_model::experiment::{Draw, FigureSection};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::random::SplitMix;
+use std::collections::BTreeMap;
 
 const MS: f64 = 1e6;
 const US: f64 = 1e3;
@@ -112,6 +114,7 @@ fn of<'a>(combination: &[(&'a str, &'a str)], factor: &str) -> &'a str {
 
 fn judged(check: &str, data: &Samples) -> Judged {
     let finding = Finding {
+        printed: None,
         id: "test".to_owned(),
         says: "It is so".to_owned(),
         check: check.to_owned(),
@@ -700,6 +703,7 @@ fn the_same_seed_gives_the_same_findings_and_json_has_no_other_numbers() {
     let findings: Vec<Finding> = [WAIT_RAISES_JITTER, "max(response) < 1s", "p50(host) > 0"]
         .iter()
         .map(|check| Finding {
+            printed: None,
             id: (*check).to_owned(),
             says: String::new(),
             check: (*check).to_owned(),
@@ -840,4 +844,63 @@ fn what_the_load_loses_is_a_number_of_each_trial() {
     // 10 + 0, 10 + 2, 10 + 4, 10 + 6.
     let all = "count(lost_load | case=EFCI) <= 52";
     assert_eq!(judged(all, &samples).verdict, Verdict::True);
+}
+
+/// A row for each level in the order of the experiment, a column for each level and value.
+#[test]
+fn a_table_has_the_values_of_each_level() {
+    let data = waits(|wait, condition| Delays {
+        base: if wait == "0ms" {
+            100.0 * US
+        } else {
+            300.0 * US
+        },
+        sd: if condition == "quiet" { 0.0 } else { 20.0 * US },
+        ..CALM
+    });
+    let asked = FigureSection {
+        id: "jitter".to_owned(),
+        title: "Jitter".to_owned(),
+        draw: Draw::Table,
+        levels: Some("condition in [quiet, normal], wait in [0ms, 100ms]".to_owned()),
+        against: None,
+        series: None,
+        rows: Some("condition".to_owned()),
+        columns: Some("wait".to_owned()),
+        values: vec![
+            "p50(response)".to_owned(),
+            "p50(response) - min(response)".to_owned(),
+        ],
+        printed: BTreeMap::new(),
+        shows: None,
+    };
+    let order = ["quiet", "normal", "stressed"].map(Level::named).to_vec();
+    let order = [("condition".to_owned(), order)];
+    let table = tabulate(&asked, &data, &order).unwrap();
+    let heads: Vec<_> = table
+        .heads
+        .iter()
+        .map(|(level, value)| (level.as_str(), value.len()))
+        .collect();
+    assert_eq!(
+        heads,
+        [("0ms", 13), ("0ms", 29), ("100ms", 13), ("100ms", 29)]
+    );
+    let rows: Vec<_> = table.rows.iter().map(|row| row.level.as_str()).collect();
+    assert_eq!(rows, ["quiet", "normal"]);
+    let quiet = &table.rows[0].cells;
+    assert!(
+        quiet[0].as_ref().unwrap().starts_with("100 µs"),
+        "{quiet:?}"
+    );
+    assert!(
+        quiet[2].as_ref().unwrap().starts_with("300 µs"),
+        "{quiet:?}"
+    );
+    let none = FigureSection {
+        columns: Some("place".to_owned()),
+        ..asked
+    };
+    let why = tabulate(&none, &data, &[]).unwrap_err();
+    assert_eq!(why, "this run has no factor `place`");
 }

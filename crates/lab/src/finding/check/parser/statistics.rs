@@ -190,7 +190,7 @@ impl Parser<'_> {
         Ok((beyond, bound))
     }
 
-    fn selectors(&mut self) -> Parsed<Vec<Selector>> {
+    pub(super) fn selectors(&mut self) -> Parsed<Vec<Selector>> {
         let mut selectors = vec![self.selector()?];
         while self.takes_sign(",") {
             selectors.push(self.selector()?);

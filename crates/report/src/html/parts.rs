@@ -1,0 +1,99 @@
+//! Figures and tables of parts of the run, in the order of the source: as the experiment asks for them.
+
+use super::figures::figure;
+use super::markup::text;
+use super::section as titled;
+use super::table::{Column, Table};
+use crate::figure::Drawing;
+use crate::run::RunData;
+use crate::run::parts::{Part, Shown};
+use crate::svg::Artist;
+use delaylab_lab::finding::Tabulated;
+use delaylab_model::experiment::FigureSection;
+
+/// All of them; where the run has no such part, why.
+pub(super) fn section(run: &RunData) -> String {
+    let artist = run.parts.first().and_then(|_| Artist::new().ok());
+    let each = run.parts.iter().map(|part| one(part, artist.as_ref()));
+    titled(
+        "parts",
+        "Figure by figure, as in the source",
+        &each.collect::<String>(),
+    )
+}
+
+fn one(part: &Part, artist: Option<&Artist>) -> String {
+    let why = match (&part.shown, Drawing::of_part(part)) {
+        (Ok(Shown::Table(table)), _) => return tabulated(&part.asked, table),
+        (Ok(Shown::Run(_)), Some(drawing)) => return figure(&drawing, artist),
+        (Ok(Shown::Run(_)), None) => "nothing in this part of the run can be drawn so",
+        (Err(why), _) => why,
+    };
+    format!(
+        "<h3>{}</h3>\n<p class=\"where\">Not drawn: {}.</p>\n",
+        text(&part.asked.title),
+        text(why)
+    )
+}
+
+/// Of each level a row of what was found here and, where the source prints it, one of what that has.
+fn tabulated(asked: &FigureSection, table: &Tabulated) -> String {
+    let factor = asked.rows.clone().unwrap_or_default();
+    let printed = !asked.printed.is_empty();
+    let lead = [Some(factor), printed.then(String::new)]
+        .into_iter()
+        .flatten();
+    let heads = table
+        .heads
+        .iter()
+        .map(|(level, value)| match level.as_str() {
+            "" => value.clone(),
+            level => format!("{level}: {value}"),
+        });
+    let heads = heads.map(|head| (head, Column::Figures));
+    let mut drawn = Table::new(lead.map(|head| (head, Column::Words)).chain(heads));
+    for row in &table.rows {
+        let here = printed.then(|| "here".to_owned());
+        let cells = row
+            .cells
+            .iter()
+            .map(|cell| cell.clone().unwrap_or_else(|_| "–".to_owned()));
+        drawn.row(
+            [Some(row.level.clone()), here]
+                .into_iter()
+                .flatten()
+                .chain(cells)
+                .collect(),
+        );
+        if let Some(known) = asked.printed.get(&row.level) {
+            let known = known
+                .iter()
+                .cloned()
+                .chain(std::iter::repeat(String::new()));
+            let lead = [String::new(), "source".to_owned()].into_iter();
+            drawn.row(lead.chain(known.take(row.cells.len())).collect());
+        }
+    }
+    let shows = asked.shows.as_ref();
+    let about = shows.map_or_else(String::new, |shows| {
+        format!("<p>In the source: {}</p>\n", text(shows))
+    });
+    format!(
+        "<h3>{}</h3>\n{}{about}{}",
+        text(&asked.title),
+        drawn.render(),
+        missing(table)
+    )
+}
+
+/// Why cells are empty, each reason once.
+fn missing(table: &Tabulated) -> String {
+    let reasons = table.rows.iter().flat_map(|row| &row.cells);
+    let mut reasons: Vec<&String> = reasons.filter_map(|cell| cell.as_ref().err()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let each = reasons
+        .iter()
+        .map(|why| format!("<p class=\"where\">– {}.</p>\n", text(why)));
+    each.collect()
+}

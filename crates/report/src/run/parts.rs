@@ -1,0 +1,141 @@
+//! Figures of parts of a run, as its experiment asks for them: each is made from a run of that part alone.
+
+use super::series::Everything;
+use super::{Disturbance, RunData, RunDataBuilder, Stream};
+use delaylab_lab::experiment::Resolved;
+use delaylab_lab::finding::{Selection, StreamInfo, Tabulated, tabulate};
+use delaylab_lab::stored::Stored;
+use delaylab_model::experiment::{Draw, FigureSection};
+use delaylab_model::record::Record;
+use delaylab_store::run::Run;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+/// A figure of a part of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// What was asked.
+    pub asked: FigureSection,
+    /// What it is made from, or why the run has no such part.
+    pub shown: Result<Shown, String>,
+}
+
+/// What a figure of a part is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shown {
+    /// That part alone.
+    Run(Box<RunData>),
+    /// Its table.
+    Table(Tabulated),
+}
+
+/// A part whose records are still coming.
+#[derive(Debug)]
+struct Open {
+    asked: FigureSection,
+    /// `None`: a table, which is made once all is there.
+    part: Result<Option<OpenPart>, String>,
+}
+
+#[derive(Debug)]
+struct OpenPart {
+    /// Trials and probes.
+    members: BTreeSet<(u32, u16)>,
+    builder: RunDataBuilder,
+}
+
+/// All parts that an experiment asks for.
+#[derive(Debug)]
+pub(super) struct Parts(Vec<Open>);
+
+impl Parts {
+    pub(super) fn of(streams: &[Stream], resolved: Option<&Resolved>, exact_limit: usize) -> Self {
+        let Some(resolved) = resolved else {
+            return Self(Vec::new());
+        };
+        let open = |streams: Vec<Stream>| OpenPart {
+            members: streams.iter().map(|s| (s.trial, s.probe)).collect(),
+            builder: RunDataBuilder::in_order(streams, &resolved.factors, exact_limit),
+        };
+        let each = resolved.figures.iter().map(|asked| Open {
+            asked: asked.clone(),
+            part: match asked.draw {
+                Draw::Table => Ok(None),
+                _ => members(asked, streams).map(|streams| Some(open(streams))),
+            },
+        });
+        Self(each.collect())
+    }
+
+    fn open(&mut self) -> impl Iterator<Item = &mut OpenPart> {
+        let parts = self.0.iter_mut().map(|open| open.part.as_mut());
+        parts.filter_map(|part| part.ok()?.as_mut())
+    }
+
+    /// As [`RunDataBuilder::push`].
+    pub(super) fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
+        let is_of = |part: &&mut OpenPart| part.members.contains(&(record.trial, record.probe));
+        self.open()
+            .filter(is_of)
+            .for_each(|part| part.builder.push(record, disturbance));
+    }
+
+    /// As [`RunDataBuilder::end_trial`].
+    pub(super) fn end_trial(&mut self, trial: u32) {
+        self.open().for_each(|part| part.builder.end_trial(trial));
+    }
+
+    /// The parts, of a run whose facts they share.
+    pub(super) fn finish(self, whole: &RunData, run: &Run, series: &Everything<'_>) -> Vec<Part> {
+        let stored = OnceCell::new();
+        let table = |asked: &FigureSection| {
+            let data = stored.get_or_init(|| Stored::new(run));
+            tabulate(asked, data, &whole.levels).map(Shown::Table)
+        };
+        let finish = |asked: &FigureSection, part: OpenPart| {
+            let mut run = part.builder.finish(RunData {
+                head: whole.head.clone(),
+                of_frames: whole.of_frames,
+                levels: whole.levels.clone(),
+                against: asked.against.clone(),
+                ..RunData::default()
+            });
+            run.series = series.of(&run.trials);
+            let kind = asked.series.as_ref();
+            run.series
+                .retain(|shown| kind.is_none_or(|kind| *kind == shown.series));
+            Shown::Run(Box::new(run))
+        };
+        let each = self.0.into_iter();
+        each.map(|Open { asked, part }| Part {
+            shown: match part {
+                Ok(Some(part)) => Ok(finish(&asked, part)),
+                Ok(None) => table(&asked),
+                Err(why) => Err(why),
+            },
+            asked,
+        })
+        .collect()
+    }
+}
+
+/// The streams that a figure is of; why there are none.
+fn members(asked: &FigureSection, streams: &[Stream]) -> Result<Vec<Stream>, String> {
+    let Some(levels) = &asked.levels else {
+        return Ok(streams.to_vec());
+    };
+    let selection = Selection::parse(levels).map_err(|error| error.to_string())?;
+    let infos: Vec<StreamInfo> = streams.iter().map(info).collect();
+    let chosen = selection.streams(&infos)?.into_iter();
+    Ok(chosen.map(|index| streams[index].clone()).collect())
+}
+
+fn info(stream: &Stream) -> StreamInfo {
+    StreamInfo {
+        trial: stream.trial,
+        probe: stream.name.clone(),
+        series: None,
+        repeat: stream.repeat,
+        factors: stream.factors.clone(),
+    }
+}
