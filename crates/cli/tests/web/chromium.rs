@@ -283,10 +283,9 @@ impl Page<'_> {
     /// What is saved goes into this directory.
     pub fn save_into(&self, directory: &Path) {
         let params = json!({ "behavior": "allow", "downloadPath": directory });
-        self.browser
-            .pipe
-            .borrow_mut()
-            .call(None, "Browser.setDownloadBehavior", &params);
+        let mut pipe = self.browser.pipe.borrow_mut();
+        pipe.call(None, "Browser.setDownloadBehavior", &params)
+            .unwrap();
     }
 
     /// Dark or light, and how wide.
