@@ -6,6 +6,7 @@
 use crate::exit::Failed;
 use delaylab_kernel::wait::{Woken, until_readable};
 use delaylab_kernel::{clock, process, scheduling, signals};
+use delaylab_lab::run::Watch;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -92,28 +93,32 @@ impl Tui {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     /// Another trial begins.
     pub fn begin_trial(&self, trial: u32, detail: impl Into<String>, probes: &[Probe]) {
-        self.state().begin_trial(trial, detail, probes);
+        lock(&self.state).begin_trial(trial, detail, probes);
     }
 
     /// The experiment is so far.
     pub fn set_progress(&self, progress: Progress) {
-        self.state().set_progress(progress);
+        lock(&self.state).set_progress(progress);
     }
 
-    /// Records of this probe are to be read like this.
-    pub fn begin_probe(&self, trial: u32, probe: u16, facts: &RecordFacts) {
-        self.state().begin_probe(trial, probe, facts);
+    /// Hands records to the view, from any thread.
+    pub fn watcher(&self) -> Watcher {
+        Watcher(Arc::clone(&self.state))
+    }
+}
+
+/// Hands records to the view.
+pub struct Watcher(Arc<Mutex<State>>);
+
+impl Watch for Watcher {
+    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts) {
+        lock(&self.0).begin_probe(trial, probe, facts);
     }
 
-    /// Some packets have ended.
-    pub fn take(&self, records: &[Record]) {
-        self.state().take(records);
+    fn records(&self, records: &[Record]) {
+        lock(&self.0).take(records);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::exit::Failed;
 use crate::terminal;
 use crate::tui::Tui;
 use delaylab_lab::pipeline::Consumer;
+use delaylab_lab::run::Watch;
 use delaylab_live::load::StreamReport;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
@@ -135,7 +136,7 @@ impl Consumer for Written<'_> {
         self.summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
         self.lines = self.wants_lines().then(|| self.line_writer());
         if let Some(tui) = &self.tui {
-            tui.begin_probe(self.part, probe, facts);
+            tui.watcher().begins(self.part, probe, facts);
         }
         match &mut self.writer {
             Writer::Lines | Writer::Json(..) => Ok(()),
@@ -149,7 +150,7 @@ impl Consumer for Written<'_> {
             self.record(record)?;
         }
         if let Some(tui) = &self.tui {
-            tui.take(records);
+            tui.watcher().records(records);
         }
         if let Some(live) = &mut self.live {
             live.draw()?;

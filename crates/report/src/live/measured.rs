@@ -22,6 +22,8 @@ const LEAST_COLUMN: Nanos = 200 * MILLISECOND;
 pub(super) struct Measured {
     name: String,
     column: Nanos,
+    /// Packets before this one are not shown: they are in no figure either.
+    warm_up: u64,
     summary: SummaryBuilder,
     responses: LogLinear,
     /// Exact: a bin knows its values only roughly.
@@ -36,17 +38,16 @@ impl Measured {
     /// Nothing yet.
     pub(super) fn new(probe: &Probe) -> Self {
         let gap = probe.pacing.mean_gap().unwrap_or(0);
-        Self::empty(
-            probe.name.clone(),
-            gap.max(LEAST_COLUMN),
-            RecordFacts::default(),
-        )
+        let column = gap.max(LEAST_COLUMN);
+        let facts = RecordFacts::default();
+        Self::empty(probe.name.clone(), column, probe.warmup, facts)
     }
 
-    fn empty(name: String, column: Nanos, facts: RecordFacts) -> Self {
+    fn empty(name: String, column: Nanos, warm_up: u64, facts: RecordFacts) -> Self {
         Self {
             name,
             column,
+            warm_up,
             summary: SummaryBuilder::new(facts, EXACT_LIMIT),
             responses: LogLinear::default(),
             extremes: None,
@@ -58,11 +59,15 @@ impl Measured {
 
     /// The first record is about to come, and is to be read like this.
     pub(super) fn begin(&mut self, facts: RecordFacts) {
-        *self = Self::empty(std::mem::take(&mut self.name), self.column, facts);
+        let name = std::mem::take(&mut self.name);
+        *self = Self::empty(name, self.column, self.warm_up, facts);
     }
 
     /// Takes a record.
     pub(super) fn take(&mut self, record: &Record) {
+        if record.seq < self.warm_up {
+            return;
+        }
         let due = record.t_intended;
         let (first, last) = self.due.unwrap_or((due, due));
         self.due = Some((first.min(due), last.max(due)));
