@@ -49,6 +49,7 @@ pub fn check() -> Result<(), Failed> {
 /// The view while it is on the screen. It goes when this is dropped: the terminal is then as it was.
 pub struct Tui {
     state: Arc<Mutex<State>>,
+    /// Nothing is drawn any more.
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -124,12 +125,16 @@ impl Watch for Watcher {
 
 impl Drop for Tui {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        let is_back = self.over.swap(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there has been told, and the terminal put back, by the hook.
+            // A panic there has been told.
             let _ = thread.join();
         }
-        ratatui::restore();
+        // After a panic the terminal is back already: to leave the screen twice would put the cursor back
+        // over what was said.
+        if !is_back {
+            ratatui::restore();
+        }
     }
 }
 
@@ -169,7 +174,9 @@ impl Drawer {
         while !self.over.load(Ordering::Relaxed) {
             let due = clock::monotonic() + EVERY;
             if self.draw(&mut terminal).is_err() || self.keys_until(due).is_err() {
-                return;
+                // Keys then mean again what they mean without a view: Ctrl-C stops.
+                self.over.store(true, Ordering::Relaxed);
+                ratatui::restore();
             }
         }
     }

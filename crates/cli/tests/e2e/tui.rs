@@ -77,7 +77,7 @@ fn a_ping_is_watched_until_q_and_ends_with_its_summary() {
         "udp, 56 B payload",
         "─ Response: min ",
         "─ Where the time goes ─",
-        "host █▓ network ░▒: slip, stack",
+        "host █▓  network ░▒  slip, stack",
         "─ Last ",
         "─ Excursions: ",
         "q stop  p pause  ? keys",

@@ -112,7 +112,7 @@ fn widths(times: &[f64], room: usize) -> Vec<usize> {
     times.iter().map(share).collect()
 }
 
-/// `host █▓ network ░▒: slip, stack, …`, in the order of the bar.
+/// `host █▓  network ░▒  slip, stack, …`, in the order of the bar.
 fn legend(anatomy: &[AnatomyAt], row: u16, canvas: &mut Canvas<'_>) {
     let Some(at) = anatomy.first() else {
         return;
@@ -120,8 +120,8 @@ fn legend(anatomy: &[AnatomyAt], row: u16, canvas: &mut Canvas<'_>) {
     let stages: Vec<_> = at.parts.iter().map(|part| brief(part.stages)).collect();
     let keys = [
         ("host █▓", Paint::Host),
-        (" network ░▒", Paint::Network),
-        (": ", Paint::Dim),
+        ("  network ░▒", Paint::Network),
+        ("  ", Paint::Dim),
         (&stages.join(", "), Paint::Dim),
     ];
     canvas.line(row, &keys);
