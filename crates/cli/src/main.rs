@@ -17,6 +17,7 @@
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
 //! | [`exit`] | exit codes |
 //! | [`terminal`] | what the terminal can show, and printing |
+//! | [`tui`] | the live view, on a thread of its own |
 #![forbid(unsafe_code)]
 
 mod args;
@@ -39,6 +40,7 @@ mod target;
 mod terminal;
 mod testbed;
 mod trace;
+mod tui;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -57,6 +57,7 @@ fn simulated(resolved: &Resolved) -> Seen {
         writer: &writer,
         done: 0,
         stops_asked: || 0,
+        watch: None,
     };
     let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), 1);
     let ending = lab.carry_out(&mut plan, &mut Silent).unwrap();

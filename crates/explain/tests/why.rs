@@ -61,6 +61,7 @@ fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
         writer: &writer,
         done: 0,
         stops_asked: never,
+        watch: None,
     };
     laboratory.carry_out(&mut plan, &mut Silent).unwrap();
     let finished = writer.finish(&json!([])).unwrap();

@@ -166,6 +166,7 @@ fn carry_out(
         writer,
         done: 0,
         stops_asked,
+        watch: None,
     };
     let ending = laboratory.carry_out(plan, &mut told);
     (ending, told.0)

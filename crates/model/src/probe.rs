@@ -43,6 +43,20 @@ pub enum Pacing {
     },
 }
 
+impl Pacing {
+    /// From one packet to the next, on average; in a closed loop without the wait for the reply. `None` for
+    /// frames, whose gaps are finer than a nanosecond.
+    pub fn mean_gap(&self) -> Option<Nanos> {
+        match *self {
+            Pacing::Every { interval_ns } => Some(interval_ns),
+            Pacing::Poisson { mean_ns } => Some(mean_ns),
+            Pacing::Burst { burst, interval_ns } => Some(interval_ns / Nanos::from(burst.max(1))),
+            Pacing::Wait { wait_ns } => Some(wait_ns),
+            Pacing::Frames { .. } => None,
+        }
+    }
+}
+
 /// Don't-fragment, as `ping -M` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -189,15 +203,10 @@ impl Probe {
     ///
     /// In a closed loop this is the least: replies take time too.
     pub fn expected_duration(&self) -> Option<Nanos> {
-        let gap = match self.pacing {
-            Pacing::Every { interval_ns } => interval_ns,
-            Pacing::Poisson { mean_ns } => mean_ns,
-            Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst.max(1)),
-            Pacing::Wait { wait_ns } => wait_ns,
-            Pacing::Frames { interval_ps } => {
-                return self.frames_last(interval_ps);
-            }
-        };
+        if let Pacing::Frames { interval_ps } = self.pacing {
+            return self.frames_last(interval_ps);
+        }
+        let gap = self.pacing.mean_gap()?;
         let count = |count: u64| i64::try_from(count).unwrap_or(Nanos::MAX);
         let by_count = self.count.map(|n| count(n).saturating_mul(gap));
         [by_count, self.duration].into_iter().flatten().min()

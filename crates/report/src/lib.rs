@@ -7,6 +7,7 @@
 //! | [`working`] | a ping without load and one under it: which queue grew |
 //! | [`terminal`] | the summary at the end, for people |
 //! | [`mod@line`] | one line a reply, and the live status line, while it runs |
+//! | [`live`] | the live view of a measurement under way, on a whole terminal |
 //! | [`calibration`] | a calibrated path, and what a change would make of it: terminal, JSON and page |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
@@ -53,6 +54,7 @@ pub mod html;
 pub mod import;
 pub mod json;
 pub mod line;
+pub mod live;
 mod missing;
 pub mod ping;
 pub mod run;

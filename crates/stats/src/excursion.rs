@@ -106,6 +106,17 @@ impl Excursions {
         late
     }
 
+    /// From here on, packets are excursions beyond this. What was taken before stays as it was judged.
+    pub const fn set_bound(&mut self, bound: Nanos) {
+        self.bound = bound;
+    }
+
+    /// Forgets all excursions but the latest `count`: memory then stays flat.
+    pub fn keep_latest(&mut self, count: usize) {
+        let forgotten = self.kept.len().saturating_sub(count);
+        self.kept.drain(..forgotten);
+    }
+
     /// Packets that were answered and no excursions.
     pub fn usual(&self) -> u64 {
         self.usual.values().map(PassageSum::count).sum()
@@ -117,7 +128,7 @@ impl Excursions {
         most.map_or_else(Vec::new, |(&known, sum)| sum.mean_parts(known))
     }
 
-    /// How many there were.
+    /// How many are kept.
     pub fn len(&self) -> usize {
         self.kept.len()
     }
@@ -247,6 +258,24 @@ mod tests {
         let main = late.main().unwrap();
         assert_eq!(main.stages, Stage::Reflector.into());
         assert_eq!(main.window, None);
+    }
+
+    #[test]
+    fn the_latest_are_kept_and_judged_by_the_bound_of_their_time() {
+        let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+        for seq in 0..9 {
+            excursions.push(&record(
+                seq,
+                (seq % 2 == 1).then_some((Stage::Reflector, 50_000)),
+            ));
+        }
+        excursions.set_bound(200_000);
+        assert!(!excursions.push(&record(9, Some((Stage::Reflector, 50_000)))));
+        excursions.keep_latest(2);
+        let kept: Vec<_> = excursions.iter().map(|late| late.seq).collect();
+        assert_eq!(kept, [5, 7]);
+        excursions.keep_latest(5);
+        assert_eq!((excursions.len(), excursions.usual()), (2, 6));
     }
 
     #[test]

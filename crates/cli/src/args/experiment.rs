@@ -76,6 +76,7 @@ leaves what was recorded; `delaylab resume` goes on from there.
 
 Examples:
   delaylab run wait-time-jitter --quick                    against a reflector of its own
+  delaylab run wait-time-jitter --quick --tui              the same, to watch
   delaylab run packet-size-latency --target 192.0.2.1      against `delaylab reflect` there
   delaylab run my.toml --set host.condition=quiet -o /data/runs")]
 pub struct RunArgs {
@@ -98,6 +99,11 @@ pub struct RunArgs {
     /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+
+    /// Show the trial under way live, full screen: distribution, anatomy, responses of late, excursions
+    /// (q stops, ? shows keys)
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    pub tui: bool,
 
     /// How it is shown.
     #[command(flatten)]
@@ -144,6 +150,11 @@ pub struct ResumeArgs {
     /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+
+    /// Show the trial under way live, full screen: distribution, anatomy, responses of late, excursions
+    /// (q stops, ? shows keys)
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    pub tui: bool,
 
     /// How it is shown.
     #[command(flatten)]

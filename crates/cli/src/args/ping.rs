@@ -20,6 +20,7 @@ Examples:
   delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
   delaylab ping 192.0.2.1 --method tcp --wait 0s -w 5s  back to back for five seconds
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
+  delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
   delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows")]
 pub struct PingArgs {
     /// Host name or address
@@ -156,6 +157,10 @@ pub struct PingArgs {
     /// Print every table, with intervals
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
+
+    /// Show a live view, full screen: distribution, anatomy, responses of late, excursions (q ends, ? shows keys)
+    #[arg(long, conflicts_with_all = ["quiet", "json", "json_stream", "csv"], help_heading = "Output")]
+    pub tui: bool,
 
     /// Print one JSON document at the end
     #[arg(long, conflicts_with_all = ["json_stream", "csv"], help_heading = "Output")]

@@ -1,8 +1,9 @@
 //! What a run says while it goes on: to people on standard error, a bar on a terminal and else a line
-//! now and then; to programs a line of JSON a trial on standard output.
+//! now and then, or the live view; to programs a line of JSON a trial on standard output.
 
 use super::check::factors;
 use crate::args::experiment::ShownArgs;
+use crate::tui::{Tui, Watcher};
 
 use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::plan::{Factor, Planned};
@@ -38,6 +39,27 @@ impl Told {
         }
     }
 
+    /// By a live view.
+    pub fn live(tui: Tui) -> Self {
+        Self {
+            people: People::View {
+                tui,
+                warnings: Vec::new(),
+            },
+            json: false,
+            warned: BTreeSet::new(),
+            warns: true,
+        }
+    }
+
+    /// Hands records to the live view, where there is one.
+    pub fn watcher(&self) -> Option<Watcher> {
+        match &self.people {
+            People::View { tui, .. } => Some(tui.watcher()),
+            People::Quiet | People::Bar(_) | People::Lines { .. } => None,
+        }
+    }
+
     /// Of a run that is only a step of another command: its warnings are in its tables.
     pub fn of_a_step(shown: &ShownArgs) -> Self {
         Self {
@@ -57,6 +79,13 @@ enum People {
     Lines {
         /// When the last one was written.
         last: Instant,
+    },
+    /// A screen of its own.
+    View {
+        /// It.
+        tui: Tui,
+        /// Said when it is gone.
+        warnings: Vec<String>,
     },
 }
 
@@ -78,8 +107,9 @@ impl People {
         People::Bar(bar)
     }
 
-    fn warn(&self, warning: &str) {
+    fn warn(&mut self, warning: &str) {
         match self {
+            People::View { warnings, .. } => warnings.push(warning.to_owned()),
             People::Bar(bar) => bar.println(warning),
             People::Quiet | People::Lines { .. } => eprintln!("{warning}"),
         }
@@ -88,12 +118,23 @@ impl People {
 
 impl Progress for Told {
     fn begins(&mut self, planned: &Planned, done: usize, remaining: Left) {
-        if let People::Bar(bar) = &self.people {
-            if let Some((remaining, _)) = remaining {
-                bar.set_length((done + remaining.trials) as u64);
+        match &self.people {
+            People::Quiet | People::Lines { .. } => {}
+            People::Bar(bar) => {
+                if let Some((remaining, _)) = remaining {
+                    bar.set_length((done + remaining.trials) as u64);
+                }
+                bar.set_position(done as u64);
+                bar.set_message(format!("{}{}", levels(&planned.factors), left(remaining)));
             }
-            bar.set_position(done as u64);
-            bar.set_message(format!("{}{}", levels(&planned.factors), left(remaining)));
+            People::View { tui, .. } => {
+                tui.begin_trial(
+                    planned.trial.id,
+                    levels(&planned.factors),
+                    &planned.trial.probes,
+                );
+                tui.set_progress(so_far(done, remaining));
+            }
         }
     }
 
@@ -112,6 +153,7 @@ impl Progress for Told {
                 eprintln!("{done} of {} trials{}", done + trials, left(remaining));
             }
             People::Lines { .. } => {}
+            People::View { tui, .. } => tui.set_progress(so_far(done, remaining)),
         }
         if self.json {
             for row in ended.rows {
@@ -122,8 +164,13 @@ impl Progress for Told {
     }
 
     fn over(&mut self) {
-        if let People::Bar(bar) = &self.people {
-            bar.finish_and_clear();
+        match std::mem::replace(&mut self.people, People::Quiet) {
+            People::Quiet | People::Lines { .. } => {}
+            People::Bar(bar) => bar.finish_and_clear(),
+            People::View { tui, warnings } => {
+                drop(tui);
+                warnings.iter().for_each(|warning| eprintln!("{warning}"));
+            }
         }
     }
 }
@@ -153,6 +200,14 @@ pub fn levels(factors: &[Factor]) -> String {
         .map(|(name, level)| format!("{name}={level}"))
         .collect();
     words.join(" ")
+}
+
+fn so_far(done: usize, remaining: Left) -> delaylab_report::live::Progress {
+    delaylab_report::live::Progress {
+        done,
+        of: remaining.map(|(remaining, _)| done + remaining.trials),
+        left: remaining.and_then(|(_, left)| left),
+    }
 }
 
 fn left(remaining: Left) -> String {

@@ -6,12 +6,16 @@ use super::worlds::{Asked, Place};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
+use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::writer::RunWriter;
 
 /// Runs the command.
 pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
+    if args.tui {
+        tui::check()?;
+    }
     let folder = resolve_run(&args.run, &args.shown.output)
         .map_err(|error| Failed::usage(error.to_string()))?;
     let (writer, resumed) =
@@ -45,5 +49,6 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         writer,
         done: resumed.done,
     };
-    started.carry_out(&args.shown)?.show(&args.shown)
+    let told = started.told(&args.shown, args.tui)?;
+    started.carry_out(told)?.show(&args.shown)
 }

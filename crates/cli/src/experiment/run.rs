@@ -7,6 +7,7 @@ use super::{choose, conclude, environment};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::exit::{Exit, Failed};
 use crate::key;
+use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, SequentialPlan};
@@ -24,6 +25,9 @@ use std::time::SystemTime;
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failed> {
+    if args.tui {
+        tui::check()?;
+    }
     let experiment = choose::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
@@ -34,7 +38,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         load: args.load.clone(),
         threads: args.threads,
     };
-    carry_out(resolved, &asked, &args.shown)
+    let started = start(resolved, &asked, &args.shown)?;
+    let told = started.told(&args.shown, args.tui)?;
+    started.carry_out(told)?.show(&args.shown)
 }
 
 /// Runs an experiment that is not named on the command line.
@@ -44,7 +50,7 @@ pub fn run_experiment(
     asked: &Asked,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
-    carry_out(choose::resolve(experiment, choices)?, asked, shown)
+    record(choose::resolve(experiment, choices)?, asked, shown)?.show(shown)
 }
 
 /// Runs what is only a step of another command: nothing is judged, shown or reported. The run's folder.
@@ -56,13 +62,9 @@ pub fn step(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Path
     Ok(finished.folder)
 }
 
-fn carry_out(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<(), Failed> {
-    record(resolved, asked, shown)?.show(shown)
-}
-
 /// Carries it out and judges it, without printing what came of it.
 pub fn record(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Concluded, Failed> {
-    start(resolved, asked, shown)?.carry_out(shown)
+    start(resolved, asked, shown)?.carry_out(Told::new(shown))
 }
 
 fn start(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Started, Failed> {
@@ -132,9 +134,21 @@ pub struct Started {
 }
 
 impl Started {
+    /// Who is told how it goes: people, by a live view if they want it, or programs.
+    ///
+    /// # Errors
+    /// Where the live view cannot have the terminal.
+    pub fn told(&self, shown: &ShownArgs, live: bool) -> Result<Told, Failed> {
+        if live {
+            Tui::open(format!("delaylab run {}", self.resolved.name)).map(Told::live)
+        } else {
+            Ok(Told::new(shown))
+        }
+    }
+
     /// Every trial that is left, and the conclusion.
-    pub fn carry_out(mut self, shown: &ShownArgs) -> Result<Concluded, Failed> {
-        self.every_trial(&mut Told::new(shown))?;
+    pub fn carry_out(mut self, mut told: Told) -> Result<Concluded, Failed> {
+        self.every_trial(&mut told)?;
         conclude::run(&self.resolved, self.writer)
     }
 

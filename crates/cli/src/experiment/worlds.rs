@@ -6,7 +6,7 @@ use crate::args::load::LoadServerArgs;
 use crate::exit::Failed;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::run::{Ending, LabError, Laboratory, TrialOutcome};
+use delaylab_lab::run::{Ending, LabError, Laboratory, TrialOutcome, Watch};
 use delaylab_live::world::LiveError;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
@@ -149,11 +149,13 @@ fn carry_out<W: World + Send>(
 where
     W::Error: Send,
 {
+    let watcher = told.watcher();
     let mut laboratory = Laboratory {
         world,
         writer,
         done,
         stops_asked: signals::stops_asked,
+        watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
     };
     laboratory.carry_out(plan, told)
 }

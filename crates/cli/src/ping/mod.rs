@@ -14,6 +14,7 @@ use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use crate::load_limit;
+use crate::tui;
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_kernel::signals;
 use delaylab_lab::pipeline;
@@ -28,6 +29,9 @@ use std::io;
 
 /// Runs the command.
 pub fn run(args: &PingArgs) -> Result<(), Failed> {
+    if args.tui {
+        tui::check()?;
+    }
     let key = key::read(args.key_file.as_deref())?;
     let asked = plan::probe_run(args, key.is_some())?;
     load_limit::check(&asked, args.allow_load)?;
@@ -57,7 +61,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
         system_info: &system_info,
         supplied: &supplied,
     };
-    let written = Written::new(output, shown);
+    let written = Written::new(output, shown)?;
     let (ran, written, consumed) =
         pipeline::run(Clock::Real, written, |sink| probing.run(&asked, sink));
     let written = consumed.map(|()| written);

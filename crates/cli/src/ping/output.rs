@@ -3,7 +3,9 @@
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::terminal;
+use crate::tui::Tui;
 use delaylab_lab::pipeline::Consumer;
+use delaylab_lab::run::Watch;
 use delaylab_live::load::StreamReport;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
@@ -16,6 +18,7 @@ use delaylab_report::line::{LineWriter, Live};
 use delaylab_report::ping::Ping;
 use delaylab_report::stream::StreamWriter;
 use delaylab_report::style::Style;
+use delaylab_report::terminal::asked;
 use delaylab_report::working::Working;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use std::fs::File;
@@ -119,6 +122,9 @@ pub struct Written<'a> {
     facts: RecordFacts,
     lines: Option<LineWriter>,
     live: Option<LiveLine>,
+    tui: Option<Tui>,
+    /// Parts that are over: the trial that records name.
+    part: u32,
     first_due: Option<Nanos>,
     answered: u64,
     any: bool,
@@ -129,6 +135,9 @@ impl Consumer for Written<'_> {
         self.facts = *facts;
         self.summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
         self.lines = self.wants_lines().then(|| self.line_writer());
+        if let Some(tui) = &self.tui {
+            tui.watcher().begins(self.part, probe, facts);
+        }
         match &mut self.writer {
             Writer::Lines | Writer::Json(..) => Ok(()),
             Writer::Stream(stream) => stream.begin(probe, facts),
@@ -139,6 +148,9 @@ impl Consumer for Written<'_> {
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
         for record in records {
             self.record(record)?;
+        }
+        if let Some(tui) = &self.tui {
+            tui.watcher().records(records);
         }
         if let Some(live) = &mut self.live {
             live.draw()?;
@@ -156,8 +168,11 @@ impl Consumer for Written<'_> {
 }
 
 impl<'a> Written<'a> {
-    /// Nothing yet.
-    pub fn new(output: Output, shown: Shown<'a>) -> Self {
+    /// Nothing yet. Takes the terminal where a live view was asked for.
+    ///
+    /// # Errors
+    /// Where that cannot be had.
+    pub fn new(output: Output, shown: Shown<'a>) -> Result<Self, Failed> {
         let head = || {
             Head::new(
                 &shown.args.target,
@@ -174,8 +189,9 @@ impl<'a> Written<'a> {
             Some(Format::Stream) => Writer::Stream(StreamWriter::new(data, head())),
             Some(Format::Csv) => Writer::Csv(CsvWriter::new(data)),
         };
-        let show_live = !shown.args.quiet && io::stderr().is_terminal();
-        Self {
+        let show_live = !shown.args.quiet && !shown.args.tui && io::stderr().is_terminal();
+        let tui = shown.args.tui.then(|| live_view(shown)).transpose()?;
+        Ok(Self {
             shown,
             writer,
             summary_to_stdout,
@@ -183,25 +199,21 @@ impl<'a> Written<'a> {
             facts: RecordFacts::default(),
             lines: None,
             live: show_live.then(LiveLine::new),
+            tui,
+            part: 0,
             first_due: None,
             answered: 0,
             any: false,
-        }
+        })
     }
 
     fn wants_lines(&self) -> bool {
-        use delaylab_model::probe::Pacing;
-        let slow = match self.shown.run.probe.pacing {
-            Pacing::Every { interval_ns } => interval_ns >= LINES_FROM,
-            Pacing::Poisson { mean_ns } => mean_ns >= LINES_FROM,
-            Pacing::Burst { burst, interval_ns } => interval_ns / Nanos::from(burst) >= LINES_FROM,
-            Pacing::Wait { wait_ns } => wait_ns >= LINES_FROM,
-            // No ping sends frames.
-            Pacing::Frames { .. } => false,
-        };
+        let gap = self.shown.run.probe.pacing.mean_gap();
+        let slow = gap.is_some_and(|gap| gap >= LINES_FROM);
         let slow = slow && self.shown.args.loads.is_empty();
         let asked = self.shown.args.timestamps;
-        self.summary_to_stdout && !self.shown.args.quiet && (slow || asked)
+        let wanted = !self.shown.args.quiet && !self.shown.args.tui;
+        self.summary_to_stdout && wanted && (slow || asked)
     }
 
     fn line_writer(&self) -> LineWriter {
@@ -243,6 +255,12 @@ impl<'a> Written<'a> {
         }
     }
 
+    /// What showed how it goes makes room for the summary.
+    fn leave_terminal(&mut self) -> io::Result<()> {
+        drop(self.tui.take());
+        self.live.as_mut().map_or(Ok(()), LiveLine::wipe)
+    }
+
     /// Was there any record?
     pub const fn any(&self) -> bool {
         self.any
@@ -254,6 +272,10 @@ impl<'a> Written<'a> {
             Writer::Json(_, records) => std::mem::take(records),
             Writer::Lines | Writer::Stream(_) | Writer::Csv(_) => Vec::new(),
         };
+        self.part += 1;
+        if let Some(tui) = &self.tui {
+            begin_part(tui, self.part, self.shown);
+        }
         Part {
             summary: self.summary.finish(),
             records,
@@ -271,9 +293,7 @@ impl<'a> Written<'a> {
         streams: &[StreamReport],
         shown: Shown<'_>,
     ) -> io::Result<bool> {
-        if let Some(live) = &mut self.live {
-            live.wipe()?;
-        }
+        self.leave_terminal()?;
         let loaded = self.end_part();
         let load: Vec<_> = shown
             .args
@@ -312,9 +332,7 @@ impl<'a> Written<'a> {
 
     /// The run is over: writes the rest and the summary. Tells whether anything was answered.
     pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<bool> {
-        if let Some(live) = &mut self.live {
-            live.wipe()?;
-        }
+        self.leave_terminal()?;
         let summary = self.summary.finish();
         let ping = Ping {
             target: &shown.args.target,
@@ -347,6 +365,21 @@ impl<'a> Written<'a> {
         }
         Ok(self.answered > 0)
     }
+}
+
+fn live_view(shown: Shown<'_>) -> Result<Tui, Failed> {
+    let tui = Tui::open(format!("delaylab ping {}", shown.args.target))?;
+    begin_part(&tui, 0, shown);
+    Ok(tui)
+}
+
+/// The first part of a run, or its part under load.
+fn begin_part(tui: &Tui, part: u32, shown: Shown<'_>) {
+    let mut detail = asked(&shown.args.target, shown.run).join(", ");
+    if !shown.args.loads.is_empty() {
+        detail += if part == 0 { ", idle" } else { ", under load" };
+    }
+    tui.begin_trial(part, detail, std::slice::from_ref(&shown.run.probe));
 }
 
 /// What came of a part of a run.

@@ -19,6 +19,7 @@
 //! | [`simulations`] | simulations are the same every time |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
+//! | [`tui`] | the live view, on a terminal |
 #![allow(clippy::unwrap_used)]
 
 mod adversity;
@@ -41,3 +42,4 @@ mod planted;
 mod simulations;
 mod testbeds;
 mod trace;
+mod tui;

@@ -19,6 +19,8 @@ use course::Course;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::World;
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::Summary;
@@ -66,6 +68,15 @@ pub trait Progress {
     fn over(&mut self) {}
 }
 
+/// Sees records of trials as they are recorded, on the threads that record them: nobody who measures waits
+/// for it, but it is to be quick.
+pub trait Watch: Sync {
+    /// Records of this probe are about to come.
+    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts);
+    /// Some packets have ended.
+    fn records(&self, records: &[Record]);
+}
+
 /// What came of a trial: what its plan is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
@@ -110,6 +121,8 @@ pub struct Laboratory<'a, W> {
     pub done: usize,
     /// How often the user has asked to stop so far.
     pub stops_asked: fn() -> u32,
+    /// Sees records as they come, if anybody does.
+    pub watch: Option<&'a dyn Watch>,
 }
 
 impl<'a, W: World + Send> Laboratory<'a, W>
@@ -133,6 +146,7 @@ where
         Desk {
             writer: self.writer,
             stops_asked: self.stops_asked,
+            watch: self.watch,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Takes a trial's records to disk and to its summary, off the measuring thread.
 
+use super::Watch;
 use crate::frames_seen::FramesSeen;
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
@@ -19,7 +20,9 @@ use std::io;
 pub const EXACT_LIMIT: usize = 200_000;
 
 /// Records one trial.
-pub struct Recorder {
+pub struct Recorder<'a> {
+    trial: u32,
+    watch: Option<&'a dyn Watch>,
     writer: TrialWriter,
     summaries: Vec<SummaryBuilder>,
     probes: Vec<Probe>,
@@ -36,11 +39,13 @@ pub struct Recorded {
     pub frames: FrameTrial,
 }
 
-impl Recorder {
-    /// Of a trial that is about to begin.
-    pub fn new(writer: TrialWriter, trial: &Trial) -> Self {
+impl<'a> Recorder<'a> {
+    /// Of a trial that is about to begin. `watch` sees what it records.
+    pub fn new(writer: TrialWriter, trial: &Trial, watch: Option<&'a dyn Watch>) -> Self {
         let blank = || SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT);
         Self {
+            trial: trial.id,
+            watch,
             writer,
             probes: trial.probes.clone(),
             frames: FramesSeen::new(trial),
@@ -58,10 +63,13 @@ impl Recorder {
     }
 }
 
-impl Consumer for Recorder {
+impl Consumer for Recorder<'_> {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         if let Some(summary) = self.summaries.get_mut(usize::from(probe)) {
             *summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
+        }
+        if let Some(watch) = self.watch {
+            watch.begins(self.trial, probe, facts);
         }
         Ok(())
     }
@@ -75,6 +83,9 @@ impl Consumer for Recorder {
             if let (true, Some(summary)) = (record.seq >= warm_up, self.summaries.get_mut(probe)) {
                 summary.push(record);
             }
+        }
+        if let Some(watch) = self.watch {
+            watch.records(records);
         }
         Ok(self.writer.sync_if_due(clock::monotonic())?)
     }

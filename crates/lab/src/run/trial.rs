@@ -1,7 +1,7 @@
 //! One trial, from its beginning to its rows on disk.
 
 use super::recorder::{Recorded, Recorder};
-use super::{LabError, TrialOutcome};
+use super::{LabError, TrialOutcome, Watch};
 use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -18,6 +18,7 @@ use delaylab_store::writer::{RunWriter, TrialWriter};
 pub(super) struct Desk<'a> {
     pub(super) writer: &'a RunWriter,
     pub(super) stops_asked: fn() -> u32,
+    pub(super) watch: Option<&'a dyn Watch>,
 }
 
 impl Desk<'_> {
@@ -34,7 +35,7 @@ impl Desk<'_> {
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
-        let recorder = Recorder::new(self.writer.begin_trial(trial.id)?, trial);
+        let recorder = Recorder::new(self.writer.begin_trial(trial.id)?, trial, self.watch);
         let (ran, recorder, recorded) =
             pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
         recorded.map_err(LabError::Recording)?;

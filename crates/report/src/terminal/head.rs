@@ -9,22 +9,26 @@ use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
-    let title = format!("--- {} ({}) ---", ping.target, asked(ping).join(", "));
+    let title = format!(
+        "--- {} ({}) ---",
+        ping.target,
+        asked(ping.target, ping.run).join(", ")
+    );
     style.paint(Paint::Bold, &title) + "\n" + &paragraph(&counts(ping), Paint::Plain, style)
 }
 
-/// `udp, 56 B payload, 84 B IP, be`.
-fn asked(ping: &Ping<'_>) -> Vec<String> {
-    let probe = &ping.run.probe;
-    let address = ping.run.target.ip().to_string();
+/// `udp, 56 B payload, 84 B IP, be`: what is asked of a target that the user named like this.
+pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
+    let probe = &run.probe;
+    let address = run.target.ip().to_string();
     let mut asked = Vec::new();
-    if address != ping.target {
+    if address != target {
         asked.push(address);
     }
     asked.push(probe.method.to_string());
     asked.push(format!("{} B payload", probe.payload));
     asked.extend(probe.reply_payload.map(|size| format!("{size} B reply")));
-    asked.extend(ip_size(ping.run).map(|size| format!("{size} B IP")));
+    asked.extend(ip_size(run).map(|size| format!("{size} B IP")));
     asked.push(probe.dscp.to_string());
     if probe.ecn != 0 {
         asked.push(format!("ECN {}", probe.ecn));

@@ -18,6 +18,7 @@ mod notes;
 mod working;
 mod worst;
 
+pub use head::asked;
 pub use working::working_latency;
 
 use crate::ping::Ping;

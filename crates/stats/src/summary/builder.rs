@@ -153,6 +153,11 @@ impl SummaryBuilder {
         }
     }
 
+    /// How the packets so far ended.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
     /// Bytes held on the heap, about.
     pub fn heap_bytes(&self) -> usize {
         let rows = match &self.rows {
@@ -239,7 +244,9 @@ impl SummaryBuilder {
         })
     }
 
-    fn anatomy(&self) -> Vec<AnatomyAt> {
+    /// The anatomy of the responses so far at p50, p90, p99, p99.9 and max: that of the summary, for
+    /// those who want no more of it yet.
+    pub fn anatomy(&self) -> Vec<AnatomyAt> {
         let usual = self.stamps.usual();
         let bands: Vec<(&str, Band)> = match &self.rows {
             Rows::Exact(rows) => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`netns`] | two namespaces and the veth pair between them, gone with the test |
 //! | [`process`] | the binary under test: `ping`, `reflect`, signals to them |
+//! | [`pty`] | a terminal, and what stands on it |
 //! | [`run`] | what `ping --json` and `--json-stream` said |
 //! | [`stages`] | the stages of a response, computed anew from a record's stamps |
 //! | [`routers`] | a network of the test's imagination, behind a TUN device |
@@ -13,6 +14,7 @@
 pub mod forwarder;
 pub mod netns;
 pub mod process;
+pub mod pty;
 pub mod routers;
 pub mod run;
 pub mod scratch;

@@ -1,0 +1,135 @@
+//! What is kept of one probe while it runs: flat memory, however long it does.
+
+use super::late::Late;
+use super::strip::Strip;
+use super::view::{Distribution, Excursions, Seen};
+use delaylab_model::probe::Probe;
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_stats::histogram::Histogram;
+use delaylab_stats::loglinear::LogLinear;
+use delaylab_stats::summary::SummaryBuilder;
+
+/// Answered packets whose stages are kept one by one for the anatomy; beyond, histograms hold them, which
+/// is as good to look at and quicker to make a picture of.
+const EXACT_LIMIT: usize = 2_000;
+/// A column of the strip is at least so long.
+const LEAST_COLUMN: Nanos = 200 * MILLISECOND;
+
+/// One probe.
+#[derive(Debug)]
+pub(super) struct Measured {
+    name: String,
+    column: Nanos,
+    /// Packets before this one are not shown: they are in no figure either.
+    warm_up: u64,
+    summary: SummaryBuilder,
+    responses: LogLinear,
+    /// Exact: a bin knows its values only roughly.
+    extremes: Option<(Nanos, Nanos)>,
+    strip: Strip,
+    late: Late,
+    /// When the first packet and the last one were due.
+    due: Option<(Nanos, Nanos)>,
+}
+
+impl Measured {
+    /// Nothing yet.
+    pub(super) fn new(probe: &Probe) -> Self {
+        let gap = probe.pacing.mean_gap().unwrap_or(0);
+        let column = gap.max(LEAST_COLUMN);
+        let facts = RecordFacts::default();
+        Self::empty(probe.name.clone(), column, probe.warmup, facts)
+    }
+
+    fn empty(name: String, column: Nanos, warm_up: u64, facts: RecordFacts) -> Self {
+        Self {
+            name,
+            column,
+            warm_up,
+            summary: SummaryBuilder::new(facts, EXACT_LIMIT),
+            responses: LogLinear::default(),
+            extremes: None,
+            strip: Strip::new(column),
+            late: Late::new(facts),
+            due: None,
+        }
+    }
+
+    /// The first record is about to come, and is to be read like this.
+    pub(super) fn begin(&mut self, facts: RecordFacts) {
+        let name = std::mem::take(&mut self.name);
+        *self = Self::empty(name, self.column, self.warm_up, facts);
+    }
+
+    /// Takes a record.
+    pub(super) fn take(&mut self, record: &Record) {
+        if record.seq < self.warm_up {
+            return;
+        }
+        let due = record.t_intended;
+        let (first, last) = self.due.unwrap_or((due, due));
+        self.due = Some((first.min(due), last.max(due)));
+        self.summary.push(record);
+        let response = record.response().filter(|_| record.answered());
+        self.strip.push(due, response);
+        let Some(response) = response else {
+            return;
+        };
+        let (least, most) = self.extremes.unwrap_or((response, response));
+        self.extremes = Some((least.min(response), most.max(response)));
+        self.responses.push(response);
+        self.late.push(record, &self.responses);
+    }
+
+    /// What there is to see of it.
+    pub(super) fn seen(&self) -> Seen {
+        Seen {
+            name: self.name.clone(),
+            counts: self.summary.counts(),
+            rate: self.rate(),
+            distribution: self.distribution(),
+            anatomy: self.summary.anatomy(),
+            column: self.strip.length,
+            columns: self.strip.columns(),
+            excursions: Excursions {
+                bound: self.late.bound(),
+                count: self.late.count(),
+                latest: self.late.latest(),
+            },
+            start: self.due.map_or(0, |(first, _)| first),
+        }
+    }
+
+    /// Packets a second, by when they were due.
+    fn rate(&self) -> Option<f64> {
+        let (first, last) = self.due?;
+        let gaps = self.summary.counts().sent.checked_sub(1)?;
+        let seconds = (last - first) as f64 / SECOND as f64;
+        (seconds > 0.0).then(|| gaps as f64 / seconds)
+    }
+
+    fn distribution(&self) -> Option<Distribution> {
+        let (min, max) = self.extremes?;
+        let at = |q| {
+            let quantile = self.responses.quantile(q);
+            quantile.map_or(max, |ns: Nanos| ns.clamp(min, max))
+        };
+        let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
+        // To p99 it would be one bar wherever one packet in a hundred is far off.
+        let usual = self.late.bound().unwrap_or(max).clamp(min, max);
+        let mut histogram = Histogram::fitting(min, usual);
+        for (middle, times) in self.responses.iter() {
+            histogram.push_many(middle.clamp(min, max), times);
+        }
+        histogram.max = max;
+        Some(Distribution {
+            min,
+            p50,
+            p90,
+            p99,
+            histogram,
+        })
+    }
+}
