@@ -74,9 +74,9 @@ export class Figure {
     const page = this.element.ownerDocument;
     const tools = page.createElement("p");
     tools.className = "tools";
-    const axis = zoomAxis(this.spec);
-    if (axis) {
-      const zoomable = this.zoomable(axis);
+    const axes = zoomAxes(this.spec);
+    if (axes.length > 0) {
+      const zoomable = this.zoomable(axes);
       tools.append(...zoomButtons(page, zoomable));
       zoomKeys(this.place, zoomable);
       this.place.setAttribute("role", "group");
@@ -87,20 +87,26 @@ export class Figure {
     this.element.append(tools);
   }
 
-  private zoomable({ signal, fields }: Axis): Zoomable {
+  // All axes of a figure are of one kind, and move together.
+  private zoomable(axes: Axis[]): Zoomable {
+    const fields = axes.flatMap((axis) => axis.fields);
     const whole = () => extent(this.spec.data.values, fields);
+    const first = axes[0]?.signal ?? "";
     return {
       whole,
-      shown: () => (this.drawn?.signal(signal) as Range | null | undefined) ?? whole(),
+      shown: () => (this.drawn?.signal(first) as Range | null | undefined) ?? whole(),
       show: (range) => {
-        this.drawn?.signal(signal, range).run();
+        for (const { signal } of axes) {
+          this.drawn?.signal(signal, range);
+        }
+        this.drawn?.run();
         this.element.dataset.zoomed = String(range !== null);
       },
     };
   }
 }
 
-// The x axis that the specification binds to a selection.
+// An x axis that the specification binds to a selection.
 interface Axis {
   signal: string;
   fields: string[];
@@ -111,19 +117,22 @@ interface Unit {
   encoding?: Record<string, { field?: string }>;
   spec?: Unit;
   layer?: Unit[];
+  vconcat?: Unit[];
 }
 
 // Vega-Lite calls the signal that holds what is shown after the selection and the field.
-function zoomAxis(spec: unknown): Axis | undefined {
+function zoomAxes(spec: unknown): Axis[] {
   const unit = spec as Unit;
   const params = [...(unit.params ?? []), ...(unit.layer?.[0]?.params ?? [])];
   const name = params.find((param) => param.bind === "scales")?.name;
   const field = unit.encoding?.x?.field;
   if (name !== undefined && field !== undefined) {
-    const fields = [field, unit.encoding?.x2?.field].filter((name) => name !== undefined);
-    return { signal: `${name}_${field}`, fields };
+    const x2 = unit.encoding?.x2?.field ?? unit.layer?.[0]?.encoding?.x2?.field;
+    const fields = [field, x2].filter((name) => name !== undefined);
+    return [{ signal: `${name}_${field}`, fields }];
   }
-  return unit.spec ? zoomAxis(unit.spec) : undefined;
+  const inner = [...(unit.vconcat ?? []), ...(unit.spec ? [unit.spec] : [])];
+  return inner.flatMap(zoomAxes);
 }
 
 function extent(rows: Row[], fields: string[]): Range {

@@ -35,6 +35,7 @@ pub use statistic::{Part, Statistic};
 use crate::functional::Functional;
 use crate::random::SplitMix;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 const RESAMPLES: usize = 1000;
 
@@ -47,18 +48,49 @@ pub struct Resampling {
     blocks: Vec<usize>,
     /// Share of the variance that blocks of this length do not show, for each trial.
     hidden: Vec<f64>,
-    /// Where a trial's weights begin in a row of `weights`.
+    /// The place of a trial's first block among those of all.
     starts: Vec<usize>,
-    /// A row for each draw: how often each block was drawn.
-    weights: Vec<Vec<f32>>,
+    /// For each block, how often it was drawn in each draw: what a block adds to a number it adds to all draws
+    /// of it at once.
+    weights: Rc<Vec<f32>>,
     /// Trials that were left out, one each, in the order of `Replicates::without`.
     left_out: Vec<usize>,
     seed: u64,
 }
 
+/// The last draws that were made: statistics whose blocks are as many share them. To draw takes longer than
+/// to make a statistic anew from what was drawn.
+#[derive(Debug, Default)]
+pub struct Draws {
+    last: Option<(Vec<usize>, u64, Rc<Vec<f32>>)>,
+}
+
+impl Draws {
+    fn of(&mut self, blocks: &[usize], seed: u64) -> Rc<Vec<f32>> {
+        let known = self.last.as_ref();
+        if let Some((.., weights)) = known.filter(|last| (&*last.0, last.1) == (blocks, seed)) {
+            return weights.clone();
+        }
+        let mut random = SplitMix::new(seed);
+        let weights = Rc::new(blocks::draws(blocks, RESAMPLES, &mut random));
+        self.last = Some((blocks.to_vec(), seed, weights.clone()));
+        weights
+    }
+}
+
 impl Resampling {
     /// For these statistics, of trials of which those with equal `strata` repeat each other.
     pub fn new(strata: Vec<usize>, statistics: &[Statistic<'_>], seed: u64) -> Self {
+        Self::with_draws(strata, statistics, seed, &mut Draws::default())
+    }
+
+    /// The same, with the draws of an earlier one if they fit.
+    pub fn with_draws(
+        strata: Vec<usize>,
+        statistics: &[Statistic<'_>],
+        seed: u64,
+        draws: &mut Draws,
+    ) -> Self {
         let blocks = blocks::of_trials(strata.len(), statistics);
         let mut next = 0;
         let starts = blocks.iter().map(|&blocks| {
@@ -66,10 +98,7 @@ impl Resampling {
             next - blocks
         });
         let starts = starts.collect();
-        let mut random = SplitMix::new(seed);
-        let weights = (0..RESAMPLES)
-            .map(|_| blocks::draw(&blocks, &mut random))
-            .collect();
+        let weights = draws.of(&blocks, seed);
         let mut repeats = BTreeMap::<usize, usize>::new();
         for (trial, stratum) in strata.iter().enumerate() {
             *repeats.entry(*stratum).or_default() += usize::from(blocks[trial] > 0);
@@ -135,6 +164,11 @@ impl Resampling {
             as_drawn: true,
             ..self.constant(value)
         }
+    }
+
+    /// How often a block of all was drawn, draw by draw.
+    fn weights_of(&self, block: usize) -> &[f32] {
+        &self.weights[block * RESAMPLES..(block + 1) * RESAMPLES]
     }
 
     /// Draws for one statistic that have nothing to do with those for another of another `salt`.

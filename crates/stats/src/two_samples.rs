@@ -23,7 +23,7 @@ mod shift;
 #[cfg(test)]
 mod tests;
 
-pub use shift::{Shift, shift};
+pub use shift::{Shift, shift, shifts};
 
 use crate::functional::Functional;
 use distances::Pooled;
@@ -125,6 +125,6 @@ pub fn compare(a: &[&[f64]], b: &[&[f64]], seed: u64) -> Result<TwoSamples, Stri
         },
         kolmogorov_smirnov: distance(&|distances| distances.largest),
         wasserstein: distance(&|distances| distances.mean),
-        shifts: SHIFTS.iter().map(|&f| shift(f, a, b, seed)).collect(),
+        shifts: shifts(&SHIFTS, a, b, seed),
     })
 }

@@ -276,6 +276,24 @@ fn a_figure_zooms_by_button_key_and_drag() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// Of whatever kind a series is, it is drawn over the same time.
+#[test]
+fn every_kind_of_series_zooms_at_once() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let page = open(&browser, &scratch.report("small", SMALL));
+    let begins = "[...document.querySelectorAll('figure[data-spec=series] .role-axis-label text')]\
+                  .filter((t) => t.textContent === '0 s').length";
+    assert!(page.eval(begins).as_u64().unwrap() > 1);
+    page.click("figure[data-spec=series] .tools button[title='Zoom in']");
+    page.wait(&format!("{begins} === 0"));
+    page.click("figure[data-spec=series] .tools button[title='Show all']");
+    page.wait(&format!("{begins} > 1"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// What a picture is not: white all over. Of how many of its pixels that can be said.
 const COLOURED: &str = "async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

@@ -149,10 +149,19 @@ fn runs_are_listed_found_opened_and_compared() {
     page.click("tbody tr:nth-child(2) input");
     page.click("form[action='/compare'] button");
     page.wait("location.pathname === '/compare'");
-    assert_eq!(page.count("tbody tr"), 6);
-    for name in [&first, &second] {
-        assert!(page.text("main").contains(name.as_str()), "{name}");
-    }
+    page.wait_drawn();
+    // Two rates, three sizes: a heading and a line of each run for each.
+    assert_eq!(page.count("#pairs h3"), 6);
+    let lines = "figure[data-spec=both_runs] .mark-line.role-mark > *";
+    assert_eq!(page.count(lines), 12);
+    assert_eq!(page.count("figure[data-spec=quantile_shift]"), 1);
+    // The list has the latest first; what changed is told from before to after.
+    let before = page.text("header .meta:nth-of-type(2)");
+    assert!(
+        before.starts_with("A:") && before.contains(first.as_str()),
+        "{before}"
+    );
+    assert!(page.text("main").contains(second.as_str()));
     assert_eq!(inaccessible(&page), Vec::<Value>::new());
     page.appear("dark", 1100);
     page.picture("compared-dark");

@@ -31,6 +31,8 @@ pub struct PairFigures {
     pub carried: Vec<Carried>,
     /// Shifts of the headline at many quantiles, where they were asked for.
     pub curve: Vec<Point>,
+    /// The headline's value at each share of the packets, of A and of B, where that was asked for.
+    pub distributions: [Vec<AtShare>; 2],
     /// One of so many packets stands for all of them in shifts and tests, in A and in B.
     pub thinned: [usize; 2],
     /// In a sentence.
@@ -70,6 +72,15 @@ pub struct Point {
     pub shift: Shift,
 }
 
+/// A value that so many packets have at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtShare {
+    /// 0 to 1.
+    pub share: f64,
+    /// In the headline's unit.
+    pub value: f64,
+}
+
 /// Quantiles of the figure: denser where tails are.
 const CURVE: [f64; 17] = [
     0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
@@ -96,6 +107,7 @@ pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked, looks: usize)
         tests: None,
         carried,
         curve: Vec::new(),
+        distributions: [Vec::new(), Vec::new()],
         thinned: sides.each_ref().map(|side| side.thinned),
         verdict: Verdict::default(),
         pair: pair.clone(),
@@ -154,6 +166,7 @@ impl PairFigures {
                 }
                 if measure == asked.headline && asked.full {
                     self.curve = points(&slices(&a), &slices(&b));
+                    self.distributions = [&a, &b].map(distribution);
                 }
             }
             (Err(why), Err(_)) => self.missing.push((quantity, why)),
@@ -181,17 +194,31 @@ impl PairFigures {
             (0, _) => "A",
             (_, 0) => "B",
             _ => {
-                let shifts = SHIFTS.map(|f| two_samples::shift(f, &slices(a), &slices(b), SEED));
                 return self.figures.push(Figures {
                     quantity,
                     counts,
-                    shifts: shifts.into(),
+                    shifts: two_samples::shifts(&SHIFTS, &slices(a), &slices(b), SEED),
                 });
             }
         };
         let why = format!("no packet of {silent} was answered");
         self.missing.push((quantity, why));
     }
+}
+
+/// In steps of a percent, and further out in the tail.
+fn distribution(trials: &Trials) -> Vec<AtShare> {
+    let values = trials.iter().flatten().copied();
+    let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let shares = (0..100).map(|percent| f64::from(percent) / 100.0);
+    let tail = [0.995, 0.998, 0.999, 0.9995, 0.9999, 1.0];
+    let at = |share: f64| {
+        let rank = (share * values.len() as f64).ceil() as usize;
+        let value = *values.get(rank.max(1) - 1)?;
+        Some(AtShare { share, value })
+    };
+    shares.chain(tail).filter_map(at).collect()
 }
 
 /// Values that are there.
@@ -212,9 +239,9 @@ fn tests(a: &Trials, b: &Trials) -> Option<Tests> {
 }
 
 fn points(a: &[&[f64]], b: &[&[f64]]) -> Vec<Point> {
-    let point = |quantile| Point {
-        quantile,
-        shift: two_samples::shift(Functional::Quantile(quantile), a, b, SEED),
-    };
-    CURVE.map(point).into_iter().collect()
+    let shifts = two_samples::shifts(&CURVE.map(Functional::Quantile), a, b, SEED);
+    let points = CURVE.into_iter().zip(shifts);
+    points
+        .map(|(quantile, shift)| Point { quantile, shift })
+        .collect()
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `mod.rs` | what every face of it is made from |
+//! | [`stored`] | made from two runs on disk |
 //! | `rows.rs` | its tables: what stands in them, as text |
 //! | [`terminal`] | for people |
 //! | [`json`] | for programs |
@@ -13,6 +14,7 @@ pub mod json;
 pub(crate) mod rows;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod stored;
 pub mod terminal;
 
 use delaylab_explain::compare::Comparison;

@@ -16,11 +16,13 @@
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
 //! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | `both_runs.rs` | the distributions of two runs over each other |
 //! | [`quantile_shift`] | how far each quantile moved from one run to another |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
 
 mod anatomy;
 mod benchmark;
+pub(crate) mod both_runs;
 mod by_probe;
 mod causes;
 mod clock_reads;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const COLUMNS: [&str; 7] = ["pair", "quantile", "a", "b", "shift", "low", "high"];
 /// More panels are not drawn.
-const PANELS: usize = 12;
+pub(super) const PANELS: usize = 12;
 /// What an axis takes of a panel.
 const MARGIN: usize = 60;
 
@@ -35,7 +35,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     })
 }
 
-fn labels(comparison: &Comparison) -> Vec<String> {
+pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
     let varied = comparison.varied();
     let pairs = comparison.pairs.iter().take(PANELS);
     pairs.map(|pair| pair.pair.label(&varied)).collect()

@@ -73,6 +73,9 @@ impl Figure for Series {
             spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
             let title = format!("{} ({})", shown.series, unit(shown.unit));
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
+            // A selection of its own for each kind: the page's buttons move all of them at once.
+            let name = json!(format!("zoom_{}", shown.series));
+            spec["spec"]["layer"][0]["params"][0]["name"] = name;
             let columns = labels.len().clamp(1, 2);
             spec["columns"] = json!(columns);
             spec["spec"]["width"] = json!(super::WIDTH / columns - 40);

@@ -2,18 +2,37 @@
 
 use super::markup::text;
 use super::table::{Column, Table};
-use super::{document, figures, section};
-use crate::compare::{Compared, rows};
-use crate::figure::quantile_shift;
+use super::{document, figures, navigation, section, served_frame};
+use crate::compare::{Compared, Side, rows};
+use crate::figure::{both_runs, quantile_shift};
 use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 
-/// The whole page.
+/// The whole page, as a file of its own.
 pub fn comparison(compared: &Compared) -> String {
-    let drawing = quantile_shift::drawing(compared);
-    let drawings: Vec<_> = drawing.into_iter().collect();
+    let sides = sides(compared, |side| text(&side.folder));
+    document(&title(compared), &sections(compared, &sides))
+}
+
+/// The same from a server, where the runs have these addresses.
+pub(crate) fn served_comparison(compared: &Compared, addresses: [String; 2]) -> String {
+    let mut addresses = addresses.iter();
+    let sides = sides(compared, |side| {
+        let address = addresses.next().map_or("", String::as_str);
+        format!("<a href=\"{}\">{}</a>", text(address), text(&side.folder))
+    });
+    let body = navigation().to_owned() + &sections(compared, &sides);
+    served_frame(&title(compared), &body)
+}
+
+fn sections(compared: &Compared, sides: &str) -> String {
+    let drawings = [
+        both_runs::drawing(compared),
+        quantile_shift::drawing(compared),
+    ];
+    let drawings: Vec<_> = drawings.into_iter().flatten().collect();
     let sections = [
-        head(compared),
+        head(compared, sides),
         section("limits", "Conditions", &limits(compared)),
         figures::of(&drawings),
         section("pairs", "In numbers", &pairs(compared)),
@@ -23,7 +42,7 @@ pub fn comparison(compared: &Compared) -> String {
             &circumstances(compared),
         ),
     ];
-    document(&title(compared), &sections.concat())
+    sections.concat()
 }
 
 fn title(compared: &Compared) -> String {
@@ -35,14 +54,17 @@ fn title(compared: &Compared) -> String {
     }
 }
 
-fn head(compared: &Compared) -> String {
-    let sides = ["A", "B"]
-        .iter()
-        .zip(&compared.sides)
-        .map(|(letter, side)| {
-            let words = [&side.folder, &side.world, &side.started].map(|word| text(word));
-            format!("<p class=\"meta\">{letter}: {}</p>\n", words.join(" · "))
-        });
+/// A line a run; how its folder is written is the caller's to say.
+fn sides(compared: &Compared, mut folder: impl FnMut(&Side) -> String) -> String {
+    let each = ["A", "B"].iter().zip(&compared.sides);
+    let line = |(letter, side): (&&str, &Side)| {
+        let words = [folder(side), text(&side.world), text(&side.started)];
+        format!("<p class=\"meta\">{letter}: {}</p>\n", words.join(" · "))
+    };
+    each.map(line).collect()
+}
+
+fn head(compared: &Compared, sides: &str) -> String {
     let problems = compared.problems().into_iter().chain(compared.notes());
     let problems: String = problems
         .map(|p| format!("<li>{}</li>\n", text(&p)))
@@ -57,7 +79,7 @@ fn head(compared: &Compared) -> String {
         "<header>\n<p class=\"name\">delaylab compare</p>\n<h1>{}</h1>\n{}</header>\n\
          <p class=\"answer\">{}</p>\n{problems}",
         text(&title(compared)),
-        sides.collect::<String>(),
+        sides,
         text(compared.verdict()),
     )
 }

@@ -46,9 +46,9 @@ mod variation;
 mod why;
 
 pub use comparison::comparison;
+pub(crate) use comparison::served_comparison;
 pub use served::Served;
 pub(crate) use served::navigation;
-pub(crate) use table::{Column, Table};
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;

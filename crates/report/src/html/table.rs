@@ -4,7 +4,7 @@ use super::markup::text;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(super) enum Column {
     Words,
     Figures,
     Code,
@@ -27,14 +27,14 @@ struct Row {
 }
 
 /// Rows of text under their heads.
-pub(crate) struct Table {
+pub(super) struct Table {
     columns: Vec<(String, Column)>,
     rows: Vec<Row>,
     tools: &'static str,
 }
 
 impl Table {
-    pub(crate) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Column)>) -> Self {
+    pub(super) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Column)>) -> Self {
         let columns = columns.into_iter().map(|(head, kind)| (head.into(), kind));
         Self {
             columns: columns.collect(),
@@ -44,28 +44,28 @@ impl Table {
     }
 
     /// A click on a head sorts it, and it follows the filter.
-    pub(crate) fn sortable(mut self) -> Self {
+    pub(super) fn sortable(mut self) -> Self {
         self.tools = " class=\"sortable\"";
         self
     }
 
     /// The same, with a box to find rows in it.
-    pub(crate) fn searchable(mut self) -> Self {
+    pub(super) fn searchable(mut self) -> Self {
         self.tools = " class=\"sortable\" data-search=\"Find trials\"";
         self
     }
 
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub(super) fn row(&mut self, cells: Vec<String>) {
         self.row_with_note(cells, String::new());
     }
 
     /// With a line below it, over all columns. Not for a table that can be sorted.
-    pub(crate) fn row_with_note(&mut self, cells: Vec<String>, note: String) {
+    pub(super) fn row_with_note(&mut self, cells: Vec<String>, note: String) {
         self.rows.push(Row { cells, note });
     }
 
     /// The table, in a box that scrolls where the page is too narrow. Nothing without rows.
-    pub(crate) fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         if self.rows.is_empty() {
             return String::new();
         }

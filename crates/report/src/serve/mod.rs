@@ -6,7 +6,7 @@
 //! | `http.rs` | as much of HTTP as that takes |
 //! | `guard.rs` | who is answered |
 //! | `route.rs` | which answer belongs to which address |
-//! | `pages.rs` | the list of runs, two of them compared |
+//! | `pages.rs` | the list of runs, and what went wrong |
 //! | `cache.rs` | runs that were looked at lately |
 //! | `timeline.rs` | round trips over time, of any stretch, however long the run |
 //! | `events.rs` | server-sent events: runs as they appear, a run in progress |

@@ -1,11 +1,7 @@
-//! The pages that only the server has: the list of runs, two of them compared, and what went wrong.
+//! The pages that only the server has: the list of runs, and what went wrong.
 
 use super::http::encode;
-use crate::beside::{Beside, Row, ratio};
-use crate::html::{self, Column, Table, markup::text};
-use crate::run::RunData;
-use delaylab_model::Nanos;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use crate::html::{self, markup::text};
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
 
@@ -69,62 +65,6 @@ fn run_row(entry: &Entry) -> String {
 /// `2026-11-21T13:45:00.25Z` as people read it.
 fn to_the_second(time: &str) -> String {
     time.chars().take(19).collect::<String>().replace('T', " ")
-}
-
-/// Two runs, A and B: what both have, side by side.
-pub(super) fn compare(names: [&str; 2], runs: [&RunData; 2]) -> String {
-    let beside = Beside::of(runs[0], runs[1]);
-    let run = |letter: &str, at: usize| {
-        let (name, world) = (names[at], &runs[at].head.world);
-        let link = format!("<a href=\"/run/{}\">{}</a>", encode(name), text(name));
-        format!("<li><b>{letter}</b>: {link}, {} world</li>\n", text(world))
-    };
-    let body = format!(
-        "{}<header>\n<h1>Two runs compared</h1>\n</header>\n<ul>\n{}{}</ul>\n{}",
-        html::navigation(),
-        run("A", 0),
-        run("B", 1),
-        compared(&beside),
-    );
-    html::served_frame("Two runs compared", &body)
-}
-
-fn compared(beside: &Beside) -> String {
-    let [first, second] = beside.alone;
-    let alone = match first + second {
-        0 => String::new(),
-        _ => format!("<p>{first} more combinations are only in A, {second} only in B.</p>\n"),
-    };
-    if beside.rows.is_empty() {
-        return format!(
-            "<p>They have no combination of factor levels and probe in common.</p>\n{alone}"
-        );
-    }
-    alone + &table(beside)
-}
-
-fn table(beside: &Beside) -> String {
-    use Column::{Figures, Words};
-    let heads = beside.heads.iter().map(|head| (head.as_str(), Words));
-    let figures = ["p50 A", "p50 B", "B / A", "p99 A", "p99 B", "B / A"];
-    let heads = heads.chain(figures.map(|head| (head, Figures)));
-    let last = [("differs most in", Words), ("B − A", Figures)];
-    let mut table = Table::new(heads.chain(last)).sortable();
-    beside.rows.iter().for_each(|row| table.row(cells(row)));
-    table.render()
-}
-
-fn cells(row: &Row) -> Vec<String> {
-    let mut cells = row.levels.clone();
-    let time = |value: Option<Nanos>| value.map_or_else(|| "–".to_owned(), format_duration);
-    for pair in [row.p50, row.p99] {
-        cells.extend(pair.map(time));
-        cells.push(ratio(pair).map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.3}")));
-    }
-    let difference = row.difference.as_ref();
-    cells.push(difference.map_or_else(String::new, |d| d.stages.name()));
-    cells.push(difference.map_or_else(String::new, |d| format_duration_f64(d.ns)));
-    cells
 }
 
 /// What went wrong, in a sentence.

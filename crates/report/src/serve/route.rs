@@ -19,6 +19,7 @@ use super::guard::{Admission, admit};
 use super::http::{self, Chunked, Refused, Request, encode};
 use super::timeline::Window;
 use super::{Shared, events, pages};
+use crate::compare::stored::TwoRuns;
 use crate::html;
 use crate::svg::SCRIPT;
 use delaylab_model::Nanos;
@@ -197,9 +198,17 @@ fn compare(shared: &Shared, request: &Request) -> Result<String, Trouble> {
     let &[first, second] = names.as_slice() else {
         return Err(Trouble::Bad("Choose two runs to compare them.".to_owned()));
     };
-    let (a, b) = (open(shared, first)?, open(shared, second)?);
-    let runs = [&a, &b].map(|opened| opened.data(&shared.read));
-    Ok(pages::compare([first, second], runs))
+    let mut opened = [open(shared, first)?, open(shared, second)?];
+    // A is before, and B after.
+    opened.sort_by(|a, b| a.run.started_utc().cmp(&b.run.started_utc()));
+    let two = TwoRuns::new(opened.each_ref().map(|opened| &opened.run));
+    let names = opened.each_ref().map(|opened| opened.name.clone());
+    let addresses = names
+        .each_ref()
+        .map(|name| format!("/run/{}", encode(name)));
+    let compared = two.compared(names, &[], true);
+    let compared = compared.map_err(|error| Trouble::Bad(error.to_string()))?;
+    Ok(html::served_comparison(&compared, addresses))
 }
 
 fn window(opened: &Opened, request: &Request) -> Result<Value, Trouble> {

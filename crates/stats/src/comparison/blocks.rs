@@ -36,8 +36,25 @@ pub(super) fn hidden_variance(blocks: &[usize], statistics: &[Statistic<'_>]) ->
     hidden
 }
 
+/// For each block of all, how often it was drawn in each of so many draws.
+pub(super) fn draws(blocks: &[usize], count: usize, random: &mut SplitMix) -> Vec<f32> {
+    /// As many rows as stay near while they are turned into columns.
+    const TOGETHER: usize = 32;
+    let mut weights = vec![0.0; blocks.iter().sum::<usize>() * count];
+    for first in (0..count).step_by(TOGETHER) {
+        let these = first..count.min(first + TOGETHER);
+        let rows: Vec<_> = these.map(|_| draw(blocks, random)).collect();
+        for (block, of_block) in weights.chunks_exact_mut(count).enumerate() {
+            for (weight, row) in of_block[first..].iter_mut().zip(&rows) {
+                *weight = row[block];
+            }
+        }
+    }
+    weights
+}
+
 /// For each trial, how often each block was drawn, in one draw less than there are.
-pub(super) fn draw(blocks: &[usize], random: &mut SplitMix) -> Vec<f32> {
+fn draw(blocks: &[usize], random: &mut SplitMix) -> Vec<f32> {
     let mut row = Vec::with_capacity(blocks.iter().sum());
     for &count in blocks {
         let start = row.len();

@@ -1,6 +1,6 @@
 //! Statistics made anew from the blocks drawn, and without one trial each.
 
-use super::{Part, Replicates, Resampling, Statistic};
+use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
 use crate::functional::Functional;
 use crate::interval::MIN_BEYOND;
@@ -48,9 +48,7 @@ impl Resampling {
     fn of_blocks(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Option<Replicates> {
         let features = statistic.features.as_ref()?;
         let sums = self.block_sums(statistic, features);
-        let mut resampled: Vec<f64> = (self.weights.iter())
-            .map(|row| self.weigh(features, &sums, |trial| &row[self.starts[trial]..]))
-            .collect();
+        let mut resampled = self.resampled(features, &sums);
         self.add_the_unseen(statistic, value, salt, &mut resampled);
         let without = self
             .left_out
@@ -87,33 +85,47 @@ impl Resampling {
         statistic.parts.iter().map(of_part).collect()
     }
 
-    fn weigh<'w>(
-        &self,
-        features: &Features,
-        sums: &[PartSums],
-        weights: impl Fn(usize) -> &'w [f32],
-    ) -> f64 {
-        let mut totals = vec![0.0; features.width()];
+    /// The statistic in each draw.
+    fn resampled(&self, features: &Features, sums: &[PartSums]) -> Vec<f64> {
+        let mut totals = vec![0.0; features.width() * RESAMPLES];
         for part in sums {
-            let weights = weights(part.trial);
             for &(block, feature, sum) in &part.sums {
-                totals[feature as usize] += f64::from(weights[block as usize]) * sum;
+                let weights = self.weights_of(self.starts[part.trial] + block as usize);
+                let of_feature = feature as usize * RESAMPLES..(feature as usize + 1) * RESAMPLES;
+                for (total, &weight) in totals[of_feature].iter_mut().zip(weights) {
+                    *total += f64::from(weight) * sum;
+                }
             }
         }
-        features.finish(&totals)
+        let of_draw = |draw: usize| -> Vec<f64> {
+            totals
+                .iter()
+                .skip(draw)
+                .step_by(RESAMPLES)
+                .copied()
+                .collect()
+        };
+        (0..RESAMPLES)
+            .map(|draw| features.finish(&of_draw(draw)))
+            .collect()
     }
 
     /// Without one trial; those that repeat it stand for it.
     fn without(&self, features: &Features, sums: &[PartSums], out: usize) -> f64 {
-        let most = self.blocks.iter().copied().max().unwrap_or(0);
-        let (whole, none) = (vec![1.0; most], vec![0.0; most]);
         let repeats = self.repeats(self.strata[out]) as f32;
-        let instead = vec![repeats / (repeats - 1.0); most];
-        self.weigh(features, sums, |trial| match trial {
-            _ if trial == out => &none,
-            _ if self.strata[trial] == self.strata[out] => &instead,
-            _ => &whole,
-        })
+        let weight = |trial: usize| match trial {
+            _ if trial == out => 0.0,
+            _ if self.strata[trial] == self.strata[out] => f64::from(repeats / (repeats - 1.0)),
+            _ => 1.0,
+        };
+        let mut totals = vec![0.0; features.width()];
+        for part in sums {
+            let weight = weight(part.trial);
+            for &(_, feature, sum) in &part.sums {
+                totals[feature as usize] += weight * sum;
+            }
+        }
+        features.finish(&totals)
     }
 
     fn repeats(&self, stratum: usize) -> usize {

@@ -1,6 +1,6 @@
 //! By how much a statistic of B is larger than that of A.
 
-use crate::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use crate::comparison::{Bounds, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 
 /// A statistic of both sides, and its difference.
@@ -28,12 +28,29 @@ impl Shift {
 /// Of a statistic from A to B, each one or more series in order of time: trials that repeat each other.
 /// Intervals are those of [`crate::comparison`].
 pub fn shift(functional: Functional, a: &[&[f64]], b: &[&[f64]], seed: u64) -> Shift {
+    with_draws(functional, [a, b], seed, &mut Draws::default())
+}
+
+/// The same of several functionals.
+pub fn shifts(functionals: &[Functional], a: &[&[f64]], b: &[&[f64]], seed: u64) -> Vec<Shift> {
+    let mut draws = Draws::default();
+    let each = functionals.iter();
+    each.map(|&functional| with_draws(functional, [a, b], seed, &mut draws))
+        .collect()
+}
+
+fn with_draws(
+    functional: Functional,
+    [a, b]: [&[&[f64]]; 2],
+    seed: u64,
+    draws: &mut Draws,
+) -> Shift {
     let sides = [
         statistic(functional, 0, a),
         statistic(functional, a.len(), b),
     ];
     let strata = a.iter().map(|_| 0).chain(b.iter().map(|_| 1)).collect();
-    let (absolute, relative) = match intervals(&sides, strata, seed) {
+    let (absolute, relative) = match intervals(&sides, strata, seed, draws) {
         Ok(both) => both,
         Err(reason) => (Err(reason.clone()), Err(reason)),
     };
@@ -57,13 +74,14 @@ fn intervals(
     sides: &[Statistic<'_>; 2],
     strata: Vec<usize>,
     seed: u64,
+    draws: &mut Draws,
 ) -> Result<(Interval, Interval), String> {
     for (name, side) in ["A", "B"].iter().zip(sides) {
         if let Some(doubt) = &side.doubt {
             return Err(format!("{name}: {doubt}"));
         }
     }
-    let resampling = Resampling::new(strata, sides, seed);
+    let resampling = Resampling::with_draws(strata, sides, seed, draws);
     let replicates = |index: usize| resampling.replicates(&sides[index], index as u64);
     let (Some(a), Some(b)) = (replicates(0), replicates(1)) else {
         return Err("a side has no value".to_owned());

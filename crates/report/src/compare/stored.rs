@@ -1,0 +1,116 @@
+//! Two runs on disk, compared.
+
+use super::{Compared, Side};
+use delaylab_explain::compare::both::Both;
+use delaylab_explain::compare::circumstances::{Circumstances, differences};
+use delaylab_explain::compare::limits::{Held, held};
+use delaylab_explain::compare::{Asked, NothingInCommon, compare};
+use delaylab_lab::finding::{Limit, Measure};
+use delaylab_lab::stored::Stored;
+use delaylab_store::run::{Run, State};
+
+/// Two runs and what was measured in them, read once.
+pub struct TwoRuns<'a> {
+    runs: [&'a Run; 2],
+    data: [Stored<'a>; 2],
+    around: [Circumstances; 2],
+}
+
+impl<'a> TwoRuns<'a> {
+    /// Reads both.
+    pub fn new(runs: [&'a Run; 2]) -> Self {
+        Self {
+            runs,
+            data: runs.map(Stored::new),
+            around: runs.map(circumstances),
+        }
+    }
+
+    /// What changed. `folders` is where they are, as the reader would write it; of no `measures` the usual
+    /// ones are compared, in full with every stage and quantile.
+    ///
+    /// # Errors
+    /// No probe under no combination of levels is in both.
+    pub fn compared(
+        &self,
+        folders: [String; 2],
+        measures: &[Measure],
+        full: bool,
+    ) -> Result<Compared, NothingInCommon> {
+        let [a, b] = &self.data;
+        let imported = self.around.iter().any(Circumstances::is_imported);
+        let comparison = compare(a, b, &asked(measures, full, imported))?;
+        let [in_a, in_b] = folders;
+        Ok(Compared {
+            sides: [side(self.runs[0], in_a), side(self.runs[1], in_b)],
+            comparison,
+            differences: differences(&self.around[0], &self.around[1]),
+            limits: Vec::new(),
+            strict: false,
+        })
+    }
+
+    /// Whether a limit holds, for each of its levels.
+    ///
+    /// # Errors
+    /// A sentence: what it asks for is not there.
+    pub fn held(&self, limit: &Limit) -> Result<Vec<Held>, String> {
+        let [a, b] = &self.data;
+        let both = Both::of(a, b).map_err(|error| error.to_string())?;
+        held(limit, &both)
+    }
+}
+
+/// What another tool measured has no schedule of its own: there the round trip is what both have.
+fn asked(chosen: &[Measure], full: bool, imported: bool) -> Asked {
+    let Asked {
+        mut measures,
+        headline,
+        ..
+    } = Asked::usual();
+    measures.retain(|measure| !(imported && *measure == Measure::Response));
+    if !chosen.is_empty() {
+        measures = chosen.to_vec();
+    }
+    Asked {
+        headline: measures.first().copied().unwrap_or(headline),
+        measures,
+        full,
+    }
+}
+
+fn circumstances(run: &Run) -> Circumstances {
+    let experiment = run.experiment().and_then(|text| toml::from_str(text).ok());
+    let conditions = run.trials().iter().map(|row| row.host.name().to_owned());
+    let environment = run.environment().clone();
+    let is_imported = environment["imported"].is_object();
+    Circumstances {
+        world: run.world().unwrap_or("unknown").to_owned(),
+        conditions: conditions.filter(|_| !is_imported).collect(),
+        environment,
+        experiment: experiment.unwrap_or_default(),
+    }
+}
+
+fn side(run: &Run, folder: String) -> Side {
+    let mut problems = run.problems();
+    if run.state() == State::Partial {
+        problems.push(format!(
+            "the run is not complete: `delaylab resume {folder}` goes on with it"
+        ));
+    }
+    let invalid = run.trials().iter().filter(|row| !row.valid).count();
+    if invalid > 0 {
+        let all = run.trials().len();
+        problems.push(format!(
+            "{invalid} of {all} trials are not what the experiment meant, and are compared all the same"
+        ));
+    }
+    Side {
+        name: run.name().unwrap_or("run").to_owned(),
+        folder,
+        world: run.world().unwrap_or("unknown world").to_owned(),
+        started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
+        problems,
+    }
+}
