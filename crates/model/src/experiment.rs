@@ -276,7 +276,7 @@ pub struct Finding {
 }
 
 /// `[[figure]]`: a figure of a part of the run, as the source of the experiment has it. Reports show these
-/// first, in the order of the file.
+/// before all others, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {

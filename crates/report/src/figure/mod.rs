@@ -230,6 +230,15 @@ fn pooled_note(run: &RunData) -> String {
 mod tests {
     use super::*;
     use crate::run::samples::runs;
+    use delaylab_model::experiment::Draw;
+
+    #[test]
+    fn whatever_an_experiment_may_draw_is_a_figure() {
+        for draw in Draw::ALL.into_iter().filter(|draw| *draw != Draw::Table) {
+            let known = all().iter().any(|figure| figure.name() == draw.name());
+            assert!(known, "{}", draw.name());
+        }
+    }
 
     #[test]
     fn tables_and_specifications_are_as_agreed() {

@@ -3,6 +3,7 @@
 use super::canvas::Canvas;
 use super::view::{Progress, View};
 use crate::style::{Paint, percent};
+use crate::terminal::head::rare;
 use delaylab_model::units::format_duration;
 
 /// Columns of the bar of an experiment's progress.
@@ -72,16 +73,7 @@ fn draw_counts(view: &View, row: u16, canvas: &mut Canvas<'_>) {
         let digits = if rate < 99.95 { 1 } else { 0 };
         at = canvas.put(row, at, &format!("  {rate:.digits$}/s"), Paint::Plain);
     }
-    let rare = [
-        (counts.late, "late"),
-        (counts.duplicate, "duplicate"),
-        (counts.reordered, "reordered"),
-        (counts.corrupt, "corrupt"),
-        (counts.refused, "refused"),
-        (counts.local_error, "not sent"),
-        (counts.skipped, "skipped"),
-    ];
-    for (count, what) in rare.into_iter().filter(|(count, _)| *count > 0) {
+    for (count, what) in rare(counts).into_iter().filter(|(count, _)| *count > 0) {
         at = canvas.put(row, at, &format!("  {count} {what}"), Paint::Warning);
     }
 }

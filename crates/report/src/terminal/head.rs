@@ -7,6 +7,7 @@ use crate::table::FIRM_SPACE;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
+use delaylab_stats::summary::Counts;
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     let title = format!(
@@ -58,18 +59,12 @@ fn counts(ping: &Ping<'_>) -> String {
             direction(ping.facts.loss)
         ),
     ];
-    let rare = [
-        (counts.late, "late"),
-        (counts.duplicate, "duplicate"),
-        (counts.reordered, "reordered"),
-        (counts.corrupt, "corrupt"),
-        (counts.refused, "refused"),
-        (counts.local_error, "not sent (local error)"),
-        (counts.skipped, "skipped"),
+    let rare = rare(counts).into_iter();
+    let rare = rare.chain([
         (ping.facts.strays, "stray"),
         (ping.facts.rejected, "rejected"),
-    ];
-    let happened = rare.into_iter().filter(|(count, _)| *count > 0);
+    ]);
+    let happened = rare.filter(|(count, _)| *count > 0);
     parts.extend(happened.map(|(count, what)| format!("{count}{FIRM_SPACE}{what}")));
     parts.join(", ")
 }
@@ -90,4 +85,17 @@ fn direction(loss: Option<LossDirection>) -> String {
         return String::new();
     }
     format!(" ({})", words.join(", "))
+}
+
+/// What seldom befalls packets, and how often it did.
+pub(crate) fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
+    [
+        (counts.late, "late"),
+        (counts.duplicate, "duplicate"),
+        (counts.reordered, "reordered"),
+        (counts.corrupt, "corrupt"),
+        (counts.refused, "refused"),
+        (counts.local_error, "not sent (local error)"),
+        (counts.skipped, "skipped"),
+    ]
 }

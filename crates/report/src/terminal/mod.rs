@@ -13,7 +13,7 @@
 
 mod anatomy;
 mod distributions;
-mod head;
+pub(crate) mod head;
 mod notes;
 mod working;
 mod worst;

@@ -3,7 +3,10 @@
 use super::process::Process;
 use std::io::{Read, Write};
 use std::process::{ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
+/// A screen that is not so by then never will be.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Rows and columns.
 const SIZE: (usize, usize) = (30, 100);
 
@@ -44,11 +47,13 @@ impl Pty {
 
     /// Reads on until the screen is as wanted. Returns the screen.
     pub fn until(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+        let begin = Instant::now();
         loop {
             let screen = screen(&self.text());
             if wanted(&screen) {
                 return screen;
             }
+            assert!(begin.elapsed() < PATIENCE, "never:\n{screen}");
             assert!(self.read(), "it ended with this on the screen:\n{screen}");
         }
     }
