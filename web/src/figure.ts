@@ -1,6 +1,6 @@
 // One figure of a page, drawn in place of its still picture:
 // <figure data-spec="ID"><div class="drawing">…</div><figcaption>…</figcaption></figure>
-// with its specification in the JSON script of that ID.
+// with its specification in the JSON script spec-ID.
 import type { View } from "vega";
 import { view, type Spec } from "./draw";
 import { unpacked, type Packed, type Row } from "./packed";
@@ -28,7 +28,7 @@ export class Figure {
     const id = element.dataset.spec ?? "";
     const page = element.ownerDocument;
     const place = element.querySelector<HTMLElement>(".drawing");
-    const text = page.getElementById(id)?.textContent;
+    const text = page.getElementById(`spec-${id}`)?.textContent;
     if (!place || !text) {
       throw new Error("has no place or no specification");
     }

@@ -101,7 +101,7 @@ fn the_page_draws_every_figure_and_asks_for_nothing() {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr),
         );
-        let figures = figure::drawings(&run).len();
+        let figures = figure::every_drawing(&run).len();
         assert!(figures > 1, "{name}");
         assert_eq!(
             dom.matches("data-drawn=\"true\"").count(),

@@ -110,7 +110,7 @@ fn told(folder: &Path) -> String {
     let found = why::of(&run, &[]);
     let text = terminal::page(&Head::default(), &found, &Style::PLAIN);
     let document = serde_json::to_string(&json::document("run", &found)).unwrap();
-    let page = html::page(&stored::explained(&run, None, "run"));
+    let page = html::page(&stored::in_full(&run, None, "run"));
     let page = page.split("<script>").next().unwrap();
     for (face, said) in [
         ("terminal", text.as_str()),

@@ -66,10 +66,10 @@ impl Concluded {
 
 /// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
-    stored::explained(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    stored::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
-/// The run as it is shown beside another one: nobody asks there why its packets were late.
+/// The run as it is shown beside another one.
 pub fn run_data_beside(run: &Run) -> RunData {
     stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }

@@ -305,10 +305,15 @@ impl Page<'_> {
         let Some(directory) = std::env::var_os("PICTURES") else {
             return;
         };
+        let path = Path::new(&directory).join(format!("{name}.png.base64"));
+        std::fs::write(path, self.seen()).unwrap();
+    }
+
+    /// The whole page as it looks: a PNG in base64.
+    pub fn seen(&self) -> String {
         let params = json!({ "format": "png", "captureBeyondViewport": true });
         let data = self.call("Page.captureScreenshot", params)["data"].clone();
-        let path = Path::new(&directory).join(format!("{name}.png.base64"));
-        std::fs::write(path, data.as_str().unwrap()).unwrap();
+        data.as_str().unwrap().to_owned()
     }
 
     /// What the page's scripts and its policy complained about, and what the page asked others for.

@@ -65,7 +65,7 @@ fn marks(page: &Page<'_>, figure: &str, kind: &str) -> u64 {
 fn rows(page: &Page<'_>, figure: &str) -> Vec<Value> {
     let text = page.eval(&format!(
         "document.getElementById({})?.textContent",
-        json!(figure)
+        json!(format!("spec-{figure}"))
     ));
     let Some(spec) = text.as_str() else {
         return Vec::new();
@@ -218,6 +218,59 @@ fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
     }
 }
 
+/// What the simulation has not: causes, what reading the clock costs, and what a procedure draws.
+#[test]
+fn what_a_real_host_and_a_procedure_show_is_drawn() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let live = [
+        "run",
+        "wait-time-jitter",
+        "--quick",
+        "-q",
+        "--seed",
+        "1",
+        "-o",
+        "live",
+        "--set",
+        "design.repeats=1",
+        "--set",
+        "probe.echo.count=150",
+    ];
+    let bench = [
+        "bench",
+        "throughput",
+        "--world",
+        "sim",
+        "--quick",
+        "-q",
+        "-o",
+        "bench",
+    ];
+    for (words, kinds) in [
+        (&live[..], &["clock_reads", "anatomy"][..]),
+        (&bench, &["benchmark"]),
+    ] {
+        let output = scratch.delaylab(words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let page = scratch.path(words[words.iter().position(|word| *word == "-o").unwrap() + 1]);
+        let page = page.join("latest/report.html");
+        assert!(page.exists(), "{words:?}: {said}");
+        let page = open(&browser, &page);
+        for kind in kinds {
+            assert!(
+                page.count(&format!("figure[data-kind={kind}]")) > 0,
+                "{words:?}: no {kind}"
+            );
+        }
+        check_marks(&page, words[1]);
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{words:?}");
+        page.picture(words[1]);
+    }
+}
+
 #[test]
 fn a_level_is_filtered_out_of_every_figure_and_table() {
     let Some(browser) = Chromium::start() else {
@@ -327,6 +380,39 @@ fn a_figure_is_saved_as_svg_and_png() {
         "{found}"
     );
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// What `report --svg` writes is drawn by our script in an engine of ours; here by the browser, from the file.
+#[test]
+fn figures_in_files_are_documents_that_a_browser_draws() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let page = open(&browser, &scratch.report("small", SMALL));
+    let run = scratch.path("small/latest");
+    let written = scratch.delaylab(&["report", &run.to_string_lossy(), "--svg", "figures"]);
+    assert!(
+        written.status.success(),
+        "{}",
+        String::from_utf8_lossy(&written.stderr)
+    );
+    let files = std::fs::read_dir(scratch.path("figures")).unwrap();
+    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len() as u64, page.count("figure[data-spec]"));
+    for file in files {
+        let drawn = browser.open(&address(&file));
+        let name = file.display();
+        assert_eq!(
+            drawn.eval("document.documentElement.nodeName"),
+            "svg",
+            "{name}"
+        );
+        assert_eq!(drawn.count("parsererror"), 0, "{name}");
+        let found = page.eval(&format!("({COLOURED})({})", json!(drawn.seen())));
+        assert!(found[1].as_u64() > Some(2_000), "{name}: {found}");
+        assert_eq!(drawn.complaints(), Vec::<String>::new(), "{name}");
+    }
 }
 
 /// A file that a browser saves, when it is whole: till then it has another name.

@@ -178,7 +178,7 @@ mod tests {
             "10.000 Mbit/s",
             "64001 B",
             "No stamps tell",
-            "id=\"overlay\"",
+            "id=\"spec-overlay\"",
             "−0.3 %",
         ] {
             assert!(calibration.contains(words), "{words}");
@@ -186,7 +186,7 @@ mod tests {
         let prediction = prediction_page(&sample.prediction());
         for words in [
             "path.switch.discipline = fq-codel",
-            "id=\"prediction\"",
+            "id=\"spec-prediction\"",
             "predicted",
         ] {
             assert!(prediction.contains(words), "{words}");

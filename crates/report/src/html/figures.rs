@@ -42,7 +42,7 @@ pub(super) fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
     format!(
         "<figure data-spec=\"{name}\" data-kind=\"{kind}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
          <figcaption>{about}</figcaption>\n</figure>\n\
-         <script type=\"application/json\" id=\"{name}\">{spec}</script>\n",
+         <script type=\"application/json\" id=\"spec-{name}\">{spec}</script>\n",
         name = text(&drawing.name),
         kind = text(&drawing.kind),
         title = text(&drawing.title),

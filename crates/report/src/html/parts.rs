@@ -37,41 +37,21 @@ fn one(part: &Part, artist: Option<&Artist>) -> String {
 }
 
 /// Of each level a row of what was found here and, where the source prints it, one of what that has.
-fn tabulated(asked: &FigureSection, table: &Tabulated) -> String {
-    let factor = asked.rows.clone().unwrap_or_default();
-    let printed = !asked.printed.is_empty();
-    let lead = [Some(factor), printed.then(String::new)]
-        .into_iter()
-        .flatten();
-    let heads = table
-        .heads
-        .iter()
-        .map(|(level, value)| match level.as_str() {
-            "" => value.clone(),
-            level => format!("{level}: {value}"),
-        });
-    let heads = heads.map(|head| (head, Column::Figures));
-    let mut drawn = Table::new(lead.map(|head| (head, Column::Words)).chain(heads));
-    for row in &table.rows {
-        let here = printed.then(|| "here".to_owned());
-        let cells = row
-            .cells
-            .iter()
-            .map(|cell| cell.clone().unwrap_or_else(|_| "–".to_owned()));
-        drawn.row(
-            [Some(row.level.clone()), here]
-                .into_iter()
-                .flatten()
-                .chain(cells)
-                .collect(),
-        );
-        if let Some(known) = asked.printed.get(&row.level) {
-            let known = known
-                .iter()
-                .cloned()
-                .chain(std::iter::repeat(String::new()));
-            let lead = [String::new(), "source".to_owned()].into_iter();
-            drawn.row(lead.chain(known.take(row.cells.len())).collect());
+fn tabulated(asked: &FigureSection, found: &Tabulated) -> String {
+    let is_beside = !asked.printed.is_empty();
+    let mut table = Table::new(heads(asked, found, is_beside));
+    for row in &found.rows {
+        let cells = row.cells.iter();
+        let cells = cells.map(|cell| cell.clone().unwrap_or_else(|_| "–".to_owned()));
+        let here = is_beside.then(|| "here".to_owned());
+        let lead = [row.level.clone()].into_iter().chain(here);
+        table.row(lead.chain(cells).collect());
+        if let Some(printed) = asked.printed.get(&row.level) {
+            let lead = ["", "source"].map(str::to_owned).into_iter();
+            table.row(
+                lead.chain(printed.iter().take(row.cells.len()).cloned())
+                    .collect(),
+            );
         }
     }
     let shows = asked.shows.as_ref();
@@ -81,9 +61,23 @@ fn tabulated(asked: &FigureSection, table: &Tabulated) -> String {
     format!(
         "<h3>{}</h3>\n{}{about}{}",
         text(&asked.title),
-        drawn.render(),
-        missing(table)
+        table.render(),
+        missing(found)
     )
+}
+
+fn heads(asked: &FigureSection, found: &Tabulated, is_beside: bool) -> Vec<(String, Column)> {
+    let factor = asked.rows.clone().unwrap_or_default();
+    let lead = [factor].into_iter().chain(is_beside.then(String::new));
+    let lead = lead.map(|head| (head, Column::Words));
+    let values = found.heads.iter().map(|(level, value)| {
+        let head = match level.as_str() {
+            "" => value.clone(),
+            level => format!("{level}: {value}"),
+        };
+        (head, Column::Figures)
+    });
+    lead.chain(values).collect()
 }
 
 /// Why cells are empty, each reason once.

@@ -68,7 +68,7 @@ pub struct RunData {
     pub benchmark: Option<delaylab_procedure::Report>,
     /// Delay against the size of packets, where there are enough sizes to look for steps.
     pub sweeps: Vec<Sweep>,
-    /// Why packets were late; `None` where nobody asked ([`stored::explained`]).
+    /// Why packets were late; `None` where nobody asked ([`stored::in_full`]).
     pub explanation: Option<Explanation>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,

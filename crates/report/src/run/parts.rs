@@ -2,10 +2,10 @@
 
 use super::series::Everything;
 use super::{Disturbance, RunData, RunDataBuilder, Stream};
-use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Selection, StreamInfo, Tabulated, tabulate};
 use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::{Draw, FigureSection};
+use delaylab_model::plan::Level;
 use delaylab_model::record::Record;
 use delaylab_store::run::Run;
 use std::cell::OnceCell;
@@ -44,20 +44,23 @@ struct OpenPart {
     builder: RunDataBuilder,
 }
 
-/// All parts that an experiment asks for.
+/// All parts that are to be drawn.
 #[derive(Debug)]
 pub(super) struct Parts(Vec<Open>);
 
 impl Parts {
-    pub(super) fn of(streams: &[Stream], resolved: Option<&Resolved>, exact_limit: usize) -> Self {
-        let Some(resolved) = resolved else {
-            return Self(Vec::new());
-        };
+    /// Of a run with these streams; the rest is as for [`RunDataBuilder::in_order`].
+    pub(super) fn of(
+        figures: &[FigureSection],
+        streams: &[Stream],
+        levels: &[(String, Vec<Level>)],
+        exact_limit: usize,
+    ) -> Self {
         let open = |streams: Vec<Stream>| OpenPart {
             members: streams.iter().map(|s| (s.trial, s.probe)).collect(),
-            builder: RunDataBuilder::in_order(streams, &resolved.factors, exact_limit),
+            builder: RunDataBuilder::in_order(streams, levels, exact_limit),
         };
-        let each = resolved.figures.iter().map(|asked| Open {
+        let each = figures.iter().map(|asked| Open {
             asked: asked.clone(),
             part: match asked.draw {
                 Draw::Table => Ok(None),

@@ -15,6 +15,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::experiment::FigureSection;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Method;
 use delaylab_procedure::Report;
@@ -24,28 +25,39 @@ use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The same as [`of`], with why packets were late: that reads the records again.
-pub fn explained(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+/// Everything that its page shows: what [`of`] has, figures of its parts, and why packets were late. That takes
+/// longer, and reads the records again.
+pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
     RunData {
         explanation: Some(why::of(run, levels)),
-        ..of(run, resolved, folder)
+        ..read(run, resolved, folder, figures)
     }
 }
 
-/// Everything that is shown of it but why packets were late. What cannot be read is among the problems.
+/// What is shown of it beside another one. What cannot be read is among the problems.
 ///
 /// `folder` is where the run is, as the reader would write it; `resolved` its experiment, if that can
 /// be read.
 pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+    read(run, resolved, folder, &[])
+}
+
+fn read(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    folder: &str,
+    figures: &[FigureSection],
+) -> RunData {
     let rows = in_order_of_running(run);
     let streams: Vec<_> = rows.iter().map(stream).collect();
-    let mut parts = Parts::of(&streams, resolved, EXACT_LIMIT);
     let warmups: BTreeMap<_, _> = rows
         .iter()
         .map(|row| ((row.trial, row.probe), row.warmup))
         .collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let mut parts = Parts::of(figures, &streams, levels, EXACT_LIMIT);
     let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();

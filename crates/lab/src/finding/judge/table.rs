@@ -39,46 +39,74 @@ pub fn tabulate(
     data: &dyn Data,
     order: &[(String, Vec<Level>)],
 ) -> Result<Tabulated, String> {
-    let measured = Measured::new(data);
-    let parsed = |text: &String| Value::parse(text).map_err(|error| error.to_string());
-    let values: Vec<Value> = asked.values.iter().map(parsed).collect::<Result<_, _>>()?;
-    let selection = asked.levels.as_deref().map(Selection::parse).transpose();
-    let selection = selection
-        .map_err(|error| error.to_string())?
-        .unwrap_or_default();
-    let streams = measured.streams();
-    let chosen: Vec<StreamInfo> = selection
-        .streams(streams)?
-        .into_iter()
-        .map(|i| streams[i].clone())
-        .collect();
-    let rows = of_factor(asked.rows.as_ref(), &chosen, order)?;
-    let columns = of_factor(asked.columns.as_ref(), &chosen, order)?;
-    let cell = |row: &Option<Level>, column: &Option<Level>, value: &Value| {
-        let at = and(selection.clone(), asked.rows.as_deref(), row.as_ref());
-        let at = and(at, asked.columns.as_deref(), column.as_ref());
-        let (value, dimension) = point(value, &at, &measured)?;
-        Ok(dimension.format(value))
-    };
-    let label =
-        |level: &Option<Level>| level.as_ref().map_or_else(String::new, |l| l.label.clone());
-    let of_column = |column: &Option<Level>| {
-        let level = label(column);
+    let grid = Grid::new(asked, data)?;
+    let streams = grid.streams()?;
+    let rows = of_factor(asked.rows.as_ref(), &streams, order)?;
+    let columns = of_factor(asked.columns.as_ref(), &streams, order)?;
+    let heads = columns.iter().flat_map(|column| {
         let texts = asked.values.iter().cloned();
-        texts.map(|text| (level.clone(), text)).collect::<Vec<_>>()
-    };
-    let of_row = |row: &Option<Level>| {
-        let each = columns.iter();
-        let cells = each.flat_map(|column| values.iter().map(|value| cell(row, column, value)));
-        Row {
-            level: label(row),
-            cells: cells.collect(),
-        }
+        texts.map(|text| (label(column.as_ref()), text))
+    });
+    let row = |row: &Option<Level>| Row {
+        level: label(row.as_ref()),
+        cells: grid.cells(row.as_ref(), &columns),
     };
     Ok(Tabulated {
-        heads: columns.iter().flat_map(of_column).collect(),
-        rows: rows.iter().map(of_row).collect(),
+        heads: heads.collect(),
+        rows: rows.iter().map(row).collect(),
     })
+}
+
+/// What was asked, read.
+struct Grid<'a> {
+    asked: &'a FigureSection,
+    values: Vec<Value>,
+    selection: Selection,
+    measured: Measured<'a>,
+}
+
+impl<'a> Grid<'a> {
+    fn new(asked: &'a FigureSection, data: &'a dyn Data) -> Result<Self, String> {
+        let parsed = |text: &String| Value::parse(text).map_err(|error| error.to_string());
+        let selection = asked.levels.as_deref().map(Selection::parse).transpose();
+        Ok(Self {
+            asked,
+            values: asked.values.iter().map(parsed).collect::<Result<_, _>>()?,
+            selection: selection
+                .map_err(|error| error.to_string())?
+                .unwrap_or_default(),
+            measured: Measured::new(data),
+        })
+    }
+
+    /// Those that it is of.
+    fn streams(&self) -> Result<Vec<StreamInfo>, String> {
+        let all = self.measured.streams();
+        let chosen = self.selection.streams(all)?.into_iter();
+        Ok(chosen.map(|index| all[index].clone()).collect())
+    }
+
+    /// Of a row: every value at the level of each column.
+    fn cells(&self, row: Option<&Level>, columns: &[Option<Level>]) -> Vec<Cell> {
+        let at_row = and(self.selection.clone(), self.asked.rows.as_deref(), row);
+        let of_column = |column: &Option<Level>| {
+            let at = and(
+                at_row.clone(),
+                self.asked.columns.as_deref(),
+                column.as_ref(),
+            );
+            let cell = |value| {
+                let (value, dimension) = point(value, &at, &self.measured)?;
+                Ok(dimension.format(value))
+            };
+            self.values.iter().map(cell).collect::<Vec<Cell>>()
+        };
+        columns.iter().flat_map(of_column).collect()
+    }
+}
+
+fn label(level: Option<&Level>) -> String {
+    level.map_or_else(String::new, |level| level.label.clone())
 }
 
 /// Its levels; without a factor all is one.
