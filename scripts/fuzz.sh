@@ -37,6 +37,8 @@ mkdir -p fuzz/corpus/http
 printf 'GET /run/a%%20b/window?from=1&to=2 HTTP/1.1\r\nHost: localhost:8864\r\n\r\n' >fuzz/corpus/http/window
 mkdir -p fuzz/corpus/finding_check
 sed -n 's/^check = "\([^"].*\)"$/\1/p' experiments/*.toml | split -l 1 - fuzz/corpus/finding_check/
+mkdir -p fuzz/corpus/units
+printf '%s\n' 20ms '0.2 s' 1.5h 5us 64B '1.5 KiB' 2GiB '10 Mbit/s' 155.52mbit 1Gbit/s | split -l 1 - fuzz/corpus/units/
 
 # --target keeps the flags off build scripts, which have no libFuzzer to call.
 RUSTFLAGS="${flags[*]}" cargo build --quiet --release --manifest-path fuzz/Cargo.toml \

@@ -192,11 +192,11 @@ impl Quantity {
         let parse =
             |part: &str| -> i128 { part.bytes().fold(0, |n, b| n * 10 + i128::from(b - b'0')) };
         let power = 10_i128.pow(fraction.len() as u32);
-        let scaled = (parse(whole) * power + parse(fraction)) * scale;
-        if scaled % power != 0 {
-            return Err(self.out_of_range(text));
-        }
-        Ok(scaled / power)
+        // 34 digits fit; a unit may take them past what does.
+        let scaled = (parse(whole) * power + parse(fraction)).checked_mul(scale);
+        let whole_units = scaled.filter(|scaled| scaled % power == 0);
+        let value = whole_units.ok_or_else(|| self.out_of_range(text))?;
+        Ok(value / power)
     }
 
     fn out_of_range(&self, text: &str) -> UnitError {
@@ -290,6 +290,10 @@ mod tests {
             Err(UnitError::OutOfRange { .. })
         ));
         assert!(matches!(
+            parse_size("1222122010101056.010010110101090gb"),
+            Err(UnitError::OutOfRange { .. })
+        ));
+        assert!(matches!(
             parse_duration("-1s"),
             Err(UnitError::NotANumber { .. })
         ));
@@ -336,6 +340,11 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "\\PC*") {
+            let _ = (parse_duration(&text), parse_size(&text), parse_rate(&text));
+        }
+
+        #[test]
+        fn no_number_panics(text in "[0-9]{0,20}(\\.[0-9]{0,16})?(ns|ms|h|B|GiB|bit|Gbit/s)") {
             let _ = (parse_duration(&text), parse_size(&text), parse_rate(&text));
         }
     }
