@@ -23,6 +23,12 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// The upper edge of the last bin, where what overflows begins.
+    pub fn end(&self) -> Nanos {
+        let bins = Nanos::try_from(self.bins.len()).unwrap_or(Nanos::MAX);
+        self.start.saturating_add(self.width.saturating_mul(bins))
+    }
+
     /// An empty one: bin i holds `start` + i·`width` up to, not including, the next. A width under
     /// 1 ns is 1 ns.
     pub fn new(start: Nanos, width: Nanos, bins: usize) -> Self {

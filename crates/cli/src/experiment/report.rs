@@ -5,10 +5,8 @@ use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_report::beside::Beside;
-use delaylab_report::figure::drawings;
 use delaylab_report::run::RunData;
-use delaylab_report::svg::Artist;
-use delaylab_report::{html, run_terminal};
+use delaylab_report::{html, run_terminal, svg};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::io;
@@ -59,13 +57,11 @@ fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {
         Failed::environment(format!("cannot write {}: {error}", path.display()))
     };
     std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
-    let internal =
-        |error: delaylab_report::svg::SvgError| Failed::new(Exit::Internal, error.to_string());
-    let artist = Artist::new().map_err(internal)?;
-    for drawing in drawings(data) {
-        let path = directory.join(format!("{}.svg", drawing.name));
-        let svg = artist.draw(&drawing.spec).map_err(internal)?;
-        std::fs::write(&path, svg).map_err(|error| cannot(&path, &error))?;
+    let figures = svg::files(data);
+    let figures = figures.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+    for (name, figure) in figures {
+        let path = directory.join(name);
+        std::fs::write(&path, figure).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }

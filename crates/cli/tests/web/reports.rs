@@ -389,7 +389,11 @@ fn figures_in_files_are_documents_that_a_browser_draws() {
         return;
     };
     let scratch = Scratch::new();
-    let page = open(&browser, &scratch.report("small", SMALL));
+    let text = format!(
+        "{SMALL}\n[[figure]]\nid = \"slow\"\ntitle = \"The slow line\"\ndraw = \"distribution\"\n\
+         where = \"rate=25.6Mbit/s\"\n"
+    );
+    let page = open(&browser, &scratch.report("small", &text));
     let run = scratch.path("small/latest");
     let written = scratch.delaylab(&["report", &run.to_string_lossy(), "--svg", "figures"]);
     assert!(
@@ -400,6 +404,7 @@ fn figures_in_files_are_documents_that_a_browser_draws() {
     let files = std::fs::read_dir(scratch.path("figures")).unwrap();
     let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len() as u64, page.count("figure[data-spec]"));
+    assert!(files.contains(&scratch.path("figures/part-slow.svg")));
     for file in files {
         let drawn = browser.open(&address(&file));
         let name = file.display();

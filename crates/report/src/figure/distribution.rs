@@ -34,7 +34,7 @@ impl Figure for Distribution {
     fn about(&self, run: &RunData) -> String {
         let beyond = match Bins::of(run) {
             None => return "Nothing was answered.".to_owned(),
-            Some(Bins::Shared(bins)) => format!("from {} on", format_duration(end(&bins))),
+            Some(Bins::Shared(bins)) => format!("from {} on", format_duration(bins.end())),
             Some(Bins::Apart) => "far beyond the median".to_owned(),
         };
         let pooled = pooled_note(run);
@@ -64,7 +64,7 @@ impl Figure for Distribution {
         match Bins::of(run) {
             Some(Bins::Shared(bins)) => {
                 let domain = json!([bins.start, overflow_bin(&bins).1]);
-                spec["params"][0]["value"] = json!(end(&bins));
+                spec["params"][0]["value"] = json!(bins.end());
                 spec["spec"]["encoding"]["x"]["scale"]["domain"] = domain;
             }
             Some(Bins::Apart) => spec["resolve"] = json!({ "scale": { "x": "independent" } }),
@@ -118,15 +118,10 @@ fn range(panel: &Panel) -> Option<(Nanos, Nanos)> {
     Some((delays.min, panel.bound()?.min(delays.max)))
 }
 
-fn end(bins: &Histogram) -> Nanos {
-    let length = bins.width.saturating_mul(bins.bins.len() as Nanos);
-    bins.start.saturating_add(length)
-}
-
 /// Where the overflow bin is drawn: a gap beyond the others.
 fn overflow_bin(bins: &Histogram) -> (Nanos, Nanos) {
-    let step = end(bins).saturating_sub(bins.start) / 20;
-    let from = end(bins).saturating_add(step);
+    let step = bins.end().saturating_sub(bins.start) / 20;
+    let from = bins.end().saturating_add(step);
     (from, from.saturating_add(step))
 }
 
@@ -159,7 +154,7 @@ fn rows(table: &mut Table, panel: &Panel, histogram: &Histogram) {
     if histogram.overflow > 0 {
         let shown = overflow_bin(histogram);
         row(
-            end(histogram),
+            histogram.end(),
             shown,
             histogram.overflow,
             Some(histogram.max),
@@ -186,7 +181,7 @@ mod tests {
             assert_eq!(packets, panel.summary.round_trip.as_ref().unwrap().count);
             let overflow: Vec<_> = rows.filter(|row| row[5] == true).collect();
             let bins = Bins::of(&run).unwrap().of_panel(panel).unwrap();
-            let beyond = panel.sketch.delays.count_beyond(end(&bins) - 1);
+            let beyond = panel.sketch.delays.count_beyond(bins.end() - 1);
             assert_eq!(
                 overflow.first().map_or(0, |row| row[3].as_u64().unwrap()),
                 beyond

@@ -132,7 +132,7 @@ fn row(
 }
 
 /// What an axis says.
-const fn unit(unit: Unit) -> &'static str {
+pub(super) const fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "bytes",

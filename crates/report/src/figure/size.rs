@@ -4,6 +4,7 @@
 //! A line for each combination of the other factors; where those are many, a line for each level of one
 //! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
 
+use super::series::unit as unit_name;
 use super::{Figure, Table, WIDTH, parse};
 use crate::run::panels::{self, all_factors, size_factor};
 use crate::run::{RunData, Stream, TrialData};
@@ -111,7 +112,12 @@ impl Figure for Size {
 /// The axis of another factor than a size of bytes.
 fn against(spec: &mut Value, factor: &str, unit: Option<Unit>) {
     let time = "replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
-    let number = format!("format(datum.value, ',') + '{}'", unit.map_or("", suffix));
+    let counts = match unit {
+        None | Some(Unit::Number) => String::new(),
+        Some(Unit::Bytes) => " B".to_owned(),
+        Some(unit) => format!(" {}", unit_name(unit)),
+    };
+    let number = format!("format(datum.value, ',') + '{counts}'");
     let text = match unit {
         Some(Unit::Nanoseconds) => time,
         Some(Unit::Share) => "format(datum.value, '~%')",
@@ -122,17 +128,6 @@ fn against(spec: &mut Value, factor: &str, unit: Option<Unit>) {
     spec["encoding"]["x"]["title"] = json!(title);
     spec["encoding"]["x"]["axis"] = json!({ "labelExpr": text, "grid": false });
     spec["encoding"]["tooltip"][1]["title"] = json!(title);
-}
-
-const fn suffix(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Bytes => " B",
-        Unit::BitsPerSecond => " bit/s",
-        Unit::Cells => " cells",
-        Unit::Packets => " packets",
-        Unit::CellsPerSecond => " cells/s",
-        Unit::Nanoseconds | Unit::Share | Unit::Number => "",
-    }
 }
 
 /// The same chart once for each panel, on the same axes.

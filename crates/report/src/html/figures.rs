@@ -8,10 +8,24 @@ use crate::figure::{Drawing, drawings};
 use crate::run::RunData;
 use crate::svg::Artist;
 use serde_json::Value;
+use std::cell::OnceCell;
+
+/// Draws the still pictures of a page. To start an artist takes longer than a picture: there is one for all,
+/// once there is anything to draw.
+#[derive(Default)]
+pub(super) struct Stills(OnceCell<Option<Artist>>);
+
+impl Stills {
+    fn of(&self, drawing: &Drawing) -> String {
+        let artist = self.0.get_or_init(|| Artist::new().ok()).as_ref();
+        let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
+        still.unwrap_or_else(|| "<p>This figure needs JavaScript.</p>".to_owned())
+    }
+}
 
 /// Those of a run, below the filter of its levels.
-pub(super) fn section(run: &RunData) -> String {
-    let figures = figures(&drawings(run));
+pub(super) fn section(run: &RunData, artist: &Stills) -> String {
+    let figures = figures(&drawings(run), artist);
     let filter = if figures.is_empty() {
         String::new()
     } else {
@@ -22,23 +36,17 @@ pub(super) fn section(run: &RunData) -> String {
 
 /// A section of these.
 pub(super) fn of(drawings: &[Drawing]) -> String {
-    titled("figures", "Figures", &figures(drawings))
+    let figures = figures(drawings, &Stills::default());
+    titled("figures", "Figures", &figures)
 }
 
-fn figures(drawings: &[Drawing]) -> String {
-    if drawings.is_empty() {
-        return String::new();
-    }
-    let artist = Artist::new().ok();
-    let figures = drawings
-        .iter()
-        .map(|drawing| figure(drawing, artist.as_ref()));
-    figures.collect()
+fn figures(drawings: &[Drawing], artist: &Stills) -> String {
+    let each = drawings.iter().map(|drawing| figure(drawing, artist));
+    each.collect()
 }
 
-pub(super) fn figure(drawing: &Drawing, artist: Option<&Artist>) -> String {
-    let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
-    let still = still.unwrap_or_else(|| "<p>This figure needs JavaScript.</p>".to_owned());
+pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> String {
+    let still = artist.of(drawing);
     format!(
         "<figure data-spec=\"{name}\" data-kind=\"{kind}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
          <figcaption>{about}</figcaption>\n</figure>\n\

@@ -52,6 +52,7 @@ pub(crate) use served::navigation;
 
 use crate::run::RunData;
 use crate::svg::SCRIPT;
+use figures::Stills;
 use markup::{hash, text};
 
 const STYLE: &str = include_str!("page.css");
@@ -100,14 +101,15 @@ pub(crate) fn served_policy() -> String {
 
 /// What is said of a run, with something before and something behind its figures.
 fn sections(run: &RunData, before: String, behind: String) -> String {
+    let artist = Stills::default();
     let sections = [
         head::section(run),
         before,
         benchmark::section(run),
         findings::section(run),
-        parts::section(run),
+        parts::section(run, &artist),
         why::section(run),
-        figures::section(run),
+        figures::section(run, &artist),
         behind,
         trials::section(run),
         variation::section(run),

@@ -1,20 +1,18 @@
 //! Figures and tables of parts of the run, in the order of the source: as the experiment asks for them.
 
-use super::figures::figure;
+use super::figures::{Stills, figure};
 use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
 use crate::figure::Drawing;
 use crate::run::RunData;
 use crate::run::parts::{Part, Shown};
-use crate::svg::Artist;
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 
 /// All of them; where the run has no such part, why.
-pub(super) fn section(run: &RunData) -> String {
-    let artist = run.parts.first().and_then(|_| Artist::new().ok());
-    let each = run.parts.iter().map(|part| one(part, artist.as_ref()));
+pub(super) fn section(run: &RunData, artist: &Stills) -> String {
+    let each = run.parts.iter().map(|part| one(part, artist));
     titled(
         "parts",
         "Figure by figure, as in the source",
@@ -22,7 +20,7 @@ pub(super) fn section(run: &RunData) -> String {
     )
 }
 
-fn one(part: &Part, artist: Option<&Artist>) -> String {
+fn one(part: &Part, artist: &Stills) -> String {
     let why = match (&part.shown, Drawing::of_part(part)) {
         (Ok(Shown::Table(table)), _) => return tabulated(&part.asked, table),
         (Ok(Shown::Run(_)), Some(drawing)) => return figure(&drawing, artist),

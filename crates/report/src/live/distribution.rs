@@ -3,7 +3,6 @@
 use super::canvas::Canvas;
 use super::view::{Distribution, Seen};
 use crate::style::Paint;
-use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 use delaylab_stats::histogram::Histogram;
 
@@ -86,18 +85,11 @@ fn columns(bins: &[u64], room: usize) -> Vec<u64> {
     sums.collect()
 }
 
-/// The upper edge of the last bin.
-fn end_of(histogram: &Histogram) -> Nanos {
-    let bins = Nanos::try_from(histogram.bins.len()).unwrap_or(Nanos::MAX);
-    let range = histogram.width.saturating_mul(bins);
-    histogram.start.saturating_add(range)
-}
-
 /// `40.0 µs        118 µs   max 960 µs`.
 fn axis(histogram: &Histogram, edge: u16, canvas: &mut Canvas<'_>, row: u16) {
     let (start, end) = (
         format_duration(histogram.start),
-        format_duration(end_of(histogram)),
+        format_duration(histogram.end()),
     );
     let at = canvas.put(row, 0, &start, Paint::Dim);
     let length = end.chars().count() as u16;

@@ -14,7 +14,6 @@ pub(super) struct Jumps<'a> {
     sizes: &'a [f64],
     rest: &'a [f64],
     middle: f64,
-    /// The best first.
     places: Vec<Place>,
 }
 
@@ -54,7 +53,6 @@ impl<'a> Jumps<'a> {
                 });
             }
         }
-        places.sort_by(|a, b| b.explained.total_cmp(&a.explained));
         Self {
             sizes,
             rest,
@@ -65,8 +63,8 @@ impl<'a> Jumps<'a> {
 
     /// The sum of squares that the best of them leaves.
     pub(super) fn least_squares(&self) -> f64 {
-        let most = self.places.first().map_or(0.0, |place| place.explained);
-        squares(self.rest) - most
+        let explained = self.places.iter().map(|place| place.explained);
+        squares(self.rest) - explained.fold(0.0, f64::max)
     }
 
     /// The best that leaves few enough squares and is borne out by most sizes on either side: a spike at
@@ -74,8 +72,10 @@ impl<'a> Jumps<'a> {
     pub(super) fn firm(&self, enough: impl Fn(f64) -> bool) -> Option<Jump> {
         let all = squares(self.rest);
         let good = self.places.iter();
-        let mut good = good.take_while(|place| enough(all - place.explained));
-        let firm = good.find(|place| self.bears_out(place))?;
+        let good = good.filter(|place| enough(all - place.explained));
+        let mut good: Vec<&Place> = good.collect();
+        good.sort_by(|a, b| b.explained.total_cmp(&a.explained));
+        let firm = good.into_iter().find(|place| self.bears_out(place))?;
         Some(Jump {
             at: self.sizes[firm.index] as u32,
             sizes: self.sizes.len() - firm.index,
