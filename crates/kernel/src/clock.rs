@@ -25,6 +25,30 @@ pub fn boottime() -> Nanos {
     read(libc::CLOCK_BOOTTIME)
 }
 
+/// Brackets that are tried at most, and the width at which one is narrow enough.
+const BRACKETS: usize = 8;
+const NARROW: Nanos = 500;
+
+/// `CLOCK_MONOTONIC` and `CLOCK_REALTIME` at one moment. Between two reads a thread can be interrupted, which
+/// would move the clocks apart by as much: the narrowest of a few brackets counts.
+pub fn both() -> (Nanos, Nanos) {
+    let mut narrowest = Nanos::MAX;
+    let mut times = (0, 0);
+    for _ in 0..BRACKETS {
+        let before = monotonic();
+        let real = realtime();
+        let width = monotonic() - before;
+        if width < narrowest {
+            narrowest = width;
+            times = (before + width / 2, real);
+        }
+        if width <= NARROW {
+            break;
+        }
+    }
+    times
+}
+
 /// CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_time() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)

@@ -65,6 +65,12 @@ pub fn may_write(path: &Path) -> bool {
     unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
 }
 
+/// How many threads this process has beside the calling one.
+pub fn other_threads() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    threads.saturating_sub(1)
+}
+
 /// The calling thread's id.
 pub fn thread_id() -> u32 {
     // SAFETY: takes nothing and cannot fail.

@@ -310,6 +310,7 @@ mod tests {
             setting,
             lateness,
             round_p50: Vec::new(),
+            round_p99: Vec::new(),
             refused: None,
         };
         let mut checkup = Checkup {

@@ -158,6 +158,20 @@ fn lengths(at: &Value) -> Vec<f64> {
         .collect()
 }
 
+/// Down to the header alone, which repeats nothing of the request.
+#[test]
+fn tcp_replies_may_be_shorter_than_requests() {
+    let _machine = beside_others();
+    let reflector = Reflector::local();
+    for size in [8, 9, 12, 100] {
+        let words = format!(
+            "127.0.0.1 --method tcp --port {} -s 100B --reply-size {size}B -i 2ms -c 5",
+            reflector.port
+        );
+        measure(None, &words).assert_all_received(5);
+    }
+}
+
 #[test]
 fn sizes_from_40_bytes_past_an_mtu_of_9188() {
     let _machine = beside_others();

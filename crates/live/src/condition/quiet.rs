@@ -6,10 +6,11 @@ use super::guardian::Guardian;
 use super::undo::Undo;
 use super::{ApplyError, Measure, Options, State};
 use delaylab_kernel::cpu_list::{self, Cpus};
-use delaylab_kernel::cpuset::{self, Exclusivity, Hierarchy};
+use delaylab_kernel::cpuset::{self, Exclusivity, Hierarchy, Version};
 use delaylab_kernel::dma_latency::DmaLatency;
 use delaylab_kernel::host_info;
 use delaylab_kernel::privilege::{self, Capability};
+use delaylab_kernel::process;
 use delaylab_kernel::scheduling::{self, MemoryLock, Scheduling, ThreadState};
 use std::error::Error;
 use std::io;
@@ -152,6 +153,12 @@ fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<Guardian
 
 fn enter_cpuset(cpus: &Cpus) -> Result<(Guardian, Exclusivity), Box<dyn Error>> {
     let hierarchy = Hierarchy::find()?;
+    let others = process::other_threads();
+    if hierarchy.version() == Version::V2 && others > 0 {
+        // Load, reflector and watcher would crowd the CPU that is to be quiet.
+        let why = "a partition (cgroup v2) takes whole processes, and other threads of this one would come along";
+        return Err(why.into());
+    }
     remove_leftovers();
     let set = hierarchy.plan();
     let mut guardian = Guardian::start()?;

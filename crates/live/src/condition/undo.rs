@@ -2,6 +2,7 @@
 
 use delaylab_kernel::cpuset::{Cpuset, CpusetError};
 use delaylab_kernel::nic_stamping::{self, Saved};
+use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::tracefs;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -40,7 +41,8 @@ impl Undo {
         match self {
             Undo::RemoveCpuset(cpuset) => Ok(cpuset.remove()?),
             Undo::RestoreNicStamping(saved) => {
-                nic_stamping::restore(saved).map_err(UndoError::NicStamping)
+                privilege::with(Capability::CAP_NET_ADMIN, || nic_stamping::restore(saved))
+                    .map_err(UndoError::NicStamping)
             }
             Undo::RemoveTraceInstance(name) => {
                 tracefs::remove(name).map_err(UndoError::TraceInstance)

@@ -312,7 +312,7 @@ fn wake_up(checkup: &Checkup) -> Finding {
     let finding = Finding::ok(
         Area::Noise,
         "wake-up",
-        format!("a sleep ends {}", late(sleep)),
+        format!("a prober's sleep (timer slack 1 ns) ends {}", late(sleep)),
     );
     match row(Setting::Fifo).filter(|_| checkup.best_setting == Setting::Fifo) {
         Some(fifo) => finding

@@ -79,6 +79,9 @@ pub struct WakeUp {
     /// Median of each round.
     #[serde(rename = "round_p50_ns")]
     pub round_p50: Vec<Nanos>,
+    /// p99 of each round.
+    #[serde(rename = "round_p99_ns")]
+    pub round_p99: Vec<Nanos>,
     /// Why this setting cannot be had.
     pub refused: Option<String>,
 }
@@ -107,12 +110,12 @@ pub(super) fn measure(options: WakeUpOptions) -> io::Result<Vec<WakeUp>> {
 fn row(setting: Setting, rounds: Result<Vec<Vec<Nanos>>, String>) -> WakeUp {
     let refused = rounds.as_ref().err().cloned();
     let rounds = rounds.unwrap_or_default();
-    let medians = rounds
-        .iter()
-        .filter_map(|round| Some(Spread::of(round.clone())?.p50));
+    let each = rounds.iter().filter_map(|round| Spread::of(round.clone()));
+    let (round_p50, round_p99) = each.map(|spread| (spread.p50, spread.p99)).unzip();
     WakeUp {
         setting,
-        round_p50: medians.collect(),
+        round_p50,
+        round_p99,
         lateness: Spread::of(rounds.concat()),
         refused,
     }
@@ -131,8 +134,9 @@ fn sleep_late(setting: Setting, options: WakeUpOptions) -> io::Result<Vec<Nanos>
     Ok(lateness)
 }
 
-/// The least invasive setting that none beats. One setting beats another where its median is lower
-/// in every round: by chance alone that happens once in 2^rounds.
+/// The least invasive setting that none beats. One setting beats another where its median or its p99 is lower
+/// in every round, and the other of the two is not higher in every round: by chance alone that happens not more
+/// than twice in 2^rounds.
 pub(super) fn best(wakeups: &[WakeUp]) -> Setting {
     let mut rows = wakeups.iter();
     let Some(mut best) = rows.next() else {
@@ -147,8 +151,13 @@ pub(super) fn best(wakeups: &[WakeUp]) -> Setting {
 }
 
 fn beats(row: &WakeUp, other: &WakeUp) -> bool {
-    let mut rounds = row.round_p50.iter().zip(&other.round_p50);
-    !row.round_p50.is_empty() && rounds.all(|(here, there)| here < there)
+    let lower = |a: &[Nanos], b: &[Nanos]| !a.is_empty() && a.iter().zip(b).all(|(a, b)| a < b);
+    let pairs = [
+        (&row.round_p50, &other.round_p50),
+        (&row.round_p99, &other.round_p99),
+    ];
+    let wins = pairs.iter().any(|(here, there)| lower(here, there));
+    wins && !pairs.iter().any(|(here, there)| lower(there, here))
 }
 
 #[cfg(test)]
@@ -175,6 +184,19 @@ mod tests {
         assert_eq!(best(&[default.clone(), slack, fifo]), Setting::Fifo);
         let slack = measured(Setting::FineSlack, &[4, 50, 4]);
         assert_eq!(best(&[default, slack]), Setting::Default);
+    }
+
+    #[test]
+    fn a_shorter_tail_is_better_and_a_longer_one_is_not() {
+        let with = |setting, p50: Nanos, p99: Nanos| {
+            let round = [vec![p50; 98], vec![p99; 2]].concat();
+            row(setting, Ok(vec![round; 3]))
+        };
+        let default = with(Setting::Default, 20, 300);
+        let shorter = with(Setting::Fifo, 20, 30);
+        assert_eq!(best(&[default.clone(), shorter]), Setting::Fifo);
+        let longer = with(Setting::Fifo, 10, 400);
+        assert_eq!(best(&[default, longer]), Setting::Default);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Looks {
 #[derive(Debug)]
 pub(super) struct Sentinel {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Gaps>>,
+    thread: Option<JoinHandle<Option<Gaps>>>,
 }
 
 /// What it found.
@@ -47,10 +47,10 @@ impl Sentinel {
         })
     }
 
-    /// `None` where it died.
+    /// `None` where it died, or could not be where it should.
     pub(super) fn finish(mut self) -> Option<Gaps> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take()?.join().ok()
+        self.thread.take()?.join().ok()?
     }
 }
 
@@ -60,11 +60,12 @@ impl Drop for Sentinel {
     }
 }
 
-fn watch(looks: Looks, stop: &AtomicBool) -> Gaps {
+fn watch(looks: Looks, stop: &AtomicBool) -> Option<Gaps> {
     // As any program would run: the watcher that started it gives way to others.
     let _ = Scheduling::OTHER.apply();
-    let pinned = scheduling::pin(looks.cpu).is_ok();
-    let cpu = u16::try_from(looks.cpu).ok().filter(|_| pinned);
+    // Where it may not be there it would spin beside the prober, and see gaps of its own making.
+    scheduling::pin(looks.cpu).ok()?;
+    let cpu = u16::try_from(looks.cpu).ok();
     let mut events = Vec::new();
     let looked = gaps::look(
         looks.threshold,
@@ -83,7 +84,7 @@ fn watch(looks: Looks, stop: &AtomicBool) -> Gaps {
             }
         },
     );
-    Gaps { events, looked }
+    Some(Gaps { events, looked })
 }
 
 /// Where a sentinel may run without being in the way: beside the watched CPUs, or, where all are

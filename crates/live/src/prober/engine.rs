@@ -79,6 +79,14 @@ struct LocalErrors {
     any_sent: bool,
 }
 
+/// A send call.
+struct Sent {
+    t_send: Nanos,
+    /// What reading the clock showed.
+    event: ClockEvent,
+    result: io::Result<()>,
+}
+
 impl<'a, C: Channel> Engine<'a, C> {
     /// Ready to run.
     pub fn new(
@@ -137,7 +145,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                     if now - t_intended > LATE && self.prober.awaiting() > 0 {
                         self.receive(Blocking::No)?;
                     }
-                    self.send(seq, t_intended, now)?;
+                    self.send(seq, t_intended)?;
                 }
                 Step::Wait { due, deadline } => self.wait(now, due, deadline)?,
             }
@@ -159,24 +167,27 @@ impl<'a, C: Channel> Engine<'a, C> {
     }
 
     #[inline]
-    fn send(&mut self, seq: u64, t_intended: Nanos, now: Nanos) -> Result<(), RunError> {
+    fn send(&mut self, seq: u64, t_intended: Nanos) -> Result<(), RunError> {
         self.channel.prepare(seq);
-        let mut sent = self.transmit(seq, now);
-        if sent.1.as_ref().is_err_and(is_pending) {
+        let mut sent = self.transmit();
+        if sent.result.as_ref().is_err_and(is_pending) {
             // The call reported an earlier packet's refusal and sent nothing: say whose, try again.
             self.drain_queue()?;
-            sent = self.transmit(seq, clock::monotonic());
+            sent = self.transmit();
         }
-        match sent {
-            (t_send, Ok(())) => {
+        match sent.result {
+            Ok(()) => {
                 self.local_errors = LocalErrors {
                     any_sent: true,
                     ..LocalErrors::default()
                 };
-                self.prober.sent(t_intended, t_send, clock::current_cpu());
+                self.prober
+                    .sent(t_intended, sent.t_send, clock::current_cpu());
             }
-            (t_send, Err(error)) => self.send_failed(t_intended, t_send, &error)?,
+            Err(error) => self.send_failed(t_intended, sent.t_send, &error)?,
         }
+        // There is a record to be marked only now.
+        self.note(sent.event, seq);
         self.pending_stamps += 2;
         self.since_housekeeping += 1;
         if self.since_housekeeping >= HOUSEKEEPING_EVERY {
@@ -186,17 +197,17 @@ impl<'a, C: Channel> Engine<'a, C> {
     }
 
     #[inline]
-    fn transmit(&mut self, seq: u64, before: Nanos) -> (Nanos, io::Result<()>) {
+    fn transmit(&mut self) -> Sent {
         let (t_send, event) = if self.manner.stamped {
-            self.clocks.now_bracketed(before)
+            self.clocks.now_bracketed(clock::monotonic())
         } else {
             (clock::monotonic(), ClockEvent::None)
         };
-        let result = self.channel.transmit();
-        if event != ClockEvent::None {
-            self.note(event, seq);
+        Sent {
+            t_send,
+            event,
+            result: self.channel.transmit(),
         }
-        (t_send, result)
     }
 
     fn note(&mut self, event: ClockEvent, seq: u64) {
@@ -258,7 +269,10 @@ impl<'a, C: Channel> Engine<'a, C> {
         if self.manner.wait_mode == WaitMode::Spin {
             return self.spin_until(end);
         }
-        if self.blocking_receive && due.is_none() && self.stopped_at.is_none() {
+        // The receive call waits for so long from whenever it begins: not once something else has come.
+        let fits = |deadline: Nanos| deadline - now >= self.manner.timeout - RECEIVE_TIMEOUT_SLACK;
+        let blocks = self.blocking_receive && due.is_none() && self.stopped_at.is_none();
+        if blocks && deadline.is_none_or(fits) {
             return self.sleep_in_receive(deadline);
         }
         let lead = self.lead.get();

@@ -44,7 +44,9 @@ use delaylab_wire::auth::Key;
 use engine::{Engine, Manner};
 use error::{OpenError, RunError};
 use open::Settings;
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// From having everything ready to the first packet.
 const HEAD_START: Nanos = MILLISECOND;
@@ -118,8 +120,11 @@ impl Probing {
     }
 }
 
-/// The guardian restores the NIC when it is dropped, or when this process dies by any means.
-fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Guardian>, OpenError> {
+/// Who sees to it that an interface stamps again as it did: one for all probes that want its stamps.
+static STAMPING: Mutex<BTreeMap<String, Weak<Guardian>>> = Mutex::new(BTreeMap::new());
+
+/// The guardian restores the NIC when the last probe drops it, or when this process dies by any means.
+fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Arc<Guardian>>, OpenError> {
     if probe.stamps != StampRequest::Hardware {
         return Ok(None);
     }
@@ -130,13 +135,20 @@ fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Guardian>, OpenError> 
             reason,
         });
     };
+    let mut stamping = STAMPING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(guardian) = stamping.get(name).and_then(Weak::upgrade) {
+        return Ok(Some(guardian));
+    }
     let switched = privilege::with(Capability::CAP_NET_ADMIN, || {
         let saved = nic_stamping::save(name)?;
         let mut guardian = Guardian::start()?;
         guardian.tell(Undo::RestoreNicStamping(saved))?;
         nic_stamping::switch_on(name)?;
-        Ok(guardian)
+        Ok(Arc::new(guardian))
     });
+    if let Ok(guardian) = &switched {
+        stamping.insert(name.clone(), Arc::downgrade(guardian));
+    }
     switched
         .map(Some)
         .map_err(|source| OpenError::NoHardwareStamps {

@@ -117,8 +117,9 @@ impl Replies {
         } else {
             REQUEST_HEADER
         };
-        let to = (self.len as usize - self.tag()).max(from);
-        let corrupt = header.len != self.len || frame.get(from..to) != self.fill.get(from..to);
+        let to = self.len as usize - self.tag();
+        let repeats = to <= from || frame.get(from..to) == self.fill.get(from..to);
+        let corrupt = header.len != self.len || !repeats;
         Parsed::Reply {
             seq,
             reflector,

@@ -26,6 +26,8 @@ const READ: usize = 1 << 20;
 pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
     let _ = delaylab_kernel::process::own_descriptors();
     let mut next_look = 0;
+    // The kernel's count of this socket, which wraps around.
+    let mut overflowed = batch::overflowed(socket).unwrap_or(0);
     while !shared.stopped() {
         let mut came = 0;
         let read = {
@@ -44,7 +46,10 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
         if time >= next_look {
             next_look = time + REST * 20;
             if let Some(packets) = batch::overflowed(socket) {
-                shared.sink().overflowed(packets.into());
+                shared
+                    .sink()
+                    .overflowed(packets.wrapping_sub(overflowed).into());
+                overflowed = packets;
             }
         }
         // A full batch: there is more.

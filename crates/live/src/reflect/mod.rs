@@ -119,10 +119,8 @@ fn start<'scope>(
 }
 
 fn now() -> Now {
-    Now {
-        mono: clock::monotonic(),
-        real: clock::realtime(),
-    }
+    let (mono, real) = clock::both();
+    Now { mono, real }
 }
 
 /// What the kernel told of a packet that was read at `r_user`, on the record's clock.

@@ -29,7 +29,7 @@ pub use event::{Config, Expected, Reply, Step};
 use crate::pacing::{Due, Pacer};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{LossDirection, StampPoint};
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use loss_direction::ReflectorCount;
 use reordering::Reordering;
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ use std::net::IpAddr;
 const SETTLE_ROUND_TRIPS: Nanos = 16;
 const LEAST_SETTLE: Nanos = MILLISECOND;
 const MOST_SETTLE: Nanos = 50 * MILLISECOND;
+/// A departure stamp that is earlier than its packet by more than the clocks can be apart.
+const ANOTHER_PACKETS: Nanos = 100 * MICROSECOND;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -277,6 +279,12 @@ impl Prober {
     #[inline]
     pub fn stamped(&mut self, seq: u64, point: StampPoint, at: Nanos) {
         let Some(slot) = self.slot(seq) else { return };
+        // Kernels before 6.9 do not give the number of a packet back that could not be sent, so that later stamps
+        // come under the number of the next packet: none is better than another one's.
+        let sent = slot.record.t_send.unwrap_or(at);
+        if point != StampPoint::TTxHw && at < sent - ANOTHER_PACKETS {
+            return;
+        }
         let column = match point {
             StampPoint::TSched => &mut slot.record.t_sched,
             StampPoint::TTx => &mut slot.record.t_tx,

@@ -31,10 +31,22 @@ impl Bucket {
 
     /// What the bucket is after one packet of `len` bytes, if it holds so much.
     fn less(self, rate: &Rate, now: Nanos, len: usize) -> Option<Self> {
-        let packets = self.packets.max(now) + cost(1, rate.packets);
-        let bytes = self.bytes.max(now) + cost(len, rate.bytes);
+        let less = self.owing(rate, now, len);
+        less.is_within(rate, now).then_some(less)
+    }
+
+    /// What it is after that packet, though it may not have held so much.
+    fn owing(self, rate: &Rate, now: Nanos, len: usize) -> Self {
+        let after = |full: Nanos, cost| full.max(now).saturating_add(cost);
+        Self {
+            packets: after(self.packets, cost(1, rate.packets)),
+            bytes: after(self.bytes, cost(len, rate.bytes)),
+        }
+    }
+
+    const fn is_within(self, rate: &Rate, now: Nanos) -> bool {
         let limit = now + rate.burst;
-        (packets <= limit && bytes <= limit).then_some(Self { packets, bytes })
+        self.packets <= limit && self.bytes <= limit
     }
 
     const fn is_full(self, now: Nanos) -> bool {
@@ -87,6 +99,33 @@ impl Limiter {
         self.each.insert(prefix, each);
         self.total = total;
         Ok(())
+    }
+
+    /// Is there room for one packet of `len` bytes? Takes nothing.
+    pub fn has_room(&mut self, now: Nanos, source: IpAddr, len: usize) -> bool {
+        if !self.limits.loopback && is_loopback(source) {
+            return true;
+        }
+        let bucket = self.bucket(self.prefix_of(source), now);
+        let each = bucket.and_then(|bucket| bucket.less(&self.limits.each, now, len));
+        each.is_some() && self.total.less(&self.limits.total, now, len).is_some()
+    }
+
+    /// Takes what has come already, `len` bytes, and says whether more may come: not before all is paid for.
+    pub fn owe(&mut self, now: Nanos, source: IpAddr, len: usize) -> bool {
+        if !self.limits.loopback && is_loopback(source) {
+            return true;
+        }
+        let prefix = self.prefix_of(source);
+        let Some(mut each) = self.bucket(prefix, now) else {
+            return false;
+        };
+        if len > 0 {
+            each = each.owing(&self.limits.each, now, len);
+            self.total = self.total.owing(&self.limits.total, now, len);
+            self.each.insert(prefix, each);
+        }
+        each.is_within(&self.limits.each, now) && self.total.is_within(&self.limits.total, now)
     }
 
     fn prefix_of(&self, source: IpAddr) -> u128 {
@@ -191,6 +230,18 @@ mod tests {
         assert_eq!(limiter.each.len(), 3);
         assert_eq!(passed(&mut limiter, SECOND, "10.0.9.1", 1, 1), 1);
         assert_eq!(limiter.each.len(), 1);
+    }
+
+    #[test]
+    fn what_has_come_is_paid_for() {
+        let mut limiter = limiter(|limits| limits.total.bytes = 5000);
+        let source = "192.0.2.1".parse().unwrap();
+        assert!(limiter.has_room(0, source, 1000) && !limiter.has_room(0, source, 1001));
+        // Four seconds' worth at once, where the bucket holds one: three have to pass.
+        assert!(!limiter.owe(0, source, 4000));
+        assert!(!limiter.owe(2 * SECOND, source, 0));
+        assert!(limiter.owe(3 * SECOND, source, 0));
+        assert!(!limiter.has_room(3 * SECOND, source, 1));
     }
 
     #[test]

@@ -275,9 +275,9 @@ impl LoadSink {
         session.last = now.mono;
         session.counts.bytes += length as u64;
         // They are here already: whoever is over the limit waits, and TCP tells the sender.
-        match self.limiter.charge(now.mono, session.peer, length) {
-            Ok(()) => Taken::More,
-            Err(_) => Taken::Wait(PAUSE),
+        match self.limiter.owe(now.mono, session.peer, length) {
+            true => Taken::More,
+            false => Taken::Wait(PAUSE),
         }
     }
 
@@ -288,9 +288,9 @@ impl LoadSink {
         session.is_some_and(|session| session.is_alive(now, policy))
     }
 
-    /// The socket has dropped so many packets since it was opened.
+    /// A socket has dropped so many packets more.
     pub fn overflowed(&mut self, packets: u64) {
-        self.overflow = self.overflow.max(packets);
+        self.overflow += packets;
     }
 
     /// The connection that opened it is closed.

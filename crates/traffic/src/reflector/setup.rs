@@ -73,6 +73,10 @@ impl Reflector {
     fn effect(&mut self, now: Now, source: Source, packet: &[u8]) -> Result<Effect, DropReason> {
         let key = self.control_keys(source.transport);
         match Control::parse(key.map(|pair| &pair.request), packet) {
+            // A session of which its opener cannot be told would stay for nothing.
+            Ok(Control::Hello(_)) if !self.limiter.has_room(now.mono, source.from.ip(), SIZE) => {
+                Err(DropReason::RateLimited)
+            }
             Ok(Control::Hello(hello)) => Ok(self.hello(now, source, &hello)),
             Ok(Control::Collect { token }) => self.collect(now, source, token),
             Ok(Control::Bye { token }) => self.bye(source, token),

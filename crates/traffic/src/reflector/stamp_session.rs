@@ -6,6 +6,7 @@
 use super::follow_ups::FollowUps;
 use super::hash::Seed;
 use super::policy::Policy;
+use super::prefix::is_loopback;
 use super::replay::ReplayWindow;
 use super::slots::Slots;
 use super::{DropReason, Now};
@@ -130,8 +131,19 @@ impl StampSessions {
     }
 
     fn begin(&mut self, now: Now, id: Id, policy: &Policy) -> Option<u32> {
-        if self.tokens.len() >= policy.max_sessions {
+        let address = id.0.ip();
+        let theirs = |(from, _): &&Id| from.ip() == address;
+        let crowded = |tokens: &HashMap<Id, u32, Seed>| {
+            let each = policy.max_sessions_per_address;
+            tokens.len() >= policy.max_sessions
+                || !is_loopback(address) && tokens.keys().filter(theirs).count() >= each
+        };
+        if crowded(&self.tokens) {
             self.expire(now, policy);
+            // One address does not take every place, as a sender would whose padding looks like session ids.
+            if crowded(&self.tokens) {
+                return None;
+            }
         }
         // The random part only tells a place's tenants apart, so counting will do.
         self.next_token = self.next_token.wrapping_add(1 << 20);

@@ -21,6 +21,7 @@ fn row(setting: Setting, p50: Nanos) -> WakeUp {
         setting,
         lateness: Some(spread(p50)),
         round_p50: vec![p50],
+        round_p99: Vec::new(),
         refused: None,
     }
 }
