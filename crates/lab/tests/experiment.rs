@@ -374,6 +374,20 @@ fn a_warm_up_is_a_count_of_packets() {
 }
 
 #[test]
+fn a_warm_up_leaves_something_of_a_duration() {
+    let text = GOOD
+        .replacen("wait = \"0ms\" }", "every = \"200ms\" }\nwarmup = 10", 1)
+        .replacen("count = 10", "duration = \"1s\"", 1)
+        .replacen(
+            "set = \"probe.echo.pacing.wait\"",
+            "set = \"probe.bulk.pacing.wait\"",
+            1,
+        );
+    let said = resolve(&text, &seeded(1)).unwrap_err().to_string();
+    assert!(said.contains("10 of 5 packets are left out"), "{said}");
+}
+
+#[test]
 fn what_is_to_be_built_is_told_from_where_to_go() {
     let text = GOOD.replacen(
         "[path.switch]",

@@ -63,12 +63,14 @@ impl Steps for FrameLossSteps {
                 loss_percent,
                 why,
             });
-            next = next.saturating_sub(bench.options.step.0);
-            let is_over = without_loss == 2 || next == 0;
-            if is_over {
+            // Whole steps below the highest rate; the first trial was at `top`, which may be below some of them.
+            while next >= load.0 && next > 0 {
+                next = next.saturating_sub(bench.options.step.0);
+            }
+            if without_loss == 2 || next == 0 {
                 break;
             }
-            load = Share(next.min(bench.options.top.0));
+            load = Share(next);
         }
         if points.iter().all(|point| point.loss_percent.is_none()) {
             let why = points.pop().and_then(|point| point.why);

@@ -122,8 +122,13 @@ impl Steps for HeadOfLineSteps {
             Some((f64::from(at.size), 100.0 * loss))
         });
         let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        let congested = found.all(|found| found.lost_congested > 0);
+        let found = || sizes.iter().filter_map(|at| at.found.as_ref());
+        let congested = found().all(|found| found.lost_congested > 0);
+        let (holds, how) = match (found().next(), congested) {
+            (None, _) => (Holds::NotApplicable, "nothing was measured"),
+            (_, true) => (Holds::Yes, "one group"),
+            (_, false) => (Holds::No, "nothing was lost at the congested port"),
+        };
         Report {
             procedure: "head-of-line-blocking".to_owned(),
             title: "Head-of-line blocking".to_owned(),
@@ -134,12 +139,8 @@ impl Steps for HeadOfLineSteps {
                 Clause::new(
                     "RFC 8239 §5.2",
                     "groups of two sending and two receiving ports, one of which is congested",
-                    if congested { Holds::Yes } else { Holds::No },
-                    if congested {
-                        "one group"
-                    } else {
-                        "nothing was lost at the congested port"
-                    },
+                    holds,
+                    how,
                 ),
                 Clause::new(
                     "RFC 8239 §5.2",

@@ -129,6 +129,17 @@ impl Functional {
         }
     }
 
+    /// The least and the most that it can be, whatever the values.
+    pub const fn range(self) -> (f64, f64) {
+        match self {
+            Functional::Count | Functional::Sd | Functional::Iqr => (0.0, f64::INFINITY),
+            Functional::Share { .. } => (0.0, 1.0),
+            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_) => {
+                (f64::NEG_INFINITY, f64::INFINITY)
+            }
+        }
+    }
+
     /// The quantiles that it is made of.
     pub(crate) fn quantiles(self) -> Vec<f64> {
         match self {
@@ -211,6 +222,8 @@ mod tests {
             let each = bins.iter().flat_map(|&(x, n)| std::iter::repeat_n(x, n as usize));
             let mut values: Vec<f64> = each.collect();
             for functional in ALL {
+                let (least, most) = functional.range();
+                prop_assert!(functional.of(&mut values).is_none_or(|x| least <= x && x <= most));
                 let (one, other) = (functional.of(&mut values), functional.of_counted(&bins));
                 match one.zip(other) {
                     Some((one, other)) => prop_assert!((one - other).abs() < 1e-9),

@@ -103,6 +103,11 @@ fn load(section: &ProbeSection) -> Result<Share, Wrong> {
 fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
     match path.rate_at(section.from.as_deref()) {
         Some(rate) if rate > 0 => Ok(rate),
+        Some(_) => wrong(
+            "pacing.load",
+            "a share of a line rate of zero",
+            "give `path.rate` a rate that something gets through, as in `rate = \"10Mbit/s\"`",
+        ),
         _ => wrong(
             "pacing.load",
             "a share of which line rate?",

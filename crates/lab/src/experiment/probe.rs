@@ -223,8 +223,13 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wron
         }
         (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
     };
-    match section.count {
-        Some(count) if packets >= count => {
+    // In closed loop the round trips come on top, and nobody knows how many packets are due.
+    let open_loop = section
+        .duration
+        .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
+    let in_time = open_loop.map(|duration| due_in(duration.0, pacing));
+    match section.count.or(in_time) {
+        Some(count) if packets > 0 && packets >= count => {
             let what = format!("{packets} of {count} packets are left out");
             wrong("warmup", what, "nothing would be left")
         }

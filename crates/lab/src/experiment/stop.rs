@@ -36,6 +36,7 @@ impl Stop {
     }
 
     /// The statistic in one trial of one probe.
+    #[cfg(feature = "runs")]
     pub(super) fn value(&self, probe: &str, figures: &[Figure]) -> Option<f64> {
         let is_meant = self.probe.as_deref().is_none_or(|meant| meant == probe);
         let figure = figures.iter().find(|(name, _)| *name == self.figure);
@@ -44,6 +45,7 @@ impl Stop {
 
     /// Is the mean of these independent values known well enough? Student's interval: repeats have
     /// streams of random numbers of their own.
+    #[cfg(feature = "runs")]
     pub(super) fn is_reached(&self, values: &[f64]) -> bool {
         let count = values.len();
         if count < self.at_least as usize {

@@ -65,6 +65,7 @@ impl Dimension {
         let number = format_number(value);
         match self {
             Self::NUMBER => number,
+            _ if value.is_infinite() => number,
             _ => format!("{number} {self}"),
         }
     }
@@ -78,20 +79,19 @@ fn format_rate(value: f64) -> String {
     format!("{} {unit}", format_number(value / scale))
 }
 
-/// To about four digits.
-pub(crate) fn format_number(value: f64) -> String {
+/// To about four significant digits, or all of a whole number, without zeros that say nothing.
+pub fn format_number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned(); // never "-0"
+    }
     if value.is_infinite() {
         return if value > 0.0 { "∞" } else { "−∞" }.to_owned();
     }
     let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-4..1e15).contains(&magnitude) {
+    if !(1e-4..1e15).contains(&magnitude) {
         return format!("{value:.3e}");
     }
-    let digits = if magnitude == 0.0 {
-        0
-    } else {
-        (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize
-    };
+    let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize;
     let text = format!("{value:.digits$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(Dimension::NUMBER.format(1000.0), "1000");
         assert_eq!(Dimension::NUMBER.format(0.0), "0");
         assert_eq!(Dimension::NUMBER.format(1e-9), "1.000e-9");
-        assert_eq!(Dimension::TIME.format(f64::INFINITY), "∞ ns");
+        assert_eq!(Dimension::TIME.format(f64::INFINITY), "∞");
+        assert_eq!(Dimension::NUMBER.format(-0.0), "0");
         assert_eq!(Dimension::TIME.times(Dimension::TIME).to_string(), "ns^2");
         assert_eq!(Dimension::NUMBER.per(Dimension::TIME).to_string(), "1/ns");
     }

@@ -173,6 +173,30 @@ fn loss_is_what_exceeds_the_receiving_port() {
     }
 }
 
+/// Whole steps below the highest rate, each once, wherever one begins.
+#[test]
+fn loads_of_a_loss_curve_fall() {
+    for (top, below) in [(50, 40), (55, 50), (95, 90), (100, 90)] {
+        let options = Options {
+            top: Share(top * 10_000_000),
+            ..Options::default()
+        };
+        for case in cases(64).take(20) {
+            let found = case.find(frame_loss::FrameLossSteps, options.clone());
+            let loads = found
+                .found
+                .unwrap()
+                .points
+                .into_iter()
+                .map(|point| point.load);
+            let loads: Vec<f64> = loads.collect();
+            assert!(loads.windows(2).all(|pair| pair[1] < pair[0]), "{loads:?}");
+            assert!((loads[0] - top as f64 / 100.0).abs() < 1e-9);
+            assert!((loads[1] - below as f64 / 100.0).abs() < 1e-9, "{loads:?}");
+        }
+    }
+}
+
 #[test]
 fn bursts_are_found_to_the_frame() {
     for case in cases(256) {

@@ -38,6 +38,7 @@ fn a_device_that_drops_all_has_no_throughput() {
     assert_eq!((found.load_e9, found.fps), (0, 0.0));
     assert!(find(latency::LatencySteps, device).is_none());
     assert!(find(system_recovery::SystemRecoverySteps, device).is_none());
+    assert!(find(buffer_time::BufferTimeSteps, device).is_none());
     let loss = find(frame_loss::FrameLossSteps, device).unwrap();
     assert!(!loss.reached_zero && loss.points.len() == 10);
     assert!(
@@ -357,6 +358,8 @@ fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
     });
     let found = course.found()[0].found.as_ref().unwrap();
     assert_eq!(found.repeats, [Some(7_000_000), None]);
+    // RFC 2544 §26.5: half "of the above rate".
+    assert!((found.half - found.overload / 2.0).abs() < 1e-9);
     assert!(found.lost_in_overload > 0);
 }
 

@@ -42,9 +42,12 @@ impl Resampling {
     pub(super) fn ceiling(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Replicates {
         let mut largest = BTreeMap::<usize, f64>::new();
         for part in &statistic.parts {
-            let here = part.values.iter().copied().reduce(f64::max);
-            let most = largest.entry(part.trial).or_insert(f64::NEG_INFINITY);
-            *most = most.max(here.unwrap_or(f64::NEG_INFINITY));
+            let there = part.values.iter().copied().filter(|value| !value.is_nan());
+            // A trial that lost everything has no largest value, and says nothing of the others'.
+            if let Some(here) = there.reduce(f64::max) {
+                let most = largest.entry(part.trial).or_insert(here);
+                *most = most.max(here);
+            }
         }
         let Some((sd, df)) = self.spread_within_strata(&largest) else {
             return self.at_least(value);

@@ -183,6 +183,38 @@ fn a_maximum_is_at_least_the_largest_seen() {
     assert!(held >= 0.92 && given == 1.0, "{held} {given}");
 }
 
+/// It has no largest value, and hinders no other.
+#[test]
+fn a_trial_that_lost_everything_leaves_the_maximum_to_the_others() {
+    let trials = Trials::new(&[0; 4], |trial| match trial {
+        3 => vec![f64::NAN; 300],
+        _ => ar1(0.0, 300, trial as u64),
+    });
+    let statistic = trials.statistic(Functional::Max, 0);
+    let resampling = Resampling::new(trials.strata.clone(), std::slice::from_ref(&statistic), 7);
+    let number = resampling.replicates(&statistic, 0).unwrap();
+    let bounds = resampling.interval(&number).unwrap();
+    assert!(
+        bounds.low.is_finite() && bounds.high.is_finite(),
+        "{bounds:?}"
+    );
+}
+
+/// As where a stream of the trial sent nothing but its warm-up.
+#[test]
+fn a_stream_without_packets_has_no_say() {
+    let values = ar1(0.0, 300, 1);
+    let part = |values| Part { trial: 0, values };
+    let alone = Statistic::new(Functional::Mean, vec![part(&values)]);
+    let beside = Statistic::new(Functional::Mean, vec![part(&values), part(&[])]);
+    let [alone, beside] = [alone, beside].map(|statistic| {
+        let resampling = Resampling::new(vec![0], std::slice::from_ref(&statistic), 7);
+        let number = resampling.replicates(&statistic, 0).unwrap();
+        resampling.interval(&number).unwrap()
+    });
+    assert_eq!(alone, beside);
+}
+
 #[test]
 fn two_maxima_without_repeats_cannot_be_compared() {
     let trials = Trials::new(&[0, 1], |t| ar1(0.0, 300, t as u64));

@@ -29,7 +29,8 @@ pub fn commands(
     rate: u64,
     mtu: u32,
 ) -> Result<Vec<String>, Refusal> {
-    let limit = limit(section, mtu)?;
+    let frame = u64::from(mtu) + 14;
+    let limit = limit(section, frame)?;
     let burst = section
         .burst
         .map_or(least_burst(rate, mtu), |burst| burst.0);
@@ -49,7 +50,10 @@ pub fn commands(
         ],
         Discipline::KernelNetem => {
             let impair = section.impair.unwrap_or_default();
-            let mut words = format!("qdisc add dev {interface} root netem rate {rate}bit");
+            // netem counts packets, and holds 1000 where nobody says.
+            let packets = (limit / frame).max(1);
+            let mut words =
+                format!("qdisc add dev {interface} root netem rate {rate}bit limit {packets}");
             if let Some(latency) = section.latency {
                 words += &format!(" delay {}us", latency.0 as f64 / 1e3);
             }
@@ -64,24 +68,19 @@ pub fn commands(
             }
             vec![words]
         }
-        _ => htb(section, path, interface, rate, burst, limit),
+        _ => {
+            let of_a_class = section.queue_buffer.map_or(Ok(limit), |own| {
+                in_bytes("path.switch.queue_buffer", own, frame)
+            });
+            htb(section, path, interface, rate, burst, of_a_class?)
+        }
     })
 }
 
 /// What a port may hold: the buffer, or the part of it that the threshold leaves to a port.
-fn limit(section: &Switch, mtu: u32) -> Result<u64, Refusal> {
-    let frame = u64::from(mtu) + 14;
-    let buffer = match section.buffer {
-        None => PACKETS * frame,
-        Some(Limit::Bytes(bytes)) if bytes > 0 => bytes,
-        Some(Limit::Packets(packets)) if packets > 0 => packets.saturating_mul(frame),
-        Some(_) => {
-            return refuse(
-                "path.switch.buffer",
-                "the kernel's queues are limited in bytes: like \"64KiB\"",
-            );
-        }
-    };
+fn limit(section: &Switch, frame: u64) -> Result<u64, Refusal> {
+    let buffer = section.buffer.unwrap_or(Limit::Packets(PACKETS));
+    let buffer = in_bytes("path.switch.buffer", buffer, frame)?;
     match section.threshold {
         None => Ok(buffer),
         Some(Limit::Share(share)) if share > Share(0) => {
@@ -91,6 +90,17 @@ fn limit(section: &Switch, mtu: u32) -> Result<u64, Refusal> {
         Some(_) => refuse(
             "path.switch.threshold",
             "of the kernel's queues it is a share of the buffer, or bytes",
+        ),
+    }
+}
+
+fn in_bytes(field: &str, limit: Limit, frame: u64) -> Result<u64, Refusal> {
+    match limit {
+        Limit::Bytes(bytes) if bytes > 0 => Ok(bytes),
+        Limit::Packets(packets) if packets > 0 => Ok(packets.saturating_mul(frame)),
+        _ => refuse(
+            field,
+            "the kernel's queues are limited in bytes: like \"64KiB\"",
         ),
     }
 }
@@ -118,7 +128,8 @@ fn htb(
     ];
     for (queue, (weight, sure)) in weights.into_iter().zip(SURE).enumerate() {
         let class = 10 * (queue + 1);
-        let own = (rate * weight.unwrap_or(sure) / all_sure.max(1)).max(8_000);
+        let share = u128::from(rate) * u128::from(weight.unwrap_or(sure));
+        let own = (share / u128::from(all_sure.max(1))).max(8_000);
         words.push(format!(
             "class add dev {interface} parent 1:1 classid 1:{class} htb rate {own}bit ceil {rate}bit \
              burst {burst} cburst {burst} prio {queue} quantum 1514"

@@ -275,6 +275,24 @@ fn of_a_kernel_queue(
             "the kernel's queues delay nobody: leave it out, or use a soft switch (like \"fifo\")",
         );
     }
+    if network::in_cells(built.framing) {
+        return refuse(
+            "path.framing",
+            "the kernel's queues charge frames and no cells: use a soft switch (like \"fifo\")",
+        );
+    }
+    if section.queue_buffer.is_some() && discipline != Discipline::KernelHtb {
+        return refuse(
+            "path.switch.queue_buffer",
+            "there are no class queues here: use kernel-htb or a soft switch (like \"wfq\")",
+        );
+    }
+    if netem && section.burst.is_some() {
+        return refuse(
+            "path.switch.burst",
+            "netem has no bucket that could leave at once: use kernel-tbf",
+        );
+    }
     let latency = section.latency.is_some_and(|Duration(latency)| latency > 0);
     let impair = section.impair.unwrap_or_default();
     if !netem && (latency || impair != Impair::default()) {

@@ -297,9 +297,14 @@ impl Device {
     /// What waits and what is on the lines is gone.
     fn reset(&mut self, up_at: Picos) {
         self.up_at = up_at;
+        // No line is busy any more, and no transmission will end.
+        self.events
+            .retain(|_, event| !matches!(event, Event::Sent(_)));
         for egress in 0..self.ports.len() as u16 {
             let at = usize::from(egress);
-            let lost = self.ports[at].sending.take();
+            let port = &mut self.ports[at];
+            port.line = Transmitter::new(port.settings.rate);
+            let lost = port.sending.take();
             self.drops.extend(lost.map(reset));
             while let Some(frame) = self.switch.dequeue(self.now, at, &mut self.drops) {
                 self.drops.push(reset(frame));

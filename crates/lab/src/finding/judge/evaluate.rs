@@ -204,11 +204,10 @@ impl<'a> Evaluation<'a> {
             (None, None) => Err(nothing()),
         };
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
-        if matches!(leaf.functional, Functional::Share { .. }) {
-            // What stretching for few blocks adds cannot lie beyond nothing or everything.
-            evidence.low = evidence.low.map(|low| low.max(0.0));
-            evidence.high = evidence.high.map(|high| high.min(1.0));
-        }
+        // What stretching for few blocks or repeats adds cannot lie where no such statistic lies.
+        let (least, most) = leaf.functional.range();
+        evidence.low = evidence.low.map(|low| low.max(least));
+        evidence.high = evidence.high.map(|high| high.min(most));
         evidence.count = match (statistic, leaf.counted()) {
             (Some(statistic), _) => statistic.count,
             (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),

@@ -98,6 +98,26 @@ fn a_lone_packet_crosses_two_lines_one_after_the_other() {
     assert_eq!(device.next(), None);
 }
 
+/// Shorter than what is left of the frame on the line: the end of that frame is not the end of the next one.
+#[test]
+fn after_a_short_reset_the_line_begins_anew() {
+    let mut device = Device::new(settings(2, |_| ()), 1);
+    let (mut probes, mut due) = (watching(), Due::default());
+    let (first, second) = (on_the_line(1400), on_the_line(800));
+    device.receive(0, 0, &packet(0, 1, 0, 1400), &mut probes);
+    device.receive(0, 0, &packet(0, 1, 1, 800), &mut probes);
+    device.at(first + MICRO, Event::Resets(first + 2 * MICRO));
+    let mut left = 0;
+    while let Some(next) = device.next() {
+        device.advance(next, &mut due);
+        if left == 0 && !due.send.is_empty() {
+            left = next;
+        }
+    }
+    assert_eq!(due.send, [(1, packet(0, 1, 1, 800))]);
+    assert_eq!(left, first + 2 * second);
+}
+
 #[test]
 fn what_waits_waits_for_what_is_before_it() {
     let mut device = Device::new(settings(3, |_| ()), 1);
