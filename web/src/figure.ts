@@ -2,13 +2,12 @@
 // <figure data-spec="ID"><div class="drawing">…</div><figcaption>…</figcaption></figure>
 // with its specification in the JSON script spec-ID.
 import type { View } from "vega";
+import { extent, zoomAxes, type Axis } from "./axis";
 import { view, type Spec } from "./draw";
-import { unpacked, type Packed, type Row } from "./packed";
+import { unpacked, type Keep, type Packed, type Row } from "./packed";
 import { downloads } from "./save";
 import type { Tooltip } from "./tooltip";
 import { zoomButtons, zoomKeys, type Range, type Zoomable } from "./zoom";
-
-export type Keep = (row: Row) => boolean;
 
 // A specification of ours has its data inline.
 type Inline = Spec & { data: { values: Row[] } };
@@ -74,11 +73,11 @@ export class Figure {
     const page = this.element.ownerDocument;
     const tools = page.createElement("p");
     tools.className = "tools";
-    const axes = zoomAxes(this.spec);
+    const axes = zoomAxes(this.spec).map((axis) => this.zoomable(axis));
     if (axes.length > 0) {
-      const zoomable = this.zoomable(axes);
-      tools.append(...zoomButtons(page, zoomable));
-      zoomKeys(this.place, zoomable);
+      const redraw = () => void this.drawn?.run();
+      tools.append(...zoomButtons(page, axes, redraw));
+      zoomKeys(this.place, axes, redraw);
       this.place.setAttribute("role", "group");
       const heading = this.element.querySelector("h3")?.textContent ?? id;
       this.place.setAttribute("aria-label", `${heading}. Plus, minus and arrow keys zoom; 0 shows all.`);
@@ -87,64 +86,20 @@ export class Figure {
     this.element.append(tools);
   }
 
-  // All axes of a figure are of one kind, and move together.
-  private zoomable(axes: Axis[]): Zoomable {
-    const fields = axes.flatMap((axis) => axis.fields);
-    const whole = () => extent(this.spec.data.values, fields);
-    const first = axes[0]?.signal ?? "";
+  private zoomable({ signal, fields, of, scale }: Axis): Zoomable {
+    const places = ([from, to]: Range): Range => [scale.place(from), scale.place(to)];
+    const values = ([from, to]: Range): Range => [scale.value(from), scale.value(to)];
+    const whole = () => places(extent(this.spec.data.values.filter(of), fields));
     return {
       whole,
-      shown: () => (this.drawn?.signal(first) as Range | null | undefined) ?? whole(),
+      shown: () => {
+        const range = this.drawn?.signal(signal) as Range | null | undefined;
+        return range ? places(range) : whole();
+      },
       show: (range) => {
-        for (const { signal } of axes) {
-          this.drawn?.signal(signal, range);
-        }
-        this.drawn?.run();
+        this.drawn?.signal(signal, range && values(range));
         this.element.dataset.zoomed = String(range !== null);
       },
     };
   }
-}
-
-// An x axis that the specification binds to a selection.
-interface Axis {
-  signal: string;
-  fields: string[];
-}
-
-interface Unit {
-  params?: { name: string; bind?: unknown }[];
-  encoding?: Record<string, { field?: string }>;
-  spec?: Unit;
-  layer?: Unit[];
-  vconcat?: Unit[];
-}
-
-// Vega-Lite calls the signal that holds what is shown after the selection and the field.
-function zoomAxes(spec: unknown): Axis[] {
-  const unit = spec as Unit;
-  const params = [...(unit.params ?? []), ...(unit.layer?.[0]?.params ?? [])];
-  const name = params.find((param) => param.bind === "scales")?.name;
-  const field = unit.encoding?.x?.field;
-  if (name !== undefined && field !== undefined) {
-    const x2 = unit.encoding?.x2?.field ?? unit.layer?.[0]?.encoding?.x2?.field;
-    const fields = [field, x2].filter((name) => name !== undefined);
-    return [{ signal: `${name}_${field}`, fields }];
-  }
-  const inner = [...(unit.vconcat ?? []), ...(unit.spec ? [unit.spec] : [])];
-  return inner.flatMap(zoomAxes);
-}
-
-function extent(rows: Row[], fields: string[]): Range {
-  let [least, most] = [Infinity, -Infinity];
-  for (const row of rows) {
-    for (const field of fields) {
-      const value = row[field];
-      if (typeof value === "number") {
-        least = Math.min(least, value);
-        most = Math.max(most, value);
-      }
-    }
-  }
-  return [least, most];
 }

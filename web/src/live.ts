@@ -1,9 +1,10 @@
 // A run in progress: the last minute of the trial under way, as the server tells of it.
-// <section data-progress="ADDRESS"><p class="status"></p><div class="plot"></div></section>
+// <section data-progress="ADDRESS"><p class="status"></p><p class="counts"></p><div class="plot"></div></section>
 import { fill, plot, type Cells } from "./plot";
 
 interface Progress {
   says: string;
+  counts: string;
   cells: Cells;
 }
 
@@ -13,14 +14,22 @@ export class Live {
   start(): void {
     const place = this.section.querySelector<HTMLElement>(".plot");
     const status = this.section.querySelector<HTMLElement>(".status");
-    if (!place || !status) {
+    const counts = this.section.querySelector<HTMLElement>(".counts");
+    if (!place || !status || !counts) {
       throw new Error("a live view has no place");
     }
+    // A screen reader speaks of every change: there is one where something else is to be said.
+    const say = (text: string) => {
+      if (status.textContent !== text) {
+        status.textContent = text;
+      }
+    };
     const chart = plot(place);
     const events = new EventSource(this.section.dataset.progress ?? "");
     events.addEventListener("progress", (event: MessageEvent<string>) => {
       const progress = JSON.parse(event.data) as Progress;
-      status.textContent = progress.says;
+      say(progress.says);
+      counts.textContent = progress.counts;
       fill(chart, progress.cells);
       this.section.dataset.cells = String(progress.cells.t_s.length);
     });
@@ -29,7 +38,7 @@ export class Live {
       location.assign(event.data);
     });
     events.addEventListener("error", () => {
-      status.textContent = "The server does not answer; trying again.";
+      say("The server does not answer; trying again.");
     });
   }
 }

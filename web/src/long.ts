@@ -69,9 +69,9 @@ export class LongSeries {
     };
     const tools = this.figure.ownerDocument.createElement("p");
     tools.className = "tools";
-    tools.append(...zoomButtons(this.figure.ownerDocument, zoomable));
+    tools.append(...zoomButtons(this.figure.ownerDocument, [zoomable]));
     this.place.after(tools);
-    zoomKeys(this.place, zoomable);
+    zoomKeys(this.place, [zoomable]);
     this.probe?.addEventListener("change", () => this.show(null));
     this.show(null);
   }

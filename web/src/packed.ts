@@ -2,6 +2,7 @@
 // crates/report/src/html/packed.rs.
 
 export type Row = Record<string, unknown>;
+export type Keep = (row: Row) => boolean;
 
 export interface Packed {
   rows: number;

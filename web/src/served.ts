@@ -23,6 +23,12 @@ function follow(runs: HTMLElement): void {
   });
 }
 
+// What a link or a box of the list is, however often the list is made anew.
+function key(element: Element | null): string | undefined {
+  const inside = element?.closest("[data-changes] tbody") ? element : null;
+  return inside?.getAttribute("href") ?? inside?.getAttribute("value") ?? undefined;
+}
+
 async function refresh(runs: HTMLElement): Promise<void> {
   const answer = await fetch(location.href);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -33,7 +39,10 @@ async function refresh(runs: HTMLElement): Promise<void> {
     box.checked = chosen.has(box.value);
   }
   if (body) {
+    const focused = key(runs.ownerDocument.activeElement);
     runs.querySelector("tbody")?.replaceWith(body);
+    const same = [...body.querySelectorAll<HTMLElement>("a, input")].find((element) => key(element) === focused);
+    same?.focus();
     runs.ownerDocument.querySelector("#count")?.replaceChildren(...(count?.childNodes ?? []));
   } else {
     location.reload();

@@ -48,27 +48,33 @@ const MOVES: Move[] = [
   { label: "All", title: "Show all", keys: ["0", "Escape"], to: () => null },
 ];
 
+// Each axis moves about its own middle.
+function moved(axes: Zoomable[], move: Move, redraw: () => void): void {
+  axes.forEach((axis) => axis.show(move.to(axis)));
+  redraw();
+}
+
 // A button for each way to move.
-export function zoomButtons(page: Document, of: Zoomable): HTMLElement[] {
+export function zoomButtons(page: Document, axes: Zoomable[], redraw = () => {}): HTMLElement[] {
   return MOVES.map((move) => {
     const button = page.createElement("button");
     button.type = "button";
     button.textContent = move.label;
     button.title = move.title;
     button.setAttribute("aria-label", move.title);
-    button.addEventListener("click", () => of.show(move.to(of)));
+    button.addEventListener("click", () => moved(axes, move, redraw));
     return button;
   });
 }
 
 // The same by key, while `place` has the focus.
-export function zoomKeys(place: HTMLElement, of: Zoomable): void {
+export function zoomKeys(place: HTMLElement, axes: Zoomable[], redraw = () => {}): void {
   place.tabIndex = 0;
   place.addEventListener("keydown", (event) => {
     const move = MOVES.find((move) => move.keys.includes(event.key));
     if (move && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
-      of.show(move.to(of));
+      moved(axes, move, redraw);
     }
   });
 }

@@ -2,6 +2,7 @@
 
 use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failed};
+use crate::experiment::choose;
 use crate::experiment::conclude::shortest;
 use crate::terminal;
 use delaylab_report::compare::json::Document;
@@ -10,7 +11,6 @@ use delaylab_report::compare::{Compared, terminal as shown};
 use delaylab_report::figure::quantile_shift;
 use delaylab_report::html;
 use delaylab_report::svg::Artist;
-use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::fmt::Display;
 use std::io;
@@ -18,7 +18,8 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<(), Failed> {
-    let [a, b] = [open(&args.a, args)?, open(&args.b, args)?];
+    let open = |name| choose::run_with_packets(name, &args.runs);
+    let [a, b] = [open(&args.a)?, open(&args.b)?];
     let compared = compared(&a, &b, args)?;
     if let Some(path) = &args.output {
         write(&compared, path)?;
@@ -36,11 +37,6 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         return Err(Failed::new(Exit::Unreachable, compared.failures()));
     }
     Ok(())
-}
-
-fn open(name: &str, args: &CompareArgs) -> Result<Run, Failed> {
-    let folder = resolve_run(name, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
-    Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))
 }
 
 fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {

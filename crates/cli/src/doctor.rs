@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
-use std::io::{self, IsTerminal};
+use std::io;
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
@@ -14,14 +14,10 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
     } else {
         Options::default()
     };
-    if io::stderr().is_terminal() {
-        eprint!("looking at clocks, timers, noise and stamps ...");
-    }
+    terminal::doing("looking at clocks, timers, noise and stamps ...");
     let checkup = examine(&options, selfcheck::delivered())
         .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
-    if io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
-    }
+    terminal::done();
     let text = if args.json {
         serde_json::to_string_pretty(&checkup)
             .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?

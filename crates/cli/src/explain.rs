@@ -7,21 +7,17 @@ use crate::terminal;
 use delaylab_explain::why;
 use delaylab_report::explain::{json, terminal as page};
 use delaylab_report::run::stored;
-use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::Run;
 use std::io;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
-    let folder =
-        resolve_run(&args.run, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
-    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    let run = choose::run_with_packets(&args.run, &args.runs)?;
     let resolved = choose::of_run(&run);
     let levels = resolved.as_ref().map_or(&[][..], |known| &known.factors);
     let found = why::of(&run, levels);
     let folder = conclude::shortest(run.folder());
     for problem in run.problems() {
-        eprintln!("warning: {problem}");
+        terminal::say(format!("warning: {problem}"));
     }
     if args.json {
         let text = serde_json::to_string_pretty(&json::document(&folder, &found));

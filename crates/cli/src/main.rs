@@ -19,6 +19,8 @@
 //! | [`terminal`] | what the terminal can show, and printing |
 //! | [`tui`] | the live view, on a thread of its own |
 #![forbid(unsafe_code)]
+// They panic where nobody can hear; `terminal` has what does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod bench;
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
     };
     let Failed { exit, message } = done.err().unwrap_or(Failed::new(Exit::Fine, ""));
     if !message.is_empty() {
-        eprintln!("delaylab: {message}");
+        terminal::say(format!("delaylab: {message}"));
     }
     exit.into()
 }

@@ -3,6 +3,7 @@
 use crate::args::reflect::ReflectArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
+use crate::terminal;
 use delaylab_kernel::privilege::{self, lock_down};
 use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::{BindError, Bound};
@@ -39,7 +40,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     }
     if !args.quiet {
         announce(&echo, &stamp, &load, &policy, keyed);
-        eprintln!("privileges    {holds}");
+        terminal::say(format!("privileges    {holds}"));
     }
     let status = serve(bound, policy, args.wait_mode, &|| {
         signals::stops_asked() > 0
@@ -118,7 +119,7 @@ fn open_stamp(
     match bound.open_stamp(addresses, args.stamp_port.unwrap_or(stamp::PORT)) {
         Ok(opened) => Ok(opened),
         Err(error) if args.stamp_port.is_none() && error.is_privilege() => {
-            eprintln!("delaylab: stamp is not served: {error}");
+            terminal::say(format!("delaylab: stamp is not served: {error}"));
             Ok(Vec::new())
         }
         Err(error) => Err(environment(error)),
@@ -143,21 +144,21 @@ fn announce(
             .collect::<Vec<_>>()
             .join(", ")
     };
-    eprintln!("udp and tcp   {}", list(echo));
+    terminal::say(format!("udp and tcp   {}", list(echo)));
     if !stamp.is_empty() {
-        eprintln!("stamp         {}", list(stamp));
+        terminal::say(format!("stamp         {}", list(stamp)));
     }
     if !load.is_empty() {
-        eprintln!("takes load    {}", list(load));
+        terminal::say(format!("takes load    {}", list(load)));
     }
-    eprintln!("answers       {}", who(&policy.access));
-    eprintln!(
+    terminal::say(format!("answers       {}", who(&policy.access)));
+    terminal::say(format!(
         "at most       {} packets/s to one network, {} in all; {} sessions of {}",
         policy.limits.each.packets,
         policy.limits.total.packets,
         policy.max_sessions,
         write_duration(policy.max_duration),
-    );
+    ));
     let key = if keyed { " --key-file FILE" } else { "" };
     if let Some(at) = echo.first() {
         let port = if at.port() == DEFAULT_PORT {
@@ -165,10 +166,10 @@ fn announce(
         } else {
             format!(" --port {}", at.port())
         };
-        eprintln!(
+        terminal::say(format!(
             "to use it     delaylab ping {} --method udp{port}{key}",
             reachable(at.ip())
-        );
+        ));
     }
     if let Some(at) = stamp.first() {
         let port = if at.port() == stamp::PORT {
@@ -176,10 +177,10 @@ fn announce(
         } else {
             format!(" --port {}", at.port())
         };
-        eprintln!(
+        terminal::say(format!(
             "              delaylab ping {} --method stamp{port}{key}",
             reachable(at.ip())
-        );
+        ));
     }
 }
 
@@ -204,10 +205,10 @@ fn who(access: &Access) -> String {
 }
 
 fn print_status(status: &Status) {
-    eprintln!(
+    terminal::say(format!(
         "answered      {} packets, {} bytes",
         status.replies, status.reply_bytes
-    );
+    ));
     let dropped: Vec<_> = status
         .drops
         .iter()
@@ -215,6 +216,6 @@ fn print_status(status: &Status) {
         .map(|(reason, n)| format!("{n} {reason}"))
         .collect();
     if !dropped.is_empty() {
-        eprintln!("not answered  {}", dropped.join(", "));
+        terminal::say(format!("not answered  {}", dropped.join(", ")));
     }
 }

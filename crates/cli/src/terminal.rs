@@ -1,7 +1,8 @@
-//! What the terminal can show, and printing to standard output.
+//! What the terminal can show, and printing to it.
 
 use crate::exit::Failed;
 use delaylab_report::style::Style;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 /// Columns where nobody says.
@@ -15,6 +16,23 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failed> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Says a line on standard error. Where nobody can hear it, the work goes on all the same.
+pub fn say(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Shows in the last line of a terminal what is being done, until [`done`].
+pub fn doing(what: impl Display) {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr(), "\r{what}\x1b[K");
+    }
+}
+
+/// Clears what [`doing`] shows.
+pub fn done() {
+    doing("");
 }
 
 /// How text on this stream may look.

@@ -32,7 +32,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
     let trace = tracing.run(&mut progress())?;
-    clear_progress();
+    terminal::done();
     let names = if args.numeric {
         BTreeMap::new()
     } else {
@@ -114,17 +114,11 @@ fn progress() -> impl FnMut(&PathTrace) {
             let packets = trace.packets();
             let answered = packets.iter().filter(|p| p.answer.is_some()).count();
             let furthest = packets.iter().map(|packet| packet.ttl).max().unwrap_or(0);
-            eprint!(
-                "\r\x1b[K{} packets sent as far as hop {furthest}, {answered} answered ...",
+            terminal::doing(format!(
+                "{} packets sent as far as hop {furthest}, {answered} answered ...",
                 packets.len()
-            );
+            ));
         }
-    }
-}
-
-fn clear_progress() {
-    if io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
     }
 }
 

@@ -357,7 +357,7 @@ fn ping_of_bsd_and_macos() {
         imported
             .warnings
             .iter()
-            .any(|warning| warning.starts_with("1 errors name no packet"))
+            .any(|warning| warning.starts_with("1 line names no packet"))
     );
     let six = text(
         "PING6(56=40+8+8 bytes) ::1 --> ::1\n\
@@ -481,6 +481,40 @@ fn irtt_keeps_every_stamp_and_its_own_delays() {
     assert_eq!(plain.streams[0].records[0].round_trip(), Some(155_063));
 }
 
+/// What irtt calls its DSCP is the whole byte.
+#[test]
+fn irtt_has_the_class_that_it_was_given() {
+    let imported = sample("irtt-ef.json");
+    let records = &imported.streams[0].records;
+    assert!(records.iter().all(|record| record.dscp == 46));
+}
+
+#[test]
+fn irtt_text_over_ipv6_has_its_headers() {
+    let imported = text(
+        "[[::1]:2112] [Connected] connection established\n\
+         seq=0 rtt=23.84ms rd=74.9µs sd=23.77ms ipdv=n/a\n\
+         \x20               packet length: 60 bytes\n",
+    );
+    assert_eq!(imported.streams[0].size, Some(60 + 48));
+}
+
+/// With copies it says the share that returned; an outage stands before the times.
+#[test]
+fn fping_totals_are_what_their_head_says() {
+    let imported = text(
+        "10.0.0.1 : [0], 64 bytes, 0.10 ms (0.10 avg, 0% loss)\n\
+         10.0.0.2 : [0], 64 bytes, 22.5 ms (22.5 avg, 0% loss)\n\
+         \n\
+         10.0.0.1 : xmt/rcv/%return = 5/9/180%, min/avg/max = 0.10/0.20/0.30\n\
+         10.0.0.2 : xmt/rcv/%loss = 20/15/25%, outage(ms) = 500, min/avg/max = 22.5/24.3/46.2\n",
+    );
+    assert_eq!(said(&imported, 0, Figure::LossShare), None);
+    assert_eq!(said(&imported, 0, Figure::Received), Some(9.0));
+    assert_eq!(said(&imported, 1, Figure::LossShare), Some(0.25));
+    assert_eq!(said(&imported, 1, trip(Statistic::Max)), Some(46_200_000.0));
+}
+
 #[test]
 fn irtt_text_gives_round_trips_and_losses() {
     let imported = sample("irtt.txt");
@@ -518,6 +552,16 @@ fn sockperf_log_has_times_and_empty_slots() {
         (Method::Tcp, "10.77.2.1:11112")
     );
     assert_eq!(text.version.as_deref(), Some("3.7-no.git"));
+}
+
+/// With `--full-rtt` it speaks of whole round trips, and agrees with its log.
+#[test]
+fn sockperf_says_whether_it_means_half() {
+    let imported = sample("sockperf-rtt.csv");
+    let most = Figure::Of(Delay::RoundTrip, Statistic::Max);
+    assert_eq!(said(&imported, 0, most), Some(157_926.0));
+    assert_eq!(said(&imported, 0, trip(Statistic::Mean)), Some(104_915.0));
+    assert_eq!(check(&imported), []);
 }
 
 #[test]
@@ -732,7 +776,7 @@ fn what_cannot_be_read_is_said_plainly() {
         }
     );
     assert_eq!(
-        import::read(b"{\n \"ver", None),
+        import::read(b"{\n \"version\":\n", None),
         Err(ImportError::CutShortJson {
             format: None,
             line: 2

@@ -125,10 +125,10 @@ pub fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
-/// `part` of `whole` in per cent, to about two digits: `0 %`, `0.02 %`, `3.1 %`, `100 %`.
+/// `part` of `whole` in per cent, to about two digits: `0 %`, `0.02 %`, `3.1 %`, `100 %`; `–` of nothing.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
-        return "0 %".to_owned();
+        return "–".to_owned();
     }
     let percent = part as f64 / whole as f64 * 100.0;
     match percent {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(short_percent(0.001), "<1%");
         assert_eq!(short_percent(0.998), ">99%");
         assert_eq!(short_percent(1.0), "100%");
-        assert_eq!(percent(0, 0), "0 %");
+        assert_eq!(percent(0, 0), "–");
         assert_eq!(percent(1, 1_000_000), "<0.01 %");
         assert_eq!(percent(2, 1000), "0.20 %");
         assert_eq!(percent(999_999, 1_000_000), ">99.9 %");

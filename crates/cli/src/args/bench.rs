@@ -11,9 +11,9 @@ use std::num::NonZeroUsize;
     args_conflicts_with_subcommands = true,
     arg_required_else_help = true,
     after_help = "\
-Without --port the device is one that delaylab builds: a soft switch between namespaces (testbed),
-or a simulated one (sim). A run is a directory as any other: `delaylab resume` goes on with it, and
-`delaylab report` shows it again. What is left out is as the RFC asks, which takes hours; --quick
+Without --port the device is one that delaylab builds: a soft switch between namespaces (testbed), \
+or a simulated one (sim). A run is a directory as any other: `delaylab resume` goes on with it, and \
+`delaylab report` shows it again. What is left out is as the RFC asks, which takes hours; --quick \
 takes a minute or two, and the report says that it does not conform.
 
 Examples:
@@ -103,7 +103,7 @@ pub struct ProcedureArgs {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = super::experiment::setting)]
     pub sets: Vec<(String, String)>,
 
-    /// Random numbers start here [default: drawn, and recorded]
+    /// Random numbers start here [default: drawn and recorded, in sim 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// Find out what a measured path is made of, and hold its model against it
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration`
-is one): what the hosts cost a packet and a byte, the bottleneck's rate, buffer and discipline, and what
-the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are
+Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration` \
+is one): what the hosts cost a packet and a byte, the bottleneck's rate, buffer and discipline, and what \
+the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are \
 compared. All of it goes into a new folder in the run, RUN/models/NAME-model-TIME; nothing measured changes.
 
 Examples:
@@ -25,7 +25,7 @@ pub struct CalibrateArgs {
 /// Say what a change would make of a measured path
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Calibrates the run, changes its model and simulates both. The range is what the model is off by before
+Calibrates the run, changes its model and simulates both. The range is what the model is off by before \
 the change, at the same quantile, and what it is off by without load.
 
 Examples:

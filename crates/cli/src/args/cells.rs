@@ -11,14 +11,14 @@ use std::path::PathBuf;
 /// Say whether a line carries packets in cells (ATM), their overhead and rate
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Packets of every size over a few cells are sent in random order, one after the other. On a line of
-ATM cells delay rises by a step at each 48 bytes; where the steps begin tells what is added to a
+Packets of every size over a few cells are sent in random order, one after the other. On a line of \
+ATM cells delay rises by a step at each 48 bytes; where the steps begin tells what is added to a \
 packet. That is what a shaper in front of a DSL line must know (tc-stab(8), tc-cake(8)).
 
 Examples:
-  delaylab cells 192.0.2.1                              a minute of pings, to the other end of the line
-  delaylab cells 192.0.2.1 --duration 10min             where the noise is high
-  delaylab cells 192.0.2.1 --method udp                 against `delaylab reflect` there: each direction")]
+  delaylab cells 192.0.2.1                     a minute of pings, to the other end of the line
+  delaylab cells 192.0.2.1 --duration 10min    where the noise is high
+  delaylab cells 192.0.2.1 --method udp        against `delaylab reflect` there: each direction")]
 pub struct CellsArgs {
     /// Host name or address: at the other end of the line, and close to it
     pub target: String,
@@ -47,7 +47,7 @@ pub struct CellsArgs {
     #[arg(short = 'w', long, value_name = "TIME", default_value = "1min", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Nanos,
 
-    /// So many packets of each size instead
+    /// So many packets of each size instead, in two goes: an odd number is one more
     #[arg(
         short,
         long,

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 /// Say what changed between two runs, by how much and how sure that is
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The same probes under the same levels are compared: shifts of mean and quantiles with their
+The same probes under the same levels are compared: shifts of mean and quantiles with their \
 intervals, in which stage they arise, loss, and what else differs. A condition that must not be:
   p99(response) > +10%      B's is more than 10 % longer than A's; +2ms: by more than 2 ms
   p99(response) > 30ms      B's own
   lost > 1%                 share of packets without an answer; lost > +1%: that much more
-Statistics and selectors are those of findings: mean, sd, p50, p999, max, p99(response | wait=1ms),
-share(response > 10ms); `for each wait: p99(response) > +10%`. A condition has failed where the
+Statistics and selectors are those of findings: mean, sd, p50, p999, max, p99(response | wait=1ms), \
+share(response > 10ms); `for each wait: p99(response) > +10%`. A condition has failed where the \
 estimate is beyond the bound, and its interval leaves out that nothing changed.
 
-Exit codes: 0 no condition failed, or the data cannot tell; 1 one failed, or with --strict cannot be
+Exit codes: 0 no condition failed, or the data cannot tell; 1 one failed, or with --strict cannot be \
 told; 2 what was typed cannot be done; 3 a run cannot be read.
 
 Examples:

@@ -47,7 +47,7 @@ pub struct ChoiceArgs {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting)]
     pub sets: Vec<(String, String)>,
 
-    /// Random numbers start here [default: drawn, and recorded]
+    /// Random numbers start here [default: the file's; else drawn and recorded, in sim 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
@@ -71,7 +71,7 @@ pub struct CheckArgs {
 /// Carry an experiment out, record it, judge its findings
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash
+The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash \
 leaves what was recorded; `delaylab resume` goes on from there.
 
 Examples:
@@ -129,7 +129,7 @@ pub struct ShownArgs {
 /// Go on with a run that was interrupted
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Trials that are complete stay as they are. The one that was interrupted is repeated; what it had
+Trials that are complete stay as they are. The one that was interrupted is repeated; what it had \
 recorded is kept apart, in interrupted.arrow.")]
 pub struct ResumeArgs {
     /// The run: its directory (NAME-TIME.partial), its name, or `latest`

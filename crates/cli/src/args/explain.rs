@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Say why packets of a run were late: worst cause first, with its evidence and what to do
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A packet is late if its response is longer than the median of its stream by four times the distance
-of the quartiles, and by 10 us at least. Each late packet is put down to one cause: the stage that took
+A packet is late if its response is longer than the median of its stream by four times the distance \
+of the quartiles, and by 10 us at least. Each late packet is put down to one cause: the stage that took \
 longer than usual, and within it who had the CPU, or which queue held the packet.
 
 Examples:

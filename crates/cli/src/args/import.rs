@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is recognised by its content. What its tool says of its own packets is held against those
-packets; where the two differ, it is said. The run is a directory as any other: `delaylab report`
+A file is recognised by its content. What its tool says of its own packets is held against those \
+packets; where the two differ, it is said. The run is a directory as any other: `delaylab report` \
 shows it again. It holds what the file holds, which is seldom more than a round trip a packet.
 
 Examples:

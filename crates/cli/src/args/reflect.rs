@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Answer probes: udp echo, tcp ping-pong and STAMP; take load
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a key it answers this host alone. For others, give it a key, or say --open and to whom.
+Without a key it answers this host alone. For others, give it a key, or say --open and to whom. \
 Replies are never longer than requests. Once its ports are bound it gives up every privilege.
 
 Examples:

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Look at runs in a browser: as they appear, one, two compared, one in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It serves this host alone, on http://127.0.0.1:8864/. Nothing is loaded from elsewhere, and
-nothing can be changed. On an address that other hosts can reach it asks for a token, which its
+It serves this host alone, on http://127.0.0.1:8864/. Nothing is loaded from elsewhere, and \
+nothing can be changed. On an address that other hosts can reach it asks for a token, which its \
 file holds; without TLS, that is for networks that you trust.
 
 Examples:

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 /// Build a testbed by hand, work in it, take it down
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A testbed is made of network namespaces joined by veth pairs. Nothing in it is connected to this host's
+A testbed is made of network namespaces joined by veth pairs. Nothing in it is connected to this host's \
 network. It needs root, or a kernel that lets users make network namespaces of their own.
 
 Examples:
@@ -33,7 +33,7 @@ pub enum TestbedCommand {
 /// Build a testbed and keep it until Ctrl-C
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of an experiment, the path of its first combination is built: --set chooses another. A topology by
+Of an experiment, the path of its first combination is built: --set chooses another. A topology by \
 name has links of 10 Mbit/s unless --set path.rate says otherwise. A reflector answers at each host.")]
 pub struct UpArgs {
     /// Which, and how.

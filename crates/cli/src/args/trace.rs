@@ -9,8 +9,8 @@ use delaylab_model::record::Method;
 /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All packets are of one flow, which load balancers keep to one path: what differs between classes
-comes of the class. Durations and sizes carry units: 200ms, 0.2s, 56B. Ctrl-C ends the trace and
+All packets are of one flow, which load balancers keep to one path: what differs between classes \
+comes of the class. Durations and sizes carry units: 200ms, 0.2s, 56B. Ctrl-C ends the trace and \
 prints what is known by then.
 
 Examples:

@@ -3,11 +3,10 @@
 use crate::args::calibrate::OfArgs;
 use crate::exit::Failed;
 use crate::experiment::{choose, conclude};
+use crate::terminal;
 use delaylab_explain::calibrate::seen::Seen;
 use delaylab_explain::calibrate::{Calibration, calibrate, model};
 use delaylab_lab::experiment::Resolved;
-use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::Run;
 use std::path::PathBuf;
 
 /// A run that was calibrated.
@@ -26,10 +25,8 @@ pub(super) struct Measured {
 
 impl Measured {
     pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
-        let folder =
-            resolve_run(&of.run, &of.runs).map_err(|error| Failed::usage(error.to_string()))?;
-        let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
-        let name = conclude::shortest(&folder);
+        let run = choose::run_with_packets(&of.run, &of.runs)?;
+        let name = conclude::shortest(run.folder());
         let Some(resolved) = choose::of_run(&run) else {
             return Err(Failed::usage(format!(
                 "{name} has no experiment that could be carried out again: a model needs its probes and loads"
@@ -37,11 +34,11 @@ impl Measured {
         };
         let seen = Seen::of_run(&run, &resolved);
         for problem in run.problems() {
-            eprintln!("warning: {problem}");
+            terminal::say(format!("warning: {problem}"));
         }
         let found = calibrate(&seen);
         Ok(Self {
-            folder,
+            folder: run.folder().to_owned(),
             name,
             resolved,
             seen,

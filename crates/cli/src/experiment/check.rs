@@ -79,9 +79,12 @@ fn trials(resolved: &Resolved) -> String {
     format!("{at_most}{} trials", resolved.planned.len())
 }
 
-/// `about 31 s`, or at least that where round trips come on top.
+/// `about 31 s`, or at least that where round trips come on top; where there is nothing else, what decides.
 fn duration(resolved: &Resolved) -> String {
     let estimate = resolved.estimate();
+    if estimate.length == 0 {
+        return "as long as its round trips take".to_owned();
+    }
     let word = if estimate.at_least {
         "at least"
     } else {

@@ -1,12 +1,13 @@
 //! Finds the experiment that was named, and lays what was typed over it.
 
-use super::worlds;
+use super::{conclude, worlds};
 use crate::args::experiment::ChoiceArgs;
 use crate::exit::Failed;
 use crate::target;
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
+use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -85,13 +86,35 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     in_world(&experiment, &choices)
 }
 
-/// The experiment of a run on disk, if it can be read.
+/// The run of this name, or in this folder.
+pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
+    let folder = resolve_run(named, runs).map_err(|error| Failed::usage(error.to_string()))?;
+    Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))
+}
+
+/// The same, where nothing can be said without its packets.
+pub fn run_with_packets(named: &str, runs: &Path) -> Result<Run, Failed> {
+    let run = run(named, runs)?;
+    match run.unreadable() {
+        None => Ok(run),
+        Some(problem) => Err(Failed::environment(format!(
+            "{named} cannot be read: {problem}. `delaylab report {named}` shows what is left of it"
+        ))),
+    }
+}
+
+/// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
 pub fn of_run(run: &Run) -> Option<Resolved> {
     let source = Source {
         name: "experiment.toml".to_owned(),
         text: run.experiment()?.to_owned(),
     };
-    again(source).ok()
+    let read = again(source);
+    if read.is_err() && !run.environment()["imported"].is_object() {
+        let file = conclude::shortest(&run.folder().join("experiment.toml"));
+        run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
+    }
+    read.ok()
 }
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.

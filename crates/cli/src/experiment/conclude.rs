@@ -35,7 +35,7 @@ pub fn run(resolved: &Resolved, writer: RunWriter) -> Result<Concluded, Failed> 
         .finish(&json!(judged))
         .map_err(|error| environment(&error))?;
     for warning in &finished.warnings {
-        eprintln!("warning: {warning}");
+        terminal::say(format!("warning: {warning}"));
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);

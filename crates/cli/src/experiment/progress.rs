@@ -3,6 +3,7 @@
 
 use super::check::factors;
 use crate::args::experiment::ShownArgs;
+use crate::terminal;
 use crate::tui::{Tui, Watcher};
 
 use delaylab_lab::run::{Ended, Left, Progress};
@@ -111,7 +112,7 @@ impl People {
         match self {
             People::View { warnings, .. } => warnings.push(warning.to_owned()),
             People::Bar(bar) => bar.println(warning),
-            People::Quiet | People::Lines { .. } => eprintln!("{warning}"),
+            People::Quiet | People::Lines { .. } => terminal::say(warning),
         }
     }
 }
@@ -150,7 +151,11 @@ impl Progress for Told {
             People::Lines { last } if last.elapsed() >= LINE_EVERY => {
                 *last = Instant::now();
                 let trials = remaining.map_or(0, |(remaining, _)| remaining.trials);
-                eprintln!("{done} of {} trials{}", done + trials, left(remaining));
+                terminal::say(format!(
+                    "{done} of {} trials{}",
+                    done + trials,
+                    left(remaining)
+                ));
             }
             People::Lines { .. } => {}
             People::View { tui, .. } => tui.set_progress(so_far(done, remaining)),
@@ -169,7 +174,7 @@ impl Progress for Told {
             People::Bar(bar) => bar.finish_and_clear(),
             People::View { tui, warnings } => {
                 drop(tui);
-                warnings.iter().for_each(|warning| eprintln!("{warning}"));
+                warnings.iter().for_each(terminal::say);
             }
         }
     }

@@ -1,22 +1,21 @@
 //! `delaylab report`.
 
-use super::conclude;
+use super::{choose, conclude};
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_report::beside::Beside;
 use delaylab_report::run::RunData;
 use delaylab_report::{html, run_terminal, svg};
-use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::Run;
 use std::io;
 use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<(), Failed> {
-    let run = open(&args.run, args)?;
+    let run = choose::run(&args.run, &args.runs)?;
     if let Some(other) = &args.beside {
-        let [first, second] = [&run, &open(other, args)?].map(conclude::run_data_beside);
+        let other = choose::run(other, &args.runs)?;
+        let [first, second] = [&run, &other].map(conclude::run_data_beside);
         return beside(&first, &second);
     }
     let data = conclude::run_data(&run);
@@ -34,11 +33,6 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let style = terminal::style(&io::stdout(), false);
     let page = page.display().to_string();
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
-}
-
-fn open(name: &str, args: &ReportArgs) -> Result<Run, Failed> {
-    let folder = resolve_run(name, &args.runs).map_err(|error| Failed::usage(error.to_string()))?;
-    Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))
 }
 
 fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {

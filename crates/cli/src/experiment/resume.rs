@@ -6,6 +6,7 @@ use super::worlds::{Asked, Place};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
+use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_store::resolve::resolve_run;
@@ -21,10 +22,10 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     let (writer, resumed) =
         RunWriter::resume(&folder).map_err(|error| Failed::environment(error.to_string()))?;
     for part in &resumed.damaged {
-        eprintln!(
+        terminal::say(format!(
             "warning: {} cannot be read and was moved aside: its trial is repeated",
             part.display()
-        );
+        ));
     }
     let source = Source {
         name: folder.join("experiment.toml").display().to_string(),

@@ -54,7 +54,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
     let finished = recorded::run(&found, &args.output).map_err(|error| environment(&error))?;
     for warning in &finished.warnings {
-        eprintln!("warning: {warning}");
+        terminal::say(format!("warning: {warning}"));
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = conclude::run_data(&run);

@@ -14,6 +14,7 @@ use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use crate::load_limit;
+use crate::terminal;
 use crate::tui;
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_kernel::signals;
@@ -101,7 +102,7 @@ fn with_what_was_measured(
     if written.any()
         && let Err(error) = written.finish(&ProbeFacts::default(), shown)
     {
-        eprintln!("delaylab: {}", cannot_write(error).message);
+        terminal::say(format!("delaylab: {}", cannot_write(error).message));
     }
     failed
 }
@@ -122,7 +123,10 @@ fn apply_condition(run: &ProbeRun) -> Result<Applied, Failed> {
             State::Partly(detail) => ("in part", detail),
             State::NotHeld(detail) => ("not", detail),
         };
-        eprintln!("condition: {:<22} {mark:<8} {detail}", measure.name);
+        terminal::say(format!(
+            "condition: {:<22} {mark:<8} {detail}",
+            measure.name
+        ));
     }
     Ok(applied)
 }

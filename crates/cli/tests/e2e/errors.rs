@@ -4,7 +4,7 @@
 use crate::harness::KEY;
 use crate::harness::beside_others;
 use crate::harness::netns::{B4, Namespace, Pair};
-use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, ping};
+use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, inside, ping};
 use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
@@ -219,6 +219,16 @@ fn a_reader_who_has_had_enough_ends_it_quietly() {
         let stderr = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
         let code = process.child.wait().unwrap().code();
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{format}");
+    }
+}
+
+#[test]
+fn an_error_that_nobody_can_hear_has_its_code() {
+    let scratch = Scratch::new();
+    for (words, code) in [("report nosuch", 2), ("ping nosuch.invalid -c 1", 1)] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let status = inside(&scratch, words).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{words}");
     }
 }
 

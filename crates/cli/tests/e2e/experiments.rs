@@ -147,6 +147,21 @@ fn what_is_damaged_is_named_and_the_rest_reported() {
     assert_eq!(told.code, 0, "{}", told.stderr);
     assert!(told.stdout.contains("records.parquet"), "{}", told.stdout);
     assert!(told.stdout.contains("Nothing is lost"), "{}", told.stdout);
+    // Without packets there is nothing to say, and no condition that could hold.
+    for command in ["explain latest", "compare latest latest --fail-if lost>1%"] {
+        let told = ran(&scratch, command);
+        assert_eq!(told.code, 3, "{command}: {}", told.stderr);
+        assert!(told.stderr.contains("records.parquet"), "{}", told.stderr);
+    }
+
+    fs::write(run.join("experiment.toml"), "").unwrap();
+    let told = ran(&scratch, "report latest");
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(
+        told.stdout.contains("experiment.toml: no experiment"),
+        "{}",
+        told.stdout
+    );
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn threads_make_no_difference_and_the_report_shows_the_queue() {
 /// Every experiment of the catalogue that can be simulated, as short as it still says something.
 const CATALOGUE: &[&str] = &[
     "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
-    "calibration --world sim --set probe.*.duration=400ms",
+    "calibration --world sim --set probe.*.duration=800ms",
     "class-jitter --world sim --set probe.*.duration=600ms",
     "packet-size-latency --world sim --set design.repeats=1 --set probe.echo.count=12",
     "wait-time-jitter --world sim --set design.repeats=1 --set probe.echo.count=40",

@@ -347,6 +347,46 @@ fn every_kind_of_series_zooms_at_once() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// Round trips and IPDV have axes of their own, and none is left without a tick.
+#[test]
+fn distributions_beside_each_other_zoom_each_on_its_axis() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let (echo, rest) = SMALL.split_once("[path]").unwrap();
+    let other = echo.split_once("[[probe]]").unwrap().1;
+    let other = other.replace("\"echo\"", "\"other\"");
+    let two = format!("{echo}[[probe]]{other}[path]{rest}");
+    let page = open(&browser, &scratch.report("small", &two));
+    let axes = "[...document.querySelectorAll('figure[data-spec=by_probe] .role-axis')]\
+                .map((axis) => [...axis.querySelectorAll('.role-axis-label text')]\
+                .map((label) => label.textContent).sort().join())\
+                .filter((labels) => /s/.test(labels)).sort()";
+    let whole = page.eval(axes);
+    assert!(whole.as_array().unwrap().len() >= 3, "{whole}");
+    for _ in 0..3 {
+        page.click("figure[data-spec=by_probe] .tools button[title='Zoom in']");
+    }
+    page.wait(&format!(
+        "JSON.stringify({axes}) !== JSON.stringify({whole})"
+    ));
+    let near = page.eval(axes);
+    let near = near.as_array().unwrap();
+    assert_eq!(near.len(), whole.as_array().unwrap().len(), "{near:?}");
+    for axis in near {
+        assert!(
+            !whole.as_array().unwrap().contains(axis),
+            "{axis} of {whole}"
+        );
+    }
+    page.click("figure[data-spec=by_probe] .tools button[title='Show all']");
+    page.wait(&format!(
+        "JSON.stringify({axes}) === JSON.stringify({whole})"
+    ));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// What a picture is not: white all over. Of how many of its pixels that can be said.
 const COLOURED: &str = "async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

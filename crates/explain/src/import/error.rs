@@ -14,7 +14,7 @@ pub enum ImportError {
     #[error("the file is of no format that can be read; known are:\n{}", Known)]
     Unrecognised,
     /// It ends in the middle, and nothing before can be kept.
-    #[error("the file was cut short: it ends in line {line}, in the middle of its JSON; write it again with `{}`", again(*format))]
+    #[error("the file was cut short: it ends in line {line}, in the middle of its JSON; {}", again(*format))]
     CutShortJson {
         /// Of which format, where that can still be told.
         format: Option<Format>,
@@ -53,8 +53,11 @@ pub enum ImportError {
     },
 }
 
-fn again(format: Option<Format>) -> &'static str {
-    format.map_or("the same command", Format::command)
+fn again(format: Option<Format>) -> String {
+    match format {
+        Some(format) => format!("write it again with `{}`", format.command()),
+        None => "write it again".to_owned(),
+    }
 }
 
 /// Every format with the command that gives it, a line each.

@@ -95,7 +95,8 @@ impl<'a> Line<'a> {
             return Some(Line::Reply(seq, time));
         }
         if let Some(rest) = rest.strip_prefix("xmt/rcv/%") {
-            return Some(Line::Totals(Totals::read(after(rest, " = ")?)?));
+            let (percent_of, totals) = rest.split_once(" = ")?;
+            return Some(Line::Totals(Totals::read(percent_of, totals)?));
         }
         let times = rest.split(' ').map(|word| match word {
             "-" => Some(None),
@@ -106,16 +107,20 @@ impl<'a> Line<'a> {
 }
 
 impl Totals {
-    fn read(text: &str) -> Option<Self> {
-        let (counts, times) = text.split_once(", ").unwrap_or((text, ""));
-        let mut counts = counts.split('/');
+    /// `20/15/25%, outage(ms) = 500, min/avg/max = 22.5/24.3/46.2`. With copies fping has more replies than
+    /// packets, and says the share that returned.
+    fn read(percent_of: &str, text: &str) -> Option<Self> {
+        let mut parts = text.split(", ");
+        let mut counts = parts.next()?.split('/');
         let mut totals = Totals {
             sent: counts.next()?.parse().ok()?,
             received: counts.next()?.parse().ok()?,
-            loss: decimal::number(counts.next()?.trim_end_matches('%')),
+            loss: (counts.next())
+                .filter(|_| percent_of == "loss")
+                .and_then(|loss| decimal::number(loss.trim_end_matches('%'))),
             times: Vec::new(),
         };
-        if let Some(values) = times.strip_prefix("min/avg/max = ") {
+        if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
             let names = [
                 ("min", Statistic::Min),
                 ("avg", Statistic::Mean),

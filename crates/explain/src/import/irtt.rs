@@ -10,6 +10,7 @@ use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::{Clock, Format, ImportError, Imported, Stream, json, order};
 use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
@@ -171,8 +172,10 @@ fn clock(round_trips: &[RoundTrip]) -> Clock {
 fn records(document: &Document, size: Option<u32>) -> Vec<Record> {
     let interval = document.config.params.interval.clamp(0, LARGEST);
     let mut records: Vec<Record> = Vec::with_capacity(document.round_trips.len());
+    // What irtt calls its DSCP is the whole byte: `--dscp=0xb8` is EF.
+    let (dscp, _) = Dscp::from_traffic_class(document.config.params.dscp);
     for trip in &document.round_trips {
-        let mut record = record(trip, size, document.config.params.dscp);
+        let mut record = record(trip, size, dscp);
         if record.t_send.is_none() {
             let next = records
                 .last()
@@ -185,7 +188,7 @@ fn records(document: &Document, size: Option<u32>) -> Vec<Record> {
     records
 }
 
-fn record(trip: &RoundTrip, size: Option<u32>, dscp: u8) -> Record {
+fn record(trip: &RoundTrip, size: Option<u32>, dscp: Dscp) -> Record {
     let Timestamps { client, server } = &trip.timestamps;
     let t_send = client.send.monotonic.or(client.send.wall);
     let round_trip = client.receive.since(client.send);
@@ -204,7 +207,7 @@ fn record(trip: &RoundTrip, size: Option<u32>, dscp: u8) -> Record {
     };
     let r_rx = t_send.zip(send_delay).map(|(send, delay)| send + delay);
     Record {
-        dscp: dscp & 63,
+        dscp: dscp.code_point(),
         ip_size: size,
         t_send,
         t_recv: t_recv.filter(|_| !lost),

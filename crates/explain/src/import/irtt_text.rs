@@ -171,12 +171,15 @@ impl Heard {
             .took
             .and_then(|took| took.checked_div(gaps))
             .filter(|&period| period > 0);
+        // An IPv6 address is in brackets.
+        let headers = if self.target.starts_with('[') { 48 } else { 28 };
+        let size = self.length.and_then(|length| length.checked_add(headers));
         let frame = Frame {
             stream: 0,
             name: self.target.clone(),
             method: Method::Udp,
             target: self.target,
-            size: self.length.and_then(|length| length.checked_add(28)),
+            size,
             first: Some(0),
             sent,
             fill: complete,

@@ -9,7 +9,7 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], format: Format) -> Result<T, Impo
         if error.is_eof() {
             ImportError::CutShortJson {
                 format: Some(format),
-                line: error.line(),
+                line: lines(bytes),
             }
         } else {
             ImportError::Json {
@@ -29,7 +29,7 @@ pub fn whole(bytes: &[u8]) -> Result<(), ImportError> {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Err(error) if error.is_eof() => Err(ImportError::CutShortJson {
             format: None,
-            line: error.line(),
+            line: lines(bytes),
         }),
         _ => Ok(()),
     }
@@ -38,6 +38,12 @@ pub fn whole(bytes: &[u8]) -> Result<(), ImportError> {
 /// Does it begin as a JSON object does?
 pub fn is(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// How many there are; what follows the last line feed is one if there is anything.
+fn lines(bytes: &[u8]) -> usize {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    bytes.split(|&byte| byte == b'\n').count()
 }
 
 /// Does it begin as a JSON object, and is this key in its first part?

@@ -194,8 +194,10 @@ impl Run {
         };
         // A redirect is advice, and the packet goes on.
         if !line.contains("Redirect") {
-            let name = line.split(' ').next().unwrap_or_default();
-            let address = word_after(line, "(").unwrap_or(name);
+            // What is in brackets behind the number says more of the error.
+            let from = line.split(" icmp_seq").next().unwrap_or_default();
+            let name = from.split(' ').next().unwrap_or_default();
+            let address = word_after(from, "(").unwrap_or(name);
             let by: Option<IpAddr> = address.trim_end_matches(':').parse().ok();
             let seq = self.numbers.whole(seq);
             self.packets.refused(seq, by);
@@ -282,8 +284,11 @@ impl Run {
         }
         if self.nameless > 0 {
             imported.warn(format!(
-                "{} errors name no packet: the packets that they are about stand as lost",
-                self.nameless
+                "{}, an error or a number that is none: left out",
+                match self.nameless {
+                    1 => "1 line names no packet".to_owned(),
+                    lines => format!("{lines} lines name no packet"),
+                }
             ));
         }
     }

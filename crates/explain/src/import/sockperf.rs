@@ -11,7 +11,7 @@
 //! ------------------------------
 //! ```
 //!
-//! sockperf calls half of a round trip its latency. The log has no row for a message that was lost;
+//! sockperf calls half of a round trip its latency; with `--full-rtt` it says `avg-rtt` and means all of it. The log has no row for a message that was lost;
 //! with `--mps` the time at which the others were sent tells which slots are empty.
 
 use super::decimal::{self, LARGEST};
@@ -59,6 +59,8 @@ struct Heard {
     /// (sent, read)
     rows: Vec<(Nanos, Nanos)>,
     in_rows: bool,
+    /// What it says of is the whole round trip.
+    full: bool,
     percentiles: usize,
     least: bool,
     has_log: bool,
@@ -90,10 +92,10 @@ impl Heard {
                 }
             }
         } else if let Some(rest) = after(text, "avg-latency=") {
-            let mean = rest.split(' ').next().unwrap_or_default();
-            let deviation = word_after(rest, "std-dev=").unwrap_or_default();
-            say(imported, Statistic::Mean, "avg-latency", mean);
-            say(imported, Statistic::Deviation, "std-dev", deviation);
+            self.average("avg-latency", rest, imported);
+        } else if let Some(rest) = after(text, "avg-rtt=") {
+            self.full = true;
+            self.average("avg-rtt", rest, imported);
         } else if let Some(counts) = text.strip_prefix("# dropped messages = ") {
             self.counts(counts, imported);
         } else if let Some(rest) = text.strip_prefix("---> ") {
@@ -174,8 +176,28 @@ impl Heard {
                 Statistic::Quantile(share.value / 100.0)
             }
         };
-        say(imported, statistic, name, value);
+        self.say(imported, statistic, name, value);
         true
+    }
+
+    /// `65.955 (std-dev=82.226)`; comes before every observation.
+    fn average(&self, word: &str, text: &str, imported: &mut Imported) {
+        let mean = text.split(' ').next().unwrap_or_default();
+        let deviation = word_after(text, "std-dev=").unwrap_or_default();
+        self.say(imported, Statistic::Mean, word, mean);
+        self.say(imported, Statistic::Deviation, "std-dev", deviation);
+    }
+
+    fn say(&self, imported: &mut Imported, statistic: Statistic, word: &str, value: &str) {
+        let delay = match self.full {
+            true => Delay::RoundTrip,
+            false => Delay::HalfRoundTrip,
+        };
+        if let Some(time) = decimal::time(value, MICROSECOND) {
+            let what = Figure::Of(delay, statistic);
+            let printed = format!("{word} {value} usec");
+            imported.said.push(Said::time(0, what, time, printed));
+        }
     }
 
     /// `0, 2.408151947, 2.408316343, 82.198`
@@ -312,15 +334,6 @@ impl Heard {
 
 /// More lost messages than this are not believed.
 const MOST_LOST: u64 = 1_000_000;
-
-fn say(imported: &mut Imported, statistic: Statistic, word: &str, value: &str) {
-    if let Some(time) = decimal::time(value, MICROSECOND) {
-        let what = Figure::Of(Delay::HalfRoundTrip, statistic);
-        imported
-            .said
-            .push(Said::time(0, what, time, format!("{word} {value} usec")));
-    }
-}
 
 /// The line without terminal colours (`ESC [ … m`).
 fn without_colours(line: &str) -> String {

@@ -42,12 +42,14 @@ impl Way {
 
     /// Which steps would have been seen.
     fn seen(&self, excluded: f64) -> String {
+        let below = self.detection.jump;
+        let below = below.map_or(String::new(), |jump| format!(" below {} B", jump.at));
         if excluded < LEAST_STEP {
-            return "; any step would have been seen".to_owned();
+            return format!("; any step{below} would have been seen");
         }
         format!(
-            "; a step of more than {}, cells of a line slower than {}, would have been seen in {ENOUGH_OF_100} of \
-             100",
+            "; a step of more than {}{below}, cells of a line slower than {}, would have been seen in \
+             {ENOUGH_OF_100} of 100",
             format_duration_f64(excluded),
             self.rate_of(excluded)
         )
@@ -127,7 +129,7 @@ fn interval(value: f64, (low, high): (f64, f64)) -> String {
 fn beyond(detection: &Detection) -> String {
     detection.jump.map_or(String::new(), |jump| {
         format!(
-            " Sizes from {} B on are left out: delay jumps by {} there, as where fragments begin.",
+            " Sizes from {} B on are left out: delay jumps by {} there, as where fragments or larger buffers begin.",
             jump.at,
             format_duration_f64(jump.height_ns)
         )

@@ -36,10 +36,17 @@ pub(super) fn answer(explanation: &Explanation) -> String {
         Place::Prober => "the host that measured",
         Place::Reflector => "the host that answers",
         Place::Network => "the network",
+        Place::Unclear if worst.what == What::Clock => {
+            return format!(
+                "{late}; the clock was set or the host suspended under way: these are no delays."
+            );
+        }
         Place::Unclear => {
             return format!("{late}; the stamps do not say whether a host or the network is why.");
         }
     };
+    let mut there = explanation.causes.iter();
+    let worst = (there.find(|cause| cause.what.place() == place)).unwrap_or(worst);
     let of_worst = percent(explanation.share_of_lost(worst));
     let most = match &worst.what {
         What::Ran { who, .. } => format!(", {of_worst} where {who} had its CPU"),
@@ -62,11 +69,12 @@ fn late(explanation: &Explanation) -> String {
         share if share < 1.0 => format!("{share:.2} %"),
         share => format!("{share:.1} %"),
     };
+    let packets = if answered == 1 { "packet" } else { "packets" };
     let (were, each) = match late {
-        1 => ("packet was", ""),
-        _ => ("packets were", " on average"),
+        1 => ("was", ""),
+        _ => ("were", " on average"),
     };
-    format!("{late} of {answered} {were} late ({share}), by {mean}{each}")
+    format!("{late} of {answered} {packets} {were} late ({share}), by {mean}{each}")
 }
 
 /// What a cause is known from, a sentence each.
@@ -98,11 +106,12 @@ fn stages(what: &What, tally: &Tally) -> String {
         _ => format!("{mean} longer than usual on average, {worst} at worst"),
     };
     let packet = format!("trial {}, packet {}", tally.worst.trial, tally.worst.seq);
-    let stages: Vec<String> = (tally.stages().iter().take(3))
-        .map(|(stages, count)| match tally.stages().len() {
+    let of_each = ["of these packets", "of them", "of them"];
+    let stages: Vec<String> = (tally.stages().iter().zip(of_each))
+        .map(|((stages, count), of_all)| match tally.stages().len() {
             1 => stages.name(),
             _ => format!(
-                "{stages} ({})",
+                "{stages} ({} {of_all})",
                 percent(*count as f64 / tally.packets as f64)
             ),
         })

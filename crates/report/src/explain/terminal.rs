@@ -73,9 +73,9 @@ fn stages(found: &Explanation, style: &Style) -> String {
     table.render(style)
 }
 
-/// Less than a nanosecond is nothing; stages that took less than usual were not late.
+/// Less than a nanosecond is nothing.
 fn whole(ns: f64) -> String {
-    format_duration_f64(ns.max(0.0).round())
+    format_duration_f64(ns.round())
 }
 
 /// Which way takes longer now and then.

@@ -46,13 +46,14 @@ impl Figure for Benchmark {
     }
 
     fn spec(&self, run: &RunData) -> Value {
-        let charts: Vec<_> = figures(run).iter().map(chart).collect();
+        let charts: Vec<_> = figures(run).iter().enumerate().map(chart).collect();
         json!({ "vconcat": charts, "resolve": { "scale": { "color": "independent" } } })
     }
 }
 
-fn chart(figure: &report::Figure) -> Value {
+fn chart((index, figure): (usize, &report::Figure)) -> Value {
     let mut spec = parse(include_str!("specs/benchmark.json"));
+    spec["params"][0]["name"] = json!(format!("zoom_{index}"));
     spec["width"] = json!(WIDTH);
     spec["title"] = json!(figure.title);
     spec["transform"] = json!([{ "filter": { "field": "figure", "equal": figure.title } }]);

@@ -85,16 +85,16 @@ impl Figure for ByProbe {
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
-            view["spec"]["encoding"]["x"]["axis"]["values"] = json!(ticks(&run.lanes));
+            tick(view, &ticks(&run.lanes));
             if panels.len() < 2 {
                 view["facet"]["header"] = json!({ "labels": false });
                 view["spec"]["height"] = json!(200);
             }
         }
-        let (linear, tick) = symmetric(&run.lanes);
+        let (linear, far) = symmetric(&run.lanes);
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
         ipdv["scale"]["constant"] = json!(linear);
-        ipdv["axis"]["values"] = json!([-tick, 0, tick]);
+        tick(&mut spec["hconcat"][2], &[-far, 0, far]);
         spec
     }
 }
@@ -202,6 +202,15 @@ fn kept_ranks(count: u64) -> Vec<u64> {
     ranks.sort_unstable();
     ranks.dedup();
     ranks
+}
+
+/// Ticks at these values while all is shown; close up, where Vega would have them.
+fn tick(view: &mut Value, ticks: &[Nanos]) {
+    let zoom = view["spec"]["params"][0]["name"]
+        .as_str()
+        .unwrap_or_default();
+    let values = format!("{zoom}_value_ns ? null : {}", json!(ticks));
+    view["spec"]["encoding"]["x"]["axis"]["values"] = json!({ "expr": values });
 }
 
 /// Lines that lie on each other are told apart by their widths: the first one is the widest, and below.

@@ -29,8 +29,8 @@ pub(super) fn live(served: &Served) -> String {
     }
     format!(
         "<section id=\"live\" data-progress=\"{}/progress\">\n<h2>In progress</h2>\n\
-         <p class=\"status\" role=\"status\">This view needs JavaScript.</p>\n<div class=\"plot\"></div>\n\
-         <p>Round trips of the trial under way, its last minute: least, mean and largest of each tenth of a second. What follows is \
+         <p class=\"status\" role=\"status\">This view needs JavaScript.</p>\n<p class=\"status counts\"></p>\n\
+         <div class=\"plot\"></div>\n<p>Round trips of the trial under way, its last minute: least, mean and largest of each tenth of a second. What follows is \
          of the trials that were complete when this page was opened.</p>\n</section>\n",
         text(&served.address)
     )

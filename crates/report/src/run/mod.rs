@@ -23,6 +23,7 @@ mod builder;
 mod findings;
 pub(crate) mod lanes;
 pub(crate) mod marks;
+mod noise_totals;
 pub(crate) mod panels;
 pub mod parts;
 pub mod regression;

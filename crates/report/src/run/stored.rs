@@ -1,13 +1,12 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
 use super::findings::shown;
+use super::noise_totals::NoiseTotals;
 use super::panels;
 use super::parts::Parts;
 use super::series::Everything;
 use super::split::splits;
-use super::{
-    Disturbance, FindingShown, Happening, Head, NoiseTotal, RunData, RunDataBuilder, Stream, Sweep,
-};
+use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_explain::why;
@@ -16,7 +15,6 @@ use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::experiment::FigureSection;
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Method;
 use delaylab_procedure::Report;
 use delaylab_stats::steps::LEAST_SIZES;
@@ -88,7 +86,15 @@ fn read(
         parts.push(record, disturbance);
         gatherer.push(record);
     });
-    let events = run.noise(None);
+    let mut noise = NoiseTotals::default();
+    // Most of what was seen is others on the CPU, which no panel marks.
+    let mut marked = Vec::new();
+    run.for_each_noise(None, |event| {
+        noise.add(event);
+        if Happening::of_noise(event.kind).is_some() {
+            marked.push(event.clone());
+        }
+    });
     let mut data = builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
@@ -98,17 +104,12 @@ fn read(
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
         findings: findings(run, resolved),
-        noise: noise_totals(&events, &packets),
+        noise: noise.finish(&packets),
         clock_reads: run.clock_reads(None),
         problems: problems(run, &rows, folder, unfinished),
         levels: levels.to_vec(),
         ..RunData::default()
     });
-    // Most of what was seen is others on the CPU, which no panel marks.
-    let marked = events.iter();
-    let marked: Vec<_> = marked
-        .filter(|event| Happening::of_noise(event.kind).is_some())
-        .collect();
     for panel in &mut data.panels {
         marked
             .iter()
@@ -223,27 +224,6 @@ fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {
     let judged = run.findings().cloned().unwrap_or_default();
     let judged: Vec<Judged> = serde_json::from_value(judged).unwrap_or_default();
     judged.iter().map(|judged| shown(judged, claims)).collect()
-}
-
-fn noise_totals(events: &[NoiseEvent], packets: &BTreeMap<String, u64>) -> Vec<NoiseTotal> {
-    let mut totals = BTreeMap::<(&str, NoiseKind), NoiseTotal>::new();
-    for event in events {
-        let who = event.who.as_deref().unwrap_or(event.kind.name());
-        let total = totals.entry((who, event.kind)).or_insert(NoiseTotal {
-            who: who.to_owned(),
-            kind: event.kind,
-            events: 0,
-            total: 0,
-            longest: 0,
-            packets: packets.get(who).copied().unwrap_or(0),
-        });
-        total.events += 1;
-        total.total += event.length;
-        total.longest = total.longest.max(event.length);
-    }
-    let mut totals: Vec<_> = totals.into_values().collect();
-    totals.sort_by_key(|total| std::cmp::Reverse(total.total));
-    totals
 }
 
 /// The tree of facts as names and values: `host.kernel`.

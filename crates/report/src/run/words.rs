@@ -2,6 +2,7 @@
 
 use super::{Evidence, RunData, Verdict};
 use crate::style::{percent, short_percent};
+use delaylab_lab::finding::dimension::format_number;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::Summary;
 
@@ -46,8 +47,9 @@ fn shares(summary: &Summary) -> [Option<f64>; 2] {
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => format_duration_f64(value),
-        "1" | "" => digits(value),
-        _ => format!("{} {unit}", digits(value)),
+        _ if !value.is_finite() => unknown(),
+        "1" | "" => format_number(value),
+        _ => format!("{} {unit}", format_number(value)),
     }
 }
 
@@ -59,25 +61,6 @@ pub(crate) fn interval(number: &Evidence) -> Option<String> {
         (Some(low), None) => Some(format!("at least {}", end(low))),
         (None, Some(high)) => Some(format!("at most {}", end(high))),
         (None, None) => None,
-    }
-}
-
-/// Four significant digits, or all of a whole number, without zeros that say nothing.
-fn digits(value: f64) -> String {
-    if !value.is_finite() {
-        return unknown();
-    }
-    let before = value.abs().max(1e-12).log10().floor() as i32 + 1;
-    let after = (4 - before).clamp(0, 9) as usize;
-    let text = format!("{value:.after$}");
-    if !text.contains('.') {
-        return text;
-    }
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
     }
 }
 
@@ -134,7 +117,8 @@ mod tests {
             (0.989_12, "1", "0.9891"),
             (9_188.0, "B", "9188 B"),
             (4.2, "ns/B", "4.2 ns/B"),
-            (-0.000_000_000_01, "1", "0"),
+            (-0.000_000_000_01, "1", "-1.000e-11"),
+            (-0.0, "1", "0"),
             (12_345.6, "1", "12346"),
             (0.0, "1", "0"),
             (f64::NAN, "1", "–"),

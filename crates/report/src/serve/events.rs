@@ -61,12 +61,15 @@ pub(super) fn progress(folder: &Path, finished: &str, out: &mut dyn Write) -> io
     let mut tail = Tail::new(folder);
     let mut trials = Trials::new();
     loop {
-        let mut fresh = Vec::new();
-        let Ok(running) = tail.read(|record| fresh.push(*record)) else {
+        let push = |record: &Record| {
+            let new = || Under::new(record.t_intended);
+            trials.entry(record.trial).or_insert_with(new).push(record);
+        };
+        let Ok(running) = tail.read(push) else {
             return send(out, "finished", finished);
         };
         trials.retain(|trial, _| running.contains(trial));
-        let data = told(&mut trials, &running, &fresh);
+        let data = told(&mut trials, &running);
         send(out, "progress", &data.to_string())?;
         std::thread::sleep(EVERY);
     }
@@ -99,26 +102,23 @@ impl Under {
     }
 }
 
-fn told(trials: &mut Trials, running: &[u32], fresh: &[Record]) -> serde_json::Value {
-    for record in fresh {
-        let new = || Under::new(record.t_intended);
-        trials.entry(record.trial).or_insert_with(new).push(record);
-    }
+fn told(trials: &mut Trials, running: &[u32]) -> serde_json::Value {
     for trial in trials.values_mut() {
         trial.grid.keep_last(CELLS);
     }
-    let name = |trial: &u32| {
+    let packets = |trial: &u32| {
         let packets = trials.get(trial).map_or(0, |under| under.packets);
-        format!("trial {trial} has {}", plural(packets, "packet"))
+        format!("trial {trial}: {}", plural(packets, "packet"))
     };
-    let names: Vec<_> = running.iter().map(name).collect();
-    let says = if names.is_empty() {
-        "No trial is under way.".to_owned()
-    } else {
-        format!("Under way: {}.", names.join(", "))
+    let names: Vec<_> = running.iter().map(u32::to_string).collect();
+    let says = match names.as_slice() {
+        [] => "No trial is under way.".to_owned(),
+        [one] => format!("Trial {one} is under way."),
+        all => format!("Trials {} are under way.", all.join(", ")),
     };
+    let counts: Vec<_> = running.iter().map(packets).collect();
     // Of several at once the last: they are not drawn over each other.
     let shown = running.last().and_then(|trial| trials.get(trial));
     let cells = shown.map_or_else(Cells::default, |under| under.grid.cells());
-    json!({ "says": says, "cells": cells })
+    json!({ "says": says, "counts": counts.join(", "), "cells": cells })
 }

@@ -26,16 +26,18 @@ pub use guard::{BadToken, Token};
 use crate::run::RunData;
 use cache::Cache;
 use delaylab_store::run::Run;
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Connections at once. More are closed unheard.
 const CONNECTIONS: usize = 64;
-/// A request comes at once, and an answer is taken.
+/// A request comes at once, all of it: whoever sends a byte now and then does not keep others out.
+const HEARING: Duration = Duration::from_secs(10);
+/// An answer is taken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server before it starts.
@@ -142,11 +144,28 @@ impl Drop for Leaving {
     }
 }
 
+/// Reads from a connection until a certain time.
+struct Hearing<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Hearing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
 fn converse(shared: &Shared, stream: &TcpStream, address: SocketAddr) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
-    let request = http::Request::read(BufReader::new(stream));
+    let until = Instant::now() + HEARING;
+    let request = http::Request::read(BufReader::new(Hearing { stream, until }));
     route::answer(
         shared,
         request,

@@ -193,7 +193,7 @@ impl Run {
 
     fn read_trials(&self) -> Vec<TrialRow> {
         let mut rows = Vec::new();
-        for path in self.parquet_files(TRIALS) {
+        for path in self.parquet_files(TRIALS, None) {
             match join::trial_rows(&path) {
                 Ok(found) => rows.extend(found),
                 Err(_) if !path.exists() => self.note(&path, "missing"),
@@ -215,10 +215,18 @@ impl Run {
         self.state == State::Complete || self.folder.file(FINDINGS).exists()
     }
 
-    /// The files that hold a table: the table itself, or its parts of the recorded trials.
-    fn parquet_files(&self, table: &str) -> Vec<PathBuf> {
+    /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
+    fn parquet_files(&self, table: &str, trial: Option<u32>) -> Vec<PathBuf> {
         if self.is_joined() {
             return vec![self.folder.table(table)];
+        }
+        if let Some(trial) = trial {
+            // Without looking through thousands of others.
+            let is_recorded = self.folder.part(TRIALS, trial).exists();
+            return is_recorded
+                .then(|| self.folder.part(table, trial))
+                .into_iter()
+                .collect();
         }
         let recorded = self.folder.parts_of(TRIALS);
         let recorded =
@@ -277,17 +285,42 @@ impl Run {
         self.lock_problems().clone()
     }
 
+    /// Of a run whose packets, or whose trials, can all not be read: which file is why. `None` where some can, or
+    /// where none were recorded yet.
+    pub fn unreadable(&self) -> Option<String> {
+        let mut empty = Vec::new();
+        if self.trials.is_empty() {
+            empty.extend(self.parquet_files(TRIALS, None));
+        }
+        if self.record_count() == 0 {
+            empty.extend(self.parquet_files(Record::TABLE, None));
+        }
+        let names: Vec<String> = empty.iter().map(|path| self.name_of(path)).collect();
+        let mut problems = self.problems().into_iter();
+        problems.find(|problem| names.iter().any(|name| problem.starts_with(name)))
+    }
+
+    /// Adds what its reader says of the experiment, which is only text here.
+    pub fn note_experiment(&self, what: &str) {
+        self.note(&self.folder.file(EXPERIMENT), what);
+    }
+
     fn lock_problems(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, path: &Path, what: &str) {
-        let name = path.strip_prefix(&self.folder.0).unwrap_or(path);
-        let problem = format!("{}: {what}", name.display());
+        let problem = format!("{}: {what}", self.name_of(path));
         let mut problems = self.lock_problems();
         if !problems.contains(&problem) {
             problems.push(problem);
         }
+    }
+
+    /// Within the folder of the run.
+    fn name_of(&self, path: &Path) -> String {
+        let name = path.strip_prefix(&self.folder.0).unwrap_or(path);
+        name.display().to_string()
     }
 
     /// How many records it holds, without those of interrupted trials.
@@ -448,7 +481,7 @@ impl Run {
     fn steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
         let known = part::schema::<R>();
         let mut steps = Vec::new();
-        for path in self.parquet_files(R::TABLE) {
+        for path in self.parquet_files(R::TABLE, trial) {
             match Step::row_groups(&path, &known, trial) {
                 Ok(found) => steps.extend(found),
                 Err(_) if !path.exists() && R::IS_OPTIONAL => {}

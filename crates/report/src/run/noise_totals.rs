@@ -1,0 +1,43 @@
+//! What disturbed the host, summed up by who it was: the events themselves are many.
+
+use super::NoiseTotal;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use std::collections::BTreeMap;
+
+/// Sums of the events so far.
+#[derive(Default)]
+pub(super) struct NoiseTotals(BTreeMap<NoiseKind, BTreeMap<String, NoiseTotal>>);
+
+impl NoiseTotals {
+    /// One event.
+    pub(super) fn add(&mut self, event: &NoiseEvent) {
+        let who = event.who.as_deref().unwrap_or(event.kind.name());
+        let of_kind = self.0.entry(event.kind).or_default();
+        if let Some(total) = of_kind.get_mut(who) {
+            total.events += 1;
+            total.total += event.length;
+            total.longest = total.longest.max(event.length);
+            return;
+        }
+        let total = NoiseTotal {
+            who: who.to_owned(),
+            kind: event.kind,
+            events: 1,
+            total: event.length,
+            longest: event.length,
+            packets: 0,
+        };
+        of_kind.insert(who.to_owned(), total);
+    }
+
+    /// The longest in all first. `packets` is how many met whom.
+    pub(super) fn finish(self, packets: &BTreeMap<String, u64>) -> Vec<NoiseTotal> {
+        let each = self.0.into_values().flat_map(BTreeMap::into_values);
+        let mut totals: Vec<_> = each.collect();
+        for total in &mut totals {
+            total.packets = packets.get(&total.who).copied().unwrap_or(0);
+        }
+        totals.sort_by(|a, b| (b.total.cmp(&a.total)).then_with(|| a.who.cmp(&b.who)));
+        totals
+    }
+}
