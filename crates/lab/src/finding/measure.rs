@@ -234,6 +234,11 @@ impl Measure {
         matches!(self, LostLoad | Valid)
     }
 
+    /// Is it 1 or 0 for each packet?
+    pub const fn is_yes_or_no(self) -> bool {
+        matches!(self, Lost | PeriodicCause)
+    }
+
     /// Is it of the whole trial rather than of each of its probes or series?
     pub const fn is_of_trial(self) -> bool {
         matches!(self, ClockReads) || self.is_number_of_trial()

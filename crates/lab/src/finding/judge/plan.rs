@@ -7,7 +7,7 @@ use crate::finding::check::{Fit, Function, Kind, Operator, Statistic, Value};
 use crate::finding::data::Values;
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
-use delaylab_stats::functional::Functional;
+use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::least_squares;
 use std::rc::Rc;
 
@@ -248,6 +248,14 @@ fn functional(
     measured: &Measured<'_>,
 ) -> Result<(Functional, Measure, Option<String>), String> {
     match &statistic.kind {
+        // The mean of yes and no is a share, and none of a thousand may still be three.
+        Kind::Of(Function::Mean, measure) if measure.is_yes_or_no() => {
+            let functional = Functional::Share {
+                beyond: Beyond::More,
+                bound: 0.0,
+            };
+            Ok((functional, *measure, None))
+        }
         Kind::Of(function, measure) => Ok((of_function(*function), *measure, None)),
         Kind::Share(measure, beyond, bound) => {
             let (bound_value, dimension) = point(bound, selection, measured)?;
