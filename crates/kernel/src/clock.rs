@@ -49,6 +49,12 @@ pub fn both() -> (Nanos, Nanos) {
     times
 }
 
+/// `CLOCK_REALTIME − CLOCK_MONOTONIC`, as far as [`both`] can tell.
+pub fn realtime_offset() -> Nanos {
+    let (mono, real) = both();
+    real - mono
+}
+
 /// CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_time() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)

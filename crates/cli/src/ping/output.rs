@@ -217,7 +217,7 @@ impl<'a> Written<'a> {
     }
 
     fn line_writer(&self) -> LineWriter {
-        let offset = delaylab_kernel::clock::realtime() - delaylab_kernel::clock::monotonic();
+        let offset = delaylab_kernel::clock::realtime_offset();
         LineWriter {
             style: terminal::style(&io::stdout(), self.shown.args.verbose),
             facts: self.facts,

@@ -179,7 +179,7 @@ fn hand_over(
     received: &receiver::Received,
     sink: &mut dyn Sink,
 ) -> Result<Vec<ProbeFacts>, TesterError> {
-    let offset = clock::realtime() - clock::monotonic();
+    let offset = clock::realtime_offset();
     let mut all = Vec::new();
     for (stream, ledger) in job.streams.iter().zip(ledgers) {
         let mut check = SelfCheck::of(&stream.probe);

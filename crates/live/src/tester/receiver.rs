@@ -94,8 +94,7 @@ fn take(sockets: &[(String, PacketSocket)], token: u16, stop: &AtomicBool) -> Re
     loop {
         // Read before the flag is: what came before it was set counts.
         let last = stop.load(Ordering::Relaxed);
-        let (mono, real) = clock::both();
-        let offset = real - mono;
+        let offset = clock::realtime_offset();
         let mut any = false;
         for (port, (_, socket)) in sockets.iter().enumerate() {
             any |= read((port, socket), &mut buffer, token, offset, &mut received);

@@ -133,19 +133,13 @@ struct Driver {
     awake: Awake,
 }
 
-/// `CLOCK_REALTIME − CLOCK_MONOTONIC`.
-fn offset() -> Nanos {
-    let (mono, real) = clock::both();
-    real - mono
-}
-
 impl Driver {
     fn new(orders: Receiver<Order>) -> Self {
         Self {
             orders,
             probes: Probes::default(),
             epoch: clock::monotonic(),
-            offset: offset(),
+            offset: clock::realtime_offset(),
             due: Due::default(),
             seen: Seen::default(),
             buffer: vec![0; LONGEST],
@@ -169,7 +163,7 @@ impl Driver {
                     return;
                 }
                 // Between steps of the real-time clock this changes by nothing but its own reading.
-                self.offset = offset();
+                self.offset = clock::realtime_offset();
             }
             let next = self.step(&mut wired);
             self.wait(next, &mut watched);
