@@ -68,7 +68,7 @@ def missing(names):
     if network(names) and os.geteuid() != 0:
         lacks.append("network namespaces need root: sudo make accept")
     if not WITHOUT_DELAYLAB.issuperset(names) and not os.access(DELAYLAB, os.X_OK):
-        lacks.append(f"{DELAYLAB} is not built (make build)")
+        lacks.append(f"{DELAYLAB} is not built (make dist)")
     return lacks
 
 

@@ -13,10 +13,12 @@ say() { printf 'install: %s\n' "$*" >&2; }
 
 needs() { # purpose: command=package of each that it needs
     case $1 in
-    demo) ;;
+    # cc: SQLite, zstd and QuickJS are compiled. The others build the testbed of an experiment.
+    demo) printf '%s\n' cc=build-essential ip=iproute2 tc=iproute2 nft=nftables ;;
     test)
-        printf '%s\n' ip=iproute2 tc=iproute2 tcpdump=tcpdump nft=nftables ping=iputils-ping g++=g++ python3=python3 \
-            unshare=util-linux mount=mount chromium=chromium node=nodejs npm=npm iperf3=iperf3
+        needs demo
+        printf '%s\n' tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
+            chromium=chromium node=nodejs npm=npm iperf3=iperf3
         # Debian keeps what makes virtual environments apart.
         python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
         ;;

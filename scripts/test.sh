@@ -1,56 +1,88 @@
 #!/usr/bin/env bash
-# Every check of the project, in the order that fails soonest; ends with a line that sums the tests up.
-# Stops at the first step that fails. Test output is kept whole in target/test.log.
+# The checks of the project, in the order that fails soonest: scripts/test.sh [all]
+#
+# Without an argument: what a change can break, in a quarter of an hour on two cores. With `all`: what is long and
+# seldom breaks too, in about an hour more (docs/development.md has a table of what runs where).
+# Stops at the first step that fails. At the end: how long each step took, the slowest tests, and what was skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-log=target/test.log
-step="nothing yet"
-trap '[ $? = 0 ] || printf "\nmake test: FAILED at: %s\n" "$step" >&2' EXIT
+what=${1:-changes}
+[ "$what" = changes ] || [ "$what" = all ] || { echo "usage: scripts/test.sh [all]" >&2; exit 2; }
+
+mkdir -p target
+times=target/test-times.tsv
+: >"$times"
+step="" began=0
+
+end_step() {
+    [ -z "$step" ] || printf '%s\t%s\n' "$step" "$(($(date +%s) - began))" >>"$times"
+    step=""
+}
 
 begin() {
-    step=$1
+    end_step
+    step=$1 began=$(date +%s)
     printf '\n== %s\n' "$step"
 }
 
-# Of passed tests only the lines that say why one was skipped; of failed ones everything.
-without_successes() {
-    awk '/^successes:$/ { quiet = 1 }
-         /^failures:$/ || /^test result:/ { quiet = 0 }
-         !quiet || /^skipped: /'
+# What mostly waits for a registry runs while the compiler works.
+prepare() {
+    scripts/python.sh
+    scripts/web.sh
+    [ "$what" != all ] || scripts/peers.sh
 }
 
-sum_up() {
-    awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
-         /^skipped: /    { skipped++ }
-         END { printf "%d tests passed (%d of them skipped, and say why above), %d failed, %d ignored",
-                      passed, skipped, failed, ignored }' "$log"
+finish() {
+    local code=$?
+    if [ "$code" != 0 ]; then
+        printf '\nmake test: FAILED at: %s\n' "${step:-the start}" >&2
+        kill %1 2>/dev/null || true
+    fi
 }
+trap finish EXIT
 
-mkdir -p target
+# Three slots a CPU: .config/nextest.toml says which test takes how many.
+slots=$((3 * $(nproc)))
+profile=default
+[ "$what" != all ] || profile=all
+
+begin "tools"
+scripts/tools.sh
+export PATH="$PWD/target/tools/bin:$PATH"
 
 begin "format"
 cargo fmt --all --check
 
 begin "lints"
+prepare >target/prepare.log 2>&1 &
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-begin "a STAMP implementation that is not ours, to interwork with"
-scripts/peers.sh
+begin "build the tests"
+cargo nextest run --workspace --lib --bins --tests --no-run --cargo-quiet
 
-begin "Python libraries that read runs"
-scripts/python.sh
-
-begin "the figures' script is what its sources give"
-scripts/web.sh
+begin "Python libraries, and the figures' script is what its sources give"
+wait %1 || { cat target/prepare.log >&2; exit 1; }
 
 begin "tests"
-cargo test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$log" | without_successes
+cargo nextest run --workspace --lib --bins --tests --profile "$profile" --test-threads "$slots" --cargo-quiet
 
-begin "docs"
+begin "examples in the documentation of code"
+cargo test --workspace --doc --quiet
+
+begin "documentation of code"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-begin "fuzz targets, 5 s each"
-scripts/fuzz.sh 5
+begin "dependencies"
+scripts/deny.sh
 
-printf '\nmake test: %s; format, lints, docs and fuzz targets are clean.\n' "$(sum_up)"
+if [ "$what" = all ]; then
+    begin "fuzz targets, ${FUZZ_SECONDS:-60} s each"
+    scripts/fuzz.sh "${FUZZ_SECONDS:-60}"
+
+    begin "make accept, in its short form"
+    make --no-print-directory accept SECONDS=5 ROUNDS=3
+fi
+
+end_step
+python3 -B scripts/test_times.py "$times" "target/nextest/$profile/junit.xml" scripts/test-times.tsv

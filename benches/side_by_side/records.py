@@ -14,9 +14,9 @@ from .tools import DELAYLAB, ROOT, done
 
 COMMANDS = ("cargo",)
 
-TOOL = ROOT / "target/release/examples/ten_million"
+TOOL = ROOT / "target/dist/examples/ten_million"
 # Both packages, so that libraries are those of `make build`.
-BUILD = ["cargo", "build", "--release", "--quiet", "--package", "delaylab-cli", "--package", "delaylab-store",
+BUILD = ["cargo", "build", "--profile", "dist", "--quiet", "--package", "delaylab-cli", "--package", "delaylab-store",
          "--example", "ten_million"]
 LEAST_S = 20
 COUNT, FEWER = 10**7, 2 * 10**6

@@ -16,8 +16,8 @@ from .tools import ROOT, done
 
 COMMANDS = ("cargo",)
 
-TOOL = ROOT / "target/release/examples/throughput"
-BUILD = ["cargo", "build", "--release", "--quiet", "--package", "delaylab-stats", "--example", "throughput"]
+TOOL = ROOT / "target/dist/examples/throughput"
+BUILD = ["cargo", "build", "--profile", "dist", "--quiet", "--package", "delaylab-stats", "--example", "throughput"]
 PYTHON = ROOT / "target/python/bin/python"
 PEERS = {"numpy": "samples_numpy.py", "polars": "samples_polars.py"}
 COUNT = 10**7

@@ -17,8 +17,8 @@ from .tools import ROOT
 
 COMMANDS = ("cargo",)
 
-SPEED = ROOT / "target/release/examples/speed"
-BUILD = ["cargo", "build", "--release", "--quiet", "--package", "delaylab-sim", "--example", "speed"]
+SPEED = ROOT / "target/dist/examples/speed"
+BUILD = ["cargo", "build", "--profile", "dist", "--quiet", "--package", "delaylab-sim", "--example", "speed"]
 INSTALL = [ROOT / "scripts/simulation-peers.sh"]
 PYTHON = ROOT / "target/simulation-peers/bin/python"
 PEERS = {"ns-3": "dumbbell_ns3.py", "SimPy": "dumbbell_simpy.py"}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .arena import NETWORK, CouldNotMeasure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DELAYLAB = os.environ.get("DELAYLAB", str(ROOT / "target/release/delaylab"))
+DELAYLAB = os.environ.get("DELAYLAB", str(ROOT / "target/dist/delaylab"))
 
 DELAYLAB_PORT, IRTT_PORT, SOCKPERF_PORT = 8862, 2112, 11111
 INTERVAL_S = 0.001

@@ -1,6 +1,5 @@
 //! The guide holds together: every page is in its table of contents, every link and anchor of the documents leads
 //! somewhere, and every figure is there and shown. Each rule is shown to fail where it is broken.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,5 @@
 //! The rules of this repository that a compiler does not check: each is a function from the tree to
 //! its offences, and each is shown to fail where it is broken.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Calibration of simulated paths, of which everything is known.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_explain::calibrate::buffer::Counts;
 use delaylab_explain::calibrate::passage::Ways;
@@ -91,10 +90,9 @@ fn near(found: f64, truth: f64, share: f64) -> bool {
 }
 
 /// Rate, buffer and discipline of random paths are found again.
-#[test]
-fn random_paths_are_found_again() {
+fn found_again(random_paths: usize) {
     let mut random = SplitMix::new(5);
-    for _ in 0..8 {
+    for _ in 0..random_paths {
         let mbit = 1.0 + 19.0 * random.uniform();
         let buffer = 10_000 + random.below(190_000);
         let discipline = ["fifo", "per-flow"][random.below(2)];
@@ -124,6 +122,11 @@ fn random_paths_are_found_again() {
         assert_eq!(found.discipline(), Some(discipline), "{truth}");
         assert_eq!(found.ways, Ways::Apart);
     }
+}
+
+#[test]
+fn random_paths_are_found_again() {
+    found_again(2);
 }
 
 #[test]
@@ -266,4 +269,14 @@ fn round_trips_alone_tell_the_bottleneck() {
     assert_eq!(found.discipline(), Some("fifo"));
     let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
     assert!(what.contains(&"the two directions") && what.contains(&"some of the hosts' costs"));
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn eight_random_paths_are_found_again() {
+        found_again(8);
+    }
 }

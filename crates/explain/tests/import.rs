@@ -1,5 +1,4 @@
 //! Files that the peers wrote: exact samples, counts and figures of each.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_explain::import::{
     self, Clock, Delay, Figure, Format, ImportError, Imported, Statistic, Stream, check,

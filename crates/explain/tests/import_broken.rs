@@ -1,5 +1,4 @@
 //! Files that were cut, changed or made of anything: no panic, and no packet that never was.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_explain::import::{self, Format, ImportError, Imported};
 use delaylab_model::Nanos;

@@ -4,6 +4,7 @@
 //! must fail and what must go on working. Its exit code and output are the verdict.
 
 use delaylab_kernel::privilege::{LockDownError, Options, Violation, lock_down};
+use libtest_mimic::{Arguments, Trial, run};
 use std::error::Error;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         "forbidden" => forbidden(),
         "killed" => killed(),
         "too-late" => too_late(),
-        _ => parent(),
+        _ => return run(&Arguments::from_args(), tests()).exit_code(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -32,19 +33,23 @@ fn main() -> ExitCode {
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-fn parent() -> Outcome {
-    for role in ["serve", "forbidden", "too-late"] {
-        let output = child(role)?;
-        ensure(output.status.success(), &describe(role, &output))?;
-        println!("test lockdown::{role} ... ok");
-    }
-    let output = child("killed")?;
-    ensure(
-        output.status.signal() == Some(SIGSYS),
-        &describe("killed", &output),
-    )?;
-    println!("test lockdown::killed ... ok");
-    Ok(())
+fn tests() -> Vec<Trial> {
+    let ends_well = ["serve", "forbidden", "too-late"].map(|role| {
+        let check = move || {
+            let output = child(role)?;
+            Ok(ensure(output.status.success(), &describe(role, &output))?)
+        };
+        Trial::test(role, check)
+    });
+    let is_killed = Trial::test("killed", || {
+        let output = child("killed")?;
+        let signal = output.status.signal();
+        Ok(ensure(
+            signal == Some(SIGSYS),
+            &describe("killed", &output),
+        )?)
+    });
+    ends_well.into_iter().chain([is_killed]).collect()
 }
 
 const SIGSYS: i32 = 31;

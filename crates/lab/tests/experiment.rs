@@ -1,5 +1,4 @@
 //! Experiment files: what is refused and how it is said, and what holds of every plan.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, FactorialPlan, Resolved, Source};

@@ -1,6 +1,4 @@
 //! Experiment files, broken at random: whatever is in them, it is read or refused.
-//!
-//! `DELAYLAB_MUTATIONS` is how many (20,000 by default).
 
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
@@ -135,12 +133,7 @@ fn the_small_file_is_good() {
     assert!(taken(SMALL));
 }
 
-#[test]
-fn no_mutated_file_panics() {
-    let count: u32 = std::env::var("DELAYLAB_MUTATIONS")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(20_000);
+fn take_mutated_files(count: u32) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut good = 0;
     for number in 0..count {
@@ -157,4 +150,19 @@ fn no_mutated_file_panics() {
     }
     // Some survive being broken: what is behind the reader is reached.
     assert!(good > count / 100 && good < count, "{good} of {count}");
+}
+
+#[test]
+fn no_mutated_file_panics() {
+    take_mutated_files(2_000);
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn no_file_of_twenty_thousand_panics() {
+        take_mutated_files(20_000);
+    }
 }

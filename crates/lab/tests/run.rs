@@ -1,6 +1,5 @@
 //! Runs on a world whose time is its own: the same bytes on any number of threads, after an
 //! interruption too, and repeats until a statistic is known.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{

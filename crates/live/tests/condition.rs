@@ -1,65 +1,44 @@
 //! Conditions leave nothing behind: neither in order, nor after `kill -9`, nor past their bound.
-//!
-//! The program runs itself: as its own helpers, and as a process that holds a condition until it is
-//! killed.
 
 use delaylab_kernel::cpuset::{self, Hierarchy};
 use delaylab_kernel::process::start_time;
 use delaylab_kernel::scheduling::ThreadState;
-use delaylab_live::condition::{Applied, Load, Options, State, run_helper_if_asked};
+use delaylab_live::condition::{Applied, Load, Options, State};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::{MILLISECOND, SECOND};
-use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-type Outcome = Result<(), Box<dyn Error>>;
-type Test = fn() -> Outcome;
+use crate::{Failure, Outcome, Test};
 
-fn main() -> ExitCode {
-    if let Some(code) = run_helper_if_asked() {
-        return code;
-    }
-    let outcome = match std::env::args().nth(1).as_deref() {
-        Some("hold-quiet") => hold(HostCondition::Quiet),
-        Some("hold-stressed") => hold(HostCondition::Stressed),
-        _ => run_tests(),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
+/// What a process does that these tests start; `None` where it is none of theirs.
+pub fn role(args: &[&str]) -> Option<Outcome> {
+    match args {
+        ["hold-quiet"] => Some(hold(HostCondition::Quiet)),
+        ["hold-stressed"] => Some(hold(HostCondition::Stressed)),
+        _ => None,
     }
 }
 
-fn run_tests() -> Outcome {
-    let tests: [(&str, Test); 7] = [
-        ("normal_does_nothing", normal_does_nothing),
-        ("quiet_is_undone", quiet_is_undone),
-        ("quiet_is_undone_after_kill", quiet_is_undone_after_kill),
-        (
-            "leftovers_are_found_and_removed",
-            leftovers_are_found_and_removed,
-        ),
-        ("stressed_is_undone", stressed_is_undone),
-        (
-            "stressed_is_undone_after_kill",
-            stressed_is_undone_after_kill,
-        ),
-        ("a_load_ends_at_its_bound", a_load_ends_at_its_bound),
-    ];
-    SETS.get_or_init(where_sets_are_made);
-    for (name, test) in tests {
-        test().map_err(|error| format!("test condition::{name} ... FAILED: {error}"))?;
-        println!("test condition::{name} ... ok");
-    }
-    Ok(())
-}
+/// Each leaves nothing behind, and is sure that nobody else does meanwhile.
+pub const TESTS: [(&str, Test); 7] = [
+    ("normal_does_nothing", normal_does_nothing),
+    ("quiet_is_undone", quiet_is_undone),
+    ("quiet_is_undone_after_kill", quiet_is_undone_after_kill),
+    (
+        "leftovers_are_found_and_removed",
+        leftovers_are_found_and_removed,
+    ),
+    ("stressed_is_undone", stressed_is_undone),
+    (
+        "stressed_is_undone_after_kill",
+        stressed_is_undone_after_kill,
+    ),
+    ("a_load_ends_at_its_bound", a_load_ends_at_its_bound),
+];
 
 fn normal_does_nothing() -> Outcome {
     let mut applied = Applied::new(HostCondition::Normal, &Options::default())?;
@@ -204,7 +183,7 @@ struct Holder {
 }
 
 impl Holder {
-    fn start(role: &str) -> Result<Self, Box<dyn Error>> {
+    fn start(role: &str) -> Result<Self, Failure> {
         let mut child = Command::new("/proc/self/exe")
             .arg(role)
             .stdout(Stdio::piped())
@@ -231,8 +210,13 @@ impl Holder {
     }
 }
 
-/// Found out once, before any test is inside a set.
+/// Found out once, before a test is inside a set.
 static SETS: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+/// To be called before the first test.
+pub fn prepare() {
+    SETS.get_or_init(where_sets_are_made);
+}
 
 fn where_sets_are_made() -> Option<PathBuf> {
     let plan = Hierarchy::find().ok()?.plan();

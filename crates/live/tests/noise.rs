@@ -1,14 +1,11 @@
 //! What disturbs a probe is seen, by name, and marks the records that it delayed; and watching
-//! leaves nothing behind.
-//!
-//! The program runs itself: as its own helpers, as the process that disturbs, and as a watcher that
-//! is killed. With the argument `cost` it measures what watching costs.
+//! leaves nothing behind. With the argument `cost` the program measures what watching costs.
 
+use crate::{Failure, Outcome, Test};
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling::{self, Scheduling, ThreadState};
 use delaylab_kernel::tracefs::Tracefs;
 use delaylab_kernel::{clock, process};
-use delaylab_live::condition::run_helper_if_asked;
 use delaylab_live::noise::{Options, Seen, SentinelUse, SourceState, Watcher};
 use delaylab_live::prober::Probing;
 use delaylab_live::reflect::{bind::Bound, serve};
@@ -20,75 +17,59 @@ use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_stats::noise_join::Join;
 use delaylab_traffic::reflector::{Access, Policy};
-use std::error::Error;
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-type Failure = Box<dyn Error + Send + Sync>;
-type Outcome = Result<(), Failure>;
-type Test = fn() -> Outcome;
 
 const PLANTED: &str = "planted-noise";
 const PERIOD: Nanos = 100 * MILLISECOND;
 const BURST: Nanos = 3 * MILLISECOND;
 
-fn main() -> ExitCode {
-    if let Some(code) = run_helper_if_asked() {
-        return code;
-    }
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["plant", cpu] => plant(cpu),
-        ["hold-watch"] => hold_watch(),
-        ["cost"] => cost(),
-        _ => run_tests(),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
+/// What a process does that these tests start; `None` where it is none of theirs.
+pub fn role(args: &[&str]) -> Option<Outcome> {
+    match args {
+        ["plant", cpu] => Some(plant(cpu)),
+        ["hold-watch"] => Some(hold_watch()),
+        ["cost"] => Some(cost()),
+        _ => None,
     }
 }
 
-fn run_tests() -> Outcome {
-    let everywhere: [(&str, Test); 2] = [
-        ("without_the_tracer", without_the_tracer),
-        (
-            "a_sentinel_says_what_it_costs",
-            a_sentinel_says_what_it_costs,
-        ),
-    ];
-    let traced: [(&str, Test); 3] = [
-        ("planted_noise_is_named", planted_noise_is_named),
-        ("a_watcher_leaves_nothing", a_watcher_leaves_nothing),
-        ("nor_does_one_that_is_killed", nor_does_one_that_is_killed),
-    ];
-    for (name, test) in everywhere {
-        run(name, test)?;
-    }
+/// For any host.
+pub const TESTS: [(&str, Test); 2] = [
+    ("without_the_tracer", without_the_tracer),
+    (
+        "a_sentinel_says_what_it_costs",
+        a_sentinel_says_what_it_costs,
+    ),
+];
+
+/// For hosts whose kernel may be traced.
+pub const TRACED: [(&str, Test); 3] = [
+    ("planted_noise_is_named", || {
+        traced_only(planted_noise_is_named)
+    }),
+    ("a_watcher_leaves_nothing", || {
+        traced_only(a_watcher_leaves_nothing)
+    }),
+    ("nor_does_one_that_is_killed", || {
+        traced_only(nor_does_one_that_is_killed)
+    }),
+];
+
+fn traced_only(test: Test) -> Outcome {
     match Tracefs::open() {
-        Ok(_) => traced
-            .into_iter()
-            .try_for_each(|(name, test)| run(name, test)),
+        Ok(_) => test(),
         Err(error) if std::env::var_os("CI").is_some() => {
             Err(format!("no tracefs here, and nothing is skipped in CI: {error}").into())
         }
         Err(error) => {
-            println!("skipped: noise::{{planted, leaves_nothing, killed}}: no tracefs: {error}");
+            println!("skipped: no tracefs: {error}");
             Ok(())
         }
     }
-}
-
-fn run(name: &str, test: Test) -> Outcome {
-    test().map_err(|error| format!("test noise::{name} ... FAILED: {error}"))?;
-    println!("test noise::{name} ... ok");
-    Ok(())
 }
 
 fn planted_noise_is_named() -> Outcome {

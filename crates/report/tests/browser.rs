@@ -1,6 +1,5 @@
 //! The page in a real browser: from disk, in a network namespace without any interface that is up,
 //! every figure is drawn by the script, nothing is asked for and nothing is complained about.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_report::{figure, html};
 use std::path::{Path, PathBuf};

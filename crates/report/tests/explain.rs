@@ -1,5 +1,4 @@
 //! Runs that something is wrong with: each is explained in plain sentences, with no figure that is none.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_explain::why;
 use delaylab_model::probe::HostCondition;

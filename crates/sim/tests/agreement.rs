@@ -1,10 +1,7 @@
 //! Ways to simulate that must not differ: queues served when somebody could tell or at every departure,
 //! one event set or the other. And what must hold for every discipline under random traffic.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Taken, every, poisson, probe, run, run_with, trial};
+use crate::common::{Taken, every, poisson, probe, run, run_with, trial};
 use delaylab_model::hop::Hop;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;

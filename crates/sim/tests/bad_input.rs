@@ -1,9 +1,6 @@
 //! What cannot be simulated is refused before the run, by the name of its field.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{every, probe, trial};
+use crate::common::{every, probe, trial};
 use delaylab_model::trial::Trial;
 use delaylab_sim::refusals;
 

@@ -1,10 +1,7 @@
 //! The simulation against closed forms and independent figures (simulator.md). Each tolerance is written
 //! down with its reason.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{every, largest, mean, poisson, probe, run, trial};
+use crate::common::{every, largest, mean, poisson, probe, run, trial};
 use delaylab_model::dscp::Dscp;
 
 /// Of a 53-byte cell at 155.52 Mbit/s.
@@ -267,7 +264,7 @@ fn per_vc_shares_the_line_and_fifo_does_not() {
 }
 
 /// simulator.md's dumbbell.
-fn dumbbell(streams: u32) -> common::Taken {
+fn dumbbell(streams: u32) -> crate::common::Taken {
     let sections = format!(
         r#"
 [[load]]

@@ -2,7 +2,6 @@
 //!
 //! `delaylab-procedure` tests each on a device of its own; here the simulation is the device, through the
 //! trait `World`, as `delaylab bench --world sim` has it.
-#![allow(clippy::unwrap_used)]
 
 use delaylab_model::SECOND;
 use delaylab_model::frames::Frames;
@@ -175,10 +174,9 @@ fn number(report: &Report, column: &str) -> f64 {
     }
 }
 
-#[test]
-fn what_was_configured_is_found() {
+fn what_was_configured_is_found_in(devices: usize) {
     let mut random = SplitMix::new(2544);
-    for _ in 0..200 {
+    for _ in 0..devices {
         let device = Device::drawn(&mut random);
         let wire = u64::from(device.size + 20);
 
@@ -204,5 +202,20 @@ fn what_was_configured_is_found() {
         // The queue, and the frame on the line.
         let holds = (device.buffer / wire) as f64 + 1.0;
         assert!((held - holds).abs() <= 1.5, "{device:?}: {held} of {holds}");
+    }
+}
+
+#[test]
+fn what_was_configured_is_found() {
+    what_was_configured_is_found_in(12);
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn what_was_configured_is_found_in_two_hundred_devices() {
+        what_was_configured_is_found_in(200);
     }
 }

@@ -1,20 +1,35 @@
 //! Files cut anywhere, missing or full of something else: said by name, and the rest is read.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_store::run::{OpenError, Run};
 use delaylab_store::writer::RunWriter;
-use harness::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every length that is told apart quickly, and some between.
-fn lengths(whole: usize) -> impl Iterator<Item = usize> {
-    let step = (whole / 200).max(1);
-    (0..whole.min(40))
-        .chain((40..whole).step_by(step))
-        .chain(whole.saturating_sub(40)..whole)
+/// How many places of a file are tried.
+#[derive(Clone, Copy)]
+struct Places {
+    /// One after the other, at either end.
+    ends: usize,
+    /// Equally far apart, in between.
+    between: usize,
+}
+
+const FEW: Places = Places {
+    ends: 8,
+    between: 16,
+};
+const MANY: Places = Places {
+    ends: 40,
+    between: 200,
+};
+
+/// Lengths of a file of this size.
+fn lengths(whole: usize, places: Places) -> impl Iterator<Item = usize> {
+    let step = (whole / places.between).max(1);
+    (0..whole.min(places.ends))
+        .chain((places.ends..whole).step_by(step))
+        .chain(whole.saturating_sub(places.ends)..whole)
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -53,14 +68,13 @@ fn read_all(run: &Run) -> usize {
     records + run.noise(None).len() + run.clock_reads(None).len() + run.trials().len()
 }
 
-#[test]
-fn a_cut_file_of_a_finished_run_is_named_and_the_rest_is_read() {
+fn cut_files_of_a_finished_run_are_named(places: Places) {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0, 1], 20).folder;
     let whole = read_all(&Run::open(&folder).unwrap());
     for name in files(&folder) {
         let bytes = fs::read(folder.join(&name)).unwrap();
-        for length in lengths(bytes.len()) {
+        for length in lengths(bytes.len(), places) {
             fs::write(folder.join(&name), &bytes[..length]).unwrap();
             let run = Run::open(&folder).unwrap();
             let read = read_all(&run);
@@ -82,6 +96,11 @@ fn a_cut_file_of_a_finished_run_is_named_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_cut_file_of_a_finished_run_is_named_and_the_rest_is_read() {
+    cut_files_of_a_finished_run_are_named(FEW);
+}
+
+#[test]
 fn a_missing_file_is_named_and_the_rest_is_read() {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0, 1], 20).folder;
@@ -100,13 +119,12 @@ fn a_missing_file_is_named_and_the_rest_is_read() {
     }
 }
 
-#[test]
-fn wrong_bytes_never_end_the_process() {
+fn wrong_bytes_end_no_process(places: Places) {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0, 1], 200).folder;
     for name in files(&folder) {
         let bytes = fs::read(folder.join(&name)).unwrap();
-        for (round, at) in lengths(bytes.len()).enumerate() {
+        for (round, at) in lengths(bytes.len(), places).enumerate() {
             let mut wrong = bytes.clone();
             wrong[at] ^= 1 << (round % 8);
             fs::write(folder.join(&name), &wrong).unwrap();
@@ -114,6 +132,11 @@ fn wrong_bytes_never_end_the_process() {
         }
         fs::write(folder.join(&name), &bytes).unwrap();
     }
+}
+
+#[test]
+fn wrong_bytes_never_end_the_process() {
+    wrong_bytes_end_no_process(FEW);
 }
 
 #[test]
@@ -185,7 +208,7 @@ fn a_torn_batch_costs_no_row_before_it() {
         .iter()
         .flat_map(|(end, _)| end.saturating_sub(9)..end + 9);
     for length in near_ends
-        .chain(lengths(bytes.len()))
+        .chain(lengths(bytes.len(), MANY))
         .filter(|it| *it <= bytes.len())
     {
         fs::write(&journal, &bytes[..length]).unwrap();
@@ -235,4 +258,19 @@ fn a_folder_that_is_no_run_is_refused() {
     assert!(matches!(opened, Err(OpenError::NotARun { .. })));
     let opened = Run::open(&empty.path().join("nowhere"));
     assert!(matches!(opened, Err(OpenError::Folder { .. })));
+}
+
+/// The same at many more places, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_at_many_places_is_named_and_the_rest_is_read() {
+        cut_files_of_a_finished_run_are_named(MANY);
+    }
+
+    #[test]
+    fn wrong_bytes_at_many_places_never_end_the_process() {
+        wrong_bytes_end_no_process(MANY);
+    }
 }

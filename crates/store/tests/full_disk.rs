@@ -1,13 +1,10 @@
 //! Disks that are full and folders that nobody may write: said with the path and what to do, and
 //! nothing recorded is lost. Root only: each test mounts a small file system of its own.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_store::error::StoreError;
 use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
-use harness::*;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +16,7 @@ const MOUNTED: &str = "DELAYLAB_TEST_MOUNTED";
 fn on_a_disk_of(size: &str, test: &str) {
     let point = tempfile::tempdir().unwrap();
     let mount = format!("mount -t tmpfs -o size={size} none \"${MOUNTED}\"");
-    let script = format!("{mount} && exec \"$0\" {test} --exact --ignored");
+    let script = format!("{mount} && exec \"$0\" full_disk::{test} --exact --ignored");
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .arg(std::env::current_exe().unwrap())

@@ -1,12 +1,9 @@
 //! The index of runs, and which run a word means.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::State;
-use harness::*;
 use std::fs;
 use std::path::Path;
 

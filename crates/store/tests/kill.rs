@@ -1,14 +1,11 @@
 //! A process that is killed while it records loses at most what it had not handed over yet, and the
 //! run is resumed to its end.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_store::error::StoreError;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::RunWriter;
-use harness::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,8 +15,6 @@ use std::time::{Duration, Instant};
 const RUNS: &str = "DELAYLAB_TEST_RUNS";
 const TRIALS: u32 = 6;
 const RECORDS: u64 = 300;
-/// How often a process is killed.
-const KILLS: u32 = 20;
 
 /// What runs in the process that is killed: records a run, or goes on with one.
 #[test]
@@ -57,7 +52,7 @@ fn partial(runs: &Path) -> Option<PathBuf> {
 
 fn recorder(runs: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["records_until_it_is_killed", "--exact", "--ignored"])
+        .args(["kill::records_until_it_is_killed", "--exact", "--ignored"])
         .env(RUNS, runs)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -73,14 +68,14 @@ fn undisturbed() -> Duration {
     start.elapsed()
 }
 
-#[test]
-fn killed_at_any_moment_a_run_is_resumed_to_its_end() {
+/// Killed at so many moments, equally far apart.
+fn killed_and_resumed(kills: u32) {
     let whole = undisturbed();
     let mut killed = 0;
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         let runs = tempfile::tempdir().unwrap();
         let mut process = recorder(runs.path());
-        std::thread::sleep(whole * kill / KILLS);
+        std::thread::sleep(whole * kill / kills);
         process.kill().unwrap();
         killed += u32::from(!process.wait().unwrap().success());
         check_partial(runs.path());
@@ -90,9 +85,14 @@ fn killed_at_any_moment_a_run_is_resumed_to_its_end() {
         check_whole(&finished(runs.path()));
     }
     assert!(
-        killed > KILLS / 2,
-        "only {killed} of {KILLS} were killed in time"
+        killed > kills / 2,
+        "only {killed} of {kills} were killed in time"
     );
+}
+
+#[test]
+fn killed_at_any_moment_a_run_is_resumed_to_its_end() {
+    killed_and_resumed(5);
 }
 
 #[test]
@@ -210,4 +210,14 @@ fn a_complete_run_is_not_resumed() {
     let folder = write_run(runs.path(), &[0], 1).folder;
     let resumed = RunWriter::resume(&folder).map(drop);
     assert!(matches!(resumed, Err(ResumeError::Complete { .. })));
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn killed_at_twenty_moments_a_run_is_resumed_to_its_end() {
+        killed_and_resumed(20);
+    }
 }

@@ -1,12 +1,9 @@
 //! What the server of runs reads: some rows of a table, a table as CSV, a run in progress as it grows.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_model::SECOND;
 use delaylab_store::run::Run;
 use delaylab_store::run::tail::Tail;
-use harness::*;
 use proptest::prelude::*;
 
 #[test]

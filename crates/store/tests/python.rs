@@ -1,14 +1,11 @@
 //! Other tools read a run as it is, and find what was measured: polars and DuckDB, from Python.
 //! `scripts/python.sh` installs them.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::SummaryBuilder;
-use harness::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! What is written is read back, and the same rows are the same bytes.
-#![allow(clippy::unwrap_used)]
 
-mod harness;
-
+use crate::harness::*;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -11,7 +9,6 @@ use delaylab_model::record::Record;
 use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::{NewRun, RunWriter};
-use harness::*;
 use serde_json::json;
 use std::fs;
 use std::path::Path;

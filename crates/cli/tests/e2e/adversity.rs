@@ -1,7 +1,6 @@
 //! A full queue, a session that ends, a burst that must come out at once: nothing hangs, and no stamp
 //! goes to another packet.
 
-use crate::harness::beside_others;
 use crate::harness::netns::{B4, Pair};
 use crate::harness::process::{Ran, Reflector, delaylab, measure, ping};
 use crate::or_skip;
@@ -13,7 +12,6 @@ use std::time::Duration;
 /// queued are under way.
 #[test]
 fn stamps_keep_to_their_packets_when_the_queue_overflows() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
     or_skip!(pair.a.qdisc("tbf rate 1mbit burst 2000 limit 20000"));
@@ -53,7 +51,6 @@ fn stamps_keep_to_their_packets_when_the_queue_overflows() {
 
 #[test]
 fn a_session_that_ends_is_said_so_and_nothing_hangs() {
-    let _machine = beside_others();
     let mut command = delaylab(None);
     command.args("reflect --bind 127.0.0.1 --no-stamp --port 0 --max-duration 1s".split(' '));
     let reflector = Reflector::start(&mut command);
@@ -71,7 +68,6 @@ fn a_session_that_ends_is_said_so_and_nothing_hangs() {
 /// Whoever reads the lines gets each when its record is whole, also in a closed loop.
 #[test]
 fn lines_come_while_it_runs() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let port = reflector.port_of("udp");
     for pacing in ["--wait 100ms", "--poisson 100ms", "-i 100ms"] {

@@ -4,7 +4,6 @@
 use crate::harness::netns::Namespace;
 use crate::harness::process::{Process, Ran, delaylab, inside, ran};
 use crate::harness::scratch::Scratch;
-use crate::harness::{alone, beside_others};
 use crate::or_skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -101,7 +100,6 @@ fn of_a_simulated_device(scratch: &Scratch, name: &str, words: &str) -> Value {
 
 #[test]
 fn every_procedure_finds_what_was_configured() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     // Two at a time: each draws a page.
     let half = |half: usize| {
@@ -156,7 +154,6 @@ fn tables(run: &Path) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_search_that_is_killed_goes_on_to_the_same_result() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let done = ran(&scratch, SEARCH);
     assert_eq!(done.code, 0, "{}", done.stderr);
@@ -225,65 +222,6 @@ fn load(benchmark: &Value) -> f64 {
     number(benchmark, "load")
 }
 
-#[test]
-fn a_soft_switch_forwards_at_its_rate() {
-    or_skip!(root());
-    let _machine = alone();
-    let (done, told) = throughput("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    let benchmark = &told["benchmark"];
-    assert_eq!(load(benchmark), 99.98, "{benchmark}");
-    for none in ["duplicates", "reordered", "corrupt"] {
-        assert_eq!(*cell(benchmark, none), 0, "{none}: {benchmark}");
-    }
-    assert!(is_shortened(benchmark), "{benchmark}");
-}
-
-#[test]
-fn a_device_that_forwards_nothing_has_no_throughput() {
-    or_skip!(root());
-    let _machine = alone();
-    let (_, told) = throughput("--set path.switch.impair.loss=100%");
-    let benchmark = &told["benchmark"];
-    assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
-    let notes = benchmark["notes"].to_string();
-    assert!(notes.contains("loss at every load"), "{notes}");
-}
-
-#[test]
-fn a_device_that_misbehaves_is_seen_through() {
-    or_skip!(root());
-    let _machine = alone();
-    // Where its line has room for copies; else they take that of frames.
-    let (_, told) = throughput("--egress-rate 20Mbit/s --set path.switch.impair.duplicate=20%");
-    let benchmark = &told["benchmark"];
-    assert_eq!(load(benchmark), 99.98, "{benchmark}");
-    let copies = number(benchmark, "duplicates");
-    // 1174 frames: 235 of them, with a standard deviation of 14.
-    assert!((150.0..320.0).contains(&copies), "{copies}");
-
-    let (_, told) =
-        throughput("--set path.switch.impair.reorder=10% --set path.switch.impair.reorder_by=5ms");
-    let benchmark = &told["benchmark"];
-    assert_eq!(load(benchmark), 99.98, "{benchmark}");
-    let reordered = number(benchmark, "reordered");
-    assert!((50.0..200.0).contains(&reordered), "{reordered}");
-
-    // A frame that came out changed did not come out (RFC 1242 §3.6 counts it as lost).
-    let (_, told) = throughput("--set path.switch.impair.corrupt=100%");
-    let benchmark = &told["benchmark"];
-    assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
-    assert!(number(benchmark, "corrupt") > 0.0, "{benchmark}");
-
-    // With two ports there is none that a frame could go to but the right one.
-    let (done, told) =
-        throughput("--senders 2 --egress-rate 20Mbit/s --set path.switch.impair.flood=100%");
-    assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
-    let problems = told["problems"].to_string();
-    assert!(problems.contains("the device floods"), "{problems}");
-    assert!(done.stderr.contains("the device floods"), "{}", done.stderr);
-}
-
 /// A namespace with interfaces p1 and p2, whose far ends are on a bridge of the kernel.
 fn with_a_bridge() -> Result<Namespace, String> {
     root()?;
@@ -317,24 +255,8 @@ fn bench_in(host: &Namespace, scratch: &Scratch, words: &str) -> Ran {
 }
 
 #[test]
-fn a_bridge_between_interfaces_of_this_host_is_as_fast_as_they_are() {
-    let host = or_skip!(with_a_bridge());
-    let _machine = alone();
-    let scratch = Scratch::new();
-    let ports = "--port p1 --port p2 --rate 10Mbit/s --size 512B";
-    let done = bench_in(&host, &scratch, ports);
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    let told = last(&done);
-    assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
-    let tagged = bench_in(&host, &scratch, &format!("{ports} --vlan 7 -6"));
-    assert_eq!(tagged.code, 0, "{}", tagged.stderr);
-    assert_eq!(load(&last(&tagged)["benchmark"]), 99.98);
-}
-
-#[test]
 fn interfaces_that_cannot_be_used_are_named() {
     let host = or_skip!(with_a_bridge());
-    let _machine = beside_others();
     host.ip("link add d0 type veth peer name d1").unwrap();
     host.ip("link add u0 type veth peer name u1").unwrap();
     host.ip("link set u0 up").unwrap();
@@ -421,7 +343,6 @@ fn what_cannot_be_meant_is_refused() {
 
 #[test]
 fn the_experiment_that_it_is_can_be_run_as_a_file() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let words = "bench back-to-back --world sim --size 512B";
     let shown = ran(&scratch, &format!("{words} --show-experiment"));
@@ -433,4 +354,80 @@ fn the_experiment_that_it_is_can_be_run_as_a_file() {
         last(&done)["benchmark"].clone()
     };
     assert_eq!(of("run bursts.toml"), of(words));
+}
+
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn a_soft_switch_forwards_at_its_rate() {
+        or_skip!(root());
+        let (done, told) = throughput("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let benchmark = &told["benchmark"];
+        assert_eq!(load(benchmark), 99.98, "{benchmark}");
+        for none in ["duplicates", "reordered", "corrupt"] {
+            assert_eq!(*cell(benchmark, none), 0, "{none}: {benchmark}");
+        }
+        assert!(is_shortened(benchmark), "{benchmark}");
+    }
+
+    #[test]
+    fn a_device_that_forwards_nothing_has_no_throughput() {
+        or_skip!(root());
+        let (_, told) = throughput("--set path.switch.impair.loss=100%");
+        let benchmark = &told["benchmark"];
+        assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
+        let notes = benchmark["notes"].to_string();
+        assert!(notes.contains("loss at every load"), "{notes}");
+    }
+
+    #[test]
+    fn a_device_that_misbehaves_is_seen_through() {
+        or_skip!(root());
+        // Where its line has room for copies; else they take that of frames.
+        let (_, told) = throughput("--egress-rate 20Mbit/s --set path.switch.impair.duplicate=20%");
+        let benchmark = &told["benchmark"];
+        assert_eq!(load(benchmark), 99.98, "{benchmark}");
+        let copies = number(benchmark, "duplicates");
+        // 1174 frames: 235 of them, with a standard deviation of 14.
+        assert!((150.0..320.0).contains(&copies), "{copies}");
+
+        let (_, told) = throughput(
+            "--set path.switch.impair.reorder=10% --set path.switch.impair.reorder_by=5ms",
+        );
+        let benchmark = &told["benchmark"];
+        assert_eq!(load(benchmark), 99.98, "{benchmark}");
+        let reordered = number(benchmark, "reordered");
+        assert!((50.0..200.0).contains(&reordered), "{reordered}");
+
+        // A frame that came out changed did not come out (RFC 1242 §3.6 counts it as lost).
+        let (_, told) = throughput("--set path.switch.impair.corrupt=100%");
+        let benchmark = &told["benchmark"];
+        assert_eq!(number(benchmark, "throughput"), 0.0, "{benchmark}");
+        assert!(number(benchmark, "corrupt") > 0.0, "{benchmark}");
+
+        // With two ports there is none that a frame could go to but the right one.
+        let (done, told) =
+            throughput("--senders 2 --egress-rate 20Mbit/s --set path.switch.impair.flood=100%");
+        assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
+        let problems = told["problems"].to_string();
+        assert!(problems.contains("the device floods"), "{problems}");
+        assert!(done.stderr.contains("the device floods"), "{}", done.stderr);
+    }
+
+    #[test]
+    fn a_bridge_between_interfaces_of_this_host_is_as_fast_as_they_are() {
+        let host = or_skip!(with_a_bridge());
+        let scratch = Scratch::new();
+        let ports = "--port p1 --port p2 --rate 10Mbit/s --size 512B";
+        let done = bench_in(&host, &scratch, ports);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let told = last(&done);
+        assert_eq!(load(&told["benchmark"]), 99.98, "{told}");
+        let tagged = bench_in(&host, &scratch, &format!("{ports} --vlan 7 -6"));
+        assert_eq!(tagged.code, 0, "{}", tagged.stderr);
+        assert_eq!(load(&last(&tagged)["benchmark"]), 99.98);
+    }
 }

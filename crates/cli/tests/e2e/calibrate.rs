@@ -1,6 +1,5 @@
 //! `delaylab calibrate` and `delaylab predict`: of a testbed, of a simulation, and of runs that show too little.
 
-use crate::harness::alone;
 use crate::harness::process::{Ran, ran};
 use crate::harness::scratch::Scratch;
 use crate::or_skip;
@@ -206,53 +205,59 @@ fn what_cannot_be_is_refused_before_anything_runs() {
     );
 }
 
-/// Real kernels through the soft switch: two disciplines, and what the first becomes as the second.
-#[test]
-fn a_testbed_is_found_and_its_change_predicted() {
-    or_skip!(root());
-    let scratch = Scratch::new();
-    let _machine = alone();
-    let run = |discipline: &str| {
-        done(
-            &scratch,
-            &format!(
-                "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
-                 --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
-            ),
-        );
-        let found = document(&scratch, "calibrate latest --json");
-        near(
-            &found["found"]["rate"]["bits_per_second"]["value"],
-            8e6,
-            0.02,
-        );
-        near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
-        assert_eq!(found["found"]["discipline"]["name"], discipline);
-        found
-    };
-    run("fifo");
-    let predicted = document(
-        &scratch,
-        "predict latest --json --set path.switch.discipline=per-flow",
-    );
-    let after = run("per-flow");
-    // Medians: the rest is what other programs on this machine make of it.
-    let lanes = predicted["lanes"].as_array().unwrap().iter();
-    let of_echo =
-        lanes.filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
-    for lane in of_echo {
-        let overlay = after["overlay"].as_array().unwrap();
-        let same =
-            |other: &&Value| other["factors"] == lane["factors"] && other["probe"] == lane["probe"];
-        let truth = overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
-        near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
-    }
-}
-
 fn root() -> Result<(), String> {
     if delaylab_kernel::privilege::is_root() {
         Ok(())
     } else {
         Err("testbeds of this test need root".to_owned())
+    }
+}
+
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
+
+    /// Real kernels through the soft switch: two disciplines, and what the first becomes as the second.
+    #[test]
+    fn a_testbed_is_found_and_its_change_predicted() {
+        or_skip!(root());
+        let scratch = Scratch::new();
+        let run = |discipline: &str| {
+            done(
+                &scratch,
+                &format!(
+                    "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
+                     --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
+                ),
+            );
+            let found = document(&scratch, "calibrate latest --json");
+            near(
+                &found["found"]["rate"]["bits_per_second"]["value"],
+                8e6,
+                0.02,
+            );
+            near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
+            assert_eq!(found["found"]["discipline"]["name"], discipline);
+            found
+        };
+        run("fifo");
+        let predicted = document(
+            &scratch,
+            "predict latest --json --set path.switch.discipline=per-flow",
+        );
+        let after = run("per-flow");
+        // Medians: the rest is what other programs on this machine make of it.
+        let lanes = predicted["lanes"].as_array().unwrap().iter();
+        let of_echo =
+            lanes.filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
+        for lane in of_echo {
+            let overlay = after["overlay"].as_array().unwrap();
+            let same = |other: &&Value| {
+                other["factors"] == lane["factors"] && other["probe"] == lane["probe"]
+            };
+            let truth =
+                overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
+            near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! `delaylab cells`, and what a run's sizes say: on lines in cells and on others.
 
+use crate::e2e::testbeds::{root, up};
+use crate::harness::in_one_of_three;
 use crate::harness::process::{Process, Ran, delaylab, ran};
 use crate::harness::scratch::Scratch;
-use crate::harness::{alone, in_one_of_three};
 use crate::or_skip;
-use crate::testbeds::{root, up};
 use serde_json::Value;
 
 const LINE: &str = r#"
@@ -49,47 +49,6 @@ fn document(ran: &Ran) -> Value {
 
 /// Of 2 Mbit/s each way, one behind the other: how long a cell takes there and back, ns.
 const CELL: f64 = 848_000.0;
-
-#[test]
-fn a_line_in_cells_is_found_with_what_it_adds() {
-    or_skip!(root());
-    let _machine = alone();
-    in_one_of_three(|| {
-        let (scratch, ended) = across("aal5-llc", "--count 3 --max-size 232B --json");
-        let found = document(&ended);
-        assert_eq!(found["schema"], "delaylab/cells/1");
-        let steps = &found["ways"][0]["steps"];
-        let number = |name: &str| steps[name].as_f64().unwrap_or(f64::NAN);
-        // LLC/SNAP and the trailer of AAL5.
-        let well = found["answer"] == "steps"
-            && number("width_bytes") == 48.0
-            && (15.0..=17.0).contains(&number("overhead_bytes"))
-            && (number("step_ns") / CELL - 1.0).abs() < 0.1;
-        if !well {
-            return Err(ended.stdout);
-        }
-        let shown = ran(&scratch, "report latest");
-        assert_eq!(shown.code, 0, "{}", shown.stderr);
-        let said = "Cells of 48 bytes";
-        assert!(shown.stdout.contains(said), "{}", shown.stdout);
-        let page = std::fs::read_to_string(scratch.path("runs/latest/report.html")).unwrap();
-        assert!(page.contains("Steps in delay against size"));
-        Ok(())
-    });
-}
-
-#[test]
-fn a_line_of_frames_has_none() {
-    or_skip!(root());
-    let _machine = alone();
-    in_one_of_three(|| {
-        let (_scratch, ended) = across("ppp", "--count 3 --max-size 200B");
-        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-        let said = |words| ended.stdout.contains(words);
-        let well = said("No cells:") && said("Leave `atm` out");
-        well.then_some(()).ok_or(ended.stdout)
-    });
-}
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
@@ -137,4 +96,48 @@ fn the_finding_of_seed_000_is_judged_in_simulation() {
     assert_eq!(quick["verdict"], "cannot_tell", "{}", quick["reason"]);
     let why = quick["reason"].as_str().unwrap();
     assert!(why.contains("5 sizes are too few"), "{why}");
+}
+
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn a_line_in_cells_is_found_with_what_it_adds() {
+        or_skip!(root());
+        in_one_of_three(|| {
+            let (scratch, ended) = across("aal5-llc", "--count 3 --max-size 232B --json");
+            let found = document(&ended);
+            assert_eq!(found["schema"], "delaylab/cells/1");
+            let steps = &found["ways"][0]["steps"];
+            let number = |name: &str| steps[name].as_f64().unwrap_or(f64::NAN);
+            // LLC/SNAP and the trailer of AAL5.
+            let well = found["answer"] == "steps"
+                && number("width_bytes") == 48.0
+                && (15.0..=17.0).contains(&number("overhead_bytes"))
+                && (number("step_ns") / CELL - 1.0).abs() < 0.1;
+            if !well {
+                return Err(ended.stdout);
+            }
+            let shown = ran(&scratch, "report latest");
+            assert_eq!(shown.code, 0, "{}", shown.stderr);
+            let said = "Cells of 48 bytes";
+            assert!(shown.stdout.contains(said), "{}", shown.stdout);
+            let page = std::fs::read_to_string(scratch.path("runs/latest/report.html")).unwrap();
+            assert!(page.contains("Steps in delay against size"));
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_line_of_frames_has_none() {
+        or_skip!(root());
+        in_one_of_three(|| {
+            let (_scratch, ended) = across("ppp", "--count 3 --max-size 200B");
+            assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+            let said = |words| ended.stdout.contains(words);
+            let well = said("No cells:") && said("Leave `atm` out");
+            well.then_some(()).ok_or(ended.stdout)
+        });
+    }
 }

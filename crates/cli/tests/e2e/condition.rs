@@ -1,6 +1,5 @@
 //! Host conditions leave nothing behind, also after `kill -9` of the ping.
 
-use crate::harness::alone;
 use crate::harness::process::{Process, Ran, Reflector, delaylab, ping};
 use crate::harness::run::Run;
 use std::collections::BTreeSet;
@@ -54,79 +53,81 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
     panic!("{what}");
 }
 
-#[test]
-fn stressed_ends_with_the_run() {
-    let _machine = alone();
-    let before = load();
-    let reflector = Reflector::local();
-    let words = format!(
-        "127.0.0.1 --method udp --port {} -i 10ms -c 50 --condition stressed --json",
-        reflector.port
-    );
-    let ran = Ran::of(&mut ping(None, &words));
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("condition: "), "{}", ran.stderr);
-    let run = Run::from_document(&ran.stdout);
-    assert_eq!(
-        (run.count("sent"), &run.document["config"]["host"]),
-        (50, &"stressed".into())
-    );
-    assert_eq!(load(), before, "no process is left");
-}
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
 
-#[test]
-fn stressed_ends_when_the_ping_is_killed() {
-    let _machine = alone();
-    let before = load();
-    let reflector = Reflector::local();
-    let words = format!(
-        "127.0.0.1 --method udp --port {} -i 60ms --condition stressed",
-        reflector.port
-    );
-    let ping = Process::start(
-        ping(None, &words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null()),
-    );
-    eventually("the load runs", || {
-        load().len() >= before.len() + LOAD.len()
-    });
-    // Dropping it is kill -9.
-    drop(ping);
-    eventually("no process is left", || load() == before);
-}
+    #[test]
+    fn stressed_ends_with_the_run() {
+        let before = load();
+        let reflector = Reflector::local();
+        let words = format!(
+            "127.0.0.1 --method udp --port {} -i 10ms -c 50 --condition stressed --json",
+            reflector.port
+        );
+        let ran = Ran::of(&mut ping(None, &words));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains("condition: "), "{}", ran.stderr);
+        let run = Run::from_document(&ran.stdout);
+        assert_eq!(
+            (run.count("sent"), &run.document["config"]["host"]),
+            (50, &"stressed".into())
+        );
+        assert_eq!(load(), before, "no process is left");
+    }
 
-#[test]
-fn quiet_leaves_no_cpuset() {
-    let _machine = alone();
-    let before = cpusets();
-    let reflector = Reflector::local();
-    let words = format!("127.0.0.1 --method udp --port {} -i 10ms", reflector.port);
-    let ran = Ran::of(&mut ping(
-        None,
-        &format!("{words} -c 20 -q --condition quiet"),
-    ));
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let told = ran
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("condition: "));
-    assert!(
-        told.count() >= 5,
-        "each measure says what became of it: {}",
-        ran.stderr
-    );
-    assert_eq!(cpusets(), before);
+    #[test]
+    fn stressed_ends_when_the_ping_is_killed() {
+        let before = load();
+        let reflector = Reflector::local();
+        let words = format!(
+            "127.0.0.1 --method udp --port {} -i 60ms --condition stressed",
+            reflector.port
+        );
+        let ping = Process::start(
+            ping(None, &words)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null()),
+        );
+        eventually("the load runs", || {
+            load().len() >= before.len() + LOAD.len()
+        });
+        // Dropping it is kill -9.
+        drop(ping);
+        eventually("no process is left", || load() == before);
+    }
 
-    let mut command = delaylab(None);
-    command
-        .arg("ping")
-        .args(words.split(' '))
-        .args(["--condition", "quiet"]);
-    let ping = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
-    // Its cpuset, where this host lets it have one, is there within this time; killed before, it
-    // leaves none either.
-    std::thread::sleep(Duration::from_millis(300));
-    drop(ping);
-    eventually("the cpuset is gone", || cpusets() == before);
+    #[test]
+    fn quiet_leaves_no_cpuset() {
+        let before = cpusets();
+        let reflector = Reflector::local();
+        let words = format!("127.0.0.1 --method udp --port {} -i 10ms", reflector.port);
+        let ran = Ran::of(&mut ping(
+            None,
+            &format!("{words} -c 20 -q --condition quiet"),
+        ));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let told = ran
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("condition: "));
+        assert!(
+            told.count() >= 5,
+            "each measure says what became of it: {}",
+            ran.stderr
+        );
+        assert_eq!(cpusets(), before);
+
+        let mut command = delaylab(None);
+        command
+            .arg("ping")
+            .args(words.split(' '))
+            .args(["--condition", "quiet"]);
+        let ping = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
+        // Its cpuset, where this host lets it have one, is there within this time; killed before, it
+        // leaves none either.
+        std::thread::sleep(Duration::from_millis(300));
+        drop(ping);
+        eventually("the cpuset is gone", || cpusets() == before);
+    }
 }

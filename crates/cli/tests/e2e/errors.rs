@@ -2,7 +2,6 @@
 //! environment or privilege. The texts are snapshots: read them as a user would.
 
 use crate::harness::KEY;
-use crate::harness::beside_others;
 use crate::harness::netns::{B4, Namespace, Pair};
 use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, inside, ping};
 use crate::harness::scratch::Scratch;
@@ -39,7 +38,6 @@ fn told(inside: Option<&Namespace>, scratch: &Scratch, line: &str) -> String {
 
 #[test]
 fn what_cannot_be_meant() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     scratch.file("key", KEY);
     let lines = [
@@ -69,7 +67,6 @@ fn what_cannot_be_meant() {
 
 #[test]
 fn who_cannot_be_reached() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let scratch = Scratch::new();
     let lines = [
@@ -88,7 +85,6 @@ fn who_cannot_be_reached() {
 
 #[test]
 fn a_name_that_nobody_knows() {
-    let _machine = beside_others();
     let ran = Ran::of(&mut ping(None, "no-such-host.invalid"));
     assert_eq!(ran.code, 1);
     assert!(
@@ -102,7 +98,6 @@ fn a_name_that_nobody_knows() {
 /// Neither a wrong key nor a missing one gets a single packet back.
 #[test]
 fn who_lacks_the_key_is_not_answered() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let scratch = Scratch::new();
     let key = scratch.file("key", KEY);
@@ -125,7 +120,6 @@ fn who_lacks_the_key_is_not_answered() {
 
 #[test]
 fn what_this_host_lacks() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.a);
     let scratch = Scratch::new();
@@ -148,7 +142,6 @@ fn what_this_host_lacks() {
 /// Root, without its privileges and outside net.ipv4.ping_group_range.
 #[test]
 fn no_privilege() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let mut command = pair.a.command("setpriv");
     command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
@@ -162,7 +155,6 @@ fn no_privilege() {
 
 #[test]
 fn the_interface_goes_while_running() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let mut command = ping(Some(&pair.a), &format!("{B4} -i 100ms"));
     let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
@@ -182,7 +174,6 @@ fn the_interface_goes_while_running() {
 
 #[test]
 fn the_disk_is_full() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for format in ["--json", "--json-stream", "--csv", "-q"] {
         let words = format!(
@@ -202,7 +193,6 @@ fn the_disk_is_full() {
 
 #[test]
 fn a_reader_who_has_had_enough_ends_it_quietly() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for format in ["--json-stream", "--csv", "-D"] {
         let words = format!(
@@ -234,7 +224,6 @@ fn an_error_that_nobody_can_hear_has_its_code() {
 
 #[test]
 fn ctrl_c_prints_the_summary() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for (method, signal) in [
         ("udp", Signal::SIGINT),
@@ -265,7 +254,6 @@ fn ctrl_c_prints_the_summary() {
 
 #[test]
 fn a_port_in_use_is_named() {
-    let _machine = beside_others();
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let words = format!("reflect --no-stamp --bind 127.0.0.1 -p {port}");
@@ -283,7 +271,6 @@ fn a_port_in_use_is_named() {
 /// Read from outside, of every thread, while it serves.
 #[test]
 fn the_reflector_has_no_privileges_left() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let reflector = Reflector::inside(&pair.b);
     let served = Ran::of(&mut ping(

@@ -3,9 +3,9 @@
 //! The culprit is this test program itself, started again in the role of [`culprit`]: it runs on one CPU
 //! for 3 ms in each 100 ms, before all ordinary processes, and says when. The probe is on that CPU, too.
 
+use crate::harness::in_one_of_three;
 use crate::harness::process::{Process, Ran, delaylab};
 use crate::harness::scratch::Scratch;
-use crate::harness::{alone, in_one_of_three};
 use crate::or_skip;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::record::Record;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The kernel's name for the thread in which the test runner runs [`culprit`].
-const NAME: &str = "explain::culpri";
+const NAME: &str = "e2e::explain::c";
 const PERIOD: Nanos = 100 * MILLISECOND;
 const BURST: Nanos = 3 * MILLISECOND;
 
@@ -52,7 +52,12 @@ impl Culprit {
     fn start(cpu: usize) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["--exact", "explain::culprit", "--ignored", "--nocapture"])
+            .args([
+                "--exact",
+                "e2e::explain::culprit",
+                "--ignored",
+                "--nocapture",
+            ])
             .env("CULPRIT_CPU", cpu.to_string())
             .stdout(Stdio::piped());
         Self(Process::start(&mut command))
@@ -164,57 +169,6 @@ fn has_period(cause: &Value, period: Nanos) -> Result<(), String> {
         .ok_or_else(|| format!("not {period} ns: {cause:#}"))
 }
 
-#[test]
-fn a_planted_process_is_named_first_with_its_period_and_its_share() {
-    or_skip!(root());
-    let _machine = alone();
-    in_one_of_three(|| {
-        let scratch = &Scratch::new();
-        let bursts = run_beside_culprit(scratch, None);
-        let found = explained(scratch);
-        let planted = cause(&found, |cause| cause["name"] == NAME)?;
-        has_period(planted, PERIOD)?;
-        // What something else does at the same time is the culprit's in one count, and its own in the other.
-        let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
-        let share = planted["share_of_late"].as_f64().unwrap();
-        let first = found["causes"][0]["name"] == NAME;
-        let well = first && (share - truth).abs() < 0.1;
-        well.then_some(())
-            .ok_or_else(|| format!("first: {first}, said {share}, is {truth}: {found:#}"))
-    });
-}
-
-/// Somebody without privileges is told no names, and still that it is the host.
-#[test]
-fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() {
-    or_skip!(root());
-    let _machine = alone();
-    let scratch = Scratch::new();
-    let nobody = 65_534;
-    std::os::unix::fs::chown(scratch.path("."), Some(nobody), Some(nobody)).unwrap();
-    run_beside_culprit(&scratch, Some(nobody));
-    let found = explained(&scratch);
-    assert_eq!(found["sources"], serde_json::json!([]), "{found:#}");
-    let share = |of_host: bool| -> f64 {
-        let causes = found["causes"].as_array().unwrap().iter();
-        let causes = causes.filter(|cause| {
-            let place = cause["place"].as_str().unwrap();
-            ["prober", "reflector"].contains(&place) == of_host
-        });
-        causes
-            .map(|cause| cause["share_of_lost"].as_f64().unwrap())
-            .sum()
-    };
-    assert!(share(true) > 0.9, "{found:#}");
-    let causes = found["causes"].to_string();
-    assert!(causes.contains("of the others these ran most"), "{causes}");
-    let unknown = found["unknown"].to_string();
-    assert!(
-        unknown.contains("as root, or with access to tracefs"),
-        "{unknown}"
-    );
-}
-
 /// As [`PAUSES`] says.
 const PAUSE_EVERY: Nanos = 130 * MILLISECOND;
 
@@ -247,41 +201,93 @@ fn run_pauses(scratch: &Scratch) {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }
 
-#[test]
-fn a_switch_that_pauses_is_the_network_s_fault() {
-    or_skip!(root());
-    let _machine = alone();
-    in_one_of_three(|| {
-        let scratch = &Scratch::new();
-        run_pauses(scratch);
-        let found = explained(scratch);
-        has_period(
-            cause(&found, |cause| cause["place"] == "network")?,
-            PAUSE_EVERY,
-        )?;
-        let first = found["causes"][0]["place"] == "network";
-        first
-            .then_some(())
-            .ok_or_else(|| format!("not first: {found:#}"))
-    });
-}
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
 
-#[test]
-fn both_at_once_are_told_apart() {
-    or_skip!(root());
-    let _machine = alone();
-    in_one_of_three(|| {
-        let scratch = &Scratch::new();
-        let culprit = Culprit::start(last_cpu());
-        run_pauses(scratch);
-        assert!(culprit.bursts().len() > 50);
-        let found = explained(scratch);
-        let process = cause(&found, |cause| cause["name"] == NAME)?;
-        assert_eq!(process["place"], "prober");
-        has_period(process, PERIOD)?;
-        has_period(
-            cause(&found, |cause| cause["place"] == "network")?,
-            PAUSE_EVERY,
-        )
-    });
+    #[test]
+    fn a_planted_process_is_named_first_with_its_period_and_its_share() {
+        or_skip!(root());
+        in_one_of_three(|| {
+            let scratch = &Scratch::new();
+            let bursts = run_beside_culprit(scratch, None);
+            let found = explained(scratch);
+            let planted = cause(&found, |cause| cause["name"] == NAME)?;
+            has_period(planted, PERIOD)?;
+            // What something else does at the same time is the culprit's in one count, and its own in the other.
+            let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
+            let share = planted["share_of_late"].as_f64().unwrap();
+            let first = found["causes"][0]["name"] == NAME;
+            let well = first && (share - truth).abs() < 0.1;
+            well.then_some(())
+                .ok_or_else(|| format!("first: {first}, said {share}, is {truth}: {found:#}"))
+        });
+    }
+
+    /// Somebody without privileges is told no names, and still that it is the host.
+    #[test]
+    fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() {
+        or_skip!(root());
+        let scratch = Scratch::new();
+        let nobody = 65_534;
+        std::os::unix::fs::chown(scratch.path("."), Some(nobody), Some(nobody)).unwrap();
+        run_beside_culprit(&scratch, Some(nobody));
+        let found = explained(&scratch);
+        assert_eq!(found["sources"], serde_json::json!([]), "{found:#}");
+        let share = |of_host: bool| -> f64 {
+            let causes = found["causes"].as_array().unwrap().iter();
+            let causes = causes.filter(|cause| {
+                let place = cause["place"].as_str().unwrap();
+                ["prober", "reflector"].contains(&place) == of_host
+            });
+            causes
+                .map(|cause| cause["share_of_lost"].as_f64().unwrap())
+                .sum()
+        };
+        assert!(share(true) > 0.9, "{found:#}");
+        let causes = found["causes"].to_string();
+        assert!(causes.contains("of the others these ran most"), "{causes}");
+        let unknown = found["unknown"].to_string();
+        assert!(
+            unknown.contains("as root, or with access to tracefs"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_switch_that_pauses_is_the_network_s_fault() {
+        or_skip!(root());
+        in_one_of_three(|| {
+            let scratch = &Scratch::new();
+            run_pauses(scratch);
+            let found = explained(scratch);
+            has_period(
+                cause(&found, |cause| cause["place"] == "network")?,
+                PAUSE_EVERY,
+            )?;
+            let first = found["causes"][0]["place"] == "network";
+            first
+                .then_some(())
+                .ok_or_else(|| format!("not first: {found:#}"))
+        });
+    }
+
+    #[test]
+    fn both_at_once_are_told_apart() {
+        or_skip!(root());
+        in_one_of_three(|| {
+            let scratch = &Scratch::new();
+            let culprit = Culprit::start(last_cpu());
+            run_pauses(scratch);
+            assert!(culprit.bursts().len() > 50);
+            let found = explained(scratch);
+            let process = cause(&found, |cause| cause["name"] == NAME)?;
+            assert_eq!(process["place"], "prober");
+            has_period(process, PERIOD)?;
+            has_period(
+                cause(&found, |cause| cause["place"] == "network")?,
+                PAUSE_EVERY,
+            )
+        });
+    }
 }

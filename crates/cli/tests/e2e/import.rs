@@ -1,6 +1,5 @@
 //! What other tools printed becomes a run that the other commands read; what is wrong with it is said.
 
-use crate::harness::beside_others;
 use crate::harness::process::{Ran, delaylab, ran};
 use crate::harness::scratch::Scratch;
 use serde_json::Value;
@@ -65,7 +64,6 @@ fn in_one_line(text: &str) -> String {
 
 #[test]
 fn every_format_becomes_a_run_that_can_be_shown() {
-    let _machine = beside_others();
     for (name, word, streams) in SAMPLES {
         let scratch = Scratch::new();
         let document = imported(&scratch, &sample(name));
@@ -111,7 +109,6 @@ fn every_format_becomes_a_run_that_can_be_shown() {
 
 #[test]
 fn the_tools_figures_stand_beside_those_of_its_packets() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let ran = import(&scratch, &sample("ping.txt"), "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -135,7 +132,6 @@ fn the_tools_figures_stand_beside_those_of_its_packets() {
 
 #[test]
 fn packets_that_were_lost_were_sent() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let document = imported(&scratch, &sample("ping-D-O-loss.txt"));
     assert_eq!(document["streams"][0]["lost"], 11);
@@ -145,7 +141,6 @@ fn packets_that_were_lost_were_sent() {
 
 #[test]
 fn a_capture_shows_what_passed_the_interface() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     imported(&scratch, &sample("icmp.pcapng"));
     let shown = in_one_line(&ran(&scratch, "report latest").stdout);
@@ -157,7 +152,6 @@ fn a_capture_shows_what_passed_the_interface() {
 
 #[test]
 fn a_summary_that_is_not_that_of_its_packets_is_told() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let wrong = sample_text("ping.txt").replace("/20.489/", "/30.489/");
     let wrong = scratch.file("wrong.txt", &wrong);
@@ -178,7 +172,6 @@ fn a_summary_that_is_not_that_of_its_packets_is_told() {
 
 #[test]
 fn a_file_that_was_cut_short_gives_what_is_whole_and_a_warning() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let whole = sample_text("ping.txt");
     let cut = scratch.file("cut.txt", &whole[..whole.len() / 2]);
@@ -190,7 +183,6 @@ fn a_file_that_was_cut_short_gives_what_is_whole_and_a_warning() {
 
 #[test]
 fn standard_input_is_a_file() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let mut command = delaylab(None);
     command.current_dir(scratch.path(""));
@@ -207,7 +199,6 @@ fn standard_input_is_a_file() {
 
 #[test]
 fn what_cannot_be_read_is_said_and_leaves_no_run() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let json = sample_text("irtt.json");
     for (name, content, code, says) in [
@@ -241,7 +232,6 @@ fn what_cannot_be_read_is_said_and_leaves_no_run() {
 /// The help lists the formats by hand.
 #[test]
 fn the_help_names_every_format() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let wrong = ran(&scratch, "import x --format nothing");
     assert_eq!(wrong.code, 2);

@@ -1,6 +1,5 @@
 //! With programs that are not ours: a STAMP implementation from a registry, plain UDP echo, TWAMP-Light.
 
-use crate::harness::beside_others;
 use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, measure};
 use crate::harness::scratch::Scratch;
 use crate::or_skip;
@@ -10,130 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The same 16 bytes, as stamp-suite and as our key files write them.
-const THEIR_KEY: &str = "00112233445566778899aabbccddeeff";
 const OUR_KEY: &str = "hex:00112233445566778899aabbccddeeff\n";
-
-/// stamp-suite, if `scripts/peers.sh` has built it.
-fn stamp_suite() -> Result<PathBuf, String> {
-    let target = Path::new(DELAYLAB).ancestors().nth(2).unwrap();
-    let path = target.join("peers/bin/stamp-suite");
-    if path.exists() {
-        Ok(path)
-    } else {
-        Err("no stamp-suite to interwork with: scripts/peers.sh builds it".to_owned())
-    }
-}
-
-struct Keys {
-    theirs: PathBuf,
-    ours: PathBuf,
-}
-
-impl Keys {
-    fn new(scratch: &Scratch) -> Self {
-        use std::os::unix::fs::PermissionsExt;
-        let theirs = scratch.file("theirs", THEIR_KEY);
-        std::fs::set_permissions(&theirs, PermissionsExt::from_mode(0o600)).unwrap();
-        Self {
-            theirs,
-            ours: scratch.file("ours", OUR_KEY),
-        }
-    }
-}
-
-/// stamp-suite's sender against our reflector: what it counted.
-fn send_stamp(suite: &Path, port: u16, key: Option<&Path>) -> Value {
-    let mut command = Command::new(suite);
-    let words = format!(
-        "--remote-addr 127.0.0.1 --remote-port {port} --count 20 --send-delay 5 --timeout 1 --output-format json"
-    );
-    command.args(words.split(' '));
-    if let Some(key) = key {
-        command
-            .args(["--auth-mode", "A", "--hmac-key-file"])
-            .arg(key);
-    }
-    let ran = Ran::of(&mut command);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let objects = serde_json::Deserializer::from_str(&ran.stdout).into_iter::<Value>();
-    objects
-        .map(Result::unwrap)
-        .find(|object| object["type"] == "summary")
-        .unwrap_or_else(|| panic!("no summary: {}", ran.stdout))
-}
-
-#[test]
-fn a_stamp_sender_that_is_not_ours_is_answered() {
-    let _machine = beside_others();
-    let suite = or_skip!(stamp_suite());
-    let reflector = Reflector::local();
-    let said = send_stamp(&suite, reflector.stamp_port, None);
-    assert_eq!(
-        (&said["packets_sent"], &said["packets_received"]),
-        (&20.into(), &20.into())
-    );
-}
-
-#[test]
-fn an_authenticated_stamp_sender_is_answered_if_its_key_is_ours() {
-    let _machine = beside_others();
-    let suite = or_skip!(stamp_suite());
-    let scratch = Scratch::new();
-    let keys = Keys::new(&scratch);
-    let reflector = Reflector::keyed(&keys.ours);
-    let said = send_stamp(&suite, reflector.stamp_port, Some(&keys.theirs));
-    assert_eq!(said["packets_received"], 20, "{said}");
-    let without = send_stamp(&suite, reflector.stamp_port, None);
-    assert_eq!(without["packets_received"], 0, "{without}");
-}
-
-/// stamp-suite's reflector, on a port that was free a moment ago.
-fn their_reflector(suite: &Path, key: Option<&Path>) -> (Process, u16) {
-    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let mut command = Command::new(suite);
-    let words = format!("--is-reflector --local-addr 127.0.0.1 --local-port {port}");
-    command.args(words.split(' '));
-    if let Some(key) = key {
-        command
-            .args(["--auth-mode", "A", "--hmac-key-file"])
-            .arg(key);
-    }
-    let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
-    wait_until_bound(port);
-    (process, port)
-}
-
-fn wait_until_bound(port: u16) {
-    for _ in 0..500 {
-        if UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("nobody listens on {port}");
-}
-
-#[test]
-fn a_stamp_reflector_that_is_not_ours_answers() {
-    let _machine = beside_others();
-    let suite = or_skip!(stamp_suite());
-    let scratch = Scratch::new();
-    let keys = Keys::new(&scratch);
-    let (_process, port) = their_reflector(&suite, None);
-    let run = measure(
-        None,
-        &format!("127.0.0.1 --method stamp --port {port} -i 5ms -c 20"),
-    );
-    run.assert_all_received(20);
-    assert_eq!(run.delivery("r_rx"), "delivered");
-    let (_process, port) = their_reflector(&suite, Some(&keys.theirs));
-    let key = keys.ours.display();
-    let words = format!("127.0.0.1 --method stamp --port {port} --key-file {key} -i 5ms -c 20");
-    measure(None, &words).assert_all_received(20);
-}
 
 fn client(port: u16) -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -146,7 +22,6 @@ fn client(port: u16) -> UdpSocket {
 
 #[test]
 fn a_plain_udp_echo_client_gets_its_bytes_back() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let socket = client(reflector.port);
     for size in [1, 7, 8, 64, 1400] {
@@ -160,7 +35,6 @@ fn a_plain_udp_echo_client_gets_its_bytes_back() {
 
 #[test]
 fn a_plain_udp_echo_server_is_measured() {
-    let _machine = beside_others();
     let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = server.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -189,7 +63,6 @@ fn a_plain_udp_echo_server_is_measured() {
 /// reply and request equally long at 41).
 #[test]
 fn a_twamp_light_sender_is_answered_with_no_more_than_it_sent() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let socket = client(reflector.stamp_port);
     let mut request = [0_u8; 41];
@@ -206,7 +79,6 @@ fn a_twamp_light_sender_is_answered_with_no_more_than_it_sent() {
 
 #[test]
 fn a_key_in_the_environment_is_as_good_as_one_in_a_file() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let reflector = Reflector::keyed(&scratch.file("key", OUR_KEY));
     let words = format!(
@@ -220,4 +92,130 @@ fn a_key_in_the_environment_is_as_good_as_one_in_a_file() {
     };
     assert_eq!(with(OUR_KEY).code, 0);
     assert_eq!(with("another key of some length").code, 1);
+}
+
+/// stamp-suite, in `make test-all`: it is built from its source.
+mod long {
+    use super::*;
+
+    /// The same 16 bytes, as stamp-suite and as our key files write them.
+    const THEIR_KEY: &str = "00112233445566778899aabbccddeeff";
+
+    /// stamp-suite, if `scripts/peers.sh` has built it.
+    fn stamp_suite() -> Result<PathBuf, String> {
+        let target = Path::new(DELAYLAB).ancestors().nth(2).unwrap();
+        let path = target.join("peers/bin/stamp-suite");
+        if path.exists() {
+            Ok(path)
+        } else {
+            Err("no stamp-suite to interwork with: scripts/peers.sh builds it".to_owned())
+        }
+    }
+
+    struct Keys {
+        theirs: PathBuf,
+        ours: PathBuf,
+    }
+
+    impl Keys {
+        fn new(scratch: &Scratch) -> Self {
+            use std::os::unix::fs::PermissionsExt;
+            let theirs = scratch.file("theirs", THEIR_KEY);
+            std::fs::set_permissions(&theirs, PermissionsExt::from_mode(0o600)).unwrap();
+            Self {
+                theirs,
+                ours: scratch.file("ours", OUR_KEY),
+            }
+        }
+    }
+
+    /// stamp-suite's sender against our reflector: what it counted.
+    fn send_stamp(suite: &Path, port: u16, key: Option<&Path>) -> Value {
+        let mut command = Command::new(suite);
+        let words = format!(
+            "--remote-addr 127.0.0.1 --remote-port {port} --count 20 --send-delay 5 --timeout 1 --output-format json"
+        );
+        command.args(words.split(' '));
+        if let Some(key) = key {
+            command
+                .args(["--auth-mode", "A", "--hmac-key-file"])
+                .arg(key);
+        }
+        let ran = Ran::of(&mut command);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let objects = serde_json::Deserializer::from_str(&ran.stdout).into_iter::<Value>();
+        objects
+            .map(Result::unwrap)
+            .find(|object| object["type"] == "summary")
+            .unwrap_or_else(|| panic!("no summary: {}", ran.stdout))
+    }
+
+    #[test]
+    fn a_stamp_sender_that_is_not_ours_is_answered() {
+        let suite = or_skip!(stamp_suite());
+        let reflector = Reflector::local();
+        let said = send_stamp(&suite, reflector.stamp_port, None);
+        assert_eq!(
+            (&said["packets_sent"], &said["packets_received"]),
+            (&20.into(), &20.into())
+        );
+    }
+
+    #[test]
+    fn an_authenticated_stamp_sender_is_answered_if_its_key_is_ours() {
+        let suite = or_skip!(stamp_suite());
+        let scratch = Scratch::new();
+        let keys = Keys::new(&scratch);
+        let reflector = Reflector::keyed(&keys.ours);
+        let said = send_stamp(&suite, reflector.stamp_port, Some(&keys.theirs));
+        assert_eq!(said["packets_received"], 20, "{said}");
+        let without = send_stamp(&suite, reflector.stamp_port, None);
+        assert_eq!(without["packets_received"], 0, "{without}");
+    }
+
+    /// stamp-suite's reflector, on a port that was free a moment ago.
+    fn their_reflector(suite: &Path, key: Option<&Path>) -> (Process, u16) {
+        let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut command = Command::new(suite);
+        let words = format!("--is-reflector --local-addr 127.0.0.1 --local-port {port}");
+        command.args(words.split(' '));
+        if let Some(key) = key {
+            command
+                .args(["--auth-mode", "A", "--hmac-key-file"])
+                .arg(key);
+        }
+        let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        wait_until_bound(port);
+        (process, port)
+    }
+
+    fn wait_until_bound(port: u16) {
+        for _ in 0..500 {
+            if UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("nobody listens on {port}");
+    }
+
+    #[test]
+    fn a_stamp_reflector_that_is_not_ours_answers() {
+        let suite = or_skip!(stamp_suite());
+        let scratch = Scratch::new();
+        let keys = Keys::new(&scratch);
+        let (_process, port) = their_reflector(&suite, None);
+        let run = measure(
+            None,
+            &format!("127.0.0.1 --method stamp --port {port} -i 5ms -c 20"),
+        );
+        run.assert_all_received(20);
+        assert_eq!(run.delivery("r_rx"), "delivered");
+        let (_process, port) = their_reflector(&suite, Some(&keys.theirs));
+        let key = keys.ours.display();
+        let words = format!("127.0.0.1 --method stamp --port {port} --key-file {key} -i 5ms -c 20");
+        measure(None, &words).assert_all_received(20);
+    }
 }

@@ -4,7 +4,6 @@ use crate::harness::KEY;
 use crate::harness::netns::{B4, BOTH_PREFIXES, Pair};
 use crate::harness::process::{Process, Ran, Reflector, delaylab, ping, ran};
 use crate::harness::scratch::Scratch;
-use crate::harness::{alone, beside_others};
 use crate::or_skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -43,7 +42,6 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn tcp_load_is_told_beside_the_probe() {
-    let _machine = beside_others();
     let sink = sink();
     let told = under_load(&mut at(&sink, "--load tcp:2:reno"));
     let streams = told["streams"].as_array().unwrap();
@@ -61,36 +59,7 @@ fn tcp_load_is_told_beside_the_probe() {
 }
 
 #[test]
-fn a_rate_is_kept_or_the_miss_is_a_flaw() {
-    let _machine = alone();
-    let sink = sink();
-    for rate in [10_u32, 50] {
-        let words = format!("--load cbr:{rate}Mbit/s:ef --load poisson:{rate}Mbit/s:1400B");
-        let told = under_load(&mut at(&sink, &words));
-        for stream in told["streams"].as_array().unwrap() {
-            let (due, sent) = (number(&stream["due_bytes"]), number(&stream["sent_bytes"]));
-            let missed = 1.0 - sent / due;
-            let flawed = stream["flaws"]
-                .as_array()
-                .is_some_and(|flaws| !flaws.is_empty());
-            assert_eq!(missed > 0.01, flawed, "{stream}");
-            // What the other end counted is what was sent, or what was lost says how much is not.
-            let received = number(&stream["received_bytes"]);
-            assert!(received <= sent);
-            assert_eq!(received < sent, number(&stream["lost"]) > 0.0, "{stream}");
-        }
-        // The schedule itself is the rate that was asked for: that of IP packets.
-        let cbr = &told["streams"][0];
-        let seconds = number(&cbr["duration_ns"]) / 1e9;
-        let offered = number(&cbr["due_bytes"]) * (1052.0 / 1024.0) * 8.0 / seconds;
-        let error = offered / (f64::from(rate) * 1e6) - 1.0;
-        assert!(error.abs() < 0.01, "{offered} bit/s: {cbr}");
-    }
-}
-
-#[test]
 fn who_does_not_take_load_says_so() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
@@ -113,7 +82,6 @@ fn who_does_not_take_load_says_so() {
 
 #[test]
 fn load_needs_the_key() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let key = scratch.file("key", KEY);
     let wrong = scratch.file("wrong", "sixteen bytes or more of another key");
@@ -158,7 +126,6 @@ fn no_load_leaves_for_another_host_unasked() {
 
 #[test]
 fn a_sink_that_goes_away_is_a_flaw_and_what_was_measured_stays() {
-    let _machine = beside_others();
     let (probed, sink) = (Reflector::local(), sink());
     let words = format!(
         "127.0.0.1 --method udp --port {} --load-port {} --load cbr:1Mbit/s -i 50ms -c 60 --json",
@@ -175,33 +142,6 @@ fn a_sink_that_goes_away_is_a_flaw_and_what_was_measured_stays() {
     assert_eq!(told["round_trips"].as_array().unwrap().len(), 60);
     let flaws = told["streams"][0]["flaws"].to_string();
     assert!(flaws.contains("nobody takes"), "{flaws}");
-}
-
-#[test]
-fn a_queue_of_this_host_is_named() {
-    let _machine = alone();
-    let pair = or_skip!(Pair::new(1500));
-    or_skip!(pair.a.qdisc("tbf rate 20mbit burst 10kb latency 100ms"));
-    let allow = [
-        "reflect",
-        "--accept-load",
-        "--open",
-        "--allow",
-        BOTH_PREFIXES,
-    ];
-    let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
-    let words = format!("{B4} --method udp -w 3s -i 50ms --allow-load --load tcp:2");
-    let told = under_load(&mut ping(Some(&pair.a), &words));
-    assert_eq!(told["grew"]["stage"], "local queue", "{told}");
-    let verdict = told["verdict"].as_str().unwrap();
-    assert!(verdict.contains("this host's own interface"), "{verdict}");
-    let rate: f64 = told["streams"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|stream| number(&stream["goodput_bps"]))
-        .sum();
-    assert!((10e6..21e6).contains(&rate), "{rate}");
 }
 
 /// Load in an experiment: what its series and counts are, judged by its findings.
@@ -253,7 +193,6 @@ check = "mean(lost_load) >= 0"
 
 #[test]
 fn load_of_an_experiment_is_recorded_over_time() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     scratch.file("bulk.toml", BULK);
     let ran = ran(&scratch, "run bulk.toml --json");
@@ -280,7 +219,6 @@ fn load_of_an_experiment_is_recorded_over_time() {
 
 #[test]
 fn a_load_that_never_begins_makes_the_trial_invalid() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     scratch.file("bulk.toml", BULK);
     let words = r#"run bulk.toml --set load.steady.start="1h" --json"#;
@@ -318,7 +256,6 @@ fn iperf3() -> Result<(Process, u16), String> {
 
 #[test]
 fn iperf3_takes_our_load() {
-    let _machine = beside_others();
     let (_server, port) = or_skip!(iperf3());
     let reflector = Reflector::local();
     let words = |load: &str| {
@@ -351,4 +288,62 @@ fn iperf3_takes_our_load() {
         "{}",
         refused.stderr
     );
+}
+
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_kept_or_the_miss_is_a_flaw() {
+        let sink = sink();
+        for rate in [10_u32, 50] {
+            let words = format!("--load cbr:{rate}Mbit/s:ef --load poisson:{rate}Mbit/s:1400B");
+            let told = under_load(&mut at(&sink, &words));
+            for stream in told["streams"].as_array().unwrap() {
+                let (due, sent) = (number(&stream["due_bytes"]), number(&stream["sent_bytes"]));
+                let missed = 1.0 - sent / due;
+                let flawed = stream["flaws"]
+                    .as_array()
+                    .is_some_and(|flaws| !flaws.is_empty());
+                assert_eq!(missed > 0.01, flawed, "{stream}");
+                // What the other end counted is what was sent, or what was lost says how much is not.
+                let received = number(&stream["received_bytes"]);
+                assert!(received <= sent);
+                assert_eq!(received < sent, number(&stream["lost"]) > 0.0, "{stream}");
+            }
+            // The schedule itself is the rate that was asked for: that of IP packets.
+            let cbr = &told["streams"][0];
+            let seconds = number(&cbr["duration_ns"]) / 1e9;
+            let offered = number(&cbr["due_bytes"]) * (1052.0 / 1024.0) * 8.0 / seconds;
+            let error = offered / (f64::from(rate) * 1e6) - 1.0;
+            assert!(error.abs() < 0.01, "{offered} bit/s: {cbr}");
+        }
+    }
+
+    #[test]
+    fn a_queue_of_this_host_is_named() {
+        let pair = or_skip!(Pair::new(1500));
+        or_skip!(pair.a.qdisc("tbf rate 20mbit burst 10kb latency 100ms"));
+        let allow = [
+            "reflect",
+            "--accept-load",
+            "--open",
+            "--allow",
+            BOTH_PREFIXES,
+        ];
+        let _sink = Reflector::start(delaylab(Some(&pair.b)).args(allow));
+        let words = format!("{B4} --method udp -w 3s -i 50ms --allow-load --load tcp:2");
+        let told = under_load(&mut ping(Some(&pair.a), &words));
+        assert_eq!(told["grew"]["stage"], "local queue", "{told}");
+        let verdict = told["verdict"].as_str().unwrap();
+        assert!(verdict.contains("this host's own interface"), "{verdict}");
+        let rate: f64 = told["streams"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|stream| number(&stream["goodput_bps"]))
+            .sum();
+        assert!((10e6..21e6).contains(&rate), "{rate}");
+    }
 }

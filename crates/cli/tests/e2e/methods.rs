@@ -1,7 +1,6 @@
 //! Every method, size, mark, pacing and kind of loss.
 
 use crate::harness::KEY;
-use crate::harness::beside_others;
 use crate::harness::forwarder::{Fate, Forwarder, Way, for_udp_seq};
 use crate::harness::netns::{B4, B6, Pair};
 use crate::harness::process::{Ran, Reflector, Stream, allowed, measure, ping};
@@ -18,7 +17,6 @@ const METHODS: [&str; 4] = ["icmp", "udp", "tcp", "stamp"];
 
 #[test]
 fn every_method_over_loopback() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let methods = allowed(&METHODS);
     for target in ["127.0.0.1", "::1"] {
@@ -35,7 +33,6 @@ fn every_method_over_loopback() {
 
 #[test]
 fn every_method_over_veth() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
     for target in [B4, B6] {
@@ -161,7 +158,6 @@ fn lengths(at: &Value) -> Vec<f64> {
 /// Down to the header alone, which repeats nothing of the request.
 #[test]
 fn tcp_replies_may_be_shorter_than_requests() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for size in [8, 9, 12, 100] {
         let words = format!(
@@ -174,7 +170,6 @@ fn tcp_replies_may_be_shorter_than_requests() {
 
 #[test]
 fn sizes_from_40_bytes_past_an_mtu_of_9188() {
-    let _machine = beside_others();
     for mtu in [1500, 9188] {
         let pair = or_skip!(Pair::new(mtu));
         let _reflector = Reflector::inside(&pair.b);
@@ -206,7 +201,6 @@ fn sizes_from_40_bytes_past_an_mtu_of_9188() {
 
 #[test]
 fn what_must_not_be_fragmented_is_refused_where_it_does_not_fit() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
     for target in [B4, B6] {
@@ -228,7 +222,6 @@ fn what_must_not_be_fragmented_is_refused_where_it_does_not_fit() {
 
 #[test]
 fn marks_out_and_back() {
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
     for target in [B4, B6] {
@@ -291,7 +284,6 @@ fn over_path(
 
 #[test]
 fn losses_and_their_direction() {
-    let _machine = beside_others();
     for method in ["udp", "stamp"] {
         let lost_out = |seq: u64| seq % 5 == 4;
         let lost_back = |seq: u64| seq % 7 == 6;
@@ -315,7 +307,6 @@ fn losses_and_their_direction() {
 
 #[test]
 fn duplicates_are_counted_and_with_a_key_answered_once() {
-    let _machine = beside_others();
     let fate = |way, seq| match (way, seq % 10) {
         (Way::Back, 3) => vec![0, MILLISECOND],
         (Way::Back, 4) => vec![0, MILLISECOND, 2 * MILLISECOND],
@@ -353,7 +344,6 @@ fn duplicates_are_counted_and_with_a_key_answered_once() {
 
 #[test]
 fn reordering_has_its_extent() {
-    let _machine = beside_others();
     // Packet 3 of ten comes after 4 and 5.
     let run = over_path("udp", "-i 40ms -c 30", |way, seq| {
         vec![if way == Way::Back && seq % 10 == 3 {
@@ -371,7 +361,6 @@ fn reordering_has_its_extent() {
 
 #[test]
 fn late_is_not_lost() {
-    let _machine = beside_others();
     // After the time-out a reply is still waited for as long again.
     let run = over_path("udp", "-i 20ms -c 40 -W 200ms", |way, seq| {
         let held = match (way, seq) {
@@ -393,7 +382,6 @@ fn late_is_not_lost() {
 
 #[test]
 fn bursts_are_due_together() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let words = format!(
         "127.0.0.1 --method udp --port {} --burst 5 -i 30ms -c 40",
@@ -409,7 +397,6 @@ fn bursts_are_due_together() {
 
 #[test]
 fn poisson_gaps_come_from_the_seed() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let gaps = |seed: u32| {
         let words = format!(
@@ -436,7 +423,6 @@ fn poisson_gaps_come_from_the_seed() {
 
 #[test]
 fn a_closed_loop_waits_after_each_reply_and_after_a_time_out() {
-    let _machine = beside_others();
     let run = over_path("udp", "--wait 5ms -c 30 -W 200ms", |way, seq| {
         if way == Way::Out && seq % 10 == 7 {
             vec![]
@@ -455,7 +441,6 @@ fn a_closed_loop_waits_after_each_reply_and_after_a_time_out() {
 
 #[test]
 fn the_grid_stands_although_the_prober_was_stopped() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for method in allowed(&METHODS) {
         let port = reflector.port_of(method);

@@ -5,11 +5,11 @@
 //! what that stage is in the run's other records.
 
 use crate::harness::forwarder::{Forwarder, delays};
+use crate::harness::median;
 use crate::harness::netns::{B4, Pair};
 use crate::harness::process::{Process, Reflector, Stream, allowed, measure};
 use crate::harness::run::{Record, Run};
 use crate::harness::stages::stages;
-use crate::harness::{beside_others, median};
 use crate::or_skip;
 use delaylab_kernel::clock;
 use delaylab_model::{MILLISECOND, SECOND};
@@ -112,7 +112,6 @@ fn for_each_at_once(methods: &[&str], test: impl Fn(&str) + Sync) {
 
 #[test]
 fn before_the_send_call() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for_each_at_once(&allowed(&["icmp", "udp", "tcp", "stamp"]), |method| {
         let mut stream = on_grid(method, reflector.port_of(method));
@@ -134,7 +133,6 @@ fn before_the_send_call() {
 
 #[test]
 fn in_the_reflectors_user_space() {
-    let _machine = beside_others();
     for_each_at_once(&["udp", "tcp", "stamp"], |method| {
         let reflector = Reflector::local();
         let mut stream = on_grid(method, reflector.port_of(method));
@@ -159,7 +157,6 @@ fn in_the_reflectors_user_space() {
 
 #[test]
 fn before_the_reply_is_read() {
-    let _machine = beside_others();
     for_each_at_once(&["udp", "tcp", "stamp"], |method| {
         let reflector = Reflector::local();
         let path = path_before(&reflector, method, 50 * MILLISECOND, 50 * MILLISECOND);
@@ -198,7 +195,6 @@ fn path_before(reflector: &Reflector, method: &str, out: i64, back: i64) -> Forw
 fn on_the_path_out_and_back() {
     const OUT: i64 = 20 * MILLISECOND;
     const BACK: i64 = 30 * MILLISECOND;
-    let _machine = beside_others();
     let reflector = Reflector::local();
     for_each_at_once(&["udp", "tcp", "stamp"], |method| {
         let through = |out, back| {
@@ -238,7 +234,6 @@ fn on_the_path_out_and_back() {
 fn in_the_senders_queue() {
     const RATE: i64 = 1_000_000;
     const ETHERNET: i64 = 14;
-    let _machine = beside_others();
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
     let (ip_size, burst, bursts) = (1000, 8, 6);

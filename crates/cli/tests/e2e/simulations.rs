@@ -105,9 +105,8 @@ const CATALOGUE: &[&str] = &[
 ];
 
 /// `trials.parquet` has the trace hash of each.
-#[test]
-fn each_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
-    for words in CATALOGUE {
+fn same_on_one_thread_and_on_two(experiments: &[&str]) {
+    for words in experiments {
         let scratch = Scratch::new();
         let on = |threads| {
             // What a short form finds does not matter here, nor that few packets came back.
@@ -135,11 +134,18 @@ fn each_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
     }
 }
 
+/// Cells and ABR; two classes of packets. The others in `make test-all`.
 #[test]
-fn a_simulation_that_is_killed_is_resumed_to_the_same_bytes() {
+fn two_of_the_catalogue_are_the_same_on_one_thread_and_on_two() {
+    let two = ["eprca-variants", "classes"];
+    let two = two.map(|name| CATALOGUE.iter().find(|words| words.starts_with(name)));
+    same_on_one_thread_and_on_two(&two.map(|words| *words.unwrap()));
+}
+
+fn killed_and_resumed(moments: &[u64]) {
     let scratch = with_small();
     let undisturbed = whole(&scratch, "run small.toml -q");
-    for moment in 0..6 {
+    for moment in moments {
         let scratch = with_small();
         let mut command = inside(&scratch, "run small.toml -q");
         let mut process = Process::start(command.stdout(Stdio::null()));
@@ -157,6 +163,11 @@ fn a_simulation_that_is_killed_is_resumed_to_the_same_bytes() {
         let resumed = whole(&scratch, "resume latest -q --threads 2");
         assert!(resumed == undisturbed, "killed at moment {moment}");
     }
+}
+
+#[test]
+fn a_simulation_that_is_killed_is_resumed_to_the_same_bytes() {
+    killed_and_resumed(&[0, 2]);
 }
 
 #[test]
@@ -269,4 +280,19 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
     );
     assert_eq!(nothing.code, 2, "{}", nothing.stdout);
     assert!(nothing.stderr.contains("in common"), "{}", nothing.stderr);
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn each_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
+        same_on_one_thread_and_on_two(CATALOGUE);
+    }
+
+    #[test]
+    fn a_simulation_that_is_killed_at_six_moments_is_resumed_to_the_same_bytes() {
+        killed_and_resumed(&Vec::from_iter(0..6));
+    }
 }

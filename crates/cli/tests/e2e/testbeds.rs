@@ -3,7 +3,6 @@
 //! A soft switch has a real-time thread, which other tests would take for a slow network: these have the
 //! machine for themselves.
 
-use crate::harness::alone;
 use crate::harness::process::{Process, Ran, delaylab, python, ran};
 use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
@@ -93,29 +92,6 @@ name = "leaf-spine"
 set = { "path.topology" = "leaf-spine", "path.leaves" = 2, "path.spines" = 2, "path.hosts" = 2, "probe.echo.from" = "h1", "probe.echo.to" = "h4" }
 "#;
 
-#[test]
-fn every_topology_is_crossed() {
-    let mut bed = or_skip!(Bed::new(TOPOLOGIES));
-    let _machine = alone();
-    let done = bed.run("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    // Each packet meets as many queues there and back as the topology has.
-    bed.look(
-        r#"
-expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
-            "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
-for row in trials.iter_rows(named=True):
-    case = row["factor_case"]
-    assert row["received"] == 20, (case, row["received"])
-    own = hops.filter(pl.col("trial") == row["trial"])
-    for direction, queues in zip(["forward", "return"], expected[case]):
-        ways = own.filter(pl.col("direction") == direction).group_by("seq").len()
-        assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
-    assert (own["t_dequeue"] >= own["t_enqueue"]).all()
-"#,
-    );
-}
-
 const PATHS: &str = r#"
 name = "bed"
 title = "Two paths"
@@ -153,33 +129,6 @@ remark = { cs1 = "be" }
 discipline = "priority"
 "#;
 
-#[test]
-fn classes_take_their_paths_and_loads_theirs() {
-    let mut bed = or_skip!(Bed::new(PATHS));
-    let _machine = alone();
-    let done = bed.run("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    bed.look(
-        r#"
-def ports(probe, direction):
-    own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
-    return set(own["port"])
-assert ports(0, "forward") == {"s1→s2 congested"}, ports(0, "forward")
-assert ports(1, "forward") == {"s1→s2 control"}, ports(1, "forward")
-assert ports(0, "return") == ports(1, "return") == {"s2→s1 return"}
-# An echo reply has the class that its request arrived with.
-assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
-assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
-# The load is of the control path's class, and goes where it is told to.
-busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
-        .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
-assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
-cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
-assert cwnd.height > 0 and cwnd["max"].max() > 1448
-"#,
-    );
-}
-
 const QUEUES: &str = r#"
 name = "bed"
 title = "Queues"
@@ -200,36 +149,6 @@ rate = "20Mbit/s"
 [path.switch]
 buffer = "64KiB"
 "#;
-
-#[test]
-fn every_queue_that_there_is_forwards() {
-    let disciplines = [
-        "fifo",
-        "per-flow",
-        "priority",
-        "wrr",
-        "wfq",
-        "drr",
-        "red",
-        "codel",
-        "fq-codel",
-        "kernel-tbf",
-        "kernel-htb",
-    ];
-    let list = disciplines.map(|name| format!("{name:?}")).join(", ");
-    let sweep = format!(
-        "{QUEUES}\n[sweep]\ndiscipline = {{ set = \"path.switch.discipline\", to = [{list}] }}\n"
-    );
-    let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
-    let mut bed = or_skip!(Bed::new(&sweep));
-    let _machine = alone();
-    let done = bed.run("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    bed.look(&format!(
-        "assert set(trials['factor_discipline']) == {{{list}}}\n\
-         assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
-    ));
-}
 
 const BACKLOG: &str = r#"
 name = "bed"
@@ -259,90 +178,6 @@ buffer = "200kB"
 [sweep]
 discipline = { set = "path.switch.discipline", to = ["fifo", "kernel-tbf", "kernel-htb"] }
 "#;
-
-#[test]
-fn what_waits_is_seen_over_time_in_every_device() {
-    let mut bed = or_skip!(Bed::new(BACKLOG));
-    let _machine = alone();
-    let done = bed.run("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    // What the windows leave of the path waits at the trunk, which both share, and nowhere else.
-    bed.look(
-        r#"
-for row in trials.iter_rows(named=True):
-    own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
-    def mean(of):
-        one = own.filter(pl.col("of") == of)
-        return (one["mean"] * one["length"]).sum() / one["length"].sum()
-    trunk, last = mean("s1→s2"), mean("s2→b2")
-    assert 10_000 < trunk < 150_000 and last < trunk / 4, (row["factor_discipline"], trunk, last)
-"#,
-    );
-}
-
-#[test]
-fn a_window_bounds_what_is_under_way() {
-    let far = BACKLOG
-        .replace("20Mbit/s", "100Mbit/s")
-        .replace("1500ms", "3s")
-        .replace("buffer = \"200kB\"", "latency = \"12500us\"");
-    let mut bed = or_skip!(Bed::new(&far));
-    let _machine = alone();
-    let done = bed.run("--set sweep.discipline.to=[\"fifo\"] --set load.bulk.streams=1");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    // 64 KiB a round trip of 50 ms: two switches each way.
-    bed.look(
-        r#"
-goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
-mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
-assert 5e6 < mean < 10.6e6, mean
-"#,
-    );
-}
-
-#[test]
-fn a_kernel_without_a_queue_says_so() {
-    let bed = or_skip!(Bed::new(QUEUES));
-    let _machine = alone();
-    for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
-        let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
-        // Where the kernel has it, it is used.
-        if done.code != 0 {
-            assert_eq!(done.code, 2, "{}", done.stderr);
-            let said = format!("this kernel has no {module}");
-            assert!(done.stderr.contains(&said), "{}", done.stderr);
-        }
-    }
-}
-
-#[test]
-fn impairments_reach_the_records() {
-    let mut bed = or_skip!(Bed::new(&format!(
-        "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
-         [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
-         [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
-         [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
-         [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
-         [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
-    )));
-    let _machine = alone();
-    let done = bed.run("");
-    assert_eq!(done.code, 0, "{}", done.stderr);
-    bed.look(
-        r#"
-case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
-lost = (case["loss"]["outcome"] == "lost").sum()
-assert 5 <= lost <= 35, lost
-assert (case["duplicate"]["copies"] > 0).sum() >= 5
-assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
-# A UDP checksum that does not fit is dropped by the host that gets it.
-assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
-assert (case["flood"]["outcome"] != "lost").all()
-late = trials.filter(pl.col("factor_case") == "latency")
-assert late["round_trip_min_ns"][0] >= 40_000_000
-"#,
-    );
-}
 
 /// Hosts, switches and links that a network could have, in `ip`'s words.
 fn namespaces() -> BTreeSet<String> {
@@ -385,80 +220,6 @@ fn of(id: &str) -> usize {
 }
 
 #[test]
-fn fifty_testbeds_in_a_row_leave_nothing_behind() {
-    or_skip!(root());
-    let _machine = alone();
-    let before = links();
-    let topologies = [
-        "two-hosts",
-        "routed",
-        "two-paths",
-        "pairs-on-a-trunk",
-        "chain",
-    ];
-    for topology in topologies.iter().cycle().take(50) {
-        let (mut process, id) = up(topology);
-        assert!(of(&id) >= 3, "{topology}");
-        // Nothing of it is in the namespace of this host.
-        assert_eq!(links(), before, "{topology}");
-        process.signal(Signal::SIGINT);
-        assert!(process.child.wait().unwrap().success());
-        assert_eq!(of(&id), 0, "{topology}");
-    }
-}
-
-#[test]
-fn what_a_killed_one_leaves_is_removed_by_clean() {
-    or_skip!(root());
-    let _machine = alone();
-    let (mut process, id) = up("two-paths");
-    let (other, standing) = up("two-hosts");
-    process.signal(Signal::SIGKILL);
-    process.child.wait().unwrap();
-    assert!(of(&id) > 0);
-    let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
-    assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
-    assert!(cleaned.stdout.contains(&id), "{}", cleaned.stdout);
-    assert_eq!(of(&id), 0);
-    // What stands is left alone.
-    assert_eq!(of(&standing), 3);
-    drop(other);
-    let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
-    assert!(cleaned.stdout.contains(&standing), "{}", cleaned.stdout);
-}
-
-#[test]
-fn one_can_work_in_it_by_hand_and_not_get_out() {
-    or_skip!(root());
-    let _machine = alone();
-    let (_process, id) = up("routed --set path.hops=3");
-    let at = |node: &str, words: &[&str]| {
-        let mut command = delaylab(None);
-        Ran::of(
-            command
-                .args(["testbed", "exec", "--testbed", &id, node, "--"])
-                .args(words),
-        )
-    };
-    let pinged = at("a1", &["ping", "-c", "3", "-i", "0.2", "10.82.2.2"]);
-    assert_eq!(pinged.code, 0, "{}", pinged.stdout);
-    // Three routers counted the hops down.
-    assert!(pinged.stdout.contains("ttl=61"), "{}", pinged.stdout);
-    let outside = at("a1", &["ping", "-c", "1", "-W", "1", "192.0.2.1"]);
-    assert_ne!(outside.code, 0);
-    assert!(outside.stdout.contains("Unreachable"), "{}", outside.stdout);
-    let nowhere = at("x9", &["true"]);
-    assert_eq!(nowhere.code, 2);
-    assert!(
-        nowhere
-            .stderr
-            .contains("there is no node `x9`: there are a1"),
-        "{}",
-        nowhere.stderr
-    );
-}
-
-#[test]
 fn what_builds_it_can_be_seen() {
     let scratch = Scratch::new();
     let shown = ran(&scratch, "testbed up two-hosts --show-commands");
@@ -476,40 +237,6 @@ fn what_builds_it_can_be_seen() {
     for word in words {
         assert!(kernel.stdout.contains(word), "{word}: {}", kernel.stdout);
     }
-}
-
-/// As a user who is nobody, in a user namespace.
-#[test]
-fn without_root_it_stands_in_a_user_namespace() {
-    or_skip!(root());
-    let _machine = alone();
-    let scratch = Scratch::new();
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    std::fs::set_permissions(scratch.path(""), open).unwrap();
-    let mut command = Command::new("setpriv");
-    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    command.args(nobody).args(["unshare", "--user", "true"]);
-    if Ran::of(&mut command).code != 0 {
-        skip!("this kernel lets no user make namespaces");
-    }
-    scratch.file("bed.toml", QUEUES);
-    let mut command = Command::new("setpriv");
-    let program = delaylab(None);
-    let ended = Ran::of(
-        command
-            .args(nobody)
-            .arg(program.get_program())
-            .args(["run", "bed.toml", "--json", "-o"])
-            .arg(scratch.path("runs"))
-            .current_dir(scratch.path("")),
-    );
-    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.contains("\"received\":40"), "{}", ended.stdout);
-    assert!(
-        namespaces()
-            .iter()
-            .all(|name| !ended.stdout.contains(name.as_str()))
-    );
 }
 
 #[test]
@@ -563,4 +290,270 @@ fn what_cannot_be_built_is_refused_by_its_field() {
         "{}",
         done.stderr
     );
+}
+
+/// Tests that measure microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn every_topology_is_crossed() {
+        let mut bed = or_skip!(Bed::new(TOPOLOGIES));
+        let done = bed.run("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        // Each packet meets as many queues there and back as the topology has.
+        bed.look(
+            r#"
+    expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
+                "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
+    for row in trials.iter_rows(named=True):
+        case = row["factor_case"]
+        assert row["received"] == 20, (case, row["received"])
+        own = hops.filter(pl.col("trial") == row["trial"])
+        for direction, queues in zip(["forward", "return"], expected[case]):
+            ways = own.filter(pl.col("direction") == direction).group_by("seq").len()
+            assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
+        assert (own["t_dequeue"] >= own["t_enqueue"]).all()
+    "#,
+        );
+    }
+
+    #[test]
+    fn classes_take_their_paths_and_loads_theirs() {
+        let mut bed = or_skip!(Bed::new(PATHS));
+        let done = bed.run("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        bed.look(
+            r#"
+    def ports(probe, direction):
+        own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
+        return set(own["port"])
+    assert ports(0, "forward") == {"s1→s2 congested"}, ports(0, "forward")
+    assert ports(1, "forward") == {"s1→s2 control"}, ports(1, "forward")
+    assert ports(0, "return") == ports(1, "return") == {"s2→s1 return"}
+    # An echo reply has the class that its request arrived with.
+    assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
+    assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
+    # The load is of the control path's class, and goes where it is told to.
+    busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
+            .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
+    assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
+    cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
+    assert cwnd.height > 0 and cwnd["max"].max() > 1448
+    "#,
+        );
+    }
+
+    #[test]
+    fn every_queue_that_there_is_forwards() {
+        let disciplines = [
+            "fifo",
+            "per-flow",
+            "priority",
+            "wrr",
+            "wfq",
+            "drr",
+            "red",
+            "codel",
+            "fq-codel",
+            "kernel-tbf",
+            "kernel-htb",
+        ];
+        let list = disciplines.map(|name| format!("{name:?}")).join(", ");
+        let sweep = format!(
+            "{QUEUES}\n[sweep]\ndiscipline = {{ set = \"path.switch.discipline\", to = [{list}] }}\n"
+        );
+        let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
+        let mut bed = or_skip!(Bed::new(&sweep));
+        let done = bed.run("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        bed.look(&format!(
+            "assert set(trials['factor_discipline']) == {{{list}}}\n\
+             assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
+        ));
+    }
+
+    #[test]
+    fn what_waits_is_seen_over_time_in_every_device() {
+        let mut bed = or_skip!(Bed::new(BACKLOG));
+        let done = bed.run("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        // What the windows leave of the path waits at the trunk, which both share, and nowhere else.
+        bed.look(
+            r#"
+    for row in trials.iter_rows(named=True):
+        own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
+        def mean(of):
+            one = own.filter(pl.col("of") == of)
+            return (one["mean"] * one["length"]).sum() / one["length"].sum()
+        trunk, last = mean("s1→s2"), mean("s2→b2")
+        assert 10_000 < trunk < 150_000 and last < trunk / 4, (row["factor_discipline"], trunk, last)
+    "#,
+        );
+    }
+
+    #[test]
+    fn a_window_bounds_what_is_under_way() {
+        let far = BACKLOG
+            .replace("20Mbit/s", "100Mbit/s")
+            .replace("1500ms", "3s")
+            .replace("buffer = \"200kB\"", "latency = \"12500us\"");
+        let mut bed = or_skip!(Bed::new(&far));
+        let done = bed.run("--set sweep.discipline.to=[\"fifo\"] --set load.bulk.streams=1");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        // 64 KiB a round trip of 50 ms: two switches each way.
+        bed.look(
+            r#"
+    goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
+    mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
+    assert 5e6 < mean < 10.6e6, mean
+    "#,
+        );
+    }
+
+    #[test]
+    fn a_kernel_without_a_queue_says_so() {
+        let bed = or_skip!(Bed::new(QUEUES));
+        for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
+            let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
+            // Where the kernel has it, it is used.
+            if done.code != 0 {
+                assert_eq!(done.code, 2, "{}", done.stderr);
+                let said = format!("this kernel has no {module}");
+                assert!(done.stderr.contains(&said), "{}", done.stderr);
+            }
+        }
+    }
+
+    #[test]
+    fn impairments_reach_the_records() {
+        let mut bed = or_skip!(Bed::new(&format!(
+            "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
+             [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
+             [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
+             [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
+             [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
+             [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
+        )));
+        let done = bed.run("");
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        bed.look(
+            r#"
+    case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
+    lost = (case["loss"]["outcome"] == "lost").sum()
+    assert 5 <= lost <= 35, lost
+    assert (case["duplicate"]["copies"] > 0).sum() >= 5
+    assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
+    # A UDP checksum that does not fit is dropped by the host that gets it.
+    assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
+    assert (case["flood"]["outcome"] != "lost").all()
+    late = trials.filter(pl.col("factor_case") == "latency")
+    assert late["round_trip_min_ns"][0] >= 40_000_000
+    "#,
+        );
+    }
+
+    #[test]
+    fn fifty_testbeds_in_a_row_leave_nothing_behind() {
+        or_skip!(root());
+        let before = links();
+        let topologies = [
+            "two-hosts",
+            "routed",
+            "two-paths",
+            "pairs-on-a-trunk",
+            "chain",
+        ];
+        for topology in topologies.iter().cycle().take(50) {
+            let (mut process, id) = up(topology);
+            assert!(of(&id) >= 3, "{topology}");
+            // Nothing of it is in the namespace of this host.
+            assert_eq!(links(), before, "{topology}");
+            process.signal(Signal::SIGINT);
+            assert!(process.child.wait().unwrap().success());
+            assert_eq!(of(&id), 0, "{topology}");
+        }
+    }
+
+    #[test]
+    fn what_a_killed_one_leaves_is_removed_by_clean() {
+        or_skip!(root());
+        let (mut process, id) = up("two-paths");
+        let (other, standing) = up("two-hosts");
+        process.signal(Signal::SIGKILL);
+        process.child.wait().unwrap();
+        assert!(of(&id) > 0);
+        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
+        assert!(cleaned.stdout.contains(&id), "{}", cleaned.stdout);
+        assert_eq!(of(&id), 0);
+        // What stands is left alone.
+        assert_eq!(of(&standing), 3);
+        drop(other);
+        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        assert!(cleaned.stdout.contains(&standing), "{}", cleaned.stdout);
+    }
+
+    #[test]
+    fn one_can_work_in_it_by_hand_and_not_get_out() {
+        or_skip!(root());
+        let (_process, id) = up("routed --set path.hops=3");
+        let at = |node: &str, words: &[&str]| {
+            let mut command = delaylab(None);
+            Ran::of(
+                command
+                    .args(["testbed", "exec", "--testbed", &id, node, "--"])
+                    .args(words),
+            )
+        };
+        let pinged = at("a1", &["ping", "-c", "3", "-i", "0.2", "10.82.2.2"]);
+        assert_eq!(pinged.code, 0, "{}", pinged.stdout);
+        // Three routers counted the hops down.
+        assert!(pinged.stdout.contains("ttl=61"), "{}", pinged.stdout);
+        let outside = at("a1", &["ping", "-c", "1", "-W", "1", "192.0.2.1"]);
+        assert_ne!(outside.code, 0);
+        assert!(outside.stdout.contains("Unreachable"), "{}", outside.stdout);
+        let nowhere = at("x9", &["true"]);
+        assert_eq!(nowhere.code, 2);
+        assert!(
+            nowhere
+                .stderr
+                .contains("there is no node `x9`: there are a1"),
+            "{}",
+            nowhere.stderr
+        );
+    }
+
+    /// As a user who is nobody, in a user namespace.
+    #[test]
+    fn without_root_it_stands_in_a_user_namespace() {
+        or_skip!(root());
+        let scratch = Scratch::new();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(scratch.path(""), open).unwrap();
+        let mut command = Command::new("setpriv");
+        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+        command.args(nobody).args(["unshare", "--user", "true"]);
+        if Ran::of(&mut command).code != 0 {
+            skip!("this kernel lets no user make namespaces");
+        }
+        scratch.file("bed.toml", QUEUES);
+        let mut command = Command::new("setpriv");
+        let program = delaylab(None);
+        let ended = Ran::of(
+            command
+                .args(nobody)
+                .arg(program.get_program())
+                .args(["run", "bed.toml", "--json", "-o"])
+                .arg(scratch.path("runs"))
+                .current_dir(scratch.path("")),
+        );
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("\"received\":40"), "{}", ended.stdout);
+        assert!(
+            namespaces()
+                .iter()
+                .all(|name| !ended.stdout.contains(name.as_str()))
+        );
+    }
 }

@@ -1,6 +1,5 @@
 //! Paths by class, through routers that the test invents and through real ones.
 
-use crate::harness::beside_others;
 use crate::harness::netns::Namespace;
 use crate::harness::process::{DELAYLAB, Process, Ran, delaylab};
 use crate::harness::routers::{AT_TARGET, Answer, OPEN_PORT, Packet, Routers, TARGET};
@@ -82,7 +81,6 @@ fn kinds(document: &Value) -> Vec<&str> {
 
 #[test]
 fn every_method_and_family_sees_what_happens_to_classes() {
-    let _machine = beside_others();
     for old in [false, true] {
         let routers = or_skip!(Routers::new(by_class(old)));
         for (target, net) in [(TARGET[0], "10.77.0."), (TARGET[1], "fd00:77::")] {
@@ -128,7 +126,6 @@ fn every_method_and_family_sees_what_happens_to_classes() {
 /// What balances load by flow sees one, whatever the class.
 #[test]
 fn all_packets_are_of_one_flow() {
-    let _machine = beside_others();
     let flows = Arc::new(Mutex::new(BTreeSet::new()));
     let seen = Arc::clone(&flows);
     let routers = or_skip!(Routers::new(move |packet| {
@@ -161,7 +158,6 @@ fn all_packets_are_of_one_flow() {
 
 #[test]
 fn people_read_what_is_the_same_once_and_what_differs_beside_it() {
-    let _machine = beside_others();
     let routers = or_skip!(Routers::new(by_class(false)));
     let words = format!("{} --class be,ef,cs1 -n -i 20ms -q 2 -w 300ms", TARGET[0]);
     let ran = trace(&routers.inside, &words);
@@ -180,7 +176,6 @@ fn people_read_what_is_the_same_once_and_what_differs_beside_it() {
 /// As Linux: six answers at once, then one a second.
 #[test]
 fn a_routers_limiter_is_not_taken_for_loss() {
-    let _machine = beside_others();
     let limited = || {
         let mut credit = (0, 6 * SECOND);
         move |packet: Packet| {
@@ -221,7 +216,6 @@ fn a_routers_limiter_is_not_taken_for_loss() {
 
 #[test]
 fn ends_that_are_not_the_target_say_so() {
-    let _machine = beside_others();
     let routers = or_skip!(Routers::new(|packet| match packet.ttl {
         ttl if ttl >= 3 && packet.is("ef") => Some(Answer {
             refused: true,
@@ -244,7 +238,6 @@ fn ends_that_are_not_the_target_say_so() {
 
 #[test]
 fn ecn_that_is_bleached_is_seen() {
-    let _machine = beside_others();
     let routers = or_skip!(Routers::new(|packet| {
         let by = if packet.ttl > 3 {
             AT_TARGET
@@ -269,7 +262,6 @@ fn ecn_that_is_bleached_is_seen() {
 
 #[test]
 fn a_stop_shows_what_is_known_by_then() {
-    let _machine = beside_others();
     let routers = or_skip!(Routers::new(|packet| {
         let by = if packet.ttl > 3 {
             AT_TARGET
@@ -293,7 +285,6 @@ fn a_stop_shows_what_is_known_by_then() {
 /// Root without its privileges.
 #[test]
 fn without_raw_sockets_it_says_what_to_do() {
-    let _machine = beside_others();
     let routers = or_skip!(Routers::new(|_| None));
     let mut command = routers.inside.command("setpriv");
     command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
@@ -427,7 +418,6 @@ fn run(inside: &Namespace, program: &str, words: &str) -> Result<(), String> {
 
 #[test]
 fn real_routers_say_the_same() {
-    let _machine = beside_others();
     let chain = or_skip!(Chain::new());
     for (target, at) in [("10.78.4.2", "10.78."), ("fd00:78:4::2", "fd00:78:")] {
         for method in ["udp", "icmp", "tcp"] {

@@ -1,6 +1,5 @@
 //! `--tui`: what stands on the terminal, and that it is as it was afterwards.
 
-use crate::harness::beside_others;
 use crate::harness::process::{DELAYLAB, Ran, Reflector, delaylab, ran};
 use crate::harness::pty::Pty;
 use crate::harness::scratch::Scratch;
@@ -68,7 +67,6 @@ fn assert_terminal_is_as_it_was(after: &str) {
 
 #[test]
 fn a_ping_is_watched_until_q_and_ends_with_its_summary() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let mut pty = watched_ping(&reflector, "");
     let parts = [
@@ -107,7 +105,6 @@ fn a_ping_is_watched_until_q_and_ends_with_its_summary() {
 
 #[test]
 fn whoever_ends_it_gets_the_terminal_back() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let mut pty = watched_ping(&reflector, "");
     pty.until(|screen| screen.contains("p99.9"));
@@ -127,7 +124,6 @@ fn whoever_ends_it_gets_the_terminal_back() {
 
 #[test]
 fn an_error_is_told_on_the_terminal_as_it_was() {
-    let _machine = beside_others();
     let reflector = Reflector::local();
     let mut pty = watched_ping(&reflector, "-I nosuchinterface0");
     pty.end();
@@ -139,7 +135,6 @@ fn an_error_is_told_on_the_terminal_as_it_was() {
 
 #[test]
 fn an_experiment_is_watched_until_q_and_can_be_resumed() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     let mut live = Pty::start(&format!(
         "cd {}; {DELAYLAB} run wait-time-jitter --quick --tui; echo code=$?; stty -a",
@@ -163,7 +158,6 @@ fn an_experiment_is_watched_until_q_and_can_be_resumed() {
 /// Trials of a simulation are over before anybody has seen them; what came of them is told all the same.
 #[test]
 fn a_simulation_ends_with_its_tables() {
-    let _machine = beside_others();
     let scratch = Scratch::new();
     scratch.file("fast.toml", FAST);
     let mut pty = Pty::start(&format!(

@@ -1,6 +1,6 @@
 //! A headless Chromium that clicks and types as a test says, over the DevTools protocol on a pipe.
 
-use crate::scratch::Scratch;
+use crate::harness::scratch::Scratch;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -78,7 +78,7 @@ impl Chromium {
             .into_iter()
             .find(|name| Command::new(name).arg("--version").output().is_ok());
         let Some(name) = name else {
-            crate::skip("there is no chromium");
+            crate::harness::skipped("there is no chromium");
             return None;
         };
         let profile = Scratch::new();

@@ -1,8 +1,9 @@
 //! Reports from disk: every figure of the catalogue's experiments drawn with the marks that its table
 //! asks for, filter, zoom and tables by clicks and keys, and runs that are odd.
 
-use crate::chromium::{Chromium, PATIENCE, Page, base64};
-use crate::{Scratch, inaccessible};
+use crate::harness::scratch::Scratch;
+use crate::web::chromium::{Chromium, PATIENCE, Page, base64};
+use crate::web::inaccessible;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -191,13 +192,12 @@ const CATALOGUE: [(&str, &[&str]); 7] = [
     ("tcp-and-forwarding", &[]),
 ];
 
-#[test]
-fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
+fn drawn_with_its_marks(experiments: &[(&str, &[&str])]) {
     let Some(browser) = Chromium::start() else {
         return;
     };
     let scratch = Scratch::new();
-    for (name, fewer) in CATALOGUE {
+    for &(name, fewer) in experiments {
         let words = [
             "run", name, "--world", "sim", "--quick", "-q", "--seed", "1", "-o", name,
         ];
@@ -216,6 +216,13 @@ fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
         }
         assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
     }
+}
+
+/// Two of the catalogue that between them have most kinds of figures. The others in `make test-all`.
+#[test]
+fn figures_of_the_catalogue_are_drawn_with_their_marks() {
+    let short = |entry: &&(&str, _)| ["wait-time-jitter", "atm-response-time"].contains(&entry.0);
+    drawn_with_its_marks(&Vec::from_iter(CATALOGUE.iter().filter(short).copied()));
 }
 
 /// What the simulation has not: causes, what reading the clock costs, and what a procedure draws.
@@ -586,4 +593,14 @@ fn a_narrow_page_fits_its_window() {
         page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
     assert_eq!(wide, json!(0));
     page.picture("narrow");
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
+        drawn_with_its_marks(&CATALOGUE);
+    }
 }

@@ -1,8 +1,9 @@
 //! `delaylab serve`: the list of runs, one run, two compared, one in progress; and who is answered.
 
-use crate::chromium::{Chromium, Page};
-use crate::reports::{SMALL, check_marks};
-use crate::{Scratch, delaylab, inaccessible};
+use crate::harness::scratch::Scratch;
+use crate::web::chromium::{Chromium, Page};
+use crate::web::reports::{SMALL, check_marks};
+use crate::web::{delaylab, inaccessible};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

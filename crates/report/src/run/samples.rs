@@ -27,49 +27,39 @@ use delaylab_stats::comparison::Bounds;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Every run, by name. Made once: every test shows them.
+/// Every run, by name.
 pub fn runs() -> [(&'static str, RunData); 5] {
-    static RUNS: LazyLock<[RunData; 5]> = LazyLock::new(|| {
-        [
-            make_waits(),
-            make_sizes(),
-            make_queues(),
-            make_classes(),
-            make_bare(),
-        ]
-    });
-    let [waits, sizes, queues, classes, bare] = RUNS.clone();
     [
-        ("waits", waits),
-        ("sizes", sizes),
-        ("queues", queues),
-        ("classes", classes),
-        ("bare", bare),
+        ("waits", waits()),
+        ("sizes", sizes()),
+        ("queues", queues()),
+        ("classes", classes()),
+        ("bare", bare()),
     ]
 }
 
-/// Seed 002's design.
-pub fn waits() -> RunData {
-    let [(_, waits), ..] = runs();
-    waits
+/// A run is made once in a process, and only where it is shown.
+macro_rules! made_once {
+    ($($(#[$doc:meta])* $name:ident: $make:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name() -> RunData {
+            static RUN: LazyLock<RunData> = LazyLock::new($make);
+            RUN.clone()
+        }
+    )*};
 }
 
-/// Seed 000's design.
-pub fn sizes() -> RunData {
-    let [_, (_, sizes), ..] = runs();
-    sizes
-}
-
-/// Seed 004's design.
-pub fn classes() -> RunData {
-    let [.., (_, classes), _] = runs();
-    classes
-}
-
-/// One trial of one probe.
-pub fn bare() -> RunData {
-    let [.., (_, bare)] = runs();
-    bare
+made_once! {
+    /// Seed 002's design.
+    waits: make_waits;
+    /// Seed 000's design.
+    sizes: make_sizes;
+    /// Queues in a row.
+    queues: make_queues;
+    /// Seed 004's design.
+    classes: make_classes;
+    /// One trial of one probe.
+    bare: make_bare;
 }
 
 /// Three waits under three conditions, each twice.

@@ -1,5 +1,4 @@
 //! Trials as an experiment file would have them, and what comes of them.
-#![allow(clippy::unwrap_used, dead_code)] // a test that cannot be set up fails; not every test uses all
 
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::NoiseEvent;

@@ -1,5 +1,4 @@
 //! What the tests share: rows of every shape, a run written from them, a run read back.
-#![allow(dead_code)] // each test uses a part of it
 
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Ran};

@@ -20,7 +20,6 @@
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
 //! | [`tui`] | the live view, on a terminal |
-#![allow(clippy::unwrap_used)]
 
 mod adversity;
 mod bench;
@@ -32,7 +31,6 @@ mod condition;
 mod errors;
 mod experiments;
 mod explain;
-mod harness;
 mod help;
 mod import;
 mod interwork;

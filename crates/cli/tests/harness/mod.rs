@@ -20,8 +20,6 @@ pub mod run;
 pub mod scratch;
 pub mod stages;
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
 /// A key, as a key file holds it.
 pub const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
 
@@ -59,18 +57,6 @@ pub fn in_one_of_three(found: impl Fn() -> Result<(), String>) {
     let tries = (0..3).map(|_| found().err());
     let failed: Vec<String> = tries.take_while(Option::is_some).flatten().collect();
     assert!(failed.len() < 3, "{}", failed.join("\n"));
-}
-
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// The machine for this test alone: for those that measure microseconds.
-pub fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Other tests may run at the same time: for those whose margins are milliseconds, or that only count.
-pub fn beside_others() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The middle one of these values.

@@ -7,26 +7,17 @@
 //! | `served.rs` | `delaylab serve`: the list, a run, two compared, one in progress; who is answered |
 //!
 //! With the environment variable PICTURES the pages are also kept there as pictures.
-#![allow(clippy::unwrap_used)]
 
 mod chromium;
 mod reports;
-#[path = "../e2e/harness/scratch.rs"]
-mod scratch;
 mod served;
 
+use crate::harness::scratch::Scratch;
+use crate::harness::skipped;
 use chromium::Page;
-use scratch::Scratch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// Says why a test does not run here; under `CI=true` that is a failure.
-fn skip(why: &str) {
-    let is_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-    assert!(!is_ci, "cannot run: {why}");
-    println!("skipped: {why}");
-}
 
 impl Scratch {
     /// Runs delaylab in it.
@@ -57,7 +48,7 @@ fn inaccessible(page: &Page<'_>) -> Vec<Value> {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/node_modules/axe-core/axe.min.js");
     let Ok(axe) = std::fs::read_to_string(&path) else {
-        skip("axe-core is missing: scripts/web.sh installs it");
+        skipped("axe-core is missing: scripts/web.sh installs it");
         return Vec::new();
     };
     page.eval(&format!("(() => {{ {axe}; return 1; }})()"));

@@ -1,0 +1,16 @@
+//! Simulations that are known in advance.
+//!
+//! | module | tests |
+//! |---|---|
+//! | [`agreement`] | two ways to simulate give the same |
+//! | [`bad_input`] | what cannot be simulated is refused by its field |
+//! | [`oracles`] | closed forms and independent figures |
+//! | [`procedures`] | device benchmarks of simulated switches |
+//! | [`common`] | gives trials and their records to the others |
+#![allow(clippy::unwrap_used)]
+
+mod agreement;
+mod bad_input;
+mod common;
+mod oracles;
+mod procedures;
