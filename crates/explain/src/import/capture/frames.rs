@@ -1,21 +1,19 @@
 //! The file of a capture: what was seen, and when.
 //!
-//! Of pcapng the blocks are taken as they are and the time stamps read here: their unit is the
-//! interface's (`if_tsresol`, microseconds without it; draft-ietf-opsawg-pcapng §4.2), which
-//! `pcap_file` leaves aside. Of pcap the packets are taken raw, because a packet longer than the
-//! snapshot is not an error.
+//! Of pcapng the section headers, the interfaces and the packets are read; blocks of another kind are skipped by their
+//! length, whatever they hold. Time stamps are read here: their unit is the interface's (`if_tsresol`,
+//! microseconds without it; draft-ietf-opsawg-pcapng §4.2). A packet longer than the snapshot is not an error.
 
 use super::super::ImportError;
 use super::super::decimal::LARGEST;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
-use pcap_file::pcap::PcapParser;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+use pcap_parser::{
+    EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock, OptionCode, PcapNGOption,
+    SHB_MAGIC, SPB_MAGIC, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
+    parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le, parse_pcap_frame,
+    parse_pcap_frame_be, parse_pcap_header, parse_sectionheaderblock, parse_unknownblock_be,
+    parse_unknownblock_le,
 };
-use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
-use pcap_file::pcapng::{Block, PcapNgParser};
-use pcap_file::{PcapError, TsResolution};
-use std::borrow::Cow;
 
 /// A captured packet.
 pub struct Frame<'a> {
@@ -24,10 +22,11 @@ pub struct Frame<'a> {
     /// What it begins with: a LINKTYPE number of tcpdump.org.
     pub link: u32,
     /// As much of it as was kept.
-    pub data: Cow<'a, [u8]>,
+    pub data: &'a [u8],
 }
 
 /// A capture as read.
+#[derive(Default)]
 pub struct File<'a> {
     /// In the order of the file.
     pub frames: Vec<Frame<'a>>,
@@ -54,100 +53,94 @@ pub fn is(bytes: &[u8]) -> bool {
 pub fn read(bytes: &[u8]) -> Result<File<'_>, ImportError> {
     if bytes.starts_with(&PCAPNG) {
         pcapng(bytes)
-    } else {
+    } else if is(bytes) {
         pcap(bytes)
+    } else {
+        Err(Break::Damaged("it begins neither as pcap nor as pcapng does").in_header())
     }
 }
 
-fn broken(error: &PcapError) -> ImportError {
-    let reason = match error {
-        PcapError::IncompleteBuffer => "it is cut short within its header".to_owned(),
-        other => other.to_string(),
-    };
-    ImportError::Capture { reason }
+/// Why a capture cannot be read any further.
+enum Break {
+    CutShort,
+    Damaged(&'static str),
 }
 
-fn stopped(error: &PcapError, frames: usize) -> String {
-    match error {
-        PcapError::IncompleteBuffer => format!(
-            "the capture is cut short within the packet after number {frames}, which was left out"
-        ),
-        other => format!("the capture cannot be read beyond packet {frames}: {other}"),
+impl Break {
+    fn in_header(self) -> ImportError {
+        let reason = match self {
+            Self::CutShort => "it is cut short within its header",
+            Self::Damaged(reason) => reason,
+        };
+        let reason = reason.to_owned();
+        ImportError::Capture { reason }
+    }
+
+    fn after(self, frames: usize) -> String {
+        match self {
+            Self::CutShort => format!(
+                "the capture is cut short within the packet after number {frames}, which was left out"
+            ),
+            Self::Damaged(reason) => {
+                format!("the capture cannot be read beyond packet {frames}: {reason}")
+            }
+        }
     }
 }
 
 fn pcap(bytes: &[u8]) -> Result<File<'_>, ImportError> {
-    let (mut rest, parser) = PcapParser::new(bytes).map_err(|error| broken(&error))?;
-    let header = parser.header();
-    let unit = match header.ts_resolution {
-        TsResolution::MicroSecond => MICROSECOND,
-        TsResolution::NanoSecond => 1,
-    };
-    let mut file = File {
-        frames: Vec::new(),
-        application: None,
-        warnings: Vec::new(),
-    };
+    let (mut rest, header) = parse_pcap_header(bytes).map_err(|_| Break::CutShort.in_header())?;
+    let (unit, next_packet) = (
+        if header.is_nanosecond_precision() {
+            1
+        } else {
+            MICROSECOND
+        },
+        if header.is_bigendian() {
+            parse_pcap_frame_be
+        } else {
+            parse_pcap_frame
+        },
+    );
+    let mut file = File::default();
     while !rest.is_empty() {
-        match parser.next_raw_packet(rest) {
-            Ok((next, packet)) => {
-                file.frames.push(Frame {
-                    time: Nanos::from(packet.ts_sec) * SECOND + Nanos::from(packet.ts_frac) * unit,
-                    link: header.datalink.into(),
-                    data: packet.data,
-                });
-                rest = next;
-            }
-            Err(error) => {
-                file.warnings.push(stopped(&error, file.frames.len()));
-                break;
-            }
-        }
+        // Any lengths are allowed, so a packet that is not whole is the only error.
+        let Ok((after, packet)) = next_packet(rest) else {
+            file.warnings.push(Break::CutShort.after(file.frames.len()));
+            break;
+        };
+        file.frames.push(Frame {
+            time: Nanos::from(packet.ts_sec) * SECOND + Nanos::from(packet.ts_usec) * unit,
+            link: header.network.0.cast_unsigned(),
+            data: packet.data,
+        });
+        rest = after;
     }
     Ok(file)
 }
 
 fn pcapng(bytes: &[u8]) -> Result<File<'_>, ImportError> {
-    let (mut rest, mut parser) = PcapNgParser::new(bytes).map_err(|error| broken(&error))?;
-    let application = parser
-        .section()
-        .options
-        .iter()
-        .find_map(|option| match option {
-            SectionHeaderOption::UserApplication(name) => Some(name.to_string()),
-            _ => None,
-        });
+    let (header, mut rest) = Block::split(bytes, false).map_err(Break::in_header)?;
     let mut file = File {
-        frames: Vec::new(),
-        application,
-        warnings: Vec::new(),
+        application: header.application(),
+        ..File::default()
     };
+    let mut section = Section::new(&header);
     let mut timeless = 0_u64;
     while !rest.is_empty() {
-        match parser.next_block(rest) {
-            Ok((next, block)) => {
-                match block {
-                    Block::EnhancedPacket(packet) => {
-                        let interface = parser.interfaces().get(packet.interface_id as usize);
-                        let units = packet.timestamp.as_nanos();
-                        match interface
-                            .and_then(|interface| Some((interface, time(interface, units)?)))
-                        {
-                            Some((interface, time)) => file.frames.push(Frame {
-                                time,
-                                link: interface.linktype.into(),
-                                data: packet.data,
-                            }),
-                            None => timeless += 1,
-                        }
-                    }
-                    Block::SimplePacket(_) | Block::Packet(_) => timeless += 1,
-                    _ => {}
+        let next = Block::split(rest, section.big_endian)
+            .and_then(|(block, after)| Ok((section.take(&block)?, after)));
+        match next {
+            Ok((seen, after)) => {
+                match seen {
+                    Seen::Packet(frame) => file.frames.push(frame),
+                    Seen::Timeless => timeless += 1,
+                    Seen::Other => {}
                 }
-                rest = next;
+                rest = after;
             }
-            Err(error) => {
-                file.warnings.push(stopped(&error, file.frames.len()));
+            Err(stop) => {
+                file.warnings.push(stop.after(file.frames.len()));
                 break;
             }
         }
@@ -160,26 +153,182 @@ fn pcapng(bytes: &[u8]) -> Result<File<'_>, ImportError> {
     Ok(file)
 }
 
-/// The time of a packet that this interface saw so many units after 1970.
-fn time(interface: &InterfaceDescriptionBlock, units: u128) -> Option<Nanos> {
-    let mut resolution = 6;
-    let mut offset = 0;
-    for option in &interface.options {
-        match option {
-            InterfaceDescriptionOption::IfTsResol(value) => resolution = *value,
-            InterfaceDescriptionOption::IfTsOffset(seconds) => offset = seconds.cast_signed(),
-            _ => {}
+/// A block of pcapng, of which only the frame has been read: its kind, and its length at both ends.
+struct Block<'a> {
+    kind: u32,
+    big_endian: bool,
+    /// All of it.
+    bytes: &'a [u8],
+}
+
+impl<'a> Block<'a> {
+    /// Takes the next block off. A section header has a byte order of its own.
+    fn split(bytes: &'a [u8], big_endian: bool) -> Result<(Self, &'a [u8]), Break> {
+        let big_endian = if bytes.starts_with(&PCAPNG) {
+            match bytes.get(8..12).ok_or(Break::CutShort)? {
+                [0x1a, 0x2b, 0x3c, 0x4d] => true,
+                [0x4d, 0x3c, 0x2b, 0x1a] => false,
+                _ => return Err(Break::Damaged("a section header has no byte order")),
+            }
+        } else {
+            big_endian
+        };
+        let read = if big_endian {
+            parse_unknownblock_be
+        } else {
+            parse_unknownblock_le
+        };
+        let wrong_length = Break::Damaged("the length of the next block is wrong");
+        let (after, frame) = match read(bytes) {
+            Ok(read) => read,
+            Err(error) if error.is_incomplete() => return Err(Break::CutShort),
+            Err(_) => return Err(wrong_length),
+        };
+        if frame.block_len1 != frame.block_len2 || frame.block_len1 % 4 != 0 {
+            return Err(wrong_length);
+        }
+        let block = Self {
+            // The library leaves the kind as if it were little-endian.
+            kind: if big_endian {
+                frame.block_type.swap_bytes()
+            } else {
+                frame.block_type
+            },
+            big_endian,
+            bytes: &bytes[..bytes.len() - after.len()],
+        };
+        Ok((block, after))
+    }
+
+    /// Of a section header: what wrote the section.
+    fn application(&self) -> Option<String> {
+        let (_, section) = parse_sectionheaderblock(self.bytes).ok()?;
+        Some(section.shb_userappl()?.ok()?.to_owned())
+    }
+
+    fn interface(&self) -> Option<Interface> {
+        let read = if self.big_endian {
+            parse_interfacedescriptionblock_be
+        } else {
+            parse_interfacedescriptionblock_le
+        };
+        let (_, block) = read(self.bytes).ok()?;
+        fit(&block.options, self.bytes.len() - 20).then(|| Interface::new(&block, self.big_endian))
+    }
+
+    fn packet(&self) -> Option<EnhancedPacketBlock<'a>> {
+        let read = if self.big_endian {
+            parse_enhancedpacketblock_be
+        } else {
+            parse_enhancedpacketblock_le
+        };
+        let (_, block) = read(self.bytes).ok()?;
+        fit(&block.options, self.bytes.len() - 32 - block.data.len()).then_some(block)
+    }
+}
+
+/// Do these options fill so many bytes, or end before? The library leaves out what is no option: then a length in front
+/// of it is wrong.
+fn fit(options: &[PcapNGOption], room: usize) -> bool {
+    let filled: usize = options.iter().map(|option| 4 + option.value.len()).sum();
+    filled == room
+        || options
+            .iter()
+            .any(|option| option.code == OptionCode::EndOfOpt)
+}
+
+/// What a block adds to a file.
+enum Seen<'a> {
+    Packet(Frame<'a>),
+    /// A packet whose time is not there or out of range.
+    Timeless,
+    Other,
+}
+
+/// A section of pcapng, as far as read.
+struct Section {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+impl Section {
+    fn new(header: &Block) -> Self {
+        Self {
+            big_endian: header.big_endian,
+            interfaces: Vec::new(),
         }
     }
-    // A power of ten, or with the highest bit set one of two.
-    let per_second: u128 = match resolution {
-        0..=18 => 10_u128.pow(u32::from(resolution)),
-        128..=191 => 1 << (resolution - 128),
-        _ => return None,
-    };
-    let nanos = units.checked_mul(u128::from(SECOND.unsigned_abs()))? / per_second;
-    let nanos = i128::try_from(nanos).ok()? + i128::from(offset) * i128::from(SECOND);
-    Nanos::try_from(nanos)
-        .ok()
-        .filter(|time| (0..=2 * LARGEST).contains(time))
+
+    fn take<'a>(&mut self, block: &Block<'a>) -> Result<Seen<'a>, Break> {
+        /// The packets of old files, which the library does not know.
+        const PACKET_BLOCK: u32 = 2;
+        match block.kind {
+            SHB_MAGIC => *self = Self::new(block),
+            IDB_MAGIC => {
+                let interface = block.interface();
+                let damaged = Break::Damaged("the next block describes no interface");
+                self.interfaces.push(interface.ok_or(damaged)?);
+            }
+            EPB_MAGIC => {
+                let damaged = Break::Damaged("the next packet does not fit its block");
+                let packet = block.packet().ok_or(damaged)?;
+                return Ok(self.frame(&packet).map_or(Seen::Timeless, Seen::Packet));
+            }
+            SPB_MAGIC | PACKET_BLOCK => return Ok(Seen::Timeless),
+            _ => {}
+        }
+        Ok(Seen::Other)
+    }
+
+    fn frame<'a>(&self, packet: &EnhancedPacketBlock<'a>) -> Option<Frame<'a>> {
+        let interface = self.interfaces.get(usize::try_from(packet.if_id).ok()?)?;
+        let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+        Some(Frame {
+            time: interface.time(units)?,
+            link: interface.link,
+            // Behind the packet is what fills it up to a multiple of four bytes.
+            data: packet.data.get(..usize::try_from(packet.caplen).ok()?)?,
+        })
+    }
 }
+
+/// An interface that packets were seen on.
+struct Interface {
+    link: u32,
+    /// `if_tsresol`: a power of ten, or with the highest bit set one of two.
+    resolution: u8,
+    /// `if_tsoffset`, seconds.
+    offset: i64,
+}
+
+impl Interface {
+    fn new(block: &InterfaceDescriptionBlock, big_endian: bool) -> Self {
+        Self {
+            link: block.linktype.0.cast_unsigned(),
+            resolution: block.if_tsresol,
+            // The library reads the offset as if it were little-endian.
+            offset: if big_endian {
+                block.if_tsoffset.swap_bytes()
+            } else {
+                block.if_tsoffset
+            },
+        }
+    }
+
+    /// The time so many units after 1970.
+    fn time(&self, units: u64) -> Option<Nanos> {
+        let per_second: u128 = match self.resolution {
+            0..=18 => 10_u128.pow(u32::from(self.resolution)),
+            128..=191 => 1 << (self.resolution - 128),
+            _ => return None,
+        };
+        let nanos = u128::from(units) * u128::from(SECOND.unsigned_abs()) / per_second;
+        let nanos = i128::try_from(nanos).ok()? + i128::from(self.offset) * i128::from(SECOND);
+        Nanos::try_from(nanos)
+            .ok()
+            .filter(|time| (0..=2 * LARGEST).contains(time))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -166,7 +166,7 @@ fn ip_header(sliced: &LaxSlicedPacket) -> Option<u32> {
 /// Takes the link header off, by its LINKTYPE.
 fn sliced<'a>(frame: &'a Frame) -> Option<LaxSlicedPacket<'a>> {
     const ETHERNET: u32 = 1;
-    let data = frame.data.as_ref();
+    let data = frame.data;
     let ip = match frame.link {
         ETHERNET => return LaxSlicedPacket::from_ethernet(data).ok(),
         // BSD loopback: an address family, in either byte order.
