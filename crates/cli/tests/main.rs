@@ -2,6 +2,7 @@
 //!
 //! | module | tests |
 //! |---|---|
+//! | [`dependencies`] | every dependency has a line that says why |
 //! | [`e2e`] | the binary: real processes, sockets and networks |
 //! | [`guide`] | the user guide: contents, links, figures |
 //! | [`repo_rules`] | rules of this repository that the compiler does not check |
@@ -12,6 +13,7 @@
 //! `make test-all` only (`.config/nextest.toml`). The commands in the documents are run by `docs.rs`.
 #![allow(clippy::unwrap_used)]
 
+mod dependencies;
 mod e2e;
 mod guide;
 mod harness;

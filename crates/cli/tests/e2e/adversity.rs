@@ -14,9 +14,9 @@ use std::time::Duration;
 fn stamps_keep_to_their_packets_when_the_queue_overflows() {
     let pair = or_skip!(Pair::new(1500));
     let _reflector = Reflector::inside(&pair.b);
-    or_skip!(pair.a.qdisc("tbf rate 1mbit burst 2000 limit 20000"));
+    or_skip!(pair.a.qdisc("tbf rate 250kbit burst 2000 limit 20000"));
     for method in ["udp", "stamp", "icmp"] {
-        let words = format!("{B4} --method {method} -s 500B -i 3ms -c 400 --allow-load");
+        let words = format!("{B4} --method {method} -s 500B -i 8ms -c 200 --allow-load");
         let run = measure(Some(&pair.a), &words);
         assert!(
             run.count("local_error") > 20,
@@ -35,10 +35,10 @@ fn stamps_keep_to_their_packets_when_the_queue_overflows() {
             assert!(record.t_send_ns.unwrap() <= sched, "{method}: {record:?}");
             assert!(sched <= tx && tx <= rx, "{method}: {record:?}");
             // The rate is shaped before t_tx: behind it there is nothing to wait for. A stamp of an
-            // earlier packet would book its wait as the path's.
+            // earlier packet would book its wait as the path's: 17 ms, more than a busy machine adds.
             let path = record.r_rx_ns.unwrap_or(rx) - tx;
             assert!(
-                path < 4_000_000,
+                path < 15_000_000,
                 "{method}: {path} ns on the path: {record:?}"
             );
         }

@@ -7,9 +7,9 @@ use crate::harness::scratch::Scratch;
 use crate::or_skip;
 use delaylab_model::SECOND;
 use nix::sys::signal::Signal;
-use pcap_file::pcap::PcapReader;
+use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -71,15 +71,22 @@ impl Tcpdump {
 fn read(file: &Path) -> BTreeMap<u64, Captured> {
     const IP: usize = 14;
     const SEQ: usize = IP + 20 + 8 + 4;
-    let mut reader = PcapReader::new(File::open(file).unwrap()).unwrap();
+    let bytes = fs::read(file).unwrap();
+    let (mut rest, header) = parse_pcap_header(&bytes).unwrap();
+    let next_packet = if header.is_bigendian() {
+        parse_pcap_frame_be
+    } else {
+        parse_pcap_frame
+    };
     let mut captured = BTreeMap::new();
-    // Raw: the other reader refuses packets that were cut off.
-    while let Some(packet) = reader.next_raw_packet() {
-        let packet = packet.unwrap();
-        let data = &packet.data;
+    while !rest.is_empty() {
+        let (after, packet) = next_packet(rest).unwrap();
+        rest = after;
+        let data = packet.data;
         let seq = u32::from_be_bytes(data[SEQ..SEQ + 4].try_into().unwrap());
         let found = Captured {
-            at: i64::from(packet.ts_sec) * SECOND + i64::from(packet.ts_frac),
+            // Nanoseconds, whatever the library calls them: see the options of tcpdump.
+            at: i64::from(packet.ts_sec) * SECOND + i64::from(packet.ts_usec),
             tos: data[IP + 1],
             length: u16::from_be_bytes([data[IP + 2], data[IP + 3]]),
             ttl: data[IP + 8],
