@@ -1,14 +1,13 @@
-//! The reflector: no panic, no reply longer than its request, and none to those without the key.
+//! The reflector: no panic, no reply longer than its request, and none to senders without the key.
 //!
-//! An input is packets, each behind a byte for its length (255 stands for 256, a control packet's).
-//! Those that begin with `T` are given the token of the session that the target has opened.
-#![no_main]
+//! An input is packets, each behind a byte for its length (255 stands for 256, the size of a control packet). Packets
+//! that begin with `T` get the token of the session that `check` opens.
 
+use crate::packets;
 use delaylab_traffic::reflector::{Access, Arrival, Now, Policy, Port, Reflector, Verdict};
 use delaylab_wire::auth::Key;
 use delaylab_wire::control::{Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
-use libfuzzer_sys::fuzz_target;
 
 const ARRIVAL: Arrival = Arrival {
     r_rx: Some(900),
@@ -17,7 +16,7 @@ const ARRIVAL: Arrival = Arrival {
     ttl: Some(64),
 };
 
-fn packets(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (&len, rest) = data.split_first()?;
         let len = if len == 255 { SIZE } else { usize::from(len) };
@@ -52,7 +51,7 @@ fn say(reflector: &mut Reflector, hello: Hello) -> Option<Control> {
     Control::parse(None, &send(reflector, Port::Echo, 0, &packet)?).ok()
 }
 
-/// Opens a stamped session and says its token.
+/// Opens a stamped session and returns its token.
 fn open_session(reflector: &mut Reflector) -> Option<u32> {
     let mut hello = Hello {
         nonce: 1,
@@ -69,29 +68,41 @@ fn open_session(reflector: &mut Reflector) -> Option<u32> {
     }
 }
 
-fn with_token(packet: &[u8], token: u32) -> Vec<u8> {
-    let mut packet = packet.to_vec();
-    if let Some(first) = packet
-        .first_chunk_mut::<4>()
-        .filter(|first| first[0] == b'T')
-    {
-        *first = token.to_be_bytes();
-    }
-    packet
-}
-
-fuzz_target!(|data: &[u8]| {
+/// Checks one input.
+pub fn check(data: &[u8]) {
     let mut open = Reflector::new(Policy::new(Access::Open { allow: Vec::new() }), [7; 32]);
     let key = Key::from_entropy(&[3; 32]);
     let mut keyed = Reflector::new(Policy::new(Access::Keyed(key)), [7; 32]);
     let Some(token) = open_session(&mut open) else {
         panic!("no session");
     };
-    for (step, packet) in packets(data).enumerate() {
-        let packet = with_token(packet, token);
+    for (step, packet) in split(data).enumerate() {
+        let mut packet = packet.to_vec();
+        packets::put_token(&mut packet, token);
         for port in [Port::Echo, Port::Stamp] {
             send(&mut open, port, step as i64, &packet);
             assert_eq!(send(&mut keyed, port, step as i64, &packet), None);
         }
     }
-});
+}
+
+/// Valid inputs: packets of each kind, one by one and in a row.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let packets = [
+        packets::stamp_requests(),
+        packets::stamp_replies(),
+        packets::controls(),
+        vec![
+            packets::stamp_reply_with_tlvs(1),
+            packets::echo_reply(packets::ANY_TOKEN, 2),
+        ],
+    ]
+    .concat();
+    let with_length = |packet: &Vec<u8>| {
+        let length = u8::try_from(packet.len()).unwrap_or(255);
+        [&[length], packet.as_slice()].concat()
+    };
+    let mut seeds: Vec<_> = packets.iter().map(with_length).collect();
+    seeds.push(seeds[seeds.len() - 8..].concat());
+    seeds
+}

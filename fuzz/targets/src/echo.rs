@@ -1,10 +1,10 @@
 //! udp echo packets: what is read is written and read again as the same.
-#![no_main]
 
+use crate::packets;
 use delaylab_wire::echo::{Header, Stamps};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+/// Checks one input.
+pub fn check(data: &[u8]) {
     let mut again = data.to_vec();
     if let Ok(header) = Header::parse(data) {
         assert_eq!(header.emit(&mut again), Ok(()));
@@ -14,4 +14,9 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(stamps.emit(&mut again), Ok(()));
         assert_eq!(Stamps::parse(&again), Ok(stamps));
     }
-});
+}
+
+/// Valid inputs.
+pub fn seeds() -> Vec<Vec<u8>> {
+    vec![packets::echo_reply(packets::ANY_TOKEN, 2)]
+}
