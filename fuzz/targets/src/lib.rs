@@ -5,14 +5,17 @@
 //!
 //! | module | checks the reading of |
 //! |---|---|
+//! | [`access`] | address prefixes and keys |
 //! | [`control`] | control packets |
 //! | [`echo`] | udp echo packets |
 //! | [`experiment`] | experiment files |
+//! | [`experiment_set`] | paths and values of `--set` |
 //! | [`finding_check`] | checks of findings, limits of comparisons, selectors |
 //! | [`frame`] | frames that a soft switch forwards |
 //! | [`http`] | requests of browsers |
 //! | [`import`] | files of other tools |
 //! | [`load`] | a load's control packets and datagrams, and the results of `iperf3 -s` |
+//! | [`load_replay`] | files that say when a load's packets are due |
 //! | [`path_trace`] | answers to a path trace |
 //! | [`prober`] | replies, by every method |
 //! | [`reflector`] | requests |
@@ -27,14 +30,17 @@
 //! fuzzer, a file of two lines in `fuzz/src/bin`. The tests fail where one of them is missing.
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod control;
 pub mod echo;
 pub mod experiment;
+pub mod experiment_set;
 pub mod finding_check;
 pub mod frame;
 pub mod http;
 pub mod import;
 pub mod load;
+pub mod load_replay;
 mod packets;
 pub mod path_trace;
 pub mod prober;
@@ -85,14 +91,17 @@ macro_rules! targets {
 
 // The name of each target's module, and its number of mutations: about a second of them in a development build.
 targets! {
+    access: 400_000,
     control: 500_000,
     echo: 600_000,
     experiment: 2_000,
+    experiment_set: 250,
     finding_check: 15_000,
     frame: 350_000,
     http: 200_000,
     import: 2_000,
     load: 80_000,
+    load_replay: 250_000,
     path_trace: 600_000,
     prober: 100_000,
     reflector: 8_000,
