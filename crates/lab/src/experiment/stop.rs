@@ -4,8 +4,9 @@ use crate::finding::check::{Check, Claim, Kind, LevelText, Selector, Statistic, 
 use crate::finding::data::PROBE;
 use delaylab_model::experiment::StopRule;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::student;
-use delaylab_stats::summary::{Figure, SummaryBuilder};
+use delaylab_stats::summary::SummaryBuilder;
+#[cfg(feature = "runs")]
+use delaylab_stats::{student, summary::Figure};
 
 /// A statistic, and how well it is to be known.
 #[derive(Debug, Clone, PartialEq)]
