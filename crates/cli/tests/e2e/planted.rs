@@ -110,77 +110,6 @@ fn for_each_at_once(methods: &[&str], test: impl Fn(&str) + Sync) {
     });
 }
 
-#[test]
-fn before_the_send_call() {
-    let reflector = Reflector::local();
-    for_each_at_once(&allowed(&["icmp", "udp", "tcp", "stamp"]), |method| {
-        let mut stream = on_grid(method, reflector.port_of(method));
-        let lengths = slots(&mut stream).map(|(seq, due)| {
-            let go_on = stop(
-                &stream.process,
-                due - 20 * MILLISECOND,
-                due + 60 * MILLISECOND,
-            );
-            (seq, go_on - due)
-        });
-        let planted = Planted {
-            stage: "schedule slip",
-            lengths: lengths.collect(),
-        };
-        planted.assert_found(&stream.finish(), method);
-    });
-}
-
-#[test]
-fn in_the_reflectors_user_space() {
-    for_each_at_once(&["udp", "tcp", "stamp"], |method| {
-        let reflector = Reflector::local();
-        let mut stream = on_grid(method, reflector.port_of(method));
-        let go_on: BTreeMap<u64, i64> = slots(&mut stream)
-            .map(|(seq, due)| {
-                let (from, to) = (due - 20 * MILLISECOND, due + 60 * MILLISECOND);
-                (seq, stop(&reflector.process, from, to))
-            })
-            .collect();
-        let run = stream.finish();
-        let arrived = |seq: u64| run.records[usize::try_from(seq).unwrap()].r_rx_ns.unwrap();
-        let planted = Planted {
-            stage: "reflector",
-            lengths: go_on
-                .into_iter()
-                .map(|(seq, at)| (seq, at - arrived(seq)))
-                .collect(),
-        };
-        planted.assert_found(&run, method);
-    });
-}
-
-#[test]
-fn before_the_reply_is_read() {
-    for_each_at_once(&["udp", "tcp", "stamp"], |method| {
-        let reflector = Reflector::local();
-        let path = path_before(&reflector, method, 50 * MILLISECOND, 50 * MILLISECOND);
-        let mut stream = on_grid(method, path.port);
-        // Sent at once, answered 100 ms later, read when the prober may go on.
-        let go_on: BTreeMap<u64, i64> = slots(&mut stream)
-            .map(|(seq, due)| {
-                let (from, to) = (due + 30 * MILLISECOND, due + 200 * MILLISECOND);
-                (seq, stop(&stream.process, from, to))
-            })
-            .collect();
-        let run = stream.finish();
-        let arrived = |seq: u64| run.records[usize::try_from(seq).unwrap()].t_rx_ns.unwrap();
-        let planted = Planted {
-            stage: "receive wake-up",
-            lengths: go_on
-                .into_iter()
-                .map(|(seq, at)| (seq, at - arrived(seq)))
-                .collect(),
-        };
-        planted.assert_found(&run, method);
-    });
-}
-
 fn path_before(reflector: &Reflector, method: &str, out: i64, back: i64) -> Forwarder {
     let open = if method == "tcp" {
         Forwarder::tcp
@@ -190,93 +119,169 @@ fn path_before(reflector: &Reflector, method: &str, out: i64, back: i64) -> Forw
     open(reflector.port_of(method), delays(out, back))
 }
 
-/// The same run with and without the delays of the path: the difference is what was planted.
-#[test]
-fn on_the_path_out_and_back() {
-    const OUT: i64 = 20 * MILLISECOND;
-    const BACK: i64 = 30 * MILLISECOND;
-    let reflector = Reflector::local();
-    for_each_at_once(&["udp", "tcp", "stamp"], |method| {
-        let through = |out, back| {
-            let path = path_before(&reflector, method, out, back);
-            let words = format!(
-                "127.0.0.1 --method {method} --port {} -i 60ms -c 25",
-                path.port
-            );
-            let run = measure(None, &words);
-            run.assert_all_received(25);
-            let clock = &run.document["facts"]["reflector_clock"];
-            assert_eq!(
-                clock, "same",
-                "{method}: forward and return can be told apart"
-            );
-            typical(&run.records.iter().collect::<Vec<_>>())
-        };
-        let (idle, delayed) = (through(0, 0), through(OUT, BACK));
-        for (stage, idle) in idle {
-            let planted = match stage.as_str() {
-                "forward path" => OUT,
-                "return path" => BACK,
-                _ => 0,
-            };
-            let grown = delayed[&stage] - idle;
-            let bound = if planted > 0 { planted } else { OUT } / 20;
-            assert!(
-                (grown - planted).abs() <= bound,
-                "{method}: {stage} has grown by {grown} ns, planted {planted}, bound {bound}"
-            );
-        }
-    });
-}
+/// Delays are found to a few hundred microseconds: the machine is theirs alone.
+mod alone {
+    use super::*;
 
-/// A token bucket of one packet before the wire: packet k of a burst waits for k packets.
-#[test]
-fn in_the_senders_queue() {
-    const RATE: i64 = 1_000_000;
-    const ETHERNET: i64 = 14;
-    let pair = or_skip!(Pair::new(1500));
-    let _reflector = Reflector::inside(&pair.b);
-    let (ip_size, burst, bursts) = (1000, 8, 6);
-    let frame = ip_size + ETHERNET;
-    or_skip!(
-        pair.a
-            .qdisc(&format!("tbf rate {RATE}bit burst {frame}b limit 1000000"))
-    );
-    for method in ["icmp", "udp", "stamp"] {
-        let words = format!(
-            "{B4} --method {method} --ip-size {ip_size}B --burst {burst} -i 150ms -c {}",
-            burst * bursts
-        );
-        let run = measure(Some(&pair.a), &words);
-        run.assert_all_received(burst * bursts);
-        // The first burst finds the bucket as the set-up and ARP left it.
-        let records: Vec<&Record> = run.records.iter().skip(8).collect();
-        let usual = typical(
-            &records
-                .iter()
-                .copied()
-                .filter(|record| record.seq % burst == 0)
-                .collect::<Vec<_>>(),
-        );
-        for k in 1..burst {
-            let planted = i64::try_from(k).unwrap() * frame * 8 * SECOND / RATE;
-            let kth: Vec<_> = records
-                .iter()
-                .filter(|record| record.seq % burst == k)
-                .map(|record| stages(record))
-                .filter(|stages| stages.len() == usual.len())
-                .collect();
-            for (stage, usual) in &usual {
-                let found = median(kth.iter().map(|stages| stages[stage]).collect());
-                let expected = if stage == "local queue" {
-                    planted
-                } else {
-                    *usual
-                };
-                assert!(
-                    (found - expected).abs() <= planted / 20,
-                    "{method}: {stage} of packet {k} is {found} ns, not {expected}"
+    #[test]
+    fn before_the_send_call() {
+        let reflector = Reflector::local();
+        for_each_at_once(&allowed(&["icmp", "udp", "tcp", "stamp"]), |method| {
+            let mut stream = on_grid(method, reflector.port_of(method));
+            let lengths = slots(&mut stream).map(|(seq, due)| {
+                let go_on = stop(
+                    &stream.process,
+                    due - 20 * MILLISECOND,
+                    due + 60 * MILLISECOND,
                 );
+                (seq, go_on - due)
+            });
+            let planted = Planted {
+                stage: "schedule slip",
+                lengths: lengths.collect(),
+            };
+            planted.assert_found(&stream.finish(), method);
+        });
+    }
+
+    #[test]
+    fn in_the_reflectors_user_space() {
+        for_each_at_once(&["udp", "tcp", "stamp"], |method| {
+            let reflector = Reflector::local();
+            let mut stream = on_grid(method, reflector.port_of(method));
+            let go_on: BTreeMap<u64, i64> = slots(&mut stream)
+                .map(|(seq, due)| {
+                    let (from, to) = (due - 20 * MILLISECOND, due + 60 * MILLISECOND);
+                    (seq, stop(&reflector.process, from, to))
+                })
+                .collect();
+            let run = stream.finish();
+            let arrived = |seq: u64| run.records[usize::try_from(seq).unwrap()].r_rx_ns.unwrap();
+            let planted = Planted {
+                stage: "reflector",
+                lengths: go_on
+                    .into_iter()
+                    .map(|(seq, at)| (seq, at - arrived(seq)))
+                    .collect(),
+            };
+            planted.assert_found(&run, method);
+        });
+    }
+
+    #[test]
+    fn before_the_reply_is_read() {
+        for_each_at_once(&["udp", "tcp", "stamp"], |method| {
+            let reflector = Reflector::local();
+            let path = path_before(&reflector, method, 50 * MILLISECOND, 50 * MILLISECOND);
+            let mut stream = on_grid(method, path.port);
+            // Sent at once, answered 100 ms later, read when the prober may go on.
+            let go_on: BTreeMap<u64, i64> = slots(&mut stream)
+                .map(|(seq, due)| {
+                    let (from, to) = (due + 30 * MILLISECOND, due + 200 * MILLISECOND);
+                    (seq, stop(&stream.process, from, to))
+                })
+                .collect();
+            let run = stream.finish();
+            let arrived = |seq: u64| run.records[usize::try_from(seq).unwrap()].t_rx_ns.unwrap();
+            let planted = Planted {
+                stage: "receive wake-up",
+                lengths: go_on
+                    .into_iter()
+                    .map(|(seq, at)| (seq, at - arrived(seq)))
+                    .collect(),
+            };
+            planted.assert_found(&run, method);
+        });
+    }
+
+    /// The same run with and without the delays of the path: the difference is what was planted.
+    #[test]
+    fn on_the_path_out_and_back() {
+        const OUT: i64 = 20 * MILLISECOND;
+        const BACK: i64 = 30 * MILLISECOND;
+        let reflector = Reflector::local();
+        for_each_at_once(&["udp", "tcp", "stamp"], |method| {
+            let through = |out, back| {
+                let path = path_before(&reflector, method, out, back);
+                let words = format!(
+                    "127.0.0.1 --method {method} --port {} -i 60ms -c 25",
+                    path.port
+                );
+                let run = measure(None, &words);
+                run.assert_all_received(25);
+                let clock = &run.document["facts"]["reflector_clock"];
+                assert_eq!(
+                    clock, "same",
+                    "{method}: forward and return can be told apart"
+                );
+                typical(&run.records.iter().collect::<Vec<_>>())
+            };
+            let (idle, delayed) = (through(0, 0), through(OUT, BACK));
+            for (stage, idle) in idle {
+                let planted = match stage.as_str() {
+                    "forward path" => OUT,
+                    "return path" => BACK,
+                    _ => 0,
+                };
+                let grown = delayed[&stage] - idle;
+                let bound = if planted > 0 { planted } else { OUT } / 20;
+                assert!(
+                    (grown - planted).abs() <= bound,
+                    "{method}: {stage} has grown by {grown} ns, planted {planted}, bound {bound}"
+                );
+            }
+        });
+    }
+
+    /// A token bucket of one packet before the wire: packet k of a burst waits for k packets.
+    #[test]
+    fn in_the_senders_queue() {
+        const RATE: i64 = 1_000_000;
+        const ETHERNET: i64 = 14;
+        let pair = or_skip!(Pair::new(1500));
+        let _reflector = Reflector::inside(&pair.b);
+        let (ip_size, burst, bursts) = (1000, 8, 6);
+        let frame = ip_size + ETHERNET;
+        or_skip!(
+            pair.a
+                .qdisc(&format!("tbf rate {RATE}bit burst {frame}b limit 1000000"))
+        );
+        for method in ["icmp", "udp", "stamp"] {
+            let words = format!(
+                "{B4} --method {method} --ip-size {ip_size}B --burst {burst} -i 150ms -c {}",
+                burst * bursts
+            );
+            let run = measure(Some(&pair.a), &words);
+            run.assert_all_received(burst * bursts);
+            // The first burst finds the bucket as the set-up and ARP left it.
+            let records: Vec<&Record> = run.records.iter().skip(8).collect();
+            let usual = typical(
+                &records
+                    .iter()
+                    .copied()
+                    .filter(|record| record.seq % burst == 0)
+                    .collect::<Vec<_>>(),
+            );
+            for k in 1..burst {
+                let planted = i64::try_from(k).unwrap() * frame * 8 * SECOND / RATE;
+                let kth: Vec<_> = records
+                    .iter()
+                    .filter(|record| record.seq % burst == k)
+                    .map(|record| stages(record))
+                    .filter(|stages| stages.len() == usual.len())
+                    .collect();
+                for (stage, usual) in &usual {
+                    let found = median(kth.iter().map(|stages| stages[stage]).collect());
+                    let expected = if stage == "local queue" {
+                        planted
+                    } else {
+                        *usual
+                    };
+                    assert!(
+                        (found - expected).abs() <= planted / 20,
+                        "{method}: {stage} of packet {k} is {found} ns, not {expected}"
+                    );
+                }
             }
         }
     }
