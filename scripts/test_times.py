@@ -43,7 +43,7 @@ def main():
     print()
     for line in skipped:
         print(f"  {line}")
-    print(f"make test: {len(cases)} tests passed, of which {len(skipped)} say that they were skipped, and why; every step is clean.")
+    print(f"tests: {len(cases) - len(skipped)} passed, 0 failed, {len(skipped)} skipped")
 
 
 main()
