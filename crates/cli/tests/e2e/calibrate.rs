@@ -227,7 +227,7 @@ mod alone {
                 &scratch,
                 &format!(
                     "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
-                     --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
+                 --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
                 ),
             );
             let found = document(&scratch, "calibrate latest --json");

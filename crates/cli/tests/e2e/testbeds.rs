@@ -304,17 +304,17 @@ mod alone {
         // Each packet meets as many queues there and back as the topology has.
         bed.look(
             r#"
-    expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
-                "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
-    for row in trials.iter_rows(named=True):
-        case = row["factor_case"]
-        assert row["received"] == 20, (case, row["received"])
-        own = hops.filter(pl.col("trial") == row["trial"])
-        for direction, queues in zip(["forward", "return"], expected[case]):
-            ways = own.filter(pl.col("direction") == direction).group_by("seq").len()
-            assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
-        assert (own["t_dequeue"] >= own["t_enqueue"]).all()
-    "#,
+expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
+            "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
+for row in trials.iter_rows(named=True):
+    case = row["factor_case"]
+    assert row["received"] == 20, (case, row["received"])
+    own = hops.filter(pl.col("trial") == row["trial"])
+    for direction, queues in zip(["forward", "return"], expected[case]):
+        ways = own.filter(pl.col("direction") == direction).group_by("seq").len()
+        assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
+    assert (own["t_dequeue"] >= own["t_enqueue"]).all()
+"#,
         );
     }
 
@@ -325,22 +325,22 @@ mod alone {
         assert_eq!(done.code, 0, "{}", done.stderr);
         bed.look(
             r#"
-    def ports(probe, direction):
-        own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
-        return set(own["port"])
-    assert ports(0, "forward") == {"s1→s2 congested"}, ports(0, "forward")
-    assert ports(1, "forward") == {"s1→s2 control"}, ports(1, "forward")
-    assert ports(0, "return") == ports(1, "return") == {"s2→s1 return"}
-    # An echo reply has the class that its request arrived with.
-    assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
-    assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
-    # The load is of the control path's class, and goes where it is told to.
-    busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
-            .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
-    assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
-    cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
-    assert cwnd.height > 0 and cwnd["max"].max() > 1448
-    "#,
+def ports(probe, direction):
+    own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
+    return set(own["port"])
+assert ports(0, "forward") == {"s1→s2 congested"}, ports(0, "forward")
+assert ports(1, "forward") == {"s1→s2 control"}, ports(1, "forward")
+assert ports(0, "return") == ports(1, "return") == {"s2→s1 return"}
+# An echo reply has the class that its request arrived with.
+assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
+assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
+# The load is of the control path's class, and goes where it is told to.
+busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
+        .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
+assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
+cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
+assert cwnd.height > 0 and cwnd["max"].max() > 1448
+"#,
         );
     }
 
@@ -369,7 +369,7 @@ mod alone {
         assert_eq!(done.code, 0, "{}", done.stderr);
         bed.look(&format!(
             "assert set(trials['factor_discipline']) == {{{list}}}\n\
-             assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
+         assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
         ));
     }
 
@@ -381,14 +381,14 @@ mod alone {
         // What the windows leave of the path waits at the trunk, which both share, and nowhere else.
         bed.look(
             r#"
-    for row in trials.iter_rows(named=True):
-        own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
-        def mean(of):
-            one = own.filter(pl.col("of") == of)
-            return (one["mean"] * one["length"]).sum() / one["length"].sum()
-        trunk, last = mean("s1→s2"), mean("s2→b2")
-        assert 10_000 < trunk < 150_000 and last < trunk / 4, (row["factor_discipline"], trunk, last)
-    "#,
+for row in trials.iter_rows(named=True):
+    own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
+    def mean(of):
+        one = own.filter(pl.col("of") == of)
+        return (one["mean"] * one["length"]).sum() / one["length"].sum()
+    trunk, last = mean("s1→s2"), mean("s2→b2")
+    assert 10_000 < trunk < 150_000 and last < trunk / 4, (row["factor_discipline"], trunk, last)
+"#,
         );
     }
 
@@ -404,10 +404,10 @@ mod alone {
         // 64 KiB a round trip of 50 ms: two switches each way.
         bed.look(
             r#"
-    goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
-    mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
-    assert 5e6 < mean < 10.6e6, mean
-    "#,
+goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
+mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
+assert 5e6 < mean < 10.6e6, mean
+"#,
         );
     }
 
@@ -429,27 +429,27 @@ mod alone {
     fn impairments_reach_the_records() {
         let mut bed = or_skip!(Bed::new(&format!(
             "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
-             [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
-             [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
-             [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
-             [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
-             [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
+         [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
+         [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
+         [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
+         [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
+         [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
         )));
         let done = bed.run("");
         assert_eq!(done.code, 0, "{}", done.stderr);
         bed.look(
             r#"
-    case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
-    lost = (case["loss"]["outcome"] == "lost").sum()
-    assert 5 <= lost <= 35, lost
-    assert (case["duplicate"]["copies"] > 0).sum() >= 5
-    assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
-    # A UDP checksum that does not fit is dropped by the host that gets it.
-    assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
-    assert (case["flood"]["outcome"] != "lost").all()
-    late = trials.filter(pl.col("factor_case") == "latency")
-    assert late["round_trip_min_ns"][0] >= 40_000_000
-    "#,
+case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
+lost = (case["loss"]["outcome"] == "lost").sum()
+assert 5 <= lost <= 35, lost
+assert (case["duplicate"]["copies"] > 0).sum() >= 5
+assert (case["reorder"]["reorder_extent"].fill_null(0) > 0).sum() >= 2
+# A UDP checksum that does not fit is dropped by the host that gets it.
+assert 5 <= (case["corrupt"]["outcome"] == "lost").sum() <= 35
+assert (case["flood"]["outcome"] != "lost").all()
+late = trials.filter(pl.col("factor_case") == "latency")
+assert late["round_trip_min_ns"][0] >= 40_000_000
+"#,
         );
     }
 
