@@ -21,7 +21,7 @@ demo: ## build, ping by every method, run two experiments, show their tables and
 	@$(MAKE) --no-print-directory build
 	@scripts/demo.sh
 
-test: ## what a change can break: format, lints, tests, documents, dependencies (a quarter of an hour)
+test: ## what a change can break: format, lints, tests, documents, dependencies (half an hour)
 	@scripts/install.sh test
 	@scripts/test.sh
 
