@@ -38,7 +38,7 @@ accept: ## measure side by side with ping, irtt and sockperf, and print one tabl
 build: ## build target/release/delaylab
 	cargo build --release --package delaylab-cli
 
-dist: ## build target/dist/delaylab, a few per cent faster, in twice the time: what is handed out and measured
+dist: ## build target/dist/delaylab, with link-time optimisation: what is handed out and measured
 	cargo build --profile dist --package delaylab-cli
 
 guide: ## build the user guide into target/guide (mdBook, installed into target/mdbook)
