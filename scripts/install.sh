@@ -17,7 +17,8 @@ needs() { # purpose: command=package of each that it needs
     demo) printf '%s\n' cc=build-essential ip=iproute2 tc=iproute2 nft=nftables ;;
     test)
         needs demo
-        printf '%s\n' tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
+        # c++: libFuzzer is compiled.
+        printf '%s\n' c++=build-essential tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
             chromium=chromium node=nodejs npm=npm iperf3=iperf3
         # Debian keeps what makes virtual environments apart.
         python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
