@@ -18,10 +18,10 @@ help: ## print this list
 
 demo: ## build, ping by every method, run two experiments, show their tables and reports
 	@scripts/install.sh demo
-	@$(MAKE) --no-print-directory build
+	cargo build --profile demo --package delaylab-cli
 	@scripts/demo.sh
 
-test: ## what a change can break: format, lints, tests, documents, dependencies (half an hour)
+test: ## what a change can break: format, lints, tests, documents, dependencies (a quarter of an hour)
 	@scripts/install.sh test
 	@scripts/test.sh
 

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
 
-delaylab=target/release/delaylab
+delaylab=target/demo/delaylab
 pace=(-c 200 -i 5ms)
 reflectors=()
 scratch=$(mktemp -d)
@@ -147,7 +147,8 @@ main() {
 
     say
     say "Next: ${bold}$delaylab doctor${plain} says what this host can measure, ${bold}ping --help${plain} how to ask;"
-    say "${bold}delaylab reflect${plain} on another machine gives you a path to measure."
+    say "${bold}delaylab reflect${plain} on another machine gives you a path to measure. ${bold}make build${plain} optimises"
+    say "all of it, in some minutes more: target/release/delaylab."
 }
 
 main

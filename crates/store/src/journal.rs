@@ -31,6 +31,7 @@ pub(crate) struct Journal<R: Row> {
     is_synced: bool,
     last_sync: Option<Nanos>,
     streams: BTreeSet<u16>,
+    rows: u64,
 }
 
 impl<R: Row> Journal<R> {
@@ -49,6 +50,7 @@ impl<R: Row> Journal<R> {
             is_synced: true, // it is empty: its folder is synced when all journals of the trial are there
             last_sync: None,
             streams: BTreeSet::new(),
+            rows: 0,
         })
     }
 
@@ -61,6 +63,11 @@ impl<R: Row> Journal<R> {
         self.streams.is_empty()
     }
 
+    /// How many rows came.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// The streams that its rows are of.
     pub(crate) fn streams(&self) -> &BTreeSet<u16> {
         &self.streams
@@ -68,6 +75,7 @@ impl<R: Row> Journal<R> {
 
     pub(crate) fn push(&mut self, rows: &[R]) -> Result<(), StoreError> {
         self.streams.extend(rows.iter().map(R::stream));
+        self.rows += rows.len() as u64;
         for chunk in rows.chunks(BATCH) {
             self.pending.extend_from_slice(chunk);
             if self.pending.len() >= BATCH {

@@ -22,6 +22,9 @@ const TRIAL_ROW_GROUP: usize = 1 << 16;
 const DICTIONARY: usize = 1 << 19;
 /// How hard the compression tries.
 const LEVEL: i32 = 6;
+/// Rows of a part of a trial at most that is written plainly: it is read once, when it is joined with the
+/// others, and of a few rows a dictionary and a compressor for each column take longer than all the rest.
+const PLAIN_PART: u64 = 1 << 13;
 
 /// Writes a Parquet file that is there whole or not at all.
 ///
@@ -36,10 +39,31 @@ impl ParquetFile {
     /// For rows of this schema. In the file their stamps are differences: see [`stamps`].
     pub(crate) fn create(path: &Path, rows: &SchemaRef) -> Result<Self, StoreError> {
         let schema = stamps::file_schema(rows);
+        let properties = properties(&schema);
+        Self::with(path, schema, properties)
+    }
+
+    /// The same for a part that is joined with others, of so many rows.
+    pub(crate) fn create_part(
+        path: &Path,
+        rows: &SchemaRef,
+        count: u64,
+    ) -> Result<Self, StoreError> {
+        if count > PLAIN_PART {
+            return Self::create(path, rows);
+        }
+        Self::with(path, stamps::file_schema(rows), plain())
+    }
+
+    fn with(
+        path: &Path,
+        schema: SchemaRef,
+        properties: WriterProperties,
+    ) -> Result<Self, StoreError> {
         let temporary = durable::unfinished(path);
         let file = File::create(&temporary).map_err(StoreError::at(path))?;
         let options = ArrowWriterOptions::new()
-            .with_properties(properties(&schema))
+            .with_properties(properties)
             .with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, schema, options);
         Ok(Self {
@@ -54,6 +78,12 @@ impl ParquetFile {
             Some(writer) => (writer.write(&batch)).map_err(StoreError::parquet(&self.path)),
             None => Ok(()),
         }
+    }
+
+    /// Writes these rows and no others.
+    pub(crate) fn of(mut self, rows: &RecordBatch) -> Result<(), StoreError> {
+        self.write(rows)?;
+        self.finish()
     }
 
     /// The rows of a trial are complete.
@@ -120,6 +150,15 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
         }
     }
     properties.build()
+}
+
+fn plain() -> WriterProperties {
+    WriterProperties::builder()
+        .set_created_by("delaylab".to_owned())
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .build()
 }
 
 fn is_wide(data_type: &DataType) -> bool {

@@ -97,7 +97,7 @@ fn write_sorted<R: Row>(
     journal: &Journal<R>,
     batch: impl Fn(&[R]) -> Result<RecordBatch, StoreError>,
 ) -> Result<(), StoreError> {
-    let mut file = ParquetFile::create(path, schema)?;
+    let mut file = ParquetFile::create_part(path, schema, journal.rows())?;
     sorted(journal.path(), journal.streams(), |rows| {
         file.write(&batch(rows)?)
     })?;
@@ -124,10 +124,15 @@ fn sorted<R: Row>(
     Ok(())
 }
 
-/// Writes rows of trials.
+/// Writes the rows of one trial.
+pub(crate) fn write_trial(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
+    let batch = trial_row::batch(rows).map_err(arrow(path))?;
+    let file = ParquetFile::create_part(path, &batch.schema(), rows.len() as u64)?;
+    file.of(&batch)
+}
+
+/// Writes the rows of all trials.
 pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
     let batch = trial_row::batch(rows).map_err(arrow(path))?;
-    let mut file = ParquetFile::create(path, &batch.schema())?;
-    file.write(&batch)?;
-    file.finish()
+    ParquetFile::create(path, &batch.schema())?.of(&batch)
 }

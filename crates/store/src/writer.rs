@@ -325,7 +325,7 @@ impl TrialWriter {
         part::write(&folder, trial, &mut self.clock_reads)?;
         part::write(&folder, trial, &mut self.hops)?;
         part::write(&folder, trial, &mut self.series)?;
-        part::write_trials(&folder.part(TRIALS, trial), rows)?;
+        part::write_trial(&folder.part(TRIALS, trial), rows)?;
         durable::sync_folder(&folder.parts())?;
         for journal in [
             self.records.path(),

@@ -70,6 +70,31 @@ fn every_table_can_be_had_as_text() {
     insta::assert_snapshot!(text.lines().take(4).collect::<Vec<_>>().join("\n"));
 }
 
+/// Whatever was read before, of this trial or another, with these columns or others.
+#[test]
+fn a_trial_has_its_rows_in_whatever_order_trials_are_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1, 2], 100);
+    let run = Run::open(&finished.folder).unwrap();
+    let all = read(&run, None);
+    for trial in [1, 1, 0, 2, 1] {
+        let few: usize = run
+            .records(Some(trial), &["seq"])
+            .map(|batch| batch.num_rows())
+            .sum();
+        let expected: Vec<_> = all
+            .iter()
+            .filter(|record| record.trial == trial)
+            .copied()
+            .collect();
+        assert_eq!(read(&run, Some(trial)), expected, "{trial}");
+        assert_eq!(few, expected.len(), "{trial}");
+        let hops = run.hops(None).into_iter().filter(|hop| hop.trial == trial);
+        assert_eq!(run.hops(Some(trial)), hops.collect::<Vec<_>>(), "{trial}");
+    }
+    assert_eq!(read(&run, Some(3)), []);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]

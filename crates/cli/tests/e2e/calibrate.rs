@@ -62,6 +62,8 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     );
     assert!(checked.stdout.contains("in sim"), "{}", checked.stdout);
 
+    what_is_told_reads_well(&scratch);
+
     // What a change does to the same path is known: it can be simulated.
     let change = "--set path.switch.discipline=fq-codel";
     let predicted = document(&scratch, &format!("predict latest --json {change}"));
@@ -85,11 +87,8 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     assert!(compared >= 40, "{compared}");
 }
 
-#[test]
-fn what_is_told_reads_well() {
-    let scratch = Scratch::new();
-    done(&scratch, SIMULATED);
-    let told = done(&scratch, "calibrate latest -q");
+fn what_is_told_reads_well(scratch: &Scratch) {
+    let told = done(scratch, "calibrate latest -q");
     assert_eq!(told.stderr, "");
     for words in [
         "10.000 Mbit/s",
@@ -100,7 +99,7 @@ fn what_is_told_reads_well() {
         assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
     }
     let told = done(
-        &scratch,
+        scratch,
         "predict latest -q --set path.rate=20Mbit/s --set path.switch.buffer=30kB",
     );
     for words in [
@@ -213,51 +212,64 @@ fn root() -> Result<(), String> {
     }
 }
 
+/// Runs a testbed with a queue of this discipline; what is found of it.
+fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
+    done(
+        scratch,
+        &format!(
+            "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
+             --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
+        ),
+    );
+    let found = document(scratch, "calibrate latest --json");
+    near(
+        &found["found"]["rate"]["bits_per_second"]["value"],
+        8e6,
+        0.02,
+    );
+    near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
+    assert_eq!(found["found"]["discipline"]["name"], discipline);
+    found
+}
+
 /// Tests that measure microseconds: the machine is theirs alone.
 mod alone {
     use super::*;
 
-    /// Real kernels through the soft switch: two disciplines, and what the first becomes as the second.
+    /// Real kernels through the soft switch.
     #[test]
-    fn a_testbed_is_found_and_its_change_predicted() {
+    fn a_testbed_is_found() {
         or_skip!(root());
-        let scratch = Scratch::new();
-        let run = |discipline: &str| {
-            done(
+        found_in_a_testbed(&Scratch::new(), "per-flow");
+    }
+
+    mod long {
+        use super::*;
+
+        /// Two disciplines, and what the first becomes as the second.
+        #[test]
+        fn what_a_change_does_to_a_testbed_is_predicted() {
+            or_skip!(root());
+            let scratch = Scratch::new();
+            found_in_a_testbed(&scratch, "fifo");
+            let predicted = document(
                 &scratch,
-                &format!(
-                    "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
-                 --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
-                ),
+                "predict latest --json --set path.switch.discipline=per-flow",
             );
-            let found = document(&scratch, "calibrate latest --json");
-            near(
-                &found["found"]["rate"]["bits_per_second"]["value"],
-                8e6,
-                0.02,
-            );
-            near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
-            assert_eq!(found["found"]["discipline"]["name"], discipline);
-            found
-        };
-        run("fifo");
-        let predicted = document(
-            &scratch,
-            "predict latest --json --set path.switch.discipline=per-flow",
-        );
-        let after = run("per-flow");
-        // Medians: the rest is what other programs on this machine make of it.
-        let lanes = predicted["lanes"].as_array().unwrap().iter();
-        let of_echo =
-            lanes.filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
-        for lane in of_echo {
-            let overlay = after["overlay"].as_array().unwrap();
-            let same = |other: &&Value| {
-                other["factors"] == lane["factors"] && other["probe"] == lane["probe"]
-            };
-            let truth =
-                overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
-            near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
+            let after = found_in_a_testbed(&scratch, "per-flow");
+            // Medians: the rest is what other programs on this machine make of it.
+            let lanes = predicted["lanes"].as_array().unwrap().iter();
+            let of_echo = lanes
+                .filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
+            for lane in of_echo {
+                let overlay = after["overlay"].as_array().unwrap();
+                let same = |other: &&Value| {
+                    other["factors"] == lane["factors"] && other["probe"] == lane["probe"]
+                };
+                let truth =
+                    overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
+                near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
+            }
         }
     }
 }

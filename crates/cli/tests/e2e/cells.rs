@@ -92,7 +92,7 @@ fn the_finding_of_seed_000_is_judged_in_simulation() {
         "{few} --set path.framing=ppp --set path.mtu=9188B"
     ));
     assert_eq!(frames["verdict"], "false", "{}", frames["reason"]);
-    let quick = judged("--quick --set design.repeats=1");
+    let quick = judged(&format!("--quick {few}"));
     assert_eq!(quick["verdict"], "cannot_tell", "{}", quick["reason"]);
     let why = quick["reason"].as_str().unwrap();
     assert!(why.contains("5 sizes are too few"), "{why}");

@@ -131,6 +131,13 @@ fn explained(scratch: &Scratch) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
+/// The first cause that has a name. What has none ran below this kernel: where the machine is one of several on its
+/// host, that host ran others.
+fn first_named(found: &Value) -> Option<&str> {
+    let mut causes = found["causes"].as_array().unwrap().iter();
+    causes.find_map(|cause| cause["name"].as_str())
+}
+
 fn records(run: &Path) -> Vec<Record> {
     let mut records = Vec::new();
     let run = Run::open(run).unwrap();
@@ -217,7 +224,7 @@ mod alone {
             // What something else does at the same time is the culprit's in one count, and its own in the other.
             let truth = share_of_bursts(&records(&scratch.path("runs/latest")), &bursts);
             let share = planted["share_of_late"].as_f64().unwrap();
-            let first = found["causes"][0]["name"] == NAME;
+            let first = first_named(&found) == Some(NAME);
             let well = first && (share - truth).abs() < 0.1;
             well.then_some(())
                 .ok_or_else(|| format!("first: {first}, said {share}, is {truth}: {found:#}"))
@@ -272,22 +279,27 @@ mod alone {
         });
     }
 
-    #[test]
-    fn both_at_once_are_told_apart() {
-        or_skip!(root());
-        in_one_of_three(|| {
-            let scratch = &Scratch::new();
-            let culprit = Culprit::start(last_cpu());
-            run_pauses(scratch);
-            assert!(culprit.bursts().len() > 50);
-            let found = explained(scratch);
-            let process = cause(&found, |cause| cause["name"] == NAME)?;
-            assert_eq!(process["place"], "prober");
-            has_period(process, PERIOD)?;
-            has_period(
-                cause(&found, |cause| cause["place"] == "network")?,
-                PAUSE_EVERY,
-            )
-        });
+    /// The two of them together, in `make test-all`.
+    mod long {
+        use super::*;
+
+        #[test]
+        fn both_at_once_are_told_apart() {
+            or_skip!(root());
+            in_one_of_three(|| {
+                let scratch = &Scratch::new();
+                let culprit = Culprit::start(last_cpu());
+                run_pauses(scratch);
+                assert!(culprit.bursts().len() > 50);
+                let found = explained(scratch);
+                let process = cause(&found, |cause| cause["name"] == NAME)?;
+                assert_eq!(process["place"], "prober");
+                has_period(process, PERIOD)?;
+                has_period(
+                    cause(&found, |cause| cause["place"] == "network")?,
+                    PAUSE_EVERY,
+                )
+            });
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The world `testbed`: every topology and queue, and nothing left behind.
 //!
-//! A soft switch has a real-time thread, which other tests would take for a slow network: these have the
-//! machine for themselves.
+//! A soft switch has a real-time thread, which tests that watch the clock would take for a slow network: these run
+//! before them, beside those that compute.
 
 use crate::harness::process::{Process, Ran, delaylab, python, ran};
 use crate::harness::scratch::Scratch;
@@ -292,18 +292,14 @@ fn what_cannot_be_built_is_refused_by_its_field() {
     );
 }
 
-/// Tests that measure microseconds: the machine is theirs alone.
-mod alone {
-    use super::*;
-
-    #[test]
-    fn every_topology_is_crossed() {
-        let mut bed = or_skip!(Bed::new(TOPOLOGIES));
-        let done = bed.run("");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        // Each packet meets as many queues there and back as the topology has.
-        bed.look(
-            r#"
+#[test]
+fn every_topology_is_crossed() {
+    let mut bed = or_skip!(Bed::new(TOPOLOGIES));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // Each packet meets as many queues there and back as the topology has.
+    bed.look(
+        r#"
 expected = {"two-hosts": [1, 1], "pairs-on-a-trunk": [2, 2], "many-to-one": [1, 1], "chain": [3, 3],
             "routed": [2, 2], "two-paths": [1, 1], "leaf-spine": [3, 3]}
 for row in trials.iter_rows(named=True):
@@ -315,16 +311,16 @@ for row in trials.iter_rows(named=True):
         assert ways.height == 20 and set(ways["len"]) == {queues}, (case, direction, ways)
     assert (own["t_dequeue"] >= own["t_enqueue"]).all()
 "#,
-        );
-    }
+    );
+}
 
-    #[test]
-    fn classes_take_their_paths_and_loads_theirs() {
-        let mut bed = or_skip!(Bed::new(PATHS));
-        let done = bed.run("");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        bed.look(
-            r#"
+#[test]
+fn classes_take_their_paths_and_loads_theirs() {
+    let mut bed = or_skip!(Bed::new(PATHS));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
 def ports(probe, direction):
     own = hops.filter((pl.col("probe") == probe) & (pl.col("direction") == direction))
     return set(own["port"])
@@ -341,46 +337,46 @@ assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
 cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
 assert cwnd.height > 0 and cwnd["max"].max() > 1448
 "#,
-        );
-    }
+    );
+}
 
-    #[test]
-    fn every_queue_that_there_is_forwards() {
-        let disciplines = [
-            "fifo",
-            "per-flow",
-            "priority",
-            "wrr",
-            "wfq",
-            "drr",
-            "red",
-            "codel",
-            "fq-codel",
-            "kernel-tbf",
-            "kernel-htb",
-        ];
-        let list = disciplines.map(|name| format!("{name:?}")).join(", ");
-        let sweep = format!(
-            "{QUEUES}\n[sweep]\ndiscipline = {{ set = \"path.switch.discipline\", to = [{list}] }}\n"
-        );
-        let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
-        let mut bed = or_skip!(Bed::new(&sweep));
-        let done = bed.run("");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        bed.look(&format!(
-            "assert set(trials['factor_discipline']) == {{{list}}}\n\
+#[test]
+fn every_queue_that_there_is_forwards() {
+    let disciplines = [
+        "fifo",
+        "per-flow",
+        "priority",
+        "wrr",
+        "wfq",
+        "drr",
+        "red",
+        "codel",
+        "fq-codel",
+        "kernel-tbf",
+        "kernel-htb",
+    ];
+    let list = disciplines.map(|name| format!("{name:?}")).join(", ");
+    let sweep = format!(
+        "{QUEUES}\n[sweep]\ndiscipline = {{ set = \"path.switch.discipline\", to = [{list}] }}\n"
+    );
+    let sweep = sweep.replace("buffer = \"64KiB\"", "buffer = \"60packets\"");
+    let mut bed = or_skip!(Bed::new(&sweep));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(&format!(
+        "assert set(trials['factor_discipline']) == {{{list}}}\n\
          assert (trials['received'] == 40).all(), trials.select('factor_discipline', 'received')"
-        ));
-    }
+    ));
+}
 
-    #[test]
-    fn what_waits_is_seen_over_time_in_every_device() {
-        let mut bed = or_skip!(Bed::new(BACKLOG));
-        let done = bed.run("");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        // What the windows leave of the path waits at the trunk, which both share, and nowhere else.
-        bed.look(
-            r#"
+#[test]
+fn what_waits_is_seen_over_time_in_every_device() {
+    let mut bed = or_skip!(Bed::new(BACKLOG));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // What the windows leave of the path waits at the trunk, which both share, and nowhere else.
+    bed.look(
+        r#"
 for row in trials.iter_rows(named=True):
     own = series.filter((pl.col("trial") == row["trial"]) & (pl.col("series") == "backlog"))
     def mean(of):
@@ -389,55 +385,55 @@ for row in trials.iter_rows(named=True):
     trunk, last = mean("s1→s2"), mean("s2→b2")
     assert 10_000 < trunk < 150_000 and last < trunk / 4, (row["factor_discipline"], trunk, last)
 "#,
-        );
-    }
+    );
+}
 
-    #[test]
-    fn a_window_bounds_what_is_under_way() {
-        let far = BACKLOG
-            .replace("20Mbit/s", "100Mbit/s")
-            .replace("1500ms", "3s")
-            .replace("buffer = \"200kB\"", "latency = \"12500us\"");
-        let mut bed = or_skip!(Bed::new(&far));
-        let done = bed.run("--set sweep.discipline.to=[\"fifo\"] --set load.bulk.streams=1");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        // 64 KiB a round trip of 50 ms: two switches each way.
-        bed.look(
-            r#"
+#[test]
+fn a_window_bounds_what_is_under_way() {
+    let far = BACKLOG
+        .replace("20Mbit/s", "100Mbit/s")
+        .replace("1500ms", "3s")
+        .replace("buffer = \"200kB\"", "latency = \"12500us\"");
+    let mut bed = or_skip!(Bed::new(&far));
+    let done = bed.run("--set sweep.discipline.to=[\"fifo\"] --set load.bulk.streams=1");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    // 64 KiB a round trip of 50 ms: two switches each way.
+    bed.look(
+        r#"
 goodput = series.filter((pl.col("series") == "goodput") & (pl.col("of") == "bulk"))
 mean = (goodput["mean"] * goodput["length"]).sum() / goodput["length"].sum()
 assert 5e6 < mean < 10.6e6, mean
 "#,
-        );
-    }
+    );
+}
 
-    #[test]
-    fn a_kernel_without_a_queue_says_so() {
-        let bed = or_skip!(Bed::new(QUEUES));
-        for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
-            let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
-            // Where the kernel has it, it is used.
-            if done.code != 0 {
-                assert_eq!(done.code, 2, "{}", done.stderr);
-                let said = format!("this kernel has no {module}");
-                assert!(done.stderr.contains(&said), "{}", done.stderr);
-            }
+#[test]
+fn a_kernel_without_a_queue_says_so() {
+    let bed = or_skip!(Bed::new(QUEUES));
+    for (discipline, module) in [("kernel-netem", "netem"), ("kernel-fq-codel", "fq_codel")] {
+        let done = bed.run(&format!("--set path.switch.discipline={discipline}"));
+        // Where the kernel has it, it is used.
+        if done.code != 0 {
+            assert_eq!(done.code, 2, "{}", done.stderr);
+            let said = format!("this kernel has no {module}");
+            assert!(done.stderr.contains(&said), "{}", done.stderr);
         }
     }
+}
 
-    #[test]
-    fn impairments_reach_the_records() {
-        let mut bed = or_skip!(Bed::new(&format!(
-            "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
+#[test]
+fn impairments_reach_the_records() {
+    let mut bed = or_skip!(Bed::new(&format!(
+        "{QUEUES}\n[[case]]\nname = \"loss\"\nset = {{ \"path.switch.impair.loss\" = \"30%\" }}\n\
          [[case]]\nname = \"duplicate\"\nset = {{ \"path.switch.impair.duplicate\" = \"30%\" }}\n\
          [[case]]\nname = \"reorder\"\nset = {{ \"path.switch.impair.reorder\" = \"30%\", \"path.switch.impair.reorder_by\" = \"12ms\" }}\n\
          [[case]]\nname = \"corrupt\"\nset = {{ \"path.switch.impair.corrupt\" = \"30%\" }}\n\
          [[case]]\nname = \"flood\"\nset = {{ \"path.switch.impair.flood\" = \"100%\" }}\n\
          [[case]]\nname = \"latency\"\nset = {{ \"path.switch.latency\" = \"20ms\" }}\n"
-        )));
-        let done = bed.run("");
-        assert_eq!(done.code, 0, "{}", done.stderr);
-        bed.look(
+    )));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
             r#"
 case = {row["factor_case"]: records.filter(pl.col("trial") == row["trial"]) for row in trials.iter_rows(named=True)}
 lost = (case["loss"]["outcome"] == "lost").sum()
@@ -451,27 +447,46 @@ late = trials.filter(pl.col("factor_case") == "latency")
 assert late["round_trip_min_ns"][0] >= 40_000_000
 "#,
         );
+}
+
+/// So many testbeds, one after the other.
+fn come_and_go(count: usize) {
+    or_skip!(root());
+    let before = links();
+    let topologies = [
+        "two-hosts",
+        "routed",
+        "two-paths",
+        "pairs-on-a-trunk",
+        "chain",
+    ];
+    for topology in topologies.iter().cycle().take(count) {
+        let (mut process, id) = up(topology);
+        assert!(of(&id) >= 3, "{topology}");
+        // Nothing of it is in the namespace of this host.
+        assert_eq!(links(), before, "{topology}");
+        process.signal(Signal::SIGINT);
+        assert!(process.child.wait().unwrap().success());
+        assert_eq!(of(&id), 0, "{topology}");
     }
+}
+
+/// Tests that look for what others leave: the machine is theirs alone.
+mod alone {
+    use super::*;
 
     #[test]
-    fn fifty_testbeds_in_a_row_leave_nothing_behind() {
-        or_skip!(root());
-        let before = links();
-        let topologies = [
-            "two-hosts",
-            "routed",
-            "two-paths",
-            "pairs-on-a-trunk",
-            "chain",
-        ];
-        for topology in topologies.iter().cycle().take(50) {
-            let (mut process, id) = up(topology);
-            assert!(of(&id) >= 3, "{topology}");
-            // Nothing of it is in the namespace of this host.
-            assert_eq!(links(), before, "{topology}");
-            process.signal(Signal::SIGINT);
-            assert!(process.child.wait().unwrap().success());
-            assert_eq!(of(&id), 0, "{topology}");
+    fn testbeds_in_a_row_leave_nothing_behind() {
+        come_and_go(10);
+    }
+
+    /// The same with many more, in `make test-all`.
+    mod long {
+        use super::*;
+
+        #[test]
+        fn fifty_testbeds_in_a_row_leave_nothing_behind() {
+            come_and_go(50);
         }
     }
 

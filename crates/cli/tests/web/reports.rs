@@ -519,8 +519,8 @@ fn odd(changes: &[(&str, &str)]) -> String {
     })
 }
 
-#[test]
-fn odd_runs_are_drawn_or_explained() {
+/// Runs that nobody expects; one has six trials for each repeat.
+fn odd_runs(repeats: u32) {
     let Some(browser) = Chromium::start() else {
         return;
     };
@@ -541,7 +541,7 @@ fn odd_runs_are_drawn_or_explained() {
         (
             "many",
             odd(&[
-                ("repeats = 2", "repeats = 84"),
+                ("repeats = 2", &format!("repeats = {repeats}")),
                 ("count = 200", "count = 5"),
             ]),
         ),
@@ -582,6 +582,11 @@ fn odd_runs_are_drawn_or_explained() {
 }
 
 #[test]
+fn odd_runs_are_drawn_or_explained() {
+    odd_runs(14);
+}
+
+#[test]
 fn a_narrow_page_fits_its_window() {
     let Some(browser) = Chromium::start() else {
         return;
@@ -598,6 +603,11 @@ fn a_narrow_page_fits_its_window() {
 /// The same with many more, in `make test-all`.
 mod long {
     use super::*;
+
+    #[test]
+    fn a_run_of_504_trials_is_drawn() {
+        odd_runs(84);
+    }
 
     #[test]
     fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {

@@ -1,5 +1,6 @@
 //! The batches of a table, row group by row group: damage in one of them costs only that one.
 
+use super::recent::Recent;
 use super::{Run, State};
 use crate::journal::JournalReader;
 use crate::parquet_source::ParquetSource;
@@ -33,8 +34,13 @@ impl Step {
         path: &Path,
         known: &SchemaRef,
         trial: Option<u32>,
+        recent: Option<&Recent>,
     ) -> Result<Vec<Step>, ParquetError> {
-        let source = Arc::new(ParquetSource::open(path, known)?);
+        let open = || ParquetSource::open(path, known);
+        let source = match recent {
+            Some(recent) => recent.source(path, open)?,
+            None => Arc::new(open()?),
+        };
         let groups = source.row_groups(trial).into_iter();
         let step = |group| Step::RowGroup(path.to_owned(), source.clone(), group);
         Ok(groups.map(step).collect())
@@ -66,7 +72,15 @@ impl Step {
         }
     }
 
-    fn open(&self, columns: Option<&[String]>) -> Result<Reader, String> {
+    /// Its batches; those of a whole row group from `recent`, where one is given.
+    fn open(&self, columns: Option<&[String]>, recent: Option<&Recent>) -> Result<Reader, String> {
+        if let (Step::RowGroup(path, source, group), Some(recent)) = (self, recent)
+            && let Some(batches) = recent.group(path, source, *group, columns)
+        {
+            return Ok(Box::new(
+                (0..batches.len()).map(move |at| batches[at].clone()),
+            ));
+        }
         match self {
             Step::RowGroup(_, source, group) => readable(source.batches(*group, columns)),
             Step::Rows(_, source, group, rows) => {
@@ -126,7 +140,9 @@ impl<'a> Batches<'a> {
     fn open_next(&mut self) -> Option<()> {
         let step = self.steps.pop_front()?;
         self.path = step.path().to_owned();
-        match step.open(self.columns.as_deref()) {
+        // A pass over all trials reads each row group once, and keeps none.
+        let recent = self.trial.and(self.run.recent());
+        match step.open(self.columns.as_deref(), recent) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => self.run.note(&self.path, &error),
         }

@@ -4,6 +4,7 @@
 
 mod batches;
 mod export;
+mod recent;
 pub mod tail;
 
 use crate::error::StoreError;
@@ -25,6 +26,7 @@ use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 pub use export::ExportError;
+use recent::Recent;
 use serde_json::Value;
 use std::fs;
 use std::io;
@@ -62,6 +64,7 @@ pub struct Run {
     findings: Option<Value>,
     trials: Vec<TrialRow>,
     problems: Mutex<Vec<String>>,
+    recent: Recent,
 }
 
 /// Why a folder cannot be opened as a run.
@@ -141,6 +144,7 @@ impl Run {
             findings: None,
             trials: Vec::new(),
             problems: Mutex::default(),
+            recent: Recent::default(),
         };
         run.check_that_it_is_one()?;
         run.read_small_files();
@@ -213,6 +217,11 @@ impl Run {
     /// Are the parts joined? A run that was killed just before its end is partial all the same.
     fn is_joined(&self) -> bool {
         self.state == State::Complete || self.folder.file(FINDINGS).exists()
+    }
+
+    /// What was read last of tables that change no more.
+    fn recent(&self) -> Option<&Recent> {
+        self.is_joined().then_some(&self.recent)
     }
 
     /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
@@ -482,7 +491,7 @@ impl Run {
         let known = part::schema::<R>();
         let mut steps = Vec::new();
         for path in self.parquet_files(R::TABLE, trial) {
-            match Step::row_groups(&path, &known, trial) {
+            match Step::row_groups(&path, &known, trial, self.recent()) {
                 Ok(found) => steps.extend(found),
                 Err(_) if !path.exists() && R::IS_OPTIONAL => {}
                 Err(_) if !path.exists() => self.note(&path, "missing"),
