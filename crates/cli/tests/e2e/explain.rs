@@ -195,7 +195,7 @@ topology = "two-hosts"
 rate = "100Mbit/s"
 
 [path.switch]
-pause = { every = "130ms", lasts = "3ms" }
+pause = { every = "130ms", lasts = "10ms" }
 "#;
 
 fn run_pauses(scratch: &Scratch) {
