@@ -11,10 +11,6 @@ pub(crate) const SCRIPT: &str = include_str!("../../../web/dist/figures.js");
 /// Bytes of stack that the engine may use: less than any thread of ours has.
 const STACK: usize = 1 << 20;
 
-/// Bytes that the engine may hold before it looks for what is no longer used. A page's figures need a part of it;
-/// from the engine's own 256 KiB on, it would look again and again, for a third of the time.
-const MEMORY: usize = 256 << 20;
-
 /// Why a figure could not be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SvgError {
@@ -40,7 +36,6 @@ impl Artist {
         let start = || -> rquickjs::Result<Context> {
             let runtime = Runtime::new()?;
             runtime.set_max_stack_size(STACK);
-            runtime.set_gc_threshold(MEMORY);
             Context::full(&runtime)
         };
         let context = start().map_err(|error| SvgError::Engine(error.to_string()))?;
