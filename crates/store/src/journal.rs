@@ -60,7 +60,7 @@ impl<R: Row> Journal<R> {
 
     /// Did no row come?
     pub(crate) fn is_empty(&self) -> bool {
-        self.streams.is_empty()
+        self.rows == 0
     }
 
     /// How many rows came.

@@ -80,8 +80,8 @@ impl ParquetFile {
         }
     }
 
-    /// Writes these rows and no others.
-    pub(crate) fn of(mut self, rows: &RecordBatch) -> Result<(), StoreError> {
+    /// Writes these rows, which are all, and puts the file in place.
+    pub(crate) fn write_all(mut self, rows: &RecordBatch) -> Result<(), StoreError> {
         self.write(rows)?;
         self.finish()
     }

@@ -128,11 +128,11 @@ fn sorted<R: Row>(
 pub(crate) fn write_trial(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
     let batch = trial_row::batch(rows).map_err(arrow(path))?;
     let file = ParquetFile::create_part(path, &batch.schema(), rows.len() as u64)?;
-    file.of(&batch)
+    file.write_all(&batch)
 }
 
 /// Writes the rows of all trials.
 pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
     let batch = trial_row::batch(rows).map_err(arrow(path))?;
-    ParquetFile::create(path, &batch.schema())?.of(&batch)
+    ParquetFile::create(path, &batch.schema())?.write_all(&batch)
 }
