@@ -8,7 +8,9 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -43,7 +45,7 @@ impl ParquetFile {
         Self::with(path, schema, properties)
     }
 
-    /// The same for a part that is joined with others, of so many rows.
+    /// The same for a part with `count` rows, which is joined with others later.
     pub(crate) fn create_part(
         path: &Path,
         rows: &SchemaRef,
@@ -132,13 +134,10 @@ impl Drop for ParquetFile {
 /// less, but of integers few tools can read it (DuckDB from 2.0 on).
 fn properties(schema: &SchemaRef) -> WriterProperties {
     let level = ZstdLevel::try_new(LEVEL).unwrap_or_default();
-    let mut properties = WriterProperties::builder()
-        .set_created_by("delaylab".to_owned())
-        .set_writer_version(WriterVersion::PARQUET_2_0)
+    let mut properties = of_every_file()
         .set_compression(Compression::ZSTD(level))
         .set_dictionary_page_size_limit(DICTIONARY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
         .set_max_row_group_row_count(Some(ROW_GROUP));
     for field in schema.fields() {
         if is_wide(field.data_type()) {
@@ -152,13 +151,19 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
     properties.build()
 }
 
+/// Values as they are.
 fn plain() -> WriterProperties {
-    WriterProperties::builder()
-        .set_created_by("delaylab".to_owned())
+    of_every_file()
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::None)
-        .set_offset_index_disabled(true)
         .build()
+}
+
+fn of_every_file() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_created_by("delaylab".to_owned())
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_offset_index_disabled(true)
 }
 
 fn is_wide(data_type: &DataType) -> bool {

@@ -101,8 +101,8 @@ fn of_a_simulated_device(scratch: &Scratch, name: &str, words: &str) -> Value {
 /// What these procedures found, by name. Two at a time: each draws a page.
 fn found_by(names: &[&str]) -> BTreeMap<&'static str, Value> {
     let scratch = Scratch::new();
-    let wanted = PROCEDURES.iter().filter(|(name, _)| names.contains(name));
-    let wanted = Vec::from_iter(wanted);
+    let is_wanted = |&(name, _): &(&str, &str)| names.contains(&name);
+    let wanted = Vec::from_iter(PROCEDURES.into_iter().filter(is_wanted));
     let half = |half: usize| {
         let own = wanted.iter().skip(half).step_by(2);
         let found = own.map(|(name, words)| (*name, of_a_simulated_device(&scratch, name, words)));
@@ -169,7 +169,7 @@ fn tables(run: &Path) -> Vec<Vec<u8>> {
     names.map(read).to_vec()
 }
 
-/// Kills the search at each of these times, ms, and lets it go on.
+/// Kills the search at each of these times after it began, ms, and lets it go on.
 fn killed_and_resumed(search: &str, sizes: &[&str], moments: &[u64]) {
     let scratch = Scratch::new();
     let done = ran(&scratch, search);
@@ -185,13 +185,13 @@ fn killed_and_resumed(search: &str, sizes: &[&str], moments: &[u64]) {
         let scratch = Scratch::new();
         let mut command = inside(&scratch, search);
         let mut process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        while !scratch.has_partial_run() && process.child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::thread::sleep(Duration::from_millis(*moment));
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
-        let begun = fs::read_dir(scratch.path("runs")).is_ok_and(|mut entries| {
-            entries.any(|entry| entry.is_ok_and(|one| is_partial(&one.path())))
-        });
-        if !begun {
+        if !scratch.has_partial_run() {
             continue;
         }
         killed += 1;
@@ -221,10 +221,6 @@ mod long {
     fn a_search_of_two_sizes_that_is_killed_goes_on_to_the_same_result() {
         killed_and_resumed(LONG_SEARCH, &["64", "512"], &[250, 700]);
     }
-}
-
-fn is_partial(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "partial")
 }
 
 /// Root, who may make namespaces.

@@ -153,11 +153,7 @@ fn killed_and_resumed(moments: &[u64]) {
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
         let is_whole = fs::canonicalize(scratch.path("runs/latest")).is_ok();
-        let found = fs::read_dir(scratch.path("runs")).map(|entries| {
-            let mut names = entries.map(|entry| entry.unwrap().file_name());
-            names.any(|name| name.to_string_lossy().ends_with(".partial"))
-        });
-        if is_whole || !found.unwrap_or(false) {
+        if is_whole || !scratch.has_partial_run() {
             continue;
         }
         let resumed = whole(&scratch, "resume latest -q --threads 2");

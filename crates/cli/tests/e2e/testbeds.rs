@@ -449,7 +449,7 @@ assert late["round_trip_min_ns"][0] >= 40_000_000
         );
 }
 
-/// So many testbeds, one after the other.
+/// Builds `count` testbeds one after the other, and takes each down.
 fn come_and_go(count: usize) {
     or_skip!(root());
     let before = links();

@@ -27,6 +27,13 @@ impl Scratch {
         self.0.join(name)
     }
 
+    /// Is there a run in `runs` that has begun and not ended?
+    pub fn has_partial_run(&self) -> bool {
+        let entries = fs::read_dir(self.path("runs")).into_iter().flatten();
+        let mut paths = entries.flatten().map(|entry| entry.path());
+        paths.any(|path| path.extension().is_some_and(|ending| ending == "partial"))
+    }
+
     /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.path(name);

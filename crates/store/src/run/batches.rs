@@ -141,7 +141,7 @@ impl<'a> Batches<'a> {
         let step = self.steps.pop_front()?;
         self.path = step.path().to_owned();
         // A pass over all trials reads each row group once, and keeps none.
-        let recent = self.trial.and(self.run.recent());
+        let recent = self.trial.and_then(|_| self.run.recent());
         match step.open(self.columns.as_deref(), recent) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => self.run.note(&self.path, &error),
