@@ -19,7 +19,9 @@ needs() { # purpose: command=package of each that it needs
         needs demo
         # c++: libFuzzer is compiled.
         printf '%s\n' c++=build-essential tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
-            chromium=chromium node=nodejs npm=npm iperf3=iperf3
+            node=nodejs npm=npm iperf3=iperf3
+        # Without windows it starts sooner.
+        command -v chromium >/dev/null || echo chromium-headless-shell=chromium-headless-shell
         # Debian keeps what makes virtual environments apart.
         python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
         ;;

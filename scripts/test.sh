@@ -42,8 +42,8 @@ finish() {
 }
 trap finish EXIT
 
-# Three slots a CPU: .config/nextest.toml says which test takes how many.
-slots=$((3 * $(nproc)))
+# Three slots a CPU, and one: .config/nextest.toml says which test takes how many.
+slots=$((3 * $(nproc) + 1))
 profile=default
 [ "$what" != all ] || profile=all
 

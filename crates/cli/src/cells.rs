@@ -64,6 +64,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         output: args.output.clone(),
         json: false,
         quiet: args.quiet || args.json,
+        no_report: args.no_report,
     };
     let concluded = record(choose::resolve(&experiment, &choices)?, &asked, &shown)?;
     if concluded.unless_unanswered().is_err() {
@@ -73,7 +74,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         target: &args.target,
         method: args.method,
         run: &concluded.data,
-        page: &concluded.page.display().to_string(),
+        page: concluded.page.as_deref(),
         again: &|times| again(args, times),
     };
     if args.json {

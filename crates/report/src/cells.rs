@@ -25,8 +25,8 @@ pub struct Cells<'a> {
     pub method: Method,
     /// The run.
     pub run: &'a RunData,
-    /// Where its page is.
-    pub page: &'a str,
+    /// Where its page is, if it has one.
+    pub page: Option<&'a str>,
     /// What to type for so many times as many packets.
     pub again: &'a dyn Fn(u32) -> String,
 }
@@ -66,10 +66,10 @@ pub fn text(cells: &Cells<'_>, style: &Style) -> String {
         let sentence = format!("{}: {}", direction(way.direction), way.sentence());
         out += &paragraph(&sentence, Paint::Plain, style);
     }
-    out += &format!(
-        "\nrun     {}\nreport  {}\n",
-        cells.run.head.folder, cells.page
-    );
+    out += &format!("\nrun     {}\n", cells.run.head.folder);
+    if let Some(page) = cells.page {
+        out += &format!("report  {page}\n");
+    }
     style.glyphs(out)
 }
 

@@ -24,8 +24,8 @@ pub struct Document<'a> {
     pub version: Option<&'a str>,
     /// The run that was made.
     pub folder: &'a str,
-    /// Its page.
-    pub report: &'a str,
+    /// Its page, if it has one.
+    pub report: Option<&'a str>,
     /// One for each target, hop or connection.
     pub streams: Vec<Stream<'a>>,
     /// The tool's own figures, beside those of its packets.
@@ -88,12 +88,12 @@ pub struct Disagrees<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Of a file's content, now a run in `folder` with a page at `report`.
+    /// Of a file's content, now a run in `folder`, with its page at `report` if it has one.
     pub fn new(
         imported: &'a Imported,
         disagreements: &'a [Disagreement],
         folder: &'a str,
-        report: &'a str,
+        report: Option<&'a str>,
     ) -> Self {
         let (streams, said) = (imported.streams.iter(), imported.said.iter());
         let disagreements = disagreements.iter();
@@ -190,9 +190,14 @@ mod tests {
             let imported = import::read(&bytes, None).unwrap();
             let disagreements = import::check(&imported);
             let mut text = Vec::new();
-            Document::new(&imported, &disagreements, "runs/x", "runs/x/report.html")
-                .write(&mut text)
-                .unwrap();
+            Document::new(
+                &imported,
+                &disagreements,
+                "runs/x",
+                Some("runs/x/report.html"),
+            )
+            .write(&mut text)
+            .unwrap();
             let document: Value = serde_json::from_slice(&text).unwrap();
             let errors = validator.iter_errors(&document);
             let errors: Vec<_> = errors.map(|error| error.to_string()).collect();

@@ -19,9 +19,14 @@ fn skip(why: &str) {
 
 fn chromium() -> Option<&'static str> {
     let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-    ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(runs)
+    [
+        "chromium-headless-shell",
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+    ]
+    .into_iter()
+    .find(runs)
 }
 
 /// May this process make a network namespace?

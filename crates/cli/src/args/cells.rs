@@ -84,4 +84,8 @@ pub struct CellsArgs {
     /// No progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// Write no page: `delaylab report` does, at any time
+    #[arg(long, help_heading = "Output")]
+    pub no_report: bool,
 }

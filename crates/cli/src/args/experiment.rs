@@ -124,6 +124,10 @@ pub struct ShownArgs {
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Write no page: `delaylab report` does, at any time
+    #[arg(long)]
+    pub no_report: bool,
 }
 
 /// Go on with a run that was interrupted

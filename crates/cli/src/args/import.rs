@@ -32,6 +32,10 @@ pub struct ImportArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+
+    /// Write no page: `delaylab report` does, at any time
+    #[arg(long)]
+    pub no_report: bool,
 }
 
 /// A format's name as one word, for flags and names of runs.

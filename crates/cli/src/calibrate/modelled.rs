@@ -57,6 +57,7 @@ impl Modelled {
             output: measured.folder.join(MODELS),
             json: false,
             quiet: of.quiet || of.json,
+            no_report: true,
         };
         let folder = run::step(resolved.clone(), &asked, &shown)?;
         let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;

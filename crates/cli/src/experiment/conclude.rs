@@ -13,7 +13,7 @@ use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
 use serde_json::json;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A run that is over: what it came to, and where it is.
 pub struct Concluded {
@@ -21,12 +21,12 @@ pub struct Concluded {
     pub data: RunData,
     /// Its findings.
     pub judged: Vec<Judged>,
-    /// Where its page is.
-    pub page: PathBuf,
+    /// Where its page is, if it has one.
+    pub page: Option<String>,
 }
 
-/// Judges the findings, gives the run its name and writes its page.
-pub fn run(resolved: &Resolved, writer: RunWriter) -> Result<Concluded, Failed> {
+/// Judges the findings, gives the run its name and, if it is to have one, writes its page.
+pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Concluded, Failed> {
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
     let partial = Run::open(writer.folder()).map_err(|error| environment(&error))?;
     let judged = judge(&resolved.findings, &Stored::new(&partial), resolved.seed);
@@ -39,7 +39,8 @@ pub fn run(resolved: &Resolved, writer: RunWriter) -> Result<Concluded, Failed> 
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
-    let page = write_page(&data, &finished.folder.join("report.html"))?;
+    let page = with_page.then(|| write_page(&data, &finished.folder.join("report.html")));
+    let page = page.transpose()?;
     Ok(Concluded { data, judged, page })
 }
 
@@ -49,8 +50,24 @@ impl Concluded {
     /// # Errors
     /// Where nothing was answered, once that is shown.
     pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
-        show(&self.data, &self.judged, &self.page, shown)?;
+        let text = if shown.json {
+            self.document()
+        } else {
+            let style = terminal::style(&io::stdout(), false);
+            run_terminal::summary(&self.data, self.page.as_deref(), &style)
+        };
+        terminal::print(&text)?;
         self.unless_unanswered()
+    }
+
+    /// The last line of `--json`.
+    fn document(&self) -> String {
+        let data = &self.data;
+        let document = json!({
+            "schema": "delaylab/run/1", "kind": "run", "folder": data.head.folder, "findings": self.judged,
+            "report": self.page, "problems": data.problems, "benchmark": data.benchmark,
+        });
+        format!("{document}\n")
     }
 
     /// An error where nothing was answered.
@@ -81,8 +98,8 @@ pub fn shortest(folder: &Path) -> String {
     below.as_deref().unwrap_or(folder).display().to_string()
 }
 
-/// Writes the page. A report can be made again at any time: an older one gives way.
-pub fn write_page(data: &RunData, path: &Path) -> Result<PathBuf, Failed> {
+/// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.
+pub fn write_page(data: &RunData, path: &Path) -> Result<String, Failed> {
     write(path, &html::page(data))?;
     if let Some(found) = &data.benchmark {
         write(
@@ -90,26 +107,10 @@ pub fn write_page(data: &RunData, path: &Path) -> Result<PathBuf, Failed> {
             &benchmark::markdown(found),
         )?;
     }
-    Ok(path.to_owned())
+    Ok(path.display().to_string())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failed> {
     std::fs::write(path, text)
         .map_err(|error| Failed::environment(format!("cannot write {}: {error}", path.display())))
-}
-
-fn show(data: &RunData, judged: &[Judged], page: &Path, shown: &ShownArgs) -> Result<(), Failed> {
-    let text = if shown.json {
-        let folder = &data.head.folder;
-        let last = json!({
-            "schema": "delaylab/run/1", "kind": "run", "folder": folder, "findings": judged,
-            "report": page.display().to_string(), "problems": data.problems,
-            "benchmark": data.benchmark,
-        });
-        format!("{last}\n")
-    } else {
-        let style = terminal::style(&io::stdout(), false);
-        run_terminal::summary(data, Some(&page.display().to_string()), &style)
-    };
-    terminal::print(&text)
 }

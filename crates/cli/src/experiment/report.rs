@@ -31,7 +31,6 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         .unwrap_or_else(|| run.folder().join("report.html"));
     let page = conclude::write_page(&data, &page)?;
     let style = terminal::style(&io::stdout(), false);
-    let page = page.display().to_string();
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
 }
 

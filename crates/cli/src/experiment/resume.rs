@@ -51,5 +51,5 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         done: resumed.done,
     };
     let told = started.told(&args.shown, args.tui)?;
-    started.carry_out(told)?.show(&args.shown)
+    started.carry_out(told, &args.shown)?.show(&args.shown)
 }

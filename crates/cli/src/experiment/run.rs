@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
     };
     let started = start(resolved, &asked, &args.shown)?;
     let told = started.told(&args.shown, args.tui)?;
-    started.carry_out(told)?.show(&args.shown)
+    started.carry_out(told, &args.shown)?.show(&args.shown)
 }
 
 /// Runs an experiment that is not named on the command line.
@@ -64,7 +64,7 @@ pub fn step(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Path
 
 /// Carries it out and judges it, without printing what came of it.
 pub fn record(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Concluded, Failed> {
-    start(resolved, asked, shown)?.carry_out(Told::new(shown))
+    start(resolved, asked, shown)?.carry_out(Told::new(shown), shown)
 }
 
 fn start(resolved: Resolved, asked: &Asked, shown: &ShownArgs) -> Result<Started, Failed> {
@@ -147,9 +147,9 @@ impl Started {
     }
 
     /// Every trial that is left, and the conclusion.
-    pub fn carry_out(mut self, mut told: Told) -> Result<Concluded, Failed> {
+    pub fn carry_out(mut self, mut told: Told, shown: &ShownArgs) -> Result<Concluded, Failed> {
         self.every_trial(&mut told)?;
-        conclude::run(&self.resolved, self.writer)
+        conclude::run(&self.resolved, self.writer, !shown.no_report)
     }
 
     fn every_trial(&mut self, told: &mut Told) -> Result<(), Failed> {

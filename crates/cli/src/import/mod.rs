@@ -58,17 +58,18 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = conclude::run_data(&run);
-    let page = conclude::write_page(&data, &finished.folder.join("report.html"))?;
-    let page = page.display().to_string();
+    let page = finished.folder.join("report.html");
+    let page = (!args.no_report).then(|| conclude::write_page(&data, &page));
+    let page = page.transpose()?;
     if args.json {
-        return print_document(&found, &data.head.folder, &page);
+        return print_document(&found, &data.head.folder, page.as_deref());
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(told::text(&found, &data, &page, &style))
+    terminal::print(told::text(&found, &data, page.as_deref(), &style))
 }
 
-/// `folder` is the run's, `page` its report.
-fn print_document(found: &Found, folder: &str, page: &str) -> Result<(), Failed> {
+/// `folder` is the run's, `page` its report, if it has one.
+fn print_document(found: &Found, folder: &str, page: Option<&str>) -> Result<(), Failed> {
     let mut text = Vec::new();
     Document::new(&found.imported, &found.disagreements, folder, page)
         .write(&mut text)

@@ -9,7 +9,7 @@ use delaylab_report::style::{Paint, Style, plural};
 use delaylab_report::table::{Cell, Table, wrap};
 
 /// What was imported, the peer's own figures beside those of its packets, and the run as any other.
-pub(super) fn text(found: &Found, data: &RunData, page: &str, style: &Style) -> String {
+pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &Style) -> String {
     let lines = wrap(&head(found), usize::from(style.width.max(80)));
     let lines = lines.iter().map(|line| style.paint(Paint::Bold, line));
     let mut text: String = lines.map(|line| line + "\n").collect();
@@ -18,7 +18,7 @@ pub(super) fn text(found: &Found, data: &RunData, page: &str, style: &Style) -> 
         text += &figures(found).render(style);
     }
     text += "\n";
-    style.glyphs(text) + &run_terminal::summary(data, Some(page), style)
+    style.glyphs(text) + &run_terminal::summary(data, page, style)
 }
 
 /// `irtt.json is output of irtt 0.9.1: 1 stream, 12 packets, 8 answered`.

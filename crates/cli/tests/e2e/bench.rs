@@ -159,9 +159,11 @@ fn procedures_find_what_was_configured() {
 }
 
 /// One frame size, some ten trials.
-const SEARCH: &str = "bench throughput --world sim --quick --size 512B --seed 7 --json -q";
+const SEARCH: &str =
+    "bench throughput --world sim --quick --size 512B --seed 7 --json -q --no-report";
 /// Two frame sizes, some twenty trials.
-const LONG_SEARCH: &str = "bench throughput --world sim --quick --size 64B,512B --seed 7 --json -q";
+const LONG_SEARCH: &str =
+    "bench throughput --world sim --quick --size 64B,512B --seed 7 --json -q --no-report";
 
 fn tables(run: &Path) -> Vec<Vec<u8>> {
     let names = ["records", "trials", "hops", "series"];
@@ -195,7 +197,7 @@ fn killed_and_resumed(search: &str, sizes: &[&str], moments: &[u64]) {
             continue;
         }
         killed += 1;
-        let resumed = ran(&scratch, "resume latest --json -q");
+        let resumed = ran(&scratch, "resume latest --json -q --no-report");
         assert_eq!(resumed.code, 0, "moment {moment}: {}", resumed.stderr);
         assert_eq!(last(&resumed)["benchmark"], whole["benchmark"]);
         assert!(tables(&scratch.path("runs/latest")) == bytes, "{moment}");
@@ -257,7 +259,7 @@ fn invalid(note: &str) -> Option<(&str, &str)> {
 fn throughput_once(faults: &str) -> (Ran, Value) {
     let scratch = Scratch::new();
     let words = format!(
-        "bench throughput --quick --size 512B --rate 10Mbit/s --json -q \
+        "bench throughput --quick --size 512B --rate 10Mbit/s --json -q --no-report \
          --set path.switch.latency=200us --set design.procedure.trial=500ms \
          --set design.procedure.resolution=20% {faults}"
     );
@@ -301,7 +303,14 @@ fn with_a_bridge() -> Result<Namespace, String> {
 fn bench_in(host: &Namespace, scratch: &Scratch, words: &str) -> Ran {
     let mut command = delaylab(Some(host));
     command
-        .args(["bench", "throughput", "--quick", "-q", "--json"])
+        .args([
+            "bench",
+            "throughput",
+            "--quick",
+            "-q",
+            "--json",
+            "--no-report",
+        ])
         .args(words.split_whitespace())
         .current_dir(scratch.path(""));
     Ran::of(&mut command)
@@ -397,7 +406,7 @@ fn what_cannot_be_meant_is_refused() {
 #[test]
 fn the_experiment_that_it_is_can_be_run_as_a_file() {
     let scratch = Scratch::new();
-    let words = "bench back-to-back --world sim --size 512B";
+    let words = "bench back-to-back --world sim --size 512B --no-report";
     let shown = ran(&scratch, &format!("{words} --show-experiment"));
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     scratch.file("bursts.toml", &shown.stdout);
@@ -409,8 +418,8 @@ fn the_experiment_that_it_is_can_be_run_as_a_file() {
     assert_eq!(of("run bursts.toml"), of(words));
 }
 
-/// Tests that measure microseconds: the machine is theirs alone.
-mod alone {
+/// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
+mod in_turn {
     use super::*;
 
     #[test]

@@ -24,7 +24,8 @@ fn near(found: &Value, truth: f64, share: f64) {
     );
 }
 
-const SIMULATED: &str = "run calibration --world sim --quick -q --set probe.*.duration=1500ms";
+const SIMULATED: &str =
+    "run calibration --world sim --quick -q --no-report --set probe.*.duration=1500ms";
 
 /// A short run that is calibrated, and one that a change is predicted for.
 #[test]
@@ -131,7 +132,7 @@ rate = "10Mbit/s"
 fn what_a_run_does_not_show_is_said() {
     let scratch = Scratch::new();
     scratch.file("one.toml", ONE_SIZE);
-    done(&scratch, "run one.toml -q");
+    done(&scratch, "run one.toml -q --no-report");
     let told = ran(&scratch, "calibrate latest");
     assert_eq!(told.code, 1, "{}", told.stderr);
     assert!(
@@ -156,7 +157,7 @@ fn what_a_run_does_not_show_is_said() {
         "{ONE_SIZE}[sweep]\nrate = {{ set = \"path.rate\", to = [\"1Mbit/s\", \"2Mbit/s\"] }}\n"
     );
     scratch.file("varied.toml", &varied);
-    done(&scratch, "run varied.toml -q");
+    done(&scratch, "run varied.toml -q --no-report");
     let told = ran(&scratch, "calibrate latest");
     assert!(
         told.code == 1 && told.stderr.contains("`path.rate` changes the path"),
@@ -195,7 +196,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         "ping.txt",
         include_str!("../../../explain/tests/data/import/ping.txt"),
     );
-    done(&scratch, "import ping.txt");
+    done(&scratch, "import ping.txt --no-report");
     let told = ran(&scratch, "calibrate latest");
     assert!(
         told.code == 2 && told.stderr.contains("has no experiment"),
@@ -217,7 +218,7 @@ fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
     done(
         scratch,
         &format!(
-            "run calibration --quick -q --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
+            "run calibration --quick -q --no-report --set probe.*.duration=2s --set sweep.size.to=[\"64B\",\"1400B\"] \
              --set path.rate=8Mbit/s --set path.switch.buffer=40kB --set path.switch.discipline={discipline}"
         ),
     );
@@ -232,8 +233,8 @@ fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
     found
 }
 
-/// Tests that measure microseconds: the machine is theirs alone.
-mod alone {
+/// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
+mod in_turn {
     use super::*;
 
     /// Real kernels through the soft switch.

@@ -98,8 +98,8 @@ fn the_finding_of_seed_000_is_judged_in_simulation() {
     assert!(why.contains("5 sizes are too few"), "{why}");
 }
 
-/// Tests that measure microseconds: the machine is theirs alone.
-mod alone {
+/// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
+mod in_turn {
     use super::*;
 
     #[test]

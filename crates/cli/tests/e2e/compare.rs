@@ -47,7 +47,10 @@ fn with_runs(runs: &[&str]) -> Scratch {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
     for words in runs {
-        let done = ran(&scratch, &format!("run small.toml -q -o {words}"));
+        let done = ran(
+            &scratch,
+            &format!("run small.toml -q --no-report -o {words}"),
+        );
         assert_eq!(done.code, 0, "{words}: {}", done.stderr);
     }
     scratch
@@ -252,7 +255,10 @@ fn what_another_tool_measured_is_compared_by_round_trips() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../explain/tests/data/import");
     for (file, into) in [("ping.txt", "a"), ("irtt.json", "b"), ("mtr.csv", "empty")] {
         let file = samples.join(file);
-        let done = ran(&scratch, &format!("import {} -o {into}", file.display()));
+        let done = ran(
+            &scratch,
+            &format!("import {} --no-report -o {into}", file.display()),
+        );
         assert_eq!(done.code, 0, "{}", done.stderr);
     }
     let found = compare(&scratch, "a b", &["--fail-if", "p50(rtt) > +10%"]);
@@ -271,7 +277,10 @@ fn what_another_tool_measured_is_compared_by_round_trips() {
         same.stdout
     );
     let file = samples.join("fping-c.txt");
-    let done = ran(&scratch, &format!("import {} -o two", file.display()));
+    let done = ran(
+        &scratch,
+        &format!("import {} --no-report -o two", file.display()),
+    );
     assert_eq!(done.code, 0, "{}", done.stderr);
     let one = compare(&scratch, "a two", &[]);
     let only = "Only B has probe 10.77.2.2.";

@@ -72,7 +72,7 @@ fn killed_and_resumed(moments: &[u64]) {
     let mut killed = 0;
     for moment in moments {
         let scratch = with_small();
-        let mut command = inside(&scratch, "run small.toml -q");
+        let mut command = inside(&scratch, "run small.toml -q --no-report");
         let mut process = Process::start(command.stdout(Stdio::null()));
         std::thread::sleep(Duration::from_millis(60 + 70 * moment));
         process.signal(Signal::SIGKILL);
@@ -84,7 +84,7 @@ fn killed_and_resumed(moments: &[u64]) {
         }
         if runs(&scratch)[0]["state"] == "partial" {
             killed += 1;
-            let resumed = ran(&scratch, "resume latest -q");
+            let resumed = ran(&scratch, "resume latest -q --no-report");
             assert_eq!(resumed.code, 0, "{context}: {}", resumed.stderr);
         }
         assert_whole(&scratch, &context);
@@ -101,7 +101,7 @@ fn a_run_that_is_killed_is_resumed_whole() {
 #[test]
 fn ctrl_c_leaves_a_run_that_goes_on() {
     let scratch = with_small();
-    let mut command = inside(&scratch, "run small.toml -q");
+    let mut command = inside(&scratch, "run small.toml -q --no-report");
     let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut process = process;
     std::thread::sleep(Duration::from_millis(500));
@@ -109,7 +109,7 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     let stderr = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
     assert_eq!(process.child.wait().unwrap().code(), Some(1), "{stderr}");
     assert!(stderr.contains("`delaylab resume "), "{stderr}");
-    assert_eq!(ran(&scratch, "resume latest -q").code, 0);
+    assert_eq!(ran(&scratch, "resume latest -q --no-report").code, 0);
     assert_whole(&scratch, "stopped");
 }
 
@@ -127,7 +127,7 @@ fn the_same_seed_gives_the_same_order() {
 #[test]
 fn what_is_damaged_is_named_and_the_rest_reported() {
     let scratch = with_small();
-    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
     let run = only_run(&scratch);
     fs::remove_file(run.join("noise.parquet")).unwrap();
     fs::write(run.join("environment.json"), "{").unwrap();
@@ -177,6 +177,19 @@ fn a_line_of_json_a_trial_and_one_at_the_end() {
     assert!(trials.iter().all(|trial| trial["stats"]["sent"] == 40.0));
     assert_eq!(last["findings"][0]["verdict"], "true", "{last}");
     assert!(Path::new(last["report"].as_str().unwrap()).ends_with("report.html"));
+}
+
+#[test]
+fn a_run_without_a_page_has_all_else_and_can_be_given_one() {
+    let scratch = with_small();
+    let told = ran(&scratch, "run small.toml --json -q --no-report");
+    let last: Value = serde_json::from_str(told.stdout.lines().last().unwrap()).unwrap();
+    assert!(last["report"].is_null(), "{last}");
+    assert_eq!(last["findings"][0]["verdict"], "true", "{last}");
+    let page = only_run(&scratch).join("report.html");
+    assert!(!page.exists());
+    assert_eq!(ran(&scratch, "report latest").code, 0);
+    assert!(page.exists());
 }
 
 /// Reads a run with polars and computes the summary's figures again.
@@ -234,7 +247,7 @@ print(len(own))
 fn what_the_document_says_of_reading_records_works() {
     let mut python = or_skip!(python());
     let scratch = with_small();
-    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
     let document = fs::read_to_string(document).unwrap();
     let (polars, sql) = (blocks(&document, "python"), blocks(&document, "sql"));
@@ -249,7 +262,7 @@ fn what_the_document_says_of_reading_records_works() {
 fn the_summary_is_what_polars_makes_of_the_records() {
     let mut python = or_skip!(python());
     let scratch = with_small();
-    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
+    assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
     let reference = Ran::of(python.args(["-c", REFERENCE]).arg(only_run(&scratch)));
     assert_eq!(reference.stdout.trim(), "126", "{}", reference.stderr);
 }

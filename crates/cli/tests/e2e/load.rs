@@ -195,7 +195,7 @@ check = "mean(lost_load) >= 0"
 fn load_of_an_experiment_is_recorded_over_time() {
     let scratch = Scratch::new();
     scratch.file("bulk.toml", BULK);
-    let ran = ran(&scratch, "run bulk.toml --json");
+    let ran = ran(&scratch, "run bulk.toml --json --no-report");
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let last: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
     let findings = last["findings"].as_array().unwrap();
@@ -290,8 +290,8 @@ fn iperf3_takes_our_load() {
     );
 }
 
-/// Tests that measure microseconds: the machine is theirs alone.
-mod alone {
+/// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
+mod in_turn {
     use super::*;
 
     #[test]

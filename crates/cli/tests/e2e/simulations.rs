@@ -78,8 +78,8 @@ fn whole(scratch: &Scratch, words: &str) -> Vec<Vec<u8>> {
 #[test]
 fn threads_make_no_difference_and_the_report_shows_the_queue() {
     let scratch = with_small();
-    let one = whole(&scratch, "run small.toml -q --threads 1");
-    assert!(one == whole(&scratch, "run small.toml -q --threads 3"));
+    let one = whole(&scratch, "run small.toml -q --no-report --threads 1");
+    assert!(one == whole(&scratch, "run small.toml -q --no-report --threads 3"));
     let report = ran(&scratch, "report latest --svg figures");
     assert_eq!(report.code, 0, "{}", report.stderr);
     assert!(report.stdout.contains("backlog"), "{}", report.stdout);
@@ -112,7 +112,7 @@ fn same_on_one_thread_and_on_two(experiments: &[&str]) {
             // What a short form finds does not matter here, nor that few packets came back.
             let done = ran(
                 &scratch,
-                &format!("run {words} --quick -q --threads {threads}"),
+                &format!("run {words} --quick -q --no-report --threads {threads}"),
             );
             assert!(done.code == 0, "{words}: {}", done.stderr);
             let run = fs::canonicalize(scratch.path("runs/latest")).unwrap();
@@ -144,10 +144,10 @@ fn two_of_the_catalogue_are_the_same_on_one_thread_and_on_two() {
 
 fn killed_and_resumed(moments: &[u64]) {
     let scratch = with_small();
-    let undisturbed = whole(&scratch, "run small.toml -q");
+    let undisturbed = whole(&scratch, "run small.toml -q --no-report");
     for moment in moments {
         let scratch = with_small();
-        let mut command = inside(&scratch, "run small.toml -q");
+        let mut command = inside(&scratch, "run small.toml -q --no-report");
         let mut process = Process::start(command.stdout(Stdio::null()));
         std::thread::sleep(Duration::from_millis(20 + 40 * moment));
         process.signal(Signal::SIGKILL);
@@ -156,7 +156,7 @@ fn killed_and_resumed(moments: &[u64]) {
         if is_whole || !scratch.has_partial_run() {
             continue;
         }
-        let resumed = whole(&scratch, "resume latest -q --threads 2");
+        let resumed = whole(&scratch, "resume latest -q --no-report --threads 2");
         assert!(resumed == undisturbed, "killed at moment {moment}");
     }
 }
@@ -217,7 +217,7 @@ fn repeats_end_when_the_statistic_is_known() {
         "{}",
         checked.stdout
     );
-    let done = ran(&scratch, "run small.toml --json -q");
+    let done = ran(&scratch, "run small.toml --json -q --no-report");
     assert_eq!(done.code, 0, "{}", done.stderr);
     let trials = done
         .stdout
@@ -249,12 +249,12 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
         let done = ran(&scratch, words);
         assert_eq!(done.code, 0, "{}", done.stderr);
     };
-    carried_out("run small.toml -o near");
+    carried_out("run small.toml --no-report -o near");
     let report = ran(&scratch, "report latest --runs near");
     let starts = |start: &str| report.stdout.lines().any(|line| line.starts_with(start));
     assert!(starts("IPDV"), "{}", report.stdout);
     assert!(report.stdout.contains("ef"), "{}", report.stdout);
-    carried_out("run small.toml -o far --set path.propagation=5ms");
+    carried_out("run small.toml --no-report -o far --set path.propagation=5ms");
     let far = fs::canonicalize(scratch.path("far/latest")).unwrap();
     let far = far.display();
     let beside = ran(
@@ -267,7 +267,7 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
     let rows = beside.stdout.lines();
     let rows = rows.filter(|line| paths.iter().any(|path| line.contains(path)));
     assert_eq!(rows.count(), 4, "{}", beside.stdout);
-    carried_out("run small.toml -o other --set sweep.streams.to=[1,2]");
+    carried_out("run small.toml --no-report -o other --set sweep.streams.to=[1,2]");
     let other = fs::canonicalize(scratch.path("other/latest")).unwrap();
     let other = other.display();
     let nothing = ran(

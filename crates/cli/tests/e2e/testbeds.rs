@@ -36,7 +36,10 @@ impl Bed {
     }
 
     fn run(&self, words: &str) -> Ran {
-        ran(&self.scratch, format!("run bed.toml -q {words}").trim())
+        ran(
+            &self.scratch,
+            format!("run bed.toml -q --no-report {words}").trim(),
+        )
     }
 
     /// `records`, `hops`, `series` and `trials` are frames of polars.
@@ -559,7 +562,7 @@ mod alone {
             command
                 .args(nobody)
                 .arg(program.get_program())
-                .args(["run", "bed.toml", "--json", "-o"])
+                .args(["run", "bed.toml", "--json", "--no-report", "-o"])
                 .arg(scratch.path("runs"))
                 .current_dir(scratch.path("")),
         );

@@ -79,50 +79,6 @@ fn kinds(document: &Value) -> Vec<&str> {
     found.map(|found| found["kind"].as_str().unwrap()).collect()
 }
 
-#[test]
-fn every_method_and_family_sees_what_happens_to_classes() {
-    for old in [false, true] {
-        let routers = or_skip!(Routers::new(by_class(old)));
-        for (target, net) in [(TARGET[0], "10.77.0."), (TARGET[1], "fd00:77::")] {
-            for method in ["udp", "icmp", "tcp --port 443", "tcp --port 80"] {
-                let words =
-                    format!("{target} --method {method} --class be,ef,cs1 -i 20ms -q 2 -w 300ms");
-                let document = traced(&routers.inside, &words);
-                let at = |class, ttl| hop(&document, class, ttl);
-                let one = |by: u8, seen: &str| vec![(format!("{net}{by}"), Some(seen.to_owned()))];
-                assert_eq!(at(0, 1), one(1, "be"), "{words}");
-                assert_eq!(at(1, 2), one(2, "ef"), "{words}");
-                assert_eq!(at(1, 3), one(3, "be"), "{words}");
-                assert_eq!(at(2, 3), one(13, "cs1"), "{words}");
-                assert_eq!((at(0, 4), at(2, 4)), (vec![], one(14, "cs1")), "{words}");
-                let stack = &document["paths"][1]["hops"][1]["routers"][0]["labels"][0]["stack"];
-                let told = |at: usize, name: &str| stack[at][name].clone();
-                assert_eq!(
-                    (told(0, "label"), told(0, "cos"), told(0, "bottom")),
-                    (24_001.into(), 5.into(), false.into()),
-                    "{words}"
-                );
-                assert_eq!(
-                    (told(1, "label"), told(1, "ttl"), told(1, "bottom")),
-                    (16.into(), 1.into(), true.into())
-                );
-                // The target quotes datagrams alone.
-                let said = document["paths"][1]["hops"][4]["routers"][0]["said"]
-                    .as_str()
-                    .unwrap();
-                match method {
-                    "udp" => assert_eq!((said, at(1, 5)), ("port-unreachable", one(99, "be"))),
-                    "icmp" => assert_eq!(said, "echo-reply"),
-                    _ if method.ends_with(&OPEN_PORT.to_string()) => assert_eq!(said, "open"),
-                    _ => assert_eq!(said, "closed"),
-                }
-                assert_eq!(kinds(&document), ["re-marked", "parts"], "{words}");
-                assert_eq!(document["findings"][0]["after"], 2, "{words}");
-            }
-        }
-    }
-}
-
 /// What balances load by flow sees one, whatever the class.
 #[test]
 fn all_packets_are_of_one_flow() {
@@ -171,47 +127,6 @@ fn people_read_what_is_the_same_once_and_what_differs_beside_it() {
     };
     let text: Vec<String> = ran.stdout.lines().map(line).collect();
     insta::assert_snapshot!(text.join("\n"));
-}
-
-/// As Linux: six answers at once, then one a second.
-#[test]
-fn a_routers_limiter_is_not_taken_for_loss() {
-    let limited = || {
-        let mut credit = (0, 6 * SECOND);
-        move |packet: Packet| {
-            if packet.ttl != 2 {
-                let by = if packet.ttl > 3 {
-                    AT_TARGET
-                } else {
-                    packet.ttl
-                };
-                return Some(packet.answered_by(by));
-            }
-            let now = clock::monotonic();
-            let full = if credit.0 == 0 {
-                SECOND * 6
-            } else {
-                credit.1 + now - credit.0
-            };
-            credit = (now, full.min(6 * SECOND));
-            (credit.1 >= SECOND).then(|| {
-                credit.1 -= SECOND;
-                packet.answered_by(2)
-            })
-        }
-    };
-    // Ten packets a hop: one more than the limiter would let pass of a burst.
-    let words = format!("{} --class be,ef -q 5", TARGET[0]);
-    let routers = or_skip!(Routers::new(limited()));
-    let document = traced(&routers.inside, &words);
-    assert_eq!(kinds(&document), Vec::<&str>::new(), "{document:#}");
-    // Faster than it allows, it says whose fault it is.
-    let routers = or_skip!(Routers::new(limited()));
-    let words = format!("{words} -i 10ms -w 200ms");
-    let ran = trace(&routers.inside, &words);
-    let said = "What hop 2 left unanswered is no loss";
-    assert!(ran.stdout.contains(said), "{}", ran.stdout);
-    assert_eq!(ran.code, 0);
 }
 
 #[test]
@@ -416,39 +331,132 @@ fn run(inside: &Namespace, program: &str, words: &str) -> Result<(), String> {
     Err(format!("`{program} {words}` failed: {}", said.trim()))
 }
 
-#[test]
-fn real_routers_say_the_same() {
-    let chain = or_skip!(Chain::new());
-    for (target, at) in [("10.78.4.2", "10.78."), ("fd00:78:4::2", "fd00:78:")] {
-        for method in ["udp", "icmp", "tcp"] {
-            let words = format!("{target} --method {method} --class be,ef,cs1 -q 2");
-            let document = traced(&chain.a, &words);
-            let address = |net: u8| {
-                if at == "10.78." {
-                    format!("{at}{net}.2")
-                } else {
-                    format!("{at}{net}::2")
+/// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
+mod in_turn {
+    use super::*;
+
+    #[test]
+    fn every_method_and_family_sees_what_happens_to_classes() {
+        for old in [false, true] {
+            let routers = or_skip!(Routers::new(by_class(old)));
+            for (target, net) in [(TARGET[0], "10.77.0."), (TARGET[1], "fd00:77::")] {
+                for method in ["udp", "icmp", "tcp --port 443", "tcp --port 80"] {
+                    let words = format!(
+                        "{target} --method {method} --class be,ef,cs1 -i 20ms -q 2 -w 300ms"
+                    );
+                    let document = traced(&routers.inside, &words);
+                    let at = |class, ttl| hop(&document, class, ttl);
+                    let one =
+                        |by: u8, seen: &str| vec![(format!("{net}{by}"), Some(seen.to_owned()))];
+                    assert_eq!(at(0, 1), one(1, "be"), "{words}");
+                    assert_eq!(at(1, 2), one(2, "ef"), "{words}");
+                    assert_eq!(at(1, 3), one(3, "be"), "{words}");
+                    assert_eq!(at(2, 3), one(13, "cs1"), "{words}");
+                    assert_eq!((at(0, 4), at(2, 4)), (vec![], one(14, "cs1")), "{words}");
+                    let stack =
+                        &document["paths"][1]["hops"][1]["routers"][0]["labels"][0]["stack"];
+                    let told = |at: usize, name: &str| stack[at][name].clone();
+                    assert_eq!(
+                        (told(0, "label"), told(0, "cos"), told(0, "bottom")),
+                        (24_001.into(), 5.into(), false.into()),
+                        "{words}"
+                    );
+                    assert_eq!(
+                        (told(1, "label"), told(1, "ttl"), told(1, "bottom")),
+                        (16.into(), 1.into(), true.into())
+                    );
+                    // The target quotes datagrams alone.
+                    let said = document["paths"][1]["hops"][4]["routers"][0]["said"]
+                        .as_str()
+                        .unwrap();
+                    match method {
+                        "udp" => assert_eq!((said, at(1, 5)), ("port-unreachable", one(99, "be"))),
+                        "icmp" => assert_eq!(said, "echo-reply"),
+                        _ if method.ends_with(&OPEN_PORT.to_string()) => assert_eq!(said, "open"),
+                        _ => assert_eq!(said, "closed"),
+                    }
+                    assert_eq!(kinds(&document), ["re-marked", "parts"], "{words}");
+                    assert_eq!(document["findings"][0]["after"], 2, "{words}");
                 }
-            };
-            let one = |net: u8, seen: &str| vec![(address(net), Some(seen.to_owned()))];
-            for class in 0..3 {
-                assert_eq!(hop(&document, class, 1).len(), 1, "{document:#}");
             }
-            assert_eq!(hop(&document, 0, 2), one(2, "be"), "{words}");
-            assert_eq!(hop(&document, 1, 2), one(2, "ef"), "{words}");
-            assert_eq!(hop(&document, 2, 2), one(3, "cs1"), "{words}");
-            let expected: &[&str] = if method == "udp" {
-                assert_eq!(hop(&document, 1, 3), one(4, "be"), "{words}");
-                &["re-marked", "parts"]
-            } else {
-                &["parts"]
-            };
-            assert_eq!(
-                kinds(&document),
-                expected,
-                "{words}: {}",
-                document["verdict"]
-            );
+        }
+    }
+
+    /// As Linux: six answers at once, then one a second.
+    #[test]
+    fn a_routers_limiter_is_not_taken_for_loss() {
+        let limited = || {
+            let mut credit = (0, 6 * SECOND);
+            move |packet: Packet| {
+                if packet.ttl != 2 {
+                    let by = if packet.ttl > 3 {
+                        AT_TARGET
+                    } else {
+                        packet.ttl
+                    };
+                    return Some(packet.answered_by(by));
+                }
+                let now = clock::monotonic();
+                let full = if credit.0 == 0 {
+                    SECOND * 6
+                } else {
+                    credit.1 + now - credit.0
+                };
+                credit = (now, full.min(6 * SECOND));
+                (credit.1 >= SECOND).then(|| {
+                    credit.1 -= SECOND;
+                    packet.answered_by(2)
+                })
+            }
+        };
+        // Ten packets a hop: one more than the limiter would let pass of a burst.
+        let words = format!("{} --class be,ef -q 5", TARGET[0]);
+        let routers = or_skip!(Routers::new(limited()));
+        let document = traced(&routers.inside, &words);
+        assert_eq!(kinds(&document), Vec::<&str>::new(), "{document:#}");
+        // Faster than it allows, it says whose fault it is.
+        let routers = or_skip!(Routers::new(limited()));
+        let words = format!("{words} -i 10ms -w 200ms");
+        let ran = trace(&routers.inside, &words);
+        let said = "What hop 2 left unanswered is no loss";
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+        assert_eq!(ran.code, 0);
+    }
+
+    #[test]
+    fn real_routers_say_the_same() {
+        let chain = or_skip!(Chain::new());
+        for (target, at) in [("10.78.4.2", "10.78."), ("fd00:78:4::2", "fd00:78:")] {
+            for method in ["udp", "icmp", "tcp"] {
+                let words = format!("{target} --method {method} --class be,ef,cs1 -q 2");
+                let document = traced(&chain.a, &words);
+                let address = |net: u8| {
+                    if at == "10.78." {
+                        format!("{at}{net}.2")
+                    } else {
+                        format!("{at}{net}::2")
+                    }
+                };
+                let one = |net: u8, seen: &str| vec![(address(net), Some(seen.to_owned()))];
+                for class in 0..3 {
+                    assert_eq!(hop(&document, class, 1).len(), 1, "{document:#}");
+                }
+                assert_eq!(hop(&document, 0, 2), one(2, "be"), "{words}");
+                assert_eq!(hop(&document, 1, 2), one(2, "ef"), "{words}");
+                assert_eq!(hop(&document, 2, 2), one(3, "cs1"), "{words}");
+                let expected: &[&str] = if method == "udp" {
+                    assert_eq!(hop(&document, 1, 3), one(4, "be"), "{words}");
+                    &["re-marked", "parts"]
+                } else {
+                    &["parts"]
+                };
+                assert_eq!(
+                    kinds(&document),
+                    expected,
+                    "{words}: {}",
+                    document["verdict"]
+                );
+            }
         }
     }
 }

@@ -74,9 +74,14 @@ impl Pipe {
 impl Chromium {
     /// `None`, and says why, where there is no browser.
     pub fn start() -> Option<Self> {
-        let name = ["chromium", "chromium-browser", "google-chrome"]
-            .into_iter()
-            .find(|name| Command::new(name).arg("--version").output().is_ok());
+        let name = [
+            "chromium-headless-shell",
+            "chromium",
+            "chromium-browser",
+            "google-chrome",
+        ]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok());
         let Some(name) = name else {
             crate::harness::skipped("there is no chromium");
             return None;

@@ -87,7 +87,16 @@ impl Drop for Server {
 fn two_runs(scratch: &Scratch) -> [String; 2] {
     scratch.file("small.toml", SMALL);
     for seed in ["1", "2"] {
-        let output = scratch.delaylab(&["run", "small.toml", "-q", "--seed", seed, "-o", "runs"]);
+        let output = scratch.delaylab(&[
+            "run",
+            "small.toml",
+            "-q",
+            "--no-report",
+            "--seed",
+            seed,
+            "-o",
+            "runs",
+        ]);
         assert!(
             output.status.success(),
             "{}",

@@ -585,18 +585,33 @@ proptest! {
         }
         prop_assert_eq!(there.loss.difference(), back.loss.difference().map(|d| -d));
     }
+}
 
-    #[test]
-    fn a_shift_of_known_size_is_covered(seed in 0_u64..1000, moved in 1_000_u32..100_000) {
-        let a = run(&[Recipe { packets: 1000, seed, ..PLAIN }]);
-        let b = run(&[Recipe { packets: 1000, queue: f64::from(moved), seed: seed + 5000, ..PLAIN }]);
+#[test]
+fn a_shift_of_known_size_is_covered() {
+    const PAIRS: u64 = 40;
+    let covers = |pair: &u64| {
+        let moved = 1_000.0 + 2_500.0 * *pair as f64;
+        let packets = 1000;
+        let (first, second) = (*pair, *pair + 5000);
+        let a = run(&[Recipe {
+            packets,
+            seed: first,
+            ..PLAIN
+        }]);
+        let b = run(&[Recipe {
+            packets,
+            queue: moved,
+            seed: second,
+            ..PLAIN
+        }]);
         let found = compared(&a, &b);
         let shift = &shifts(&found, Measure::Response)[0];
-        prop_assert_eq!(shift.statistic, Functional::Mean);
+        assert_eq!(shift.statistic, Functional::Mean);
         let bounds = shift.absolute.clone().unwrap();
-        // Few cases at 95 %: allow an interval half as wide again.
-        let reach = 0.75 * (bounds.high - bounds.low);
-        let away = shift.difference().unwrap() - f64::from(moved);
-        prop_assert!(away.abs() <= reach, "{moved}: {shift:?}");
-    }
+        (bounds.low..=bounds.high).contains(&moved)
+    };
+    let covered = (0..PAIRS).filter(covers).count();
+    // Of intervals at 95 %, 38 of 40.
+    assert!(covered >= 35, "{covered} of {PAIRS}");
 }
