@@ -39,6 +39,7 @@ pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Co
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
+    write_benchmark(&data, &finished.folder)?;
     let page = with_page.then(|| write_page(&data, &finished.folder.join("report.html")));
     let page = page.transpose()?;
     Ok(Concluded { data, judged, page })
@@ -101,13 +102,15 @@ pub fn shortest(folder: &Path) -> String {
 /// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.
 pub fn write_page(data: &RunData, path: &Path) -> Result<String, Failed> {
     write(path, &html::page(data))?;
-    if let Some(found) = &data.benchmark {
-        write(
-            &path.with_file_name("benchmark.md"),
-            &benchmark::markdown(found),
-        )?;
-    }
     Ok(path.display().to_string())
+}
+
+/// Writes into this directory what a procedure of the device benchmark found, if the run is one.
+pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
+    match &data.benchmark {
+        Some(found) => write(&directory.join("benchmark.md"), &benchmark::markdown(found)),
+        None => Ok(()),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failed> {

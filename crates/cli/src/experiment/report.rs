@@ -29,6 +29,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         .output
         .clone()
         .unwrap_or_else(|| run.folder().join("report.html"));
+    conclude::write_benchmark(&data, &page.with_file_name(""))?;
     let page = conclude::write_page(&data, &page)?;
     let style = terminal::style(&io::stdout(), false);
     terminal::print(run_terminal::summary(&data, Some(&page), &style))

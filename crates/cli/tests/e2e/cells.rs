@@ -75,7 +75,7 @@ fn what_cannot_be_meant_is_refused() {
 fn the_finding_of_seed_000_is_judged_in_simulation() {
     let judged = |words: &str| {
         let scratch = Scratch::new();
-        let run = "run packet-size-latency --world sim --seed 1 --json -q";
+        let run = "run packet-size-latency --world sim --seed 1 --json -q --no-report";
         let ended = ran(&scratch, &format!("{run} {words}"));
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();

@@ -50,7 +50,7 @@ fn import(scratch: &Scratch, file: &Path, words: &str) -> Ran {
 
 /// The document of an import that must end well.
 fn imported(scratch: &Scratch, file: &Path) -> Value {
-    let ran = import(scratch, file, "--json");
+    let ran = import(scratch, file, "--json --no-report");
     assert_eq!(ran.code, 0, "{}: {}", file.display(), ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(document["schema"], "delaylab/import/1");

@@ -589,9 +589,9 @@ proptest! {
 
 #[test]
 fn a_shift_of_known_size_is_covered() {
-    const PAIRS: u64 = 40;
+    const PAIRS: u64 = 12;
     let covers = |pair: &u64| {
-        let moved = 1_000.0 + 2_500.0 * *pair as f64;
+        let moved = 1_000.0 + 8_000.0 * *pair as f64;
         let packets = 1000;
         let (first, second) = (*pair, *pair + 5000);
         let a = run(&[Recipe {
@@ -612,6 +612,6 @@ fn a_shift_of_known_size_is_covered() {
         (bounds.low..=bounds.high).contains(&moved)
     };
     let covered = (0..PAIRS).filter(covers).count();
-    // Of intervals at 95 %, 38 of 40.
-    assert!(covered >= 35, "{covered} of {PAIRS}");
+    // Of intervals at 95 %, one in twenty does not.
+    assert!(covered >= 11, "{covered} of {PAIRS}");
 }
