@@ -81,13 +81,9 @@ fn is_shortened(benchmark: &Value) -> bool {
 
 /// What each procedure found of a simulated device, and left in the folder of its run.
 fn of_a_simulated_device(scratch: &Scratch, name: &str, words: &str, drawn: bool) -> Value {
-    let words = if drawn {
-        words
-    } else {
-        &format!("{words} --no-report")
-    };
+    let page = if drawn { "" } else { " --no-report" };
     let words = format!(
-        "bench {name} --world sim --quick --size 512B --seed 7 --json -q -o {name} {words}"
+        "bench {name} --world sim --quick --size 512B --seed 7 --json -q -o {name}{page} {words}"
     );
     let done = ran(scratch, words.trim());
     assert_eq!(done.code, 0, "{words}: {}", done.stderr);

@@ -224,7 +224,8 @@ impl Page<'_> {
     /// Waits until every figure is drawn by the script.
     pub fn wait_drawn(&self) {
         self.wait(
-            "[...document.querySelectorAll('figure')].every((f) => f.dataset.drawn === 'true')",
+            "document.readyState === 'complete' && \
+             [...document.querySelectorAll('figure')].every((f) => f.dataset.drawn === 'true')",
         );
     }
 
