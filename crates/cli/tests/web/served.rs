@@ -282,6 +282,7 @@ fn whatever_a_folder_is_called_it_is_text() {
     page.click("tbody tr:nth-child(2) input");
     page.click("form[action='/compare'] button");
     page.wait("location.pathname === '/compare'");
+    page.wait_drawn();
     assert!(page.text("main").contains(markup) && page.text("main").contains(&long));
     let wide =
         page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");

@@ -228,9 +228,11 @@ fn pooled_note(run: &RunData) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::samples::runs;
     use delaylab_model::experiment::Draw;
+    use std::collections::BTreeSet;
 
     #[test]
     fn whatever_an_experiment_may_draw_is_a_figure() {
@@ -258,12 +260,41 @@ mod tests {
         }
     }
 
+    /// Whatever this specification has under one of these names.
+    fn said(spec: &Value, names: &[&str]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let inner: Vec<(Option<&String>, &Value)> = match spec {
+            Value::Object(fields) => fields.iter().map(|(name, of)| (Some(name), of)).collect(),
+            Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
+            _ => Vec::new(),
+        };
+        for (name, value) in inner {
+            if name.is_some_and(|name| names.contains(&name.as_str())) {
+                let texts = value
+                    .as_array()
+                    .map_or(std::slice::from_ref(value), Vec::as_slice);
+                found.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            found.extend(said(value, names));
+        }
+        found
+    }
+
     #[test]
-    fn every_value_has_its_column_and_every_field_its_value() {
+    fn every_field_that_is_drawn_is_a_column_or_made_of_some() {
         for (name, run) in runs() {
             for drawing in drawings(&run) {
-                let values = drawing.spec["data"]["values"].as_array();
-                assert!(values.is_some_and(|rows| !rows.is_empty()), "{name}");
+                let mut spec = drawing.spec.clone();
+                let rows = spec["data"]["values"].take();
+                assert!(
+                    rows.as_array().is_some_and(|rows| !rows.is_empty()),
+                    "{name}"
+                );
+                let columns = rows[0].as_object().unwrap().keys().cloned();
+                let known: BTreeSet<_> = columns.chain(said(&spec, &["as"])).collect();
+                let drawn = said(&spec, &["field"]);
+                let unknown: Vec<_> = drawn.difference(&known).collect();
+                assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", drawing.name);
                 assert!(drawing.spec["config"]["axis"].is_object());
                 assert!(drawing.about.ends_with('.'), "{}", drawing.about);
             }
