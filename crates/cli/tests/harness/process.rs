@@ -126,10 +126,30 @@ pub fn allowed(methods: &[&'static str]) -> Vec<&'static str> {
     methods.filter(|&method| icmp || method != "icmp").collect()
 }
 
+/// The same command, before all ordinary processes: however busy the machine is, it runs when it is due.
+/// That needs root.
+pub fn before_others(command: &Command) -> Command {
+    let mut before = Command::new("chrt");
+    before.args(["--fifo", "1"]).arg(command.get_program());
+    before.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => before.env(name, value),
+            None => before.env_remove(name),
+        };
+    }
+    before
+}
+
 /// Runs `delaylab ping WORDS --json`, which must end well.
 pub fn measure(inside: Option<&Namespace>, words: &str) -> Run {
-    let ran = Ran::of(ping(inside, words).arg("--json"));
-    assert_eq!(ran.code, 0, "ping {words}: {}{}", ran.stdout, ran.stderr);
+    measure_by(ping(inside, words))
+}
+
+/// The same by a command that may have words in front.
+pub fn measure_by(mut ping: Command) -> Run {
+    let ran = Ran::of(ping.arg("--json"));
+    assert_eq!(ran.code, 0, "{ping:?}: {}{}", ran.stdout, ran.stderr);
     Run::from_document(&ran.stdout)
 }
 
