@@ -21,7 +21,7 @@ demo: ## build, ping by every method, run two experiments, show their tables and
 	cargo build --profile demo --package delaylab-cli
 	@scripts/demo.sh
 
-test: ## what a change can break: format, lints, tests, documents, dependencies (twenty minutes)
+test: ## what a change can break: format, lints, tests, documents, dependencies (a quarter of an hour)
 	@scripts/install.sh test
 	@scripts/test.sh
 

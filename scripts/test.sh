@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The checks of the project, in the order that fails soonest: scripts/test.sh [all]
 #
-# Without an argument: what a change can break, in twenty minutes on two cores. With `all`: what is long and
+# Without an argument: what a change can break, in a quarter of an hour on two cores. With `all`: what is long and
 # seldom breaks too, in about an hour more (docs/development.md has a table of what runs where).
 # Stops at the first step that fails. At the end: how long each step took, the slowest tests, and what was skipped.
 set -euo pipefail

@@ -40,8 +40,7 @@ pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Co
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = run_data(&run);
     write_benchmark(&data, &finished.folder)?;
-    let page = with_page.then(|| write_page(&data, &finished.folder.join("report.html")));
-    let page = page.transpose()?;
+    let page = page_in(&finished.folder, &data, with_page)?;
     Ok(Concluded { data, judged, page })
 }
 
@@ -97,6 +96,12 @@ pub fn shortest(folder: &Path) -> String {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
     below.as_deref().unwrap_or(folder).display().to_string()
+}
+
+/// Where the page of a run in this folder is, once it is written, if it is to have one.
+pub fn page_in(folder: &Path, data: &RunData, with_page: bool) -> Result<Option<String>, Failed> {
+    let page = with_page.then(|| write_page(data, &folder.join("report.html")));
+    page.transpose()
 }
 
 /// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.

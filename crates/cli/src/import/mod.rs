@@ -58,9 +58,7 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
     let data = conclude::run_data(&run);
-    let page = finished.folder.join("report.html");
-    let page = (!args.no_report).then(|| conclude::write_page(&data, &page));
-    let page = page.transpose()?;
+    let page = conclude::page_in(&finished.folder, &data, !args.no_report)?;
     if args.json {
         return print_document(&found, &data.head.folder, page.as_deref());
     }
