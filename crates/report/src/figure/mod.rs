@@ -228,7 +228,6 @@ fn pooled_note(run: &RunData) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::samples::runs;
     use delaylab_model::experiment::Draw;
@@ -283,18 +282,24 @@ mod tests {
     #[test]
     fn every_field_that_is_drawn_is_a_column_or_made_of_some() {
         for (name, run) in runs() {
-            for drawing in drawings(&run) {
-                let mut spec = drawing.spec.clone();
-                let rows = spec["data"]["values"].take();
-                assert!(
-                    rows.as_array().is_some_and(|rows| !rows.is_empty()),
-                    "{name}"
-                );
-                let columns = rows[0].as_object().unwrap().keys().cloned();
+            for figure in all() {
+                let spec = figure.spec(&run);
+                let columns = figure.table(&run).columns.into_iter();
+                let columns = columns.map(str::to_owned);
                 let known: BTreeSet<_> = columns.chain(said(&spec, &["as"])).collect();
                 let drawn = said(&spec, &["field"]);
                 let unknown: Vec<_> = drawn.difference(&known).collect();
-                assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", drawing.name);
+                assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", figure.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_drawing_has_data_a_theme_and_a_sentence() {
+        for (name, run) in runs() {
+            for drawing in drawings(&run) {
+                let values = drawing.spec["data"]["values"].as_array();
+                assert!(values.is_some_and(|rows| !rows.is_empty()), "{name}");
                 assert!(drawing.spec["config"]["axis"].is_object());
                 assert!(drawing.about.ends_with('.'), "{}", drawing.about);
             }
