@@ -414,7 +414,7 @@ mod in_turn {
         let routers = or_skip!(Routers::new(limited()));
         let document = traced(&routers.inside, &words);
         assert_eq!(kinds(&document), Vec::<&str>::new(), "{document:#}");
-        // Faster than it allows, it says whose fault it is.
+        // At a rate above its limit, the output says that its silence is no loss.
         let routers = or_skip!(Routers::new(limited()));
         let words = format!("{words} -i 10ms -w 200ms");
         let ran = trace(&routers.inside, &words);
