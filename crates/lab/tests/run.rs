@@ -204,6 +204,24 @@ fn any_number_of_threads_gives_the_same_bytes_in_the_order_of_the_plan() {
     }
 }
 
+/// As a session that cannot be set up because the user asked to stop meanwhile.
+#[test]
+fn a_trial_that_fails_once_a_stop_was_asked_for_is_a_stop() {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    fn from_the_second_look() -> u32 {
+        LOOKS.fetch_add(1, Ordering::Relaxed).min(1)
+    }
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let mut failing = Toy {
+        threads: 1,
+        fails: Some(0),
+    };
+    let mut plan = factorial(&BTreeSet::new());
+    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, from_the_second_look);
+    assert_eq!((ending.unwrap(), told), (Ending::Interrupted, Vec::new()));
+}
+
 #[test]
 fn a_trial_in_simulated_time_has_no_date_and_its_own_length() {
     let runs = tempfile::tempdir().unwrap();

@@ -1,43 +1,47 @@
 //! When does the level of a series change?
 //!
-//! Values are replaced by their ranks, which no tail can move, and the series is cut where that lowers
-//! the sum of squared ranks about the segments' means by more than a penalty for each cut. Of all ways
-//! to cut the best is found (optimal partitioning: Jackson and others 2005). The penalty is in units of
-//! the ranks' *long-run* variance, which is larger than their variance where one value resembles the
-//! next (Aue and Horváth 2013), and is told from differences over short distances within segments. So
-//! the cuts and the penalty must agree: of all penalties that are at least what their own cuts ask for,
-//! the smallest is taken.
+//! 1. Values are replaced by their ranks, which no tail can move, and the series is cut where that lowers the sum
+//!    of squared ranks about the segments' means by more than a small penalty for each cut (`partition`). Every
+//!    change is among these cuts, and many that are none.
+//! 2. Of neighbouring levels those that differ least are put together, until all that are left differ surely
+//!    (`contrast`): more than blocks of values of their length do where nothing changes (`inflation`), and than
+//!    the largest of as many places as there are for levels of this length. As fewer cuts leave longer levels, that is
+//!    measured again, until the cuts stay.
+//! 3. A wave and a drift have levels too, for whoever looks for them. Cuts at which a smooth shape is as likely as a
+//!    step are none (`abrupt`).
 //!
-//! More values than some thousand are put together first, as medians of groups of equal size.
+//! So levels from 5 values to any number are found beside each other, and it makes no difference how many there are.
 //!
-//! Found are changes of *level*: not of spread or tail. Assumed: between changes the series is
-//! stationary, and its memory is short beside a segment. A slow drift comes out as several changes.
-//!
-//! By simulation (`examples/change_points.rs`): nothing is found in 99 % of stationary series (normal,
-//! Student's t of 3 degrees of freedom, exponential, rounded; AR(1) with φ up to 0.5; 98 % of those of
-//! 100 values with φ = 0.5). With φ = 0.8 and 100 values it is 85 to 95 %. F1 for levels 2 to 5 standard
-//! deviations apart, within two values: 0.92 to 0.99 with φ = 0, and 0.85 to 0.94 with φ = 0.5 and 500
-//! values or more.
+//! Found are changes of *level*: not of spread or tail. What it finds, and how often it errs, is measured by
+//! `examples/change_points.rs`; docs/changes.md has the table.
 
-mod long_run;
-mod segments;
+mod abrupt;
+mod contrast;
+mod inflation;
+mod partition;
 #[cfg(test)]
 mod tests;
 
 use crate::functional::Functional;
 use crate::two_samples::{self, Shift};
+use contrast::Level;
 use delaylab_model::Nanos;
+use inflation::Inflation;
 
 /// Fewer values than this say nothing.
 pub const LEAST_VALUES: usize = 40;
-/// More are put together in groups.
-const MOST_POINTS: usize = 2000;
-/// Points of a segment, at least.
-const LEAST_SEGMENT: usize = 10;
-/// How many penalties are tried, each half of the one before.
-const PENALTIES: usize = 24;
-/// What a cut costs, in long-run variances times the logarithm of the number of points.
-const PENALTY: f64 = 3.0;
+/// A shorter level is an excursion.
+pub const LEAST_SEGMENT: usize = 5;
+/// More values are put together in groups, by their medians.
+const MOST_POINTS: usize = 100_000;
+/// What a first cut costs, in variances of the ranks' noise: less than any change is worth.
+const FIRST_PENALTY: f64 = 5.0;
+/// How sure a level of a hundredth of the series is: `SURE` + `EACH_PLACE`·ln 100, in squares of a
+/// standard normal value.
+const SURE: f64 = 10.0;
+const EACH_PLACE: f64 = 2.0;
+/// What would have been seen is told of levels of this many values.
+const VISIBLE_LENGTH: usize = 50;
 
 /// A change of level.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,12 +55,30 @@ pub struct ChangePoint {
     pub median: Shift,
 }
 
-/// When the level of a series in order of time changes; NaN is a packet without a value. The same
-/// series and seed give the same answer. What it assumes, and how often it errs, stands at the head of
-/// this module.
+/// Every change of level of a series, and what would have been seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    /// In order of time.
+    pub points: Vec<ChangePoint>,
+    /// What is smaller or shorter than this was looked for and might have been missed.
+    pub visible: Visible,
+}
+
+/// A level for some time that is found nine times in ten.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Visible {
+    /// How many values it lasts.
+    pub values: usize,
+    /// How far it is from the level before and after it, in the unit of the values.
+    pub shift: f64,
+}
+
+/// When the level of a series in order of time changes; NaN is a packet without a value. `among` is how many
+/// series are looked at: what one series in a hundred shows by chance, one of a hundred does. The same series
+/// and seed give the same answer.
 ///
 /// Errors: why it cannot be told.
-pub fn find(times: &[Nanos], values: &[f64], seed: u64) -> Result<Vec<ChangePoint>, String> {
+pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<Changes, String> {
     let present: Vec<usize> = (0..times.len().min(values.len()))
         .filter(|&index| values[index].is_finite())
         .collect();
@@ -68,8 +90,8 @@ pub fn find(times: &[Nanos], values: &[f64], seed: u64) -> Result<Vec<ChangePoin
         ));
     }
     let finite: Vec<f64> = present.iter().map(|&index| values[index]).collect();
-    let cuts = cuts(&finite);
-    let bounds: Vec<usize> = [0].into_iter().chain(cuts).chain([finite.len()]).collect();
+    let search = Search::among(among);
+    let bounds = search.levels(&finite);
     let change = |ends: &[usize]| {
         let (before, after) = (&finite[ends[0]..ends[1]], &finite[ends[1]..ends[2]]);
         let index = present[ends[1]];
@@ -79,71 +101,155 @@ pub fn find(times: &[Nanos], values: &[f64], seed: u64) -> Result<Vec<ChangePoin
             median: two_samples::shift(Functional::Quantile(0.5), &[before], &[after], seed),
         }
     };
-    Ok(bounds.windows(3).map(change).collect())
+    Ok(Changes {
+        points: bounds.windows(3).map(change).collect(),
+        visible: visible(&finite, &bounds),
+    })
 }
 
 /// The first indices of new levels.
 pub(crate) fn cuts(values: &[f64]) -> Vec<usize> {
-    let group = values.len().div_ceil(MOST_POINTS);
-    let median = |group: &[f64]| Functional::Quantile(0.5).of(&mut group.to_vec());
-    let points: Vec<f64> = values.chunks(group).filter_map(median).collect();
-    let cuts = of_levels(&points, of_ranks(&ranks(&points)));
-    if group == 1 {
-        return cuts;
+    let bounds = Search::among(1).levels(values);
+    bounds[1..bounds.len() - 1].to_vec()
+}
+
+/// A search for changes among this many series.
+struct Search {
+    among: usize,
+}
+
+impl Search {
+    fn among(series: usize) -> Self {
+        Self {
+            among: series.max(1),
+        }
     }
-    let bounds: Vec<usize> = ([0].into_iter())
-        .chain(cuts.iter().map(|cut| cut * group))
-        .chain([values.len()])
-        .collect();
+
+    /// Where levels begin, and the end of the last.
+    fn levels(&self, values: &[f64]) -> Vec<usize> {
+        let group = values.len().div_ceil(MOST_POINTS).max(1);
+        let median = |group: &[f64]| Functional::Quantile(0.5).of(&mut group.to_vec());
+        let points: Vec<f64> = values.chunks(group).filter_map(median).collect();
+        let bounds = self.of_points(&points);
+        let last = bounds.len() - 1;
+        let mut bounds: Vec<usize> = bounds.iter().map(|bound| bound * group).collect();
+        bounds[last] = values.len();
+        if group > 1 {
+            bounds = placed(values, &bounds, group);
+        }
+        bounds
+    }
+
+    /// Levels of not too many values.
+    fn of_points(&self, values: &[f64]) -> Vec<usize> {
+        let ranks = ranks(values);
+        let cuts = partition::cut(&ranks, FIRST_PENALTY * noise(&ranks));
+        let mut bounds = bounds_of(cuts, values.len());
+        loop {
+            let inflation = Inflation::within(values, &bounds);
+            let sure = self.put_together(values, &bounds, &inflation);
+            if sure.len() < bounds.len() {
+                bounds = sure;
+                continue;
+            }
+            let placed = placed(values, &bounds, 1);
+            let abrupt = bounds_of(abrupt::only(values, &placed, &inflation), values.len());
+            if abrupt.len() == bounds.len() {
+                return bounds;
+            }
+            bounds = abrupt;
+        }
+    }
+
+    /// Without the cuts between levels that do not differ surely: the least sure first.
+    fn put_together(&self, values: &[f64], bounds: &[usize], inflation: &Inflation) -> Vec<usize> {
+        let segments = bounds.windows(2);
+        let mut levels: Vec<Level> = segments
+            .map(|ends| Level::of(&values[ends[0]..ends[1]]))
+            .collect();
+        let mut bounds = bounds.to_vec();
+        // How long the shorter level is, as far as that matters, and how sure the contrast is: 1 is enough.
+        let worth = |before: &Level, after: &Level| {
+            let shorter = before.len().min(after.len());
+            let chance = self.needed(values.len(), shorter) * inflation.of(shorter);
+            (shorter.min(LEAST_SEGMENT), before.contrast(after) / chance)
+        };
+        let mut worths: Vec<(usize, f64)> = levels
+            .windows(2)
+            .map(|pair| worth(&pair[0], &pair[1]))
+            .collect();
+        let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+        while let Some(index) = (0..worths.len()).min_by(|&a, &b| order(&worths[a], &worths[b])) {
+            if worths[index] >= (LEAST_SEGMENT, 1.0) {
+                break;
+            }
+            let after = levels.remove(index + 1);
+            levels[index] = levels[index].merge(&after);
+            bounds.remove(index + 1);
+            worths.remove(index);
+            if index > 0 {
+                worths[index - 1] = worth(&levels[index - 1], &levels[index]);
+            }
+            if let Some(after) = levels.get(index + 1) {
+                worths[index] = worth(&levels[index], after);
+            }
+        }
+        bounds
+    }
+
+    /// The contrast that a level of this many values needs: there are as many places for it as it goes into the
+    /// series, in each series.
+    fn needed(&self, count: usize, length: usize) -> f64 {
+        let places = self.among as f64 * count as f64 / length as f64;
+        SURE + EACH_PLACE * places.ln()
+    }
+}
+
+/// What would have been seen in this series, by its noise and by how its values hang together.
+fn visible(values: &[f64], bounds: &[usize]) -> Visible {
+    /// In deviations of a mean of as many values. By simulation: to differ surely takes about half of it,
+    /// to be told from a wave the rest.
+    const NINE_IN_TEN: f64 = 11.8;
+    let length = VISIBLE_LENGTH.min(values.len() / 4);
+    let inflation = Inflation::within(values, bounds).of(length);
+    let levels = bounds
+        .windows(2)
+        .map(|ends| Level::of(&values[ends[0]..ends[1]]));
+    let spread = levels.map(|level| level.deviation() * level.len() as f64);
+    let deviation = spread.sum::<f64>() / values.len() as f64;
+    Visible {
+        values: length,
+        shift: NINE_IN_TEN * deviation * (inflation / length as f64).sqrt(),
+    }
+}
+
+fn bounds_of(cuts: Vec<usize>, count: usize) -> Vec<usize> {
+    let mut bounds = vec![0];
+    bounds.extend(cuts);
+    bounds.push(count);
     bounds
-        .windows(3)
-        .map(|ends| within_group(values, (ends[0], ends[1], ends[2]), group))
-        .collect()
 }
 
-/// Without cuts that leave the median as it is: where most values are equal, a few others close
-/// together are no level.
-fn of_levels(values: &[f64], mut cuts: Vec<usize>) -> Vec<usize> {
-    let median =
-        |from: usize, to: usize| Functional::Quantile(0.5).of(&mut values[from..to].to_vec());
-    let mut index = 0;
-    while index < cuts.len() {
-        let start = if index == 0 { 0 } else { cuts[index - 1] };
-        let end = cuts.get(index + 1).copied().unwrap_or(values.len());
-        if median(start, cuts[index]) == median(cuts[index], end) {
-            cuts.remove(index);
-            // What is longer now may equal what was before it.
-            index = index.saturating_sub(1);
-        } else {
-            index += 1;
-        }
-    }
-    cuts
-}
-
-/// With the smallest penalty that is no less than what its own cuts ask for.
-fn of_ranks(ranks: &[f64]) -> Vec<usize> {
-    let unit = PENALTY * (ranks.len() as f64).ln();
-    let least = long_run::of_blocks(ranks);
-    let asked = |cuts: &[usize]| unit * long_run::within(ranks, cuts).max(least);
-    let (mut penalty, mut found) = (asked(&[]), Vec::new());
-    for _ in 0..PENALTIES {
-        if penalty < unit * least {
-            break;
-        }
-        let cuts = segments::cut(ranks, penalty, LEAST_SEGMENT);
-        if penalty >= asked(&cuts) {
-            found = cuts;
-        }
-        penalty /= 2.0;
-    }
-    found
+/// Variance of the ranks about their level, from differences of neighbours; the largest tenth of them is left
+/// out, which changes of level are among.
+fn noise(ranks: &[f64]) -> f64 {
+    const KEPT: f64 = 0.9;
+    /// Mean of what is kept over the mean of all, for ranks that are independent of each other.
+    const OF_KEPT: f64 = 0.693;
+    let mut squares: Vec<f64> = ranks
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).powi(2))
+        .collect();
+    squares.sort_unstable_by(f64::total_cmp);
+    squares.truncate((squares.len() as f64 * KEPT) as usize);
+    let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
+    (mean / 2.0 / OF_KEPT).max(1e-9)
 }
 
 /// Ranks, equal values sharing theirs, about their mean and in units of their number.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     let mut below = 0;
     for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
@@ -155,23 +261,29 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Where in the groups beside a cut the level changes: where most values before it are on one side of
-/// the middle between both levels, and most behind it on the other.
-fn within_group(values: &[f64], (start, cut, end): (usize, usize, usize), group: usize) -> usize {
-    let median = |range: &[f64]| Functional::Quantile(0.5).of(&mut range.to_vec());
-    let (Some(before), Some(after)) = (median(&values[start..cut]), median(&values[cut..end]))
-    else {
-        return cut;
-    };
-    let middle = f64::midpoint(before, after);
-    let side = if after > before { 1 } else { -1 };
-    let (from, to) = ((cut - group).max(start + 1), (cut + group).min(end - 1));
-    let (mut best, mut at, mut sum) = (0, from, 0);
-    for (index, &value) in (from..).zip(&values[from..to]) {
-        sum -= if value > middle { side } else { -side };
-        if sum > best {
-            (best, at) = (sum, index + 1);
+/// Each cut where it leaves the least absolute deviations from the medians of both levels, near where it was found.
+fn placed(values: &[f64], bounds: &[usize], group: usize) -> Vec<usize> {
+    const REACH: usize = 50;
+    let mut placed = bounds.to_vec();
+    for (index, ends) in bounds.windows(3).enumerate() {
+        let median =
+            |from: usize, to: usize| Functional::Quantile(0.5).of(&mut values[from..to].to_vec());
+        let levels = median(ends[0], ends[1]).zip(median(ends[1], ends[2]));
+        let Some((before, after)) = levels else {
+            continue;
+        };
+        let shorter = (ends[1] - ends[0]).min(ends[2] - ends[1]);
+        let reach = (shorter / 2).min(REACH.max(2 * group));
+        let from = ends[1] - reach;
+        let (mut least, mut sum) = (0.0, 0.0);
+        placed[index + 1] = from;
+        for (index_of_value, value) in (from..).zip(&values[from..ends[1] + reach]) {
+            sum += (value - before).abs() - (value - after).abs();
+            if sum < least {
+                least = sum;
+                placed[index + 1] = index_of_value + 1;
+            }
         }
     }
-    at
+    placed
 }

@@ -7,13 +7,27 @@ use delaylab_stats::functional::Functional;
 use std::collections::BTreeMap;
 
 /// A change of less than this share of the level is not worth a word.
-const LEAST_SHARE: f64 = 0.05;
-/// Fewer packets of a trial are not looked at.
-const LEAST_PACKETS: usize = 500;
-/// Nor are shorter trials: what a moment brings is an excursion.
-const LEAST_LENGTH: Nanos = 5 * SECOND;
-/// A stream is looked at in so many stretches at most; of each, its median.
-const STRETCHES: usize = 2_000;
+const LEAST_SHARE: f64 = 0.01;
+/// Shorter trials are not looked at: what a moment brings is an excursion.
+const LEAST_LENGTH: Nanos = SECOND;
+
+/// Changes of the median response, and what would have been seen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// The largest first.
+    pub found: Vec<Change>,
+    /// Of the trials that were looked at the one in which least can be seen; `None` where none was.
+    pub visible: Option<Visible>,
+}
+
+/// What is smaller or shorter was looked for and may have been missed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Visible {
+    /// How far a level must be from those beside it, as a share of the median, 0 and more.
+    pub share: f64,
+    /// How many packets it must last.
+    pub packets: usize,
+}
 
 /// A change of the median response.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,11 +61,19 @@ pub enum Scope {
     },
 }
 
-/// Every change, the largest first.
-pub(super) fn of(streams: &[Stream<'_>]) -> Vec<Change> {
-    let mut changes: Vec<Change> = streams.iter().flat_map(within).collect();
-    changes.extend(between(streams));
-    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+/// Every change within trials and from trial to trial.
+pub(super) fn of(streams: &[Stream<'_>]) -> Changes {
+    let long = |stream: &&Stream<'_>| {
+        let ends = stream.due.first().zip(stream.due.last());
+        ends.is_some_and(|(first, last)| last - first >= LEAST_LENGTH)
+    };
+    let among = streams.iter().filter(long).count();
+    let mut changes = Changes::default();
+    for stream in streams.iter().filter(long) {
+        within(stream, among, &mut changes);
+    }
+    changes.found.extend(between(streams));
+    changes.found.sort_by(|a, b| size(b).total_cmp(&size(a)));
     changes
 }
 
@@ -59,17 +81,12 @@ fn size(change: &Change) -> f64 {
     (change.after / change.before).ln().abs()
 }
 
-/// Changes within one trial.
-fn within(stream: &Stream<'_>) -> Vec<Change> {
-    let ends = stream.due.first().zip(stream.due.last());
-    let Some((&first, _)) = ends.filter(|(first, last)| *last - *first >= LEAST_LENGTH) else {
-        return Vec::new();
+/// Changes within one trial, of this many that are looked at.
+fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
+    let Ok(found) = change_points::find(&stream.due, &stream.response, among, 1) else {
+        return;
     };
-    if stream.response.len() < LEAST_PACKETS {
-        return Vec::new();
-    }
-    let (times, medians) = medians(stream);
-    let found = change_points::find(&times, &medians, 1).unwrap_or_default();
+    let first = stream.due.first().copied().unwrap_or_default();
     let change = |point: &ChangePoint| {
         let scope = Scope::Within {
             trial: stream.row.trial,
@@ -78,33 +95,30 @@ fn within(stream: &Stream<'_>) -> Vec<Change> {
         };
         worth_a_word(point, scope)
     };
-    found.iter().filter_map(change).collect()
+    changes.found.extend(found.points.iter().filter_map(change));
+    let Some(median) = median(stream).filter(|&median| median > 0.0) else {
+        return;
+    };
+    let visible = Visible {
+        share: (found.visible.shift / median).max(LEAST_SHARE),
+        packets: found.visible.values,
+    };
+    if changes
+        .visible
+        .is_none_or(|least| visible.share > least.share)
+    {
+        changes.visible = Some(visible);
+    }
 }
 
-/// Medians of stretches of equal numbers of packets, and when each began.
-fn medians(stream: &Stream<'_>) -> (Vec<Nanos>, Vec<f64>) {
-    let length = stream.response.len().div_ceil(STRETCHES);
-    let stretches = stream.response.chunks(length);
-    let median = |stretch: &[f64]| {
-        let mut answered: Vec<f64> = stretch
-            .iter()
-            .copied()
-            .filter(|ns| ns.is_finite())
-            .collect();
-        Functional::Quantile(0.5)
-            .of(&mut answered)
-            .unwrap_or(f64::NAN)
-    };
-    let times = stream.due.iter().step_by(length).copied();
-    (times.collect(), stretches.map(median).collect())
+/// The median response of the packets that were answered, ns.
+fn median(stream: &Stream<'_>) -> Option<f64> {
+    let answered = stream.response.iter().copied().filter(|ns| ns.is_finite());
+    Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>())
 }
 
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
 fn between(streams: &[Stream<'_>]) -> Vec<Change> {
-    let median = |stream: &Stream<'_>| {
-        let answered = stream.response.iter().copied().filter(|ns| ns.is_finite());
-        Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>())
-    };
     let lane = |stream: &Stream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
     let medians: Vec<Option<f64>> = streams.iter().map(median).collect();
     let mut lanes = BTreeMap::<String, Vec<f64>>::new();
@@ -126,12 +140,15 @@ fn between(streams: &[Stream<'_>]) -> Vec<Change> {
         .values()
         .map(|(_, of_probes)| of_probes.iter().sum::<f64>() / of_probes.len() as f64);
     let times: Vec<Nanos> = trials.keys().map(|&position| position.into()).collect();
-    let found = change_points::find(&times, &values.collect::<Vec<_>>(), 1).unwrap_or_default();
+    let values: Vec<f64> = values.collect();
+    let Ok(found) = change_points::find(&times, &values, 1, 1) else {
+        return Vec::new();
+    };
     let change = |point: &ChangePoint| {
         let trial = order[point.index];
         worth_a_word(point, Scope::Between { trial })
     };
-    found.iter().filter_map(change).collect()
+    found.points.iter().filter_map(change).collect()
 }
 
 /// A change whose interval says that it is one, and that is not small.

@@ -22,7 +22,7 @@ pub mod unknown;
 pub mod ways;
 mod words;
 
-use changes::Change;
+use changes::Changes;
 use delaylab_model::Nanos;
 use delaylab_model::plan::Level;
 use delaylab_stats::anatomy::{Part, Place, StageSet};
@@ -58,7 +58,7 @@ pub struct Explanation {
     /// What was varied, and what it does.
     pub effects: Vec<Effect>,
     /// When the response changed its level.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
     /// What cannot be told, and what would let it.
     pub unknown: Vec<Unknown>,
     /// What said who had the CPU; empty where nothing did.

@@ -39,10 +39,11 @@ impl Desk<'_> {
         let (ran, recorder, recorded) =
             pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
         recorded.map_err(LabError::Recording)?;
-        let facts = ran.map_err(LabError::World)?;
+        // A session that was not set up because the user asked to stop is no failure.
         if (self.stops_asked)() > 0 {
             return Ok(None);
         }
+        let facts = ran.map_err(LabError::World)?;
         let Recorded {
             writer,
             summaries,

@@ -1,6 +1,7 @@
 //! Why a probe could not be started or could not go on, each with its remedy.
 
 use crate::tester::error::TesterError;
+use delaylab_model::Nanos;
 use delaylab_model::record::Method;
 use std::io;
 use std::net::SocketAddr;
@@ -75,7 +76,7 @@ pub enum OpenError {
         /// Where.
         target: SocketAddr,
         /// How long, in seconds.
-        waited_s: u64,
+        waited_s: Nanos,
         /// Was a key used?
         with_key: bool,
     },

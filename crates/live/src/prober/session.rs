@@ -208,12 +208,12 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// No answer came in all tries.
-pub fn no_answer(settings: &Settings<'_>) -> OpenError {
+/// No answer has come since this time of the monotonic clock: in all tries, or until the user asked to stop.
+pub fn no_answer(settings: &Settings<'_>, since: Nanos) -> OpenError {
     OpenError::NoAnswer {
         method: settings.probe().method,
         target: settings.target,
-        waited_s: (PATIENCE_IN_ALL / SECOND) as u64,
+        waited_s: (clock::monotonic() - since + SECOND / 2) / SECOND,
         with_key: settings.key.is_some(),
     }
 }

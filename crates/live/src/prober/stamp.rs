@@ -221,6 +221,7 @@ impl Stamp {
         settings: &Settings<'_>,
     ) -> Result<(), OpenError> {
         let mut buffer = vec![0; packet.len() + HEADER];
+        let since = clock::monotonic();
         for (attempt, patience) in (0..).zip(PATIENCE) {
             self.first = attempt + 1;
             let written = self.write(attempt, &mut packet);
@@ -243,7 +244,7 @@ impl Stamp {
                 None => {}
             }
         }
-        Err(session::no_answer(settings))
+        Err(session::no_answer(settings, since))
     }
 
     /// The reply to the packet of this number on the wire, and its bytes.

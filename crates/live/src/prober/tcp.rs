@@ -239,7 +239,7 @@ fn cannot_connect(settings: &Settings<'_>, source: io::Error) -> OpenError {
         io::ErrorKind::TimedOut => OpenError::NoAnswer {
             method,
             target,
-            waited_s: CONNECT_FOR.as_secs(),
+            waited_s: CONNECT_FOR.as_secs() as Nanos,
             with_key: settings.key.is_some(),
         },
         _ => open::cannot_reach(settings, source),
@@ -254,7 +254,8 @@ impl TcpChannel {
         self.send_all(&hello)
             .map_err(|source| open::cannot_reach(settings, source))?;
         // One request: tcp itself repeats what is lost.
-        let deadline = clock::monotonic() + PATIENCE_IN_ALL;
+        let since = clock::monotonic();
+        let deadline = since + PATIENCE_IN_ALL;
         while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             if self.receive(Blocking::No).is_err() {
@@ -268,7 +269,7 @@ impl TcpChannel {
                 }
             }
         }
-        Err(session::no_answer(settings))
+        Err(session::no_answer(settings, since))
     }
 
     fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {

@@ -6,6 +6,7 @@ use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
+use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::dscp::Dscp;
@@ -64,6 +65,7 @@ fn agree(
     settings: &Settings<'_>,
 ) -> Result<Session, OpenError> {
     let target = settings.target;
+    let since = clock::monotonic();
     let (mut silences, mut challenges) = (0, 0);
     // A challenge is an answer; but a server that only ever challenges must not keep us.
     while let Some(&patience) = PATIENCE.get(silences)
@@ -89,7 +91,7 @@ fn agree(
             Some(Next::Refused(text)) => return Err(OpenError::Refused { target, text }),
         }
     }
-    Err(session::no_answer(settings))
+    Err(session::no_answer(settings, since))
 }
 
 /// Data packets of a session.

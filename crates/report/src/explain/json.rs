@@ -52,6 +52,9 @@ pub struct Document {
     pub effects: Vec<Effect>,
     /// When the response changed its level.
     pub changes: Vec<Change>,
+    /// Smaller or shorter changes were looked for and may have been missed; null where no trial was long
+    /// enough to be looked at.
+    pub changes_visible: Option<Visible>,
     /// What cannot be told, and what would let it.
     pub unknown: Vec<Unknown>,
 }
@@ -155,6 +158,15 @@ pub struct Difference {
     pub reason: Option<String>,
 }
 
+/// A level that would have been found nine times in ten, in the trial in which least can be seen.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Visible {
+    /// How far it is from the levels beside it, as a share of the median response.
+    pub share: f64,
+    /// How many packets it lasts.
+    pub packets: usize,
+}
+
 /// A change of the median response.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Change {
@@ -207,7 +219,11 @@ pub fn document(run: &str, found: &Explanation) -> Document {
             .map(|cause| of_cause(found, cause))
             .collect(),
         effects: found.effects.iter().map(of_effect).collect(),
-        changes: found.changes.iter().map(of_change).collect(),
+        changes: found.changes.found.iter().map(of_change).collect(),
+        changes_visible: found.changes.visible.map(|visible| Visible {
+            share: visible.share,
+            packets: visible.packets,
+        }),
         unknown: (found.unknown.iter())
             .map(|unknown| Unknown {
                 what: unknown.what.clone(),

@@ -1,7 +1,7 @@
 //! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
 //! factors do, when the level changed, and what cannot be told.
 
-use super::words::{clocks, difference, interval, sentence, way_name};
+use super::words::{clocks, difference, interval, sentence, visible, way_name};
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
 use crate::table::{Cell, Table, wrap};
@@ -185,15 +185,17 @@ fn shifts(effect: &Effect) -> impl Iterator<Item = Cell> {
 }
 
 fn changes(found: &Explanation, style: &Style) -> String {
-    if found.changes.is_empty() {
+    let visible = visible(&found.changes);
+    let changes = &found.changes.found;
+    if changes.is_empty() && visible.is_none() {
         return String::new();
     }
-    let shown = shown(found.changes.len(), style);
-    let lines = found.changes.iter().take(shown);
-    let lines = lines.map(|change| indented("- ", &sentence(change), style));
+    let shown = shown(changes.len(), style);
+    let lines = changes.iter().take(shown).map(sentence).chain(visible);
+    let lines = lines.map(|line| indented("- ", &line, style));
     paragraph("Changes of level", Paint::Dim, style)
         + &lines.collect::<String>()
-        + &rest(found.changes.len(), shown, "change", style)
+        + &rest(changes.len(), shown, "change", style)
 }
 
 fn unknown(found: &Explanation, style: &Style) -> String {

@@ -1,6 +1,6 @@
 //! Ways, effects and changes in words, the same on a terminal and on a page.
 
-use delaylab_explain::why::changes::{Change, Scope};
+use delaylab_explain::why::changes::{Change, Changes, Scope};
 use delaylab_explain::why::effects::Shift;
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_model::hop::Direction;
@@ -43,6 +43,28 @@ pub(crate) fn interval(shift: &Shift) -> String {
 fn signed(ns: f64) -> String {
     let sign = if ns > 0.0 { "+" } else { "" };
     format!("{sign}{}", format_duration_f64(ns))
+}
+
+/// What of changes would have been seen, in a sentence; `None` where nothing was looked at.
+pub(crate) fn visible(changes: &Changes) -> Option<String> {
+    let visible = changes.visible?;
+    let none = if changes.found.is_empty() {
+        "none was found; "
+    } else {
+        ""
+    };
+    Some(format!(
+        "{none}a change of less than {} %, or that lasts fewer than {} packets, may have been missed",
+        two_digits(visible.share * 100.0),
+        visible.packets
+    ))
+}
+
+/// Rounded up to two digits: no less than that was looked for.
+fn two_digits(value: f64) -> String {
+    let unit = 10_f64.powf(value.log10().floor() - 1.0).min(1.0);
+    let decimals = (-unit.log10()).max(0.0).round() as usize;
+    format!("{:.decimals$}", (value / unit).ceil() * unit)
 }
 
 /// A change in a sentence.

@@ -4,7 +4,7 @@
 use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::explain::words::{clocks, difference, interval, sentence, way_name};
+use crate::explain::words::{clocks, difference, interval, sentence, visible, way_name};
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
 use delaylab_explain::compare::verdict::statistic_name;
@@ -100,8 +100,10 @@ fn effects(found: &Explanation) -> String {
 }
 
 fn changes(found: &Explanation) -> String {
-    let lines = found.changes.iter().take(SHOWN).map(sentence);
-    list("Changes of level", lines) + &more(found.changes.len(), "change")
+    let changes = &found.changes.found;
+    let lines = changes.iter().take(SHOWN).map(sentence);
+    let lines = lines.chain(visible(&found.changes));
+    list("Changes of level", lines) + &more(changes.len(), "change")
 }
 
 fn unknown(found: &Explanation) -> String {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use delaylab_explain::steps::{Gatherer, Member, Sweep};
-use delaylab_explain::why::changes::{Change, Scope};
+use delaylab_explain::why::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::why::effects::{Effect, Shift};
 use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::{Clocks, OneWay};
@@ -259,12 +259,18 @@ fn explanation() -> Explanation {
                 },
             ],
         }],
-        changes: vec![Change {
-            scope: Scope::Between { trial: 9 },
-            before: 1.0,
-            after: 1.25,
-            relative: (0.2, 0.3),
-        }],
+        changes: Changes {
+            found: vec![Change {
+                scope: Scope::Between { trial: 9 },
+                before: 1.0,
+                after: 1.25,
+                relative: (0.2, 0.3),
+            }],
+            visible: Some(Visible {
+                share: 0.0713,
+                packets: 50,
+            }),
+        },
         unknown: vec![Unknown {
             what: "who ran on the reflector's host".to_owned(),
             why: "this host cannot see it".to_owned(),
