@@ -33,16 +33,17 @@ pub(super) struct Exposure {
 }
 
 impl Exposure {
-    /// Of probes in order of time, at least two of them apart; `range` in cycles per ns.
+    /// Of probes that follow each other, at least two of them apart; `range` in cycles per ns.
     pub(super) fn new(probes: &[Nanos], range: (f64, f64)) -> Self {
-        let first = probes.first().copied().unwrap_or(0);
-        let last = probes.last().copied().unwrap_or(0);
+        let first = probes.iter().copied().min().unwrap_or(0);
+        let last = probes.iter().copied().max().unwrap_or(0);
         let lasts = last.saturating_sub(first) as f64;
         let tick = 1.0 / (TICKS * range.1);
         let length = (FINER * lasts / tick).ceil() as usize + 2;
         let fourier = Fourier::new(length.next_power_of_two());
         let step = 1.0 / (tick * fourier.length() as f64);
-        let tick_of = |&time: &Nanos| (time.saturating_sub(first) as f64 / tick) as usize;
+        // Rounded: a grid's times lie in the middle of a tick, and a little jitter moves none to the next.
+        let tick_of = |&time: &Nanos| (time.saturating_sub(first) as f64 / tick).round() as usize;
         let ticks: Vec<usize> = probes.iter().map(tick_of).collect();
         let mut exposure = Self {
             ticks,

@@ -63,6 +63,32 @@ fn quiet_series_give_no_alarm() {
     assert!(alarms <= 5, "{alarms}");
 }
 
+/// Of a prober that says when it sent: what is late by chance was sent late as well, beside the grid. Of such
+/// series, one in twelve was once said to have a period of twice the interval.
+#[test]
+fn late_sends_beside_the_grid_are_no_period() {
+    let mut alarms = 0;
+    for seed in 0..100 {
+        let mut random = SplitMix::new(seed);
+        let mut events = Vec::new();
+        let mut probe = |k: i64| {
+            let late = random.uniform() < 0.1;
+            let length = if late { 0.3 * random.uniform() } else { 0.0 };
+            let sent = k * 1_000_000_000 + ((length + 0.001 * random.normal()) * 1e9) as Nanos;
+            events.extend(late.then_some(sent));
+            sent
+        };
+        let probes: Vec<Nanos> = (0..300).map(&mut probe).collect();
+        let settings = Settings {
+            false_alarms: 0.001,
+            seed,
+            ..Settings::default()
+        };
+        alarms += usize::from(find(&events, &probes, &settings).unwrap_or(None).is_some());
+    }
+    assert!(alarms <= 1, "{alarms}");
+}
+
 /// Probes in bursts of 50 every second: events are seen only then, and that is no cause.
 #[test]
 fn the_probes_own_rhythm_is_no_cause() {
