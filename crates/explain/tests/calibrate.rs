@@ -45,7 +45,7 @@ fn simulated(resolved: &Resolved) -> Seen {
     let new = NewRun {
         name: &resolved.name,
         world: "sim",
-        started: SystemTime::UNIX_EPOCH,
+        started: Some(SystemTime::UNIX_EPOCH),
         experiment: &resolved.toml,
         environment: &json!({}),
     };

@@ -1,11 +1,12 @@
 //! Files that the peers wrote: exact samples, counts and figures of each.
 
 use delaylab_explain::import::{
-    self, Clock, Delay, Figure, Format, ImportError, Imported, Statistic, Stream, check,
+    self, Clock, Delay, Figure, Format, ImportError, Imported, Input, Options, Statistic, Stream,
+    check,
 };
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{ReflectorClock, Residence};
-use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::path::PathBuf;
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -15,8 +16,23 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// With the unit that a table without names does not say.
+fn options(name: &str) -> Options {
+    let unit = match name {
+        "numbers.txt" => Some(SECOND),
+        "table-decimal-comma.csv" => Some(MILLISECOND),
+        _ => None,
+    };
+    Options {
+        unit,
+        ..Options::default()
+    }
+}
+
 fn sample(name: &str) -> Imported {
-    import::read(&bytes(name), None).unwrap()
+    let bytes = bytes(name);
+    let input = Input::new(&bytes[..]).unwrap();
+    import::read_from(input, &options(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn text(text: &str) -> Imported {
@@ -47,60 +63,125 @@ const fn trip(statistic: Statistic) -> Figure {
 
 /// A file, what it is, of each of its streams how many packets there are and were answered, and how
 /// many figures the peer said.
-type Sample = (&'static str, Format, &'static [(usize, usize)], usize);
+type Sample = (&'static str, &'static str, &'static [(usize, usize)], usize);
 
 const SAMPLES: &[Sample] = &[
-    ("fping-c.txt", Format::Fping, &[(20, 20), (20, 15)], 12),
-    ("fping-C.txt", Format::Fping, &[(20, 20), (20, 3)], 0),
-    ("fping-C-q.txt", Format::Fping, &[(20, 20), (20, 17)], 0),
-    ("fping-D.txt", Format::Fping, &[(5, 5), (5, 0)], 9),
-    ("fping-l.txt", Format::Fping, &[(10, 10)], 6),
-    ("fping-unreachable.txt", Format::Fping, &[(2, 0), (2, 0)], 6),
-    ("icmp-any.pcap", Format::Capture, &[(5, 5)], 0),
-    ("icmp.pcap", Format::Capture, &[(8, 2), (1, 0), (2, 0)], 0),
-    ("icmp.pcapng", Format::Capture, &[(8, 2), (1, 0), (2, 0)], 0),
-    ("iperf3-tcp.json", Format::Iperf3, &[(2, 2), (2, 2)], 12),
-    ("iperf3-udp-reverse.json", Format::Iperf3, &[(0, 0)], 7),
-    ("iperf3-udp.json", Format::Iperf3, &[(0, 0)], 7),
-    ("irtt-monotonic.json", Format::Irtt, &[(5, 5)], 19),
-    ("irtt-no-stamps.json", Format::Irtt, &[(5, 5)], 15),
-    ("irtt.json", Format::Irtt, &[(12, 8)], 29),
-    ("irtt-quiet.txt", Format::IrttText, &[(0, 0)], 13),
-    ("irtt-ramp.txt", Format::IrttText, &[(20, 20)], 27),
-    ("irtt.txt", Format::IrttText, &[(12, 8)], 27),
+    ("fping-c.txt", "fping", &[(20, 20), (20, 15)], 12),
+    ("fping-C.txt", "fping", &[(20, 20), (20, 3)], 0),
+    ("fping-C-q.txt", "fping", &[(20, 20), (20, 17)], 0),
+    ("fping-D.txt", "fping", &[(5, 5), (5, 0)], 9),
+    ("fping-l.txt", "fping", &[(10, 10)], 6),
+    ("fping-unreachable.txt", "fping", &[(2, 0), (2, 0)], 6),
+    ("icmp-any.pcap", "capture", &[(5, 5)], 0),
+    ("icmp.pcap", "capture", &[(8, 2), (1, 0), (2, 0)], 0),
+    ("icmp.pcapng", "capture", &[(8, 2), (1, 0), (2, 0)], 0),
+    ("iperf3-tcp.json", "iperf3", &[(2, 2), (2, 2)], 12),
+    ("iperf3-udp-reverse.json", "iperf3", &[(0, 0)], 7),
+    ("iperf3-udp.json", "iperf3", &[(0, 0)], 7),
+    ("irtt-monotonic.json", "irtt", &[(5, 5)], 19),
+    ("irtt-no-stamps.json", "irtt", &[(5, 5)], 15),
+    ("irtt.json", "irtt", &[(12, 8)], 29),
+    ("irtt-quiet.txt", "irtt text", &[(0, 0)], 13),
+    ("irtt-ramp.txt", "irtt text", &[(20, 20)], 27),
+    ("irtt.txt", "irtt text", &[(12, 8)], 27),
     (
         "mtr-raw.txt",
-        Format::MtrRaw,
+        "mtr --raw",
         &[(10, 7), (10, 10), (1, 1), (1, 1)],
         0,
     ),
-    ("mtr-report.txt", Format::MtrReport, &[(0, 0), (0, 0)], 14),
-    ("mtr-wide.txt", Format::MtrReport, &[(0, 0), (0, 0)], 14),
-    ("mtr.csv", Format::MtrCsv, &[(0, 0), (0, 0)], 14),
-    ("mtr.json", Format::MtrJson, &[(0, 0), (0, 0)], 14),
-    ("ping-D-O-loss.txt", Format::Ping, &[(20, 9)], 8),
-    ("ping-O-no-answer.txt", Format::Ping, &[(4, 0)], 4),
-    ("ping-broadcast.txt", Format::Ping, &[(5, 5)], 9),
-    ("ping-busybox.txt", Format::Ping, &[(4, 2)], 6),
-    ("ping-filtered.txt", Format::Ping, &[(3, 0)], 5),
-    ("ping-ipv6.txt", Format::Ping, &[(3, 3)], 8),
-    ("ping-no-times.txt", Format::Ping, &[(3, 3)], 4),
-    ("ping-quiet.txt", Format::Ping, &[(0, 0)], 8),
-    ("ping-unreachable.txt", Format::Ping, &[(4, 0)], 5),
-    ("ping.txt", Format::Ping, &[(50, 50)], 8),
-    ("sockperf-loss.csv", Format::Sockperf, &[(55, 38)], 17),
-    ("sockperf-tcp.txt", Format::Sockperf, &[(0, 0)], 17),
-    ("sockperf.csv", Format::Sockperf, &[(22, 22)], 17),
-    ("sockperf.txt", Format::Sockperf, &[(0, 0)], 17),
-    ("tcp.pcap", Format::Capture, &[(11, 11)], 0),
-    ("udp.pcap", Format::Capture, &[(11, 11), (8, 6)], 0),
+    ("mtr-report.txt", "mtr --report", &[(0, 0), (0, 0)], 14),
+    ("mtr-wide.txt", "mtr --report", &[(0, 0), (0, 0)], 14),
+    ("mtr.csv", "mtr --csv", &[(0, 0), (0, 0)], 14),
+    ("mtr.json", "mtr --json", &[(0, 0), (0, 0)], 14),
+    ("ping-D-O-loss.txt", "ping", &[(20, 9)], 8),
+    ("ping-O-no-answer.txt", "ping", &[(4, 0)], 4),
+    ("ping-broadcast.txt", "ping", &[(5, 5)], 9),
+    ("ping-busybox.txt", "ping", &[(4, 2)], 6),
+    ("ping-filtered.txt", "ping", &[(3, 0)], 5),
+    ("ping-ipv6.txt", "ping", &[(3, 3)], 8),
+    ("ping-no-times.txt", "ping", &[(3, 3)], 4),
+    ("ping-quiet.txt", "ping", &[(0, 0)], 8),
+    ("ping-unreachable.txt", "ping", &[(4, 0)], 5),
+    ("ping.txt", "ping", &[(50, 50)], 8),
+    ("sockperf-loss.csv", "sockperf", &[(55, 38)], 17),
+    ("sockperf-tcp.txt", "sockperf", &[(0, 0)], 17),
+    ("sockperf.csv", "sockperf", &[(22, 22)], 17),
+    ("sockperf.txt", "sockperf", &[(0, 0)], 17),
+    ("tcp.pcap", "capture", &[(11, 11)], 0),
+    ("atlas-ping.ndjson", "RIPE Atlas", &[(6, 4), (3, 3)], 0),
+    (
+        "atlas-traceroute.json",
+        "RIPE Atlas",
+        &[(3, 3), (3, 0), (3, 2)],
+        0,
+    ),
+    ("delaylab-ping.json", "delaylab ping", &[(5, 5)], 0),
+    ("delaylab-ping-stream.ndjson", "delaylab ping", &[(5, 5)], 0),
+    ("fping.json", "fping --json", &[(4, 3)], 5),
+    ("hping3-icmp.txt", "hping3", &[(10, 7)], 4),
+    ("hping3-syn.txt", "hping3", &[(10, 5)], 4),
+    ("hping3-udp.txt", "hping3", &[(6, 0)], 1),
+    ("nping-icmp.txt", "nping", &[(10, 6)], 4),
+    ("nping-tcp.txt", "nping", &[(6, 6)], 4),
+    ("numbers.txt", "table", &[(3, 3)], 0),
+    ("paris-traceroute.txt", "traceroute", &[(0, 0), (0, 0)], 8),
+    ("ping-inetutils.txt", "ping", &[(4, 4)], 7),
+    ("ping.txt.gz", "ping", &[(50, 50)], 8),
+    ("ping.txt.xz", "ping", &[(50, 50)], 8),
+    ("ping.txt.zst", "ping", &[(50, 50)], 8),
+    ("table.csv", "table", &[(4, 3), (1, 1)], 0),
+    ("table-decimal-comma.csv", "table", &[(3, 2)], 0),
+    ("traceroute.txt", "traceroute", &[(3, 3), (3, 3)], 0),
+    ("traceroute-icmp.txt", "traceroute", &[(5, 5), (5, 4)], 0),
+    (
+        "traceroute-windows.txt",
+        "traceroute",
+        &[(3, 3), (3, 0), (3, 3)],
+        0,
+    ),
+    ("windows-de.txt", "ping of Windows", &[(4, 3)], 6),
+    ("windows-en.txt", "ping of Windows", &[(5, 3)], 6),
+    ("windows-fr.txt", "ping of Windows", &[(4, 3)], 6),
+    ("windows-ja-cp932.txt", "ping of Windows", &[(4, 3)], 6),
+    ("windows-ru-cp866.txt", "ping of Windows", &[(4, 3)], 6),
+    ("windows-ru-utf16.txt", "ping of Windows", &[(4, 3)], 6),
+    ("cisco.txt", "ping of Cisco", &[(5, 3)], 5),
+    ("cisco-verbose.txt", "ping of Cisco", &[(4, 3)], 5),
+    ("flowmon.xml", "ns-3 FlowMonitor", &[(0, 0)], 7),
+    ("iperf3-tcp.txt", "iperf3 text", &[(0, 0)], 3),
+    ("iperf3-udp-reverse.txt", "iperf3 text", &[(0, 0)], 5),
+    ("iperf3-udp.txt", "iperf3 text", &[(0, 0)], 5),
+    ("mikrotik.txt", "ping of MikroTik", &[(5, 3)], 6),
+    ("mtr.xml", "mtr --xml", &[(0, 0), (0, 0)], 14),
+    ("omnet.vec", "OMNeT++ vectors", &[(3, 3)], 0),
+    ("owping-raw.txt", "owping", &[(4, 3)], 0),
+    ("owping.txt", "owping", &[(4, 3)], 5),
+    ("ping-fr.txt", "ping", &[(4, 3)], 7),
+    ("ping-ns3.txt", "ping", &[(4, 3)], 8),
+    ("pscheduler-histogram.json", "pscheduler", &[(4, 3)], 3),
+    ("pscheduler-latency.json", "pscheduler", &[(4, 3)], 3),
+    ("pscheduler-rtt.json", "pscheduler", &[(5, 4)], 6),
+    (
+        "pscheduler-trace.json",
+        "pscheduler",
+        &[(1, 1), (1, 0), (1, 1)],
+        0,
+    ),
+    ("rrd-dump.xml", "SmokePing RRD", &[(40, 39)], 0),
+    ("rrd-fetch.txt", "SmokePing RRD", &[(40, 39)], 0),
+    ("rrd-xport.json", "SmokePing RRD", &[(40, 39)], 0),
+    ("rrd-xport.xml", "SmokePing RRD", &[(40, 39)], 0),
+    ("rrul.flent.gz", "flent", &[(10, 9), (10, 9)], 0),
+    ("twping.txt", "owping", &[(0, 0)], 11),
+    ("udp.pcap", "capture", &[(11, 11), (8, 6)], 0),
 ];
 
 #[test]
 fn every_sample_is_recognised_and_counted() {
     for (name, format, streams, figures) in SAMPLES {
         let imported = sample(name);
-        assert_eq!(imported.format, *format, "{name}");
+        assert_eq!(imported.format.name, *format, "{name}");
         let counts: Vec<_> = imported
             .streams
             .iter()
@@ -117,15 +198,17 @@ fn every_sample_is_recognised_and_counted() {
             .collect();
         assert_eq!(counts, *streams, "{name}");
         assert_eq!(imported.said.len(), *figures, "{name}");
-        assert_eq!(
-            import::read(&bytes(name), Some(*format)).unwrap(),
-            imported,
-            "{name}"
-        );
+        let hinted = Options {
+            format: Format::named(format),
+            ..options(name)
+        };
+        let bytes = bytes(name);
+        let again = import::read_from(Input::new(&bytes[..]).unwrap(), &hinted);
+        assert_eq!(again.unwrap(), imported, "{name}");
     }
     for format in Format::all() {
         assert!(
-            SAMPLES.iter().any(|(_, of, ..)| *of == format),
+            SAMPLES.iter().any(|(_, of, ..)| *of == format.name),
             "{format} has no sample"
         );
     }
@@ -138,7 +221,9 @@ fn every_summary_agrees_with_its_samples() {
             .into_iter()
             .map(|found| found.sentence)
             .collect();
-        assert!(sentences.is_empty(), "{name}: {sentences:?}");
+        // inetutils 2.4 prints 0.000 for whatever deviation there was.
+        let wrong = usize::from(*name == "ping-inetutils.txt");
+        assert_eq!(sentences.len(), wrong, "{name}: {sentences:?}");
     }
 }
 
@@ -760,7 +845,7 @@ fn what_cannot_be_read_is_said_plainly() {
         .to_string();
     for format in Format::all() {
         assert!(
-            unknown.contains(format.name()) && unknown.contains(format.command()),
+            unknown.contains(format.name) && unknown.contains(format.command),
             "{unknown}"
         );
     }
@@ -770,7 +855,7 @@ fn what_cannot_be_read_is_said_plainly() {
     assert_eq!(
         cut,
         ImportError::CutShortJson {
-            format: Some(Format::Irtt),
+            format: Format::named("irtt"),
             line
         }
     );
@@ -789,11 +874,11 @@ fn what_cannot_be_read_is_said_plainly() {
         "{wrong}"
     );
     assert!(matches!(
-        import::read(&bytes("ping.txt"), Some(Format::Capture)),
+        import::read(&bytes("ping.txt"), Format::named("capture")),
         Err(ImportError::Capture { .. })
     ));
     assert!(matches!(
-        import::read(b"hello\n", Some(Format::Ping)),
-        Err(ImportError::Nothing { .. })
+        import::read(b"hello\n", Format::named("ping")),
+        Err(ImportError::NotUnderstood { .. })
     ));
 }

@@ -44,15 +44,18 @@ fn a_file_cut_anywhere_says_so_and_invents_nothing() {
             continue;
         };
         let known = delays(&whole);
-        // Long files at every seventh place: the parser of JSON reads them from the start each time.
-        let step = if bytes.len() > 6_000 { 7 } else { 1 };
+        // Long files at a thousand places: each is read from its start.
+        let step = (bytes.len() / 1_000).max(1) | 1;
         for end in (0..bytes.len()).step_by(step) {
             let Ok(cut) = import::read(&bytes[..end], Some(whole.format)) else {
                 continue;
             };
             let blank = bytes[end..].iter().all(u8::is_ascii_whitespace);
+            // Some formats do not say where they end: between two lines, or two documents, nothing is missed.
+            let between = bytes[..end].ends_with(b"\n") || bytes[end..].starts_with(b"\n");
+            let open = whole.format.rules.open_ended && between;
             assert!(
-                !cut.warnings.is_empty() || blank,
+                !cut.warnings.is_empty() || blank || open,
                 "{name} cut at {end}: no warning"
             );
             for (packet, delay) in delays(&cut) {
@@ -100,7 +103,7 @@ fn read_all_ways(bytes: &[u8]) {
                             .records
                             .windows(2)
                             .all(|pair| pair[0].seq <= pair[1].seq)
-                            || imported.format == Format::Irtt
+                            || imported.format.name == "irtt"
                     );
                     for record in &stream.records {
                         let _ = (record.round_trip(), record.response());

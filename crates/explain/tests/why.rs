@@ -49,7 +49,7 @@ fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
     let new = NewRun {
         name: "planted",
         world: "sim",
-        started: SystemTime::UNIX_EPOCH,
+        started: Some(SystemTime::UNIX_EPOCH),
         experiment: &resolved.toml,
         environment: &json!({}),
     };

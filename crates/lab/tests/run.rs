@@ -135,7 +135,7 @@ fn create(runs: &Path) -> RunWriter {
     let new = NewRun {
         name: "toy",
         world: "sim",
-        started: SystemTime::UNIX_EPOCH,
+        started: Some(SystemTime::UNIX_EPOCH),
         experiment: TEXT,
         environment: &json!({}),
     };

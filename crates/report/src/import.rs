@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
         let disagreements = disagreements.iter();
         Self {
             schema: SCHEMA,
-            format: imported.format.name(),
+            format: imported.format.name,
             version: imported.version.as_deref(),
             folder,
             report,

@@ -66,7 +66,7 @@ fn write(runs: &Path, records: &[Record]) -> PathBuf {
     let new = NewRun {
         name: "broken",
         world: "live",
-        started: SystemTime::UNIX_EPOCH,
+        started: Some(SystemTime::UNIX_EPOCH),
         experiment: "name = \"broken\"\n",
         environment: &serde_json::json!({}),
     };

@@ -135,7 +135,7 @@ fn record(real: &Path, runs: &Path, count: u64) -> Outcome<Value> {
         &NewRun {
             name: "ten-million",
             world: "live",
-            started: SystemTime::now(),
+            started: Some(SystemTime::now()),
             experiment: "name = \"ten-million\"\n",
             environment: &json!({}),
         },

@@ -36,8 +36,8 @@ pub struct NewRun<'a> {
     pub name: &'a str,
     /// The world that carries it out.
     pub world: &'a str,
-    /// When it began.
-    pub started: SystemTime,
+    /// When it began; `None` where nobody knows.
+    pub started: Option<SystemTime>,
     /// The experiment file, as resolved.
     pub experiment: &'a str,
     /// Kernel, CPU, clock source, versions: an object, to which the run's own facts are added as
@@ -164,7 +164,7 @@ fn environment(new: &NewRun<'_>) -> Vec<u8> {
         "format": FORMAT,
         "name": new.name,
         "world": new.world,
-        "started_utc": timestamp(new.started).to_string(),
+        "started_utc": new.started.map(|started| timestamp(started).to_string()),
     });
     environment.insert("run".to_owned(), run);
     format!("{:#}\n", Value::Object(environment)).into_bytes()
@@ -175,13 +175,11 @@ fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The experiment's name and the time, as in `packet-size-latency-20261121T134500Z`.
+/// The experiment's name and the time, as in `packet-size-latency-20261121T134500Z`, or `undated`.
 fn stamped(new: &NewRun<'_>) -> String {
-    format!(
-        "{}-{}",
-        new.name,
-        timestamp(new.started).strftime("%Y%m%dT%H%M%SZ")
-    )
+    let stamp = |started| timestamp(started).strftime("%Y%m%dT%H%M%SZ").to_string();
+    let stamp = new.started.map_or_else(|| "undated".to_owned(), stamp);
+    format!("{}-{stamp}", new.name)
 }
 
 /// A folder that is not a run yet. Removed, unless it becomes one.

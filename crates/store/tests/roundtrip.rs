@@ -308,7 +308,7 @@ fn a_name_that_would_lead_elsewhere_is_refused() {
         let new = NewRun {
             name,
             world: "live",
-            started: started(),
+            started: Some(started()),
             experiment: EXPERIMENT,
             environment: &json!({}),
         };

@@ -1,11 +1,13 @@
 //! `delaylab import`.
 
 use super::experiment::RUNS;
-use clap::Args;
-use delaylab_explain::import::Format;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use delaylab_explain::import::{Format, Options};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::path::PathBuf;
 
-/// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
+/// Make a run of what other tools measured: ping and its kin, traceroutes, captures, any table of delays
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file is recognised by its content. What its tool says of its own packets is held against those \
@@ -15,15 +17,30 @@ shows it again. It holds what the file holds, which is seldom more than a round 
 Examples:
   delaylab import ping.txt                                 of ping -D -O -c 100 HOST > ping.txt
   fping -D -c 100 192.0.2.1 2>&1 | delaylab import -       as it comes
+  delaylab import delays.csv.gz --columns time,rtt_ms      any table, packed or not
   delaylab import trace.pcap --json                        of tcpdump -s 128 -w trace.pcap")]
 pub struct ImportArgs {
     /// What the other tool wrote; `-` is standard input
     pub file: PathBuf,
 
-    /// Its format, instead of the one that its content tells: capture, irtt, iperf3, mtr-json, mtr-csv,
-    /// mtr-report, mtr-raw, sockperf, irtt-text, fping, ping
-    #[arg(long, value_name = "NAME", value_parser = format)]
-    pub format: Option<Format>,
+    /// Its format, instead of the one that its content tells
+    #[arg(long, value_name = "NAME", value_parser = format())]
+    pub format: Option<&'static Format>,
+
+    /// Of a table: what its columns are, in their order, such as `time,rtt_ms`. Known are time and received (with
+    /// _s, _ms, _us or _ns, or since 1970, or dates), rtt and one_way_delay (with _s, _ms, _us or _ns), seq,
+    /// target, outcome, lost, ttl, and `-` for a column without meaning
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub columns: Vec<String>,
+
+    /// Of a table: what its delays count, where no column's name says so
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<Unit>,
 
     /// Make the run in this directory
     #[arg(short, long, value_name = "DIR", default_value = RUNS)]
@@ -38,17 +55,45 @@ pub struct ImportArgs {
     pub no_report: bool,
 }
 
-/// A format's name as one word, for flags and names of runs.
-pub fn word(format: Format) -> String {
-    let words = format.name().split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-")
+/// What a table's delays count.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Unit {
+    /// Seconds
+    S,
+    /// Milliseconds
+    Ms,
+    /// Microseconds
+    Us,
+    /// Nanoseconds
+    Ns,
 }
 
-fn format(text: &str) -> Result<Format, String> {
-    let found = Format::all().find(|&format| word(format) == text || format.name() == text);
-    found.ok_or_else(|| {
-        let words: Vec<_> = Format::all().map(word).collect();
-        format!("it is one of {}", words.join(", "))
-    })
+impl Unit {
+    /// In nanoseconds.
+    const fn nanos(self) -> Nanos {
+        match self {
+            Self::S => SECOND,
+            Self::Ms => MILLISECOND,
+            Self::Us => MICROSECOND,
+            Self::Ns => 1,
+        }
+    }
+}
+
+impl ImportArgs {
+    /// What the file cannot say itself.
+    pub fn options(&self) -> Options {
+        Options {
+            format: self.format,
+            columns: self.columns.clone(),
+            unit: self.unit.map(Unit::nanos),
+        }
+    }
+}
+
+/// Every format by its word.
+fn format() -> impl TypedValueParser<Value = &'static Format> {
+    // clap wants names that live as long as the program.
+    let names = Format::all().map(|format| &*format.word().leak());
+    PossibleValuesParser::new(names).try_map(|name| Format::named(&name).ok_or("no format"))
 }

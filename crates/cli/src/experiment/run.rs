@@ -101,7 +101,7 @@ fn create(
     let new = NewRun {
         name: &resolved.name,
         world: resolved.world.name(),
-        started: SystemTime::now(),
+        started: Some(SystemTime::now()),
         experiment: &resolved.toml,
         environment: &environment::document(place.target_name(), &conditions(resolved, planned)),
     };

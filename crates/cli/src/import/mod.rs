@@ -12,10 +12,10 @@ use crate::args::import::ImportArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::conclude;
 use crate::terminal;
-use delaylab_explain::import::{self, Disagreement, Imported};
+use delaylab_explain::import::{self, Disagreement, ImportError, Imported, Input};
 use delaylab_report::import::Document;
 use delaylab_store::run::Run;
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -36,10 +36,17 @@ impl Found {
         } else {
             args.file.display().to_string()
         };
-        let bytes = bytes(&args.file)
+        let source = open(&args.file)
             .map_err(|error| Failed::environment(format!("cannot read {file}: {error}")))?;
-        let imported = import::read(&bytes, args.format)
-            .map_err(|error| Failed::usage(format!("{file}: {error}")))?;
+        let input = Input::new(source);
+        let imported = input
+            .and_then(|input| import::read_from(input, &args.options()))
+            .map_err(|error| match error {
+                ImportError::Read { reason } => {
+                    Failed::environment(format!("cannot read {file}: {reason}"))
+                }
+                error => Failed::usage(format!("{file}: {error}")),
+            })?;
         Ok(Self {
             file,
             disagreements: import::check(&imported),
@@ -79,11 +86,9 @@ fn is_standard_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-fn bytes(file: &Path) -> io::Result<Vec<u8>> {
-    if !is_standard_input(file) {
-        return fs::read(file);
+fn open(file: &Path) -> io::Result<Box<dyn Read>> {
+    if is_standard_input(file) {
+        return Ok(Box::new(io::stdin().lock()));
     }
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(Box::new(File::open(file)?))
 }

@@ -1,8 +1,7 @@
 //! The run of an imported file: one trial, each stream a probe.
 
 use super::Found;
-use crate::args::import::word;
-use delaylab_explain::import::{Clock, Format, Imported, Stream, shown};
+use delaylab_explain::import::{Clock, Imported, Rules, Stream, shown};
 use delaylab_kernel::clock;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -17,7 +16,7 @@ use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The number of the only trial.
 const TRIAL: u32 = 0;
@@ -26,13 +25,13 @@ const BATCH: usize = 1 << 14;
 
 /// Writes the run into a folder of its own below `runs`.
 pub(super) fn run(found: &Found, runs: &Path) -> Result<Finished, StoreError> {
-    let name = format!("import-{}", word(found.imported.format));
+    let name = format!("import-{}", found.imported.format.word());
     let writer = RunWriter::create(
         runs,
         &NewRun {
             name: &name,
             world: WorldName::Live.name(),
-            started: SystemTime::now(),
+            started: began(&found.imported).map(at),
             experiment: &experiment(found, &name),
             environment: &environment(found),
         },
@@ -50,40 +49,55 @@ fn trial(found: &Found, writer: &RunWriter) -> Result<(), StoreError> {
     let mut trial = writer.begin_trial(TRIAL)?;
     let mut rows = Vec::new();
     for (index, stream) in found.imported.streams.iter().enumerate() {
-        let records = records(stream, found.imported.format);
-        for batch in records.chunks(BATCH) {
-            trial.records(batch)?;
-            trial.sync_if_due(clock::monotonic())?;
+        let rules = found.imported.format.rules;
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT);
+        for record in ordered(&stream.records) {
+            let record = recorded(record, rules);
+            summary.push(&record);
+            batch.push(record);
+            if batch.len() == BATCH {
+                trial.records(&batch)?;
+                trial.sync_if_due(clock::monotonic())?;
+                batch.clear();
+            }
         }
-        rows.push(row(found, index, stream, &records));
+        trial.records(&batch)?;
+        rows.push(row(found, index, stream, summary));
     }
     trial.series(&found.imported.series)?;
     // Nobody watched what else had the CPU.
     trial.finish(&rows, &|_: &Record| (None, None))
 }
 
+/// Records by their number, without a second copy of a large file's.
+fn ordered(records: &[Record]) -> impl Iterator<Item = &Record> {
+    let sorted = records.is_sorted_by_key(|record| record.seq);
+    let mut places: Vec<usize> = if sorted {
+        Vec::new()
+    } else {
+        (0..records.len()).collect()
+    };
+    places.sort_by_key(|&at| records[at].seq);
+    let as_they_are = records.iter().filter(move |_| sorted);
+    as_they_are.chain(places.into_iter().map(|at| &records[at]))
+}
+
 /// What readers of runs need beyond what the file says. A packet that was lost was sent all the same, at
 /// about the time that its neighbours tell. A capture is of the interface: what is seen there is all
 /// that is known of sending and receiving.
-fn records(stream: &Stream, format: Format) -> Vec<Record> {
-    let recorded = |record: &Record| {
-        let sent = !matches!(record.outcome, Outcome::LocalError | Outcome::Skipped);
-        let about = sent.then_some(record.t_intended);
-        let seen = record.t_rx.filter(|_| format == Format::Capture);
-        Record {
-            t_send: record.t_send.or(record.t_tx).or(about),
-            t_recv: record.t_recv.or(seen),
-            ..*record
-        }
-    };
-    let mut records: Vec<_> = stream.records.iter().map(recorded).collect();
-    records.sort_by_key(|record| record.seq);
-    records
+fn recorded(record: &Record, rules: Rules) -> Record {
+    let sent = !matches!(record.outcome, Outcome::LocalError | Outcome::Skipped);
+    let about = sent.then_some(record.t_intended);
+    let seen = record.t_rx.filter(|_| rules.at_interface);
+    Record {
+        t_send: record.t_send.or(record.t_tx).or(about),
+        t_recv: record.t_recv.or(seen),
+        ..*record
+    }
 }
 
-fn row(found: &Found, index: usize, stream: &Stream, records: &[Record]) -> TrialRow {
-    let mut summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT);
-    records.iter().for_each(|record| summary.push(record));
+fn row(found: &Found, index: usize, stream: &Stream, summary: SummaryBuilder) -> TrialRow {
     let summary = summary.finish();
     TrialRow {
         trial: TRIAL,
@@ -116,6 +130,22 @@ const fn realtime_offset(clock: Clock) -> Option<Nanos> {
         Clock::RealTime => Some(0),
         Clock::Own { realtime_offset } => realtime_offset,
         Clock::MadeUp => None,
+    }
+}
+
+/// When the measurement began, as far as its file says so: the date of the run, which is not that of importing
+/// it.
+fn began(imported: &Imported) -> Option<Nanos> {
+    let first = imported.streams.iter().filter_map(started).min();
+    first.or(imported.began)
+}
+
+fn at(nanos: Nanos) -> SystemTime {
+    let since = Duration::from_nanos(nanos.unsigned_abs());
+    if nanos < 0 {
+        SystemTime::UNIX_EPOCH - since
+    } else {
+        SystemTime::UNIX_EPOCH + since
     }
 }
 
@@ -158,7 +188,7 @@ fn experiment(found: &Found, name: &str) -> String {
         "# Packets of another program, read by `delaylab import`. There is nothing here to run.\n\
          name = {}\n\n[imported]\nformat = {}\nfile = {}\n",
         json!(name),
-        json!(imported.format.name()),
+        json!(imported.format.name),
         json!(found.file)
     );
     if let Some(version) = &imported.version {
@@ -176,7 +206,7 @@ fn environment(found: &Found) -> Value {
         "delaylab": env!("CARGO_PKG_VERSION"),
         "supplied": supplied,
         "imported": {
-            "format": imported.format.name(),
+            "format": imported.format.name,
             "version": imported.version,
             "file": found.file,
             "said": said(imported),

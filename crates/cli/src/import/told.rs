@@ -1,7 +1,7 @@
 //! What was imported, for people.
 
 use super::Found;
-use delaylab_explain::import::{Disagreement, Format, Said, ours, shown};
+use delaylab_explain::import::{Disagreement, Said, ours, shown};
 use delaylab_report::import::stream_name;
 use delaylab_report::run::RunData;
 use delaylab_report::run_terminal;
@@ -28,9 +28,10 @@ fn head(found: &Found) -> String {
     let answered = records().filter(|record| record.answered()).count();
     let version = imported.version.as_deref();
     let version = version.map_or_else(String::new, |version| format!(" {version}"));
-    let what = match imported.format {
-        Format::Capture => "a capture".to_owned(),
-        format => format!("output of {format}{version}"),
+    let format = imported.format;
+    let what = match format.name {
+        "capture" | "table" => format!("a {format}"),
+        _ => format!("output of {format}{version}"),
     };
     format!(
         "{} is {what}: {}, {}, {answered} answered",

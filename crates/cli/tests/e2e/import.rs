@@ -26,6 +26,25 @@ const SAMPLES: &[Sample] = &[
     ("mtr-report.txt", "mtr-report", &[(0, 0), (0, 0)]),
     ("iperf3-tcp.json", "iperf3", &[(2, 2), (2, 2)]),
     ("icmp.pcapng", "capture", &[(8, 2), (1, 0), (2, 0)]),
+    ("atlas-ping.ndjson", "ripe-atlas", &[(6, 4), (3, 3)]),
+    ("cisco-verbose.txt", "ping-of-cisco", &[(4, 3)]),
+    ("delaylab-ping.json", "delaylab-ping", &[(5, 5)]),
+    ("flowmon.xml", "ns-3-flowmonitor", &[(0, 0)]),
+    ("fping.json", "fping-json", &[(4, 3)]),
+    ("hping3-icmp.txt", "hping3", &[(10, 7)]),
+    ("iperf3-udp.txt", "iperf3-text", &[(0, 0)]),
+    ("mikrotik.txt", "ping-of-mikrotik", &[(5, 3)]),
+    ("mtr.xml", "mtr-xml", &[(0, 0), (0, 0)]),
+    ("nping-icmp.txt", "nping", &[(10, 6)]),
+    ("omnet.vec", "omnet-vectors", &[(3, 3)]),
+    ("owping.txt", "owping", &[(4, 3)]),
+    ("ping.txt.zst", "ping", &[(50, 50)]),
+    ("pscheduler-rtt.json", "pscheduler", &[(5, 4)]),
+    ("rrd-fetch.txt", "smokeping-rrd", &[(40, 39)]),
+    ("rrul.flent.gz", "flent", &[(10, 9), (10, 9)]),
+    ("table.csv", "table", &[(4, 3), (1, 1)]),
+    ("traceroute.txt", "traceroute", &[(3, 3), (3, 3)]),
+    ("windows-de.txt", "ping-of-windows", &[(4, 3)]),
 ];
 
 fn sample(name: &str) -> PathBuf {
@@ -105,6 +124,78 @@ fn every_format_becomes_a_run_that_can_be_shown() {
         // Nothing can carry it out again.
         assert!(!page.contains("Repeat this run"), "{name}");
     }
+}
+
+/// From a foreign file to what explains it and what it is held against, by the command line alone.
+#[test]
+fn every_format_can_be_explained_and_compared() {
+    for (name, ..) in SAMPLES {
+        let scratch = Scratch::new();
+        let first = imported(&scratch, &sample(name));
+        let second = imported(&scratch, &sample(name));
+        let folder = |document: &Value| document["folder"].as_str().unwrap().to_owned();
+        let (first, second) = (folder(&first), folder(&second));
+        assert_ne!(first, second, "{name}");
+        let explained = ran(&scratch, &format!("explain {first}"));
+        assert!(explained.code < 2, "{name}: {}", explained.stderr);
+        assert!(!explained.stdout.is_empty(), "{name}");
+        let compared = ran(&scratch, &format!("compare {first} {second}"));
+        assert_eq!(compared.code, 0, "{name}: {}", compared.stderr);
+        let shown = ran(&scratch, &format!("report {second}"));
+        assert_eq!(shown.code, 0, "{name}: {}", shown.stderr);
+    }
+}
+
+/// A run has the date of its measurement; one that has none has none.
+#[test]
+fn a_run_is_dated_by_its_measurement() {
+    for (name, stamp, date) in [
+        (
+            "atlas-ping.ndjson",
+            "20231114T221320Z",
+            "2023-11-14T22:13:20Z",
+        ),
+        ("rrul.flent.gz", "20261121T134500Z", "2026-11-21T13:45:00Z"),
+        ("owping.txt", "20190213T115419Z", "2019-02-13T11:54:19.387Z"),
+    ] {
+        let scratch = Scratch::new();
+        let document = imported(&scratch, &sample(name));
+        let folder = document["folder"].as_str().unwrap();
+        assert!(folder.ends_with(stamp), "{name}: {folder}");
+        let listed: Value = serde_json::from_str(&ran(&scratch, "list --json").stdout).unwrap();
+        assert_eq!(listed["runs"][0]["started_utc"], date, "{name}");
+    }
+    let scratch = Scratch::new();
+    let document = imported(&scratch, &sample("windows-en.txt"));
+    let folder = document["folder"].as_str().unwrap();
+    assert!(folder.ends_with("-undated"), "{folder}");
+    let listed: Value = serde_json::from_str(&ran(&scratch, "list --json").stdout).unwrap();
+    assert_eq!(listed["runs"][0]["started_utc"], Value::Null);
+}
+
+#[test]
+fn a_table_that_does_not_say_its_unit_is_asked_for_it() {
+    let scratch = Scratch::new();
+    let numbers = scratch.file("numbers.txt", "12.3\n12.9\n11.8\n");
+    let asked = import(&scratch, &numbers, "");
+    assert_eq!(asked.code, 2);
+    assert!(asked.stderr.contains("--unit ms"), "{}", asked.stderr);
+    let told = import(&scratch, &numbers, "--unit ms --no-report --json");
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let columns = scratch.file("columns.csv", "1,2,12.3\n2,3,12.9\n");
+    let asked = import(&scratch, &columns, "");
+    assert_eq!(asked.code, 2);
+    assert!(
+        asked.stderr.contains("--columns time,rtt_ms,-"),
+        "{}",
+        asked.stderr
+    );
+    let told = import(
+        &scratch,
+        &columns,
+        "--columns seq,-,rtt_ms --no-report --json",
+    );
+    assert_eq!(told.code, 0, "{}", told.stderr);
 }
 
 #[test]
@@ -229,17 +320,23 @@ fn what_cannot_be_read_is_said_and_leaves_no_run() {
     assert!(!scratch.path("runs").exists());
 }
 
-/// The help lists the formats by hand.
 #[test]
-fn the_help_names_every_format() {
+fn the_help_and_the_page_name_every_format() {
     let scratch = Scratch::new();
     let wrong = ran(&scratch, "import x --format nothing");
     assert_eq!(wrong.code, 2);
-    let known = wrong.stderr.split_once("it is one of ").unwrap().1;
-    let known = known.lines().next().unwrap();
+    let known = wrong.stderr.split_once("[possible values: ").unwrap().1;
+    let known = in_one_line(known.split_once(']').unwrap().0);
     let help = in_one_line(&ran(&scratch, "import --help").stdout);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/import.md");
+    let page = fs::read_to_string(page).unwrap();
     for name in known.split(", ") {
         assert!(help.contains(name), "{name}: {help}");
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "{name} is not in docs/import.md"
+        );
+        let sampled = SAMPLES.iter().any(|(_, word, _)| *word == name);
+        assert!(sampled, "{name} has no sample");
     }
-    assert!(known.split(", ").count() >= SAMPLES.len(), "{known}");
 }

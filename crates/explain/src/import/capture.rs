@@ -18,18 +18,32 @@ mod tcp;
 mod udp;
 
 use super::order;
-use super::{Clock, Format, ImportError, Imported, Stream};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream};
 use delaylab_model::Nanos;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use packet::{Packet, Transport};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "capture",
+    command: "tcpdump -i INTERFACE -s 128 -w FILE",
+    looks: "the magic number of pcap or pcapng",
+    signs: &[],
+    rules: Rules {
+        at_interface: true,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     frames::is(bytes)
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let mut imported = Imported::new(Format::Capture);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let bytes = &input.bytes()?;
+    let mut imported = Imported::new(&FORMAT);
     let file = frames::read(bytes)?;
     imported.version = file.application;
     imported.warnings = file.warnings;

@@ -13,7 +13,7 @@
 //! error of a value.
 
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::{Format, Imported, Stream};
+use super::{Format, Imported, Rules, Stream};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
@@ -76,12 +76,12 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &Said) -> Option<Ours>
     match said.what {
         Figure::Of(delay, statistic) => {
             // Half a file has another mean than the whole.
-            if !whole(imported, said.stream) {
+            if !whole(imported, said.stream) || !imported.format.rules.times_of_records {
                 return None;
             }
-            delays(imported.format, stream, delay).statistic(statistic, said.step)
+            delays(imported.format.rules, stream, delay).statistic(statistic, said.step)
         }
-        _ if imported.format == Format::Iperf3 => None,
+        _ if !imported.format.rules.counts_records => None,
         Figure::Sent => Some(exactly(stream.records.len() as f64)),
         Figure::Received => Some(exactly(received(stream))),
         Figure::Lost => Some(exactly(stream.records.len() as f64 - received(stream))),
@@ -125,7 +125,7 @@ struct Delays {
     rounded_mean: bool,
 }
 
-fn delays(format: Format, stream: &Stream, delay: Delay) -> Delays {
+fn delays(rules: Rules, stream: &Stream, delay: Delay) -> Delays {
     let of = |record: &Record| match delay {
         Delay::RoundTrip | Delay::HalfRoundTrip | Delay::Variation => without_server(record),
         Delay::Send => Some(record.r_rx? - record.t_send?),
@@ -144,8 +144,8 @@ fn delays(format: Format, stream: &Stream, delay: Delay) -> Delays {
         values,
         half: delay == Delay::HalfRoundTrip,
         error: error(stream, delay),
-        degrees_lost: u64::from(format != Format::Ping),
-        rounded_mean: format == Format::Ping,
+        degrees_lost: u64::from(!rules.deviation_by_n),
+        rounded_mean: rules.deviation_by_n,
     }
 }
 
@@ -226,7 +226,7 @@ impl Delays {
     }
 }
 
-fn disagreement(format: Format, stream: &Stream, said: &Said, ours: f64) -> Disagreement {
+fn disagreement(format: &Format, stream: &Stream, said: &Said, ours: f64) -> Disagreement {
     let show = |value| shown(value, said.unit);
     Disagreement {
         stream: said.stream,

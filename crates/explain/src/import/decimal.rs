@@ -37,11 +37,47 @@ fn parts(text: &str) -> Option<(&str, &str)> {
 /// decimal number (a sign, an exponent, NaN) or beyond [`LARGEST`].
 pub fn time(text: &str, unit: Nanos) -> Option<Time> {
     let (whole, rest) = parts(text)?;
-    let scale = 10_i128.pow(u32::try_from(rest.len()).ok()?);
-    let number: i128 = format!("{whole}{rest}").parse().ok()?;
-    let nanos = Nanos::try_from(number.checked_mul(i128::from(unit))? / scale).ok()?;
-    let step = Nanos::try_from((i128::from(unit) / scale).max(1)).ok()?;
+    // At most 18 digits each.
+    let digits = |part: &str| {
+        part.bytes()
+            .fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'))
+    };
+    let scale = 10_i64.pow(u32::try_from(rest.len()).ok()?);
+    let behind = i128::from(digits(rest)) * i128::from(unit) / i128::from(scale);
+    let nanos = digits(whole).checked_mul(unit)?;
+    let nanos = nanos.checked_add(Nanos::try_from(behind).ok()?)?;
+    let step = (unit / scale).max(1);
     (nanos <= LARGEST).then_some(Time { nanos, step })
+}
+
+/// As [`time`], with a sign or an exponent if there is one: what tables and JSON have. An exponent is
+/// read by way of a float, and known to a nanosecond at best.
+pub fn any_time(text: &str, unit: Nanos) -> Option<Time> {
+    if let Some(positive) = text.strip_prefix('-') {
+        let time = any_time(positive, unit)?;
+        return (!positive.starts_with(['-', '+'])).then_some(Time {
+            nanos: -time.nanos,
+            ..time
+        });
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if let Some(plain) = time(text, unit) {
+        return Some(plain);
+    }
+    // `.5`, `5.` and `1e-3`; neither `inf` nor `nan`.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    float_time(text.parse().ok()?, unit)
+}
+
+/// A time from a number that was not printed as a decimal.
+pub fn float_time(value: f64, unit: Nanos) -> Option<Time> {
+    let nanos = value * unit as f64;
+    (nanos.is_finite() && nanos.abs() <= LARGEST as f64).then_some(Time {
+        nanos: nanos.round() as Nanos,
+        step: 1,
+    })
 }
 
 /// A plain number.

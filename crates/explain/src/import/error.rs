@@ -1,6 +1,6 @@
 //! Why a file could not be read, as sentences for whoever has it.
 
-use super::{Format, READERS};
+use super::Format;
 use std::fmt;
 use thiserror::Error;
 
@@ -11,13 +11,46 @@ pub enum ImportError {
     #[error("the file is empty")]
     Empty,
     /// No reader knows it.
-    #[error("the file is of no format that can be read; known are:\n{}", Known)]
-    Unrecognised,
+    #[error("{}the file is of no format that can be read; known are:\n{}", near(*nearest), Known)]
+    Unrecognised {
+        /// The format whose words it has most of.
+        nearest: Option<&'static Format>,
+    },
+    /// The system does not give it.
+    #[error("reading fails: {reason}")]
+    Read {
+        /// In the system's words.
+        reason: String,
+    },
+    /// It was packed, and cannot be unpacked.
+    #[error("the file begins as {packing} does and cannot be unpacked: {reason}")]
+    Packed {
+        /// By what.
+        packing: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A table does not say what only its reader can know.
+    #[error("{0}")]
+    Table(String),
+    /// No packet, and lines without a meaning.
+    #[error(
+        "the file looks like {format} and gives no packet; line {line} was not understood: {text}\nExpected: {}. `{}` gives a file that can be read; if it is of another program, `--format` says which",
+        format.looks, format.command
+    )]
+    NotUnderstood {
+        /// What it looks like.
+        format: &'static Format,
+        /// The first line that was not understood.
+        line: usize,
+        /// The line.
+        text: String,
+    },
     /// It ends in the middle, and nothing before can be kept.
     #[error("the file was cut short: it ends in line {line}, in the middle of its JSON; {}", again(*format))]
     CutShortJson {
         /// Of which format, where that can still be told.
-        format: Option<Format>,
+        format: Option<&'static Format>,
         /// The last line.
         line: usize,
     },
@@ -25,7 +58,7 @@ pub enum ImportError {
     #[error("line {line} is not what {format} writes: {reason}")]
     Json {
         /// The expected format.
-        format: Format,
+        format: &'static Format,
         /// Where.
         line: usize,
         /// What the JSON reader says.
@@ -41,23 +74,33 @@ pub enum ImportError {
     #[error("{format} did not measure: {reason}")]
     PeerFailed {
         /// Which peer.
-        format: Format,
+        format: &'static Format,
         /// In its words.
         reason: String,
     },
     /// Neither a packet nor a figure.
-    #[error("the file looks like {format} and holds no packet and no summary; `{}` gives one that does", format.command())]
+    #[error("the file looks like {format} and holds no packet and no summary; expected: {}. `{}` gives a file that can be read", format.looks, format.command)]
     Nothing {
         /// What it looks like.
-        format: Format,
+        format: &'static Format,
     },
 }
 
-fn again(format: Option<Format>) -> String {
+fn again(format: Option<&'static Format>) -> String {
     match format {
-        Some(format) => format!("write it again with `{}`", format.command()),
+        Some(format) => format!("write it again with `{}`", format.command),
         None => "write it again".to_owned(),
     }
+}
+
+/// What a file comes nearest to, and what it would have to look like.
+fn near(format: Option<&'static Format>) -> String {
+    format.map_or_else(String::new, |format| {
+        format!(
+            "it is nearest to {}, which has {}; ",
+            format.name, format.looks
+        )
+    })
 }
 
 /// Every format with the command that gives it, a line each.
@@ -65,9 +108,10 @@ struct Known;
 
 impl fmt::Display for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, reader) in READERS.iter().enumerate() {
-            let end = if index + 1 < READERS.len() { "\n" } else { "" };
-            write!(f, "  {:<13} {}{end}", reader.name, reader.command)?;
+        let count = Format::all().count();
+        for (index, format) in Format::all().enumerate() {
+            let end = if index + 1 < count { "\n" } else { "" };
+            write!(f, "  {:<19} {}{end}", format.name, format.command)?;
         }
         Ok(())
     }

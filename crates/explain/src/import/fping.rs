@@ -15,12 +15,22 @@
 use super::decimal::{self, Number};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, Text, after, head, leading_number, stamp};
-use super::{Clock, Format, ImportError, Imported};
+use super::text::{Strange, after, head, leading_number, stamp};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "fping",
+    command: "fping -D -c 100 TARGET > FILE 2>&1",
+    looks: "lines such as `10.0.0.1 : [0], 64 bytes, 0.090 ms (0.090 avg, 0% loss)`",
+    signs: &["xmt/rcv/%loss", "is alive", "timed out (", "fping"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| {
         let (_, line) = stamp(line);
         match split(line) {
@@ -30,13 +40,13 @@ pub fn is(bytes: &[u8]) -> bool {
     })
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = Imported::new(Format::Fping);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut targets: Vec<Target> = Vec::new();
     let mut errors = 0_u64;
-    for (number, line) in text.lines() {
+    while let Some((number, line)) = text.next() {
         let (read_at, line) = stamp(line);
         if let Some((name, what)) =
             split(line).and_then(|(name, rest)| Some((name, Line::read(rest)?)))
@@ -167,7 +177,7 @@ impl Target {
                 let reply = Reply {
                     round_trip,
                     read_at,
-                    ttl: None,
+                    ..Reply::default()
                 };
                 self.packets.reply(seq, reply);
             }

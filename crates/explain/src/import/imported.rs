@@ -10,7 +10,7 @@ use delaylab_model::trial::RecordFacts;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// Of which format it is.
-    pub format: Format,
+    pub format: &'static Format,
     /// The peer's version, where the file says it.
     pub version: Option<String>,
     /// One for each target, hop or connection.
@@ -21,13 +21,18 @@ pub struct Imported {
     pub series: Vec<SeriesPoint>,
     /// Sentences the user should read before trusting the records.
     pub warnings: Vec<String>,
+    /// When the peer began, in nanoseconds since 1970, where the file says so other than by the times of
+    /// its packets.
+    pub began: Option<Nanos>,
     /// Packets that no line names and that were added as lost.
     pub(super) filled: u64,
+    /// The first line that was not understood.
+    pub(super) strange: Option<(usize, String)>,
 }
 
 impl Imported {
     /// Nothing yet.
-    pub(super) const fn new(format: Format) -> Self {
+    pub(super) const fn new(format: &'static Format) -> Self {
         Self {
             format,
             version: None,
@@ -35,7 +40,9 @@ impl Imported {
             said: Vec::new(),
             series: Vec::new(),
             warnings: Vec::new(),
+            began: None,
             filled: 0,
+            strange: None,
         }
     }
 

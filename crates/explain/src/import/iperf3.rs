@@ -6,7 +6,7 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::{Clock, Format, ImportError, Imported, Stream, json};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
@@ -15,7 +15,20 @@ use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use serde::Deserialize;
 use std::sync::Arc;
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "iperf3",
+    command: "iperf3 -c TARGET -J > FILE",
+    looks: "keys `start`, `intervals` and `end`",
+    signs: &["iperf", r#""intervals""#, "bits_per_second"],
+    rules: Rules {
+        counts_records: false,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     json::has(bytes, "cookie") || json::has(bytes, "connected") || json::has(bytes, "intervals")
 }
 
@@ -96,15 +109,16 @@ struct Part {
     omitted: bool,
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let document: Document = json::read(bytes, Format::Iperf3)?;
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let bytes = &input.bytes()?;
+    let document: Document = json::read(bytes, &FORMAT)?;
     if let (Some(reason), true) = (&document.error, document.intervals.is_empty()) {
         return Err(ImportError::PeerFailed {
-            format: Format::Iperf3,
+            format: &FORMAT,
             reason: reason.clone(),
         });
     }
-    let mut imported = Imported::new(Format::Iperf3);
+    let mut imported = Imported::new(&FORMAT);
     if let Some(reason) = &document.error {
         imported.warn(format!("iperf3 stopped before its end: {reason}"));
     }

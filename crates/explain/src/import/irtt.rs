@@ -8,14 +8,24 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::{Clock, Format, ImportError, Imported, Stream, json, order};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "irtt",
+    command: "irtt client -o FILE TARGET",
+    looks: "keys `round_trips` and `stats`",
+    signs: &[r#""round_trips""#, "irtt"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     json::has(bytes, "irtt")
 }
 
@@ -115,9 +125,10 @@ impl Stamp {
     }
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let document: Document = json::read(bytes, Format::Irtt)?;
-    let mut imported = Imported::new(Format::Irtt);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let bytes = &input.bytes()?;
+    let document: Document = json::read(bytes, &FORMAT)?;
+    let mut imported = Imported::new(&FORMAT);
     imported.version = Some(document.version.irtt.clone());
     let headers = if document.config.ip_version == "IPv6" {
         48

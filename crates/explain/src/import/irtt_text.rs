@@ -13,24 +13,34 @@
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, Text, after, head, leading_number, word_after};
-use super::{Format, ImportError, Imported};
+use super::text::{Strange, after, head, leading_number, word_after};
+use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{Nanos, SECOND};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "irtt text",
+    command: "irtt client TARGET > FILE",
+    looks: "lines such as `[Connecting] connecting to …` and `seq=0 rtt=23.4ms`",
+    signs: &["[Connecting]", "rd=", "IPDV"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| {
         (line.starts_with("seq=") && line.contains(" rtt="))
             || line.contains("packets sent/received: ")
     })
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = Imported::new(Format::IrttText);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut heard = Heard::default();
-    for (number, line) in text.lines() {
+    while let Some((number, line)) = text.next() {
         if !heard.line(line) {
             strange.note(number, line);
         }

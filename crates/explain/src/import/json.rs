@@ -1,10 +1,12 @@
-//! JSON that may be cut short.
+//! JSON that may be cut short, as one document or many.
 
-use super::{Format, ImportError};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use super::{Format, ImportError, Imported, Input};
+use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, SeqAccess, Visitor};
+use serde_json::{Deserializer, Value};
+use std::fmt;
 
 /// Reads a document of this format.
-pub fn read<T: DeserializeOwned>(bytes: &[u8], format: Format) -> Result<T, ImportError> {
+pub fn read<T: DeserializeOwned>(bytes: &[u8], format: &'static Format) -> Result<T, ImportError> {
     serde_json::from_slice(bytes).map_err(|error| {
         if error.is_eof() {
             ImportError::CutShortJson {
@@ -19,6 +21,118 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], format: Format) -> Result<T, Impo
             }
         }
     })
+}
+
+/// Hands over each document of a file: those of an array, or one behind the other, as NDJSON has them.
+/// What is whole of a file that was cut short behind one of them is read, and a warning says so.
+pub fn each(
+    input: Input<'_>,
+    imported: &mut Imported,
+    mut take: impl FnMut(&mut Imported, Value),
+) -> Result<(), ImportError> {
+    let format = imported.format;
+    let array = first(input.head()) == Some(b'[');
+    let mut count = 0_u64;
+    let mut reader = input.reader();
+    let result = if array {
+        let mut taken = |value| {
+            count += 1;
+            take(imported, value);
+        };
+        let mut documents = Deserializer::from_reader(&mut reader);
+        Each(&mut taken).deserialize(&mut documents)
+    } else {
+        let documents = Deserializer::from_reader(&mut reader).into_iter::<Value>();
+        documents
+            .map(|value| {
+                let value = value?;
+                count += 1;
+                take(imported, value);
+                Ok(())
+            })
+            .collect()
+    };
+    let Err(error) = result else { return Ok(()) };
+    let line = error.line();
+    if !error.is_eof() {
+        return Err(ImportError::Json {
+            format,
+            line,
+            reason: error.to_string(),
+        });
+    }
+    if count == 0 {
+        return Err(ImportError::CutShortJson {
+            format: Some(format),
+            line,
+        });
+    }
+    imported.warn(format!(
+        "the file ends in the middle of its JSON, in line {line}: what stands before was read"
+    ));
+    Ok(())
+}
+
+/// The documents of an array, one after the other.
+struct Each<'t, F>(&'t mut F);
+
+impl<'de, F: FnMut(Value)> DeserializeSeed<'de> for Each<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, documents: D) -> Result<(), D::Error> {
+        documents.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(Value)> Visitor<'de> for Each<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of documents")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
+        while let Some(value) = values.next_element::<Value>()? {
+            (self.0)(value);
+        }
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        Err(E::custom(format!("{text} is no array")))
+    }
+}
+
+/// The first byte that is not blank.
+fn first(bytes: &[u8]) -> Option<u8> {
+    bytes
+        .iter()
+        .find(|byte| !byte.is_ascii_whitespace())
+        .copied()
+}
+
+/// Does it begin as a JSON object or an array of objects does, with all these keys in its first part?
+pub fn has_all(head: &[u8], keys: &[&str]) -> bool {
+    let begins = matches!(first(head), Some(b'{' | b'['));
+    let text = || super::text::head(head);
+    begins
+        && keys
+            .iter()
+            .all(|key| text().contains(&format!("\"{key}\"")))
+}
+
+/// The text of a key.
+pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key)?.as_str()
+}
+
+/// The number of a key, or a text that is one, as it stands in the file.
+pub fn digits(value: &Value, key: &str) -> Option<String> {
+    match value.get(key)? {
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 /// Of a file that no reader knows: an error where it is JSON that ends in the middle.
@@ -37,7 +151,7 @@ pub fn whole(bytes: &[u8]) -> Result<(), ImportError> {
 
 /// Does it begin as a JSON object does?
 pub fn is(bytes: &[u8]) -> bool {
-    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+    first(bytes) == Some(b'{')
 }
 
 /// How many there are; what follows the last line feed is one if there is anything.

@@ -47,7 +47,7 @@ pub fn hop(number: u64, target: &str) -> Stream {
 }
 
 /// An empty report.
-pub fn report(format: Format) -> Imported {
+pub fn report(format: &'static Format) -> Imported {
     let mut imported = Imported::new(format);
     imported.warn(NO_PACKETS);
     imported

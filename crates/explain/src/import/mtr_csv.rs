@@ -5,21 +5,34 @@
 //! MTR.0.95,1795305927,OK,10.0.0.1,1,10.0.0.254,0.00,5,0,0.09,0.10,0.09,0.15,0.02
 //! ```
 
-use super::text::{Strange, Text, head};
-use super::{Format, ImportError, Imported, mtr};
+use super::text::{Strange, head};
+use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "mtr --csv",
+    command: "mtr --csv -c 100 TARGET > FILE",
+    looks: "a first line `Mtr_Version,Start_Time,Status,Host,Hop,Ip,Loss%,…`",
+    signs: &["Mtr_Version"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes)
         .lines()
         .any(|line| line.starts_with("Mtr_Version,"))
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = mtr::report(Format::MtrCsv);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = mtr::report(&FORMAT);
     let mut strange = Strange::default();
     let mut header: Vec<String> = Vec::new();
-    for (number, line) in text.lines().filter(|(_, line)| !line.is_empty()) {
+    while let Some((number, line)) = text.next() {
+        if line.is_empty() {
+            continue;
+        }
         // A reader of CSV costs more than all else here: none for files of other tools.
         if header.is_empty() && !line.contains("Mtr_Version") {
             strange.note(number, line);

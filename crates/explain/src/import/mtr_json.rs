@@ -1,10 +1,20 @@
 //! `mtr --json`: a report.
 
-use super::{Format, ImportError, Imported, json, mtr};
+use super::{Format, ImportError, Imported, Input, Options, Rules, json, mtr};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "mtr --json",
+    command: "mtr --json -c 100 TARGET > FILE",
+    looks: "keys `report` and `hubs`",
+    signs: &[r#""hubs""#, r#""mtr""#],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     json::has(bytes, "mtr")
 }
 
@@ -18,9 +28,10 @@ struct Report {
     hubs: Vec<Map<String, Value>>,
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let document: Document = json::read(bytes, Format::MtrJson)?;
-    let mut imported = mtr::report(Format::MtrJson);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let bytes = &input.bytes()?;
+    let document: Document = json::read(bytes, &FORMAT)?;
+    let mut imported = mtr::report(&FORMAT);
     for (hub, place) in document.report.hubs.iter().zip(1..) {
         let text = |key: &str| hub.get(key).map(plain).unwrap_or_default();
         let number = text("count").parse().unwrap_or(place);

@@ -11,24 +11,37 @@
 
 use super::decimal;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, Text, head};
-use super::{Format, ImportError, Imported};
+use super::text::{Strange, head};
+use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MICROSECOND, SECOND};
 use std::collections::BTreeMap;
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "mtr --raw",
+    command: "mtr --raw -c 100 TARGET > FILE",
+    looks: "lines such as `x 0 33000` and `p 0 1234 33000`",
+    signs: &[],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     let head = head(bytes);
     let mut lines = head.lines().filter(|line| !line.is_empty());
     lines.next().is_some_and(|line| fields(line).is_some())
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = Imported::new(Format::MtrRaw);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut hops: BTreeMap<u8, Hop> = BTreeMap::new();
-    for (number, line) in text.lines().filter(|(_, line)| !line.is_empty()) {
+    while let Some((number, line)) = text.next() {
+        if line.is_empty() {
+            continue;
+        }
         let taken = fields(line).is_some_and(|(kind, hop, rest)| {
             hops.entry(hop).or_insert_with(Hop::new).line(kind, &rest)
         });

@@ -7,21 +7,31 @@
 //!
 //! Which columns there are is the user's choice (`-o`); the head of the table names them.
 
-use super::text::{Strange, Text, head, leading_number};
-use super::{Format, ImportError, Imported, mtr};
+use super::text::{Strange, head, leading_number};
+use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "mtr --report",
+    command: "mtr --report -c 100 TARGET > FILE",
+    looks: "a line `HOST: … Loss% Snt Last Avg Best Wrst StDev`",
+    signs: &["Loss%", "Wrst", "StDev"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| columns(line).is_some())
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = mtr::report(Format::MtrReport);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = mtr::report(&FORMAT);
     let mut strange = Strange::default();
-    let mut header: Vec<&str> = Vec::new();
-    for (number, line) in text.lines() {
+    let mut header: Vec<String> = Vec::new();
+    while let Some((number, line)) = text.next() {
         if let Some(columns) = columns(line) {
-            header = columns;
+            header = columns.into_iter().map(str::to_owned).collect();
         } else if !hop(line, &header, &mut imported) && !no_matter(line) {
             strange.note(number, line);
         }
@@ -40,7 +50,7 @@ fn columns(line: &str) -> Option<Vec<&str>> {
 
 /// Takes a hop's line; false where it is none. The values are its last words, because a host may be
 /// more than one.
-fn hop(line: &str, header: &[&str], imported: &mut Imported) -> bool {
+fn hop(line: &str, header: &[String], imported: &mut Imported) -> bool {
     let Some((number, rest)) = line.split_once(".|-- ") else {
         return false;
     };

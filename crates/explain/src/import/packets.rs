@@ -4,9 +4,9 @@
 use super::decimal::{LARGEST, Time};
 use super::imported::{Clock, Imported, Stream};
 use super::order;
-use delaylab_model::Nanos;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
+use delaylab_model::{Nanos, SECOND};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -21,6 +21,8 @@ pub struct Reply {
     pub round_trip: Option<Time>,
     /// When it was read, where the line has a time stamp.
     pub read_at: Option<Nanos>,
+    /// When its request was sent, where the file says that.
+    pub sent_at: Option<Nanos>,
     /// TTL or hop limit.
     pub ttl: Option<u8>,
 }
@@ -64,6 +66,29 @@ pub struct Frame {
     pub fill: bool,
     /// Time from one packet to the next, for times that have to be made up.
     pub period: Nanos,
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Frame {
+    /// A stream of which nothing else is known: gaps are not filled, packets are a second apart.
+    pub const fn new(stream: usize, name: String, method: Method) -> Self {
+        Self {
+            stream,
+            name,
+            method,
+            target: String::new(),
+            size: None,
+            first: None,
+            sent: None,
+            fill: false,
+            period: SECOND,
+        }
+    }
 }
 
 impl Packets {
@@ -119,7 +144,9 @@ impl Packets {
             return;
         }
         packet.outcome = Outcome::Ok;
+        let sent_at = packet.reply.sent_at;
         packet.reply = reply;
+        packet.reply.sent_at = reply.sent_at.or(sent_at);
         self.arrived.push(seq);
     }
 
@@ -133,6 +160,12 @@ impl Packets {
     /// Nothing has come so far; a reply may still.
     pub fn unanswered(&mut self, seq: u64) {
         self.by_seq.entry(seq).or_default();
+    }
+
+    /// As [`Packets::unanswered`], of a packet that was sent at this time.
+    pub fn unanswered_since(&mut self, seq: u64, sent_at: Option<Nanos>) {
+        let packet = self.by_seq.entry(seq).or_default();
+        packet.reply.sent_at = packet.reply.sent_at.or(sent_at);
     }
 
     /// Somebody sent an error instead.
@@ -212,7 +245,7 @@ fn record_of(packet: &Packet, due: Record, size: Option<u32>, sent: Nanos) -> Re
     Record {
         ip_size: size,
         t_intended: sent,
-        t_send: round_trip.map(|_| sent),
+        t_send: round_trip.map(|_| sent).or(packet.reply.sent_at),
         t_recv: round_trip.map(|round_trip| sent + round_trip),
         reply_ttl: packet.reply.ttl,
         copies: packet.copies,
@@ -276,15 +309,17 @@ impl Placed {
     }
 }
 
-/// A time stamp is of the reading; the round trip leads back to the sending.
+/// Most time stamps are of the reading; the round trip leads back to the sending.
 fn sent_at(packet: &Packet) -> Option<Nanos> {
-    Some(packet.reply.read_at? - packet.reply.round_trip?.nanos)
+    let reply = &packet.reply;
+    let from_reading = || Some(reply.read_at? - reply.round_trip?.nanos);
+    reply.sent_at.or_else(from_reading)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::Format;
+    use crate::import::ping;
     use delaylab_model::MILLISECOND;
 
     fn reply(round_trip: Nanos, read_at: Option<Nanos>) -> Reply {
@@ -294,7 +329,7 @@ mod tests {
                 step: 1,
             }),
             read_at,
-            ttl: None,
+            ..Reply::default()
         }
     }
 
@@ -317,7 +352,7 @@ mod tests {
         let mut packets = Packets::new();
         packets.reply(2, reply(10, Some(1_010)));
         packets.reply(5, reply(10, Some(1_310)));
-        let mut imported = Imported::new(Format::Ping);
+        let mut imported = Imported::new(&ping::FORMAT);
         let stream = packets.finish(frame(Some(6)), &mut imported);
         assert_eq!((imported.warnings.len(), imported.filled), (0, 4));
         assert_eq!(stream.clock, Clock::RealTime);
@@ -348,7 +383,7 @@ mod tests {
         packets.reply(1, reply(3 * MILLISECOND, None));
         packets.reply(1, reply(4 * MILLISECOND, None));
         packets.refused(1, None);
-        let stream = packets.finish(frame(None), &mut Imported::new(Format::Ping));
+        let stream = packets.finish(frame(None), &mut Imported::new(&ping::FORMAT));
         let first = stream.records[0];
         assert_eq!(
             (first.outcome, first.copies, first.reorder_extent),
@@ -364,7 +399,7 @@ mod tests {
         let mut packets = Packets::new();
         packets.reply(1, reply(1, None));
         packets.reply(u64::MAX, reply(1, None));
-        let mut imported = Imported::new(Format::Ping);
+        let mut imported = Imported::new(&ping::FORMAT);
         let stream = packets.finish(frame(None), &mut imported);
         assert_eq!((stream.records.len(), imported.warnings.len()), (2, 1));
     }

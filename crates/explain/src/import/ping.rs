@@ -18,27 +18,46 @@ use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, Text, after, head, leading_number, stamp, word_after};
-use super::{Clock, Format, ImportError, Imported};
+use super::text::{Strange, after, head, leading_number, stamp, word_after};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::net::{IpAddr, Ipv6Addr};
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "ping",
+    command: "ping -D -O -c 100 TARGET > FILE",
+    looks: "lines such as `64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 time=23.8 ms`",
+    signs: &[
+        "icmp_seq",
+        "bytes from",
+        "packets transmitted",
+        "PING",
+        "rtt min/avg/max",
+    ],
+    rules: Rules {
+        deviation_by_n: true,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| {
         line.starts_with("PING ")
             || line.starts_with("PING6(")
-            || (line.contains(" bytes from ") && sequence(line).is_some())
+            || is_reply(line)
             || line.contains(" packets transmitted, ")
     })
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = Imported::new(Format::Ping);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut run: Option<Run> = None;
-    for (number, line) in text.lines() {
+    while let Some((number, line)) = text.next() {
         if let Some(next) = Run::begun_by(line) {
             if let Some(before) = run.replace(next) {
                 before.finish(&mut imported);
@@ -70,6 +89,8 @@ struct Run {
     totals: Option<Totals>,
     times: Vec<(&'static str, Statistic, Time)>,
     times_said: bool,
+    /// ns-3 makes its summary of whole milliseconds.
+    whole_milliseconds: bool,
 }
 
 /// `20 packets transmitted, 9 received, …`
@@ -95,6 +116,7 @@ impl Run {
             totals: None,
             times: Vec::new(),
             times_said: false,
+            whole_milliseconds: false,
         }
     }
 
@@ -110,6 +132,17 @@ impl Run {
             });
         }
         let rest = line.strip_prefix("PING ")?;
+        // ns-3: `PING 10.1.1.2 - 56 bytes of data; 84 bytes including ICMP and IPv4 headers.`
+        if let Some((target, sizes)) = rest.split_once(" - ") {
+            let whole = after(sizes, "; ").and_then(leading_number);
+            return Some(Self {
+                target: target.to_owned(),
+                whole_milliseconds: true,
+                size: whole.and_then(|size| u32::try_from(size).ok()),
+                first: Some(0),
+                ..Self::without_head()
+            });
+        }
         let (target, behind) = rest.split_once('(')?;
         let (address, sizes) = behind.split_once(')')?;
         // `PING ::1(::1) 56 data bytes` is iputils, with a colon behind the bracket it is not.
@@ -131,7 +164,7 @@ impl Run {
     /// Takes a line; false where it says nothing that is known.
     fn line(&mut self, line: &str) -> bool {
         let (read_at, line) = stamp(line);
-        if line.contains(" bytes from ") {
+        if line.contains(" bytes from ") || is_reply(line) {
             self.bytes_from(line, read_at)
         } else if line.contains("no answer yet for") || line.starts_with("Request timeout for") {
             let Some(seq) = sequence(line) else {
@@ -150,7 +183,7 @@ impl Run {
         } else if line.starts_with("ping: ") || line.starts_with("ping6: ") {
             self.nameless += 1;
             true
-        } else if line.contains(" packets transmitted, ") {
+        } else if line.contains(" packets transmitted, ") || is_totals(line) {
             self.totals = Totals::read(line);
             self.totals.is_some()
         } else if line.contains("min/avg/max") {
@@ -168,7 +201,7 @@ impl Run {
         };
         let seq = self.numbers.whole(seq);
         let ttl = word_after(line, "ttl=").or_else(|| word_after(line, "hlim="));
-        let round_trip = word_after(line, "time=").map(|word| decimal::time(word, MILLISECOND));
+        let round_trip = trip(line).map(|word| decimal::time(&word, MILLISECOND));
         if round_trip == Some(None) {
             return false;
         }
@@ -178,6 +211,7 @@ impl Run {
                 round_trip: round_trip.flatten(),
                 read_at,
                 ttl: ttl.and_then(|ttl| ttl.parse().ok()),
+                ..Reply::default()
             },
         );
         if line.contains("(BAD CHECKSUM!)") {
@@ -258,7 +292,10 @@ impl Run {
         }
         imported.streams.push(packets);
         totals_said(imported, stream, &totals);
-        for (word, statistic, time) in self.times {
+        for (word, statistic, mut time) in self.times {
+            if self.whole_milliseconds {
+                time.step = time.step.max(MILLISECOND);
+            }
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ms", milliseconds(time));
             imported.said.push(Said::time(stream, what, time, printed));
@@ -352,9 +389,53 @@ impl Totals {
             }
             totals.said.push((what, count, part.to_owned()));
         }
+        if received.is_none() {
+            return Self::by_place(line);
+        }
         totals.received = received?;
         Some(totals)
     }
+
+    /// In a language that is not known: sent, received, what may be between, and the share that was lost.
+    fn by_place(line: &str) -> Option<Self> {
+        let mut parts = line.split(", ");
+        let (sent, received) = (parts.next()?, parts.next()?);
+        let counts = [(Figure::Sent, sent), (Figure::Received, received)];
+        let said = counts.map(|(what, part)| Some((what, leading_number(part)?, part.to_owned())));
+        let loss = parts.find(|part| part.contains('%'))?;
+        let number = |c: char| c.is_ascii_digit() || c == '.';
+        let loss = loss.split(|c| !number(c)).find(|text| !text.is_empty())?;
+        Some(Self {
+            sent: leading_number(sent)?,
+            received: leading_number(received)?,
+            said: said.into_iter().collect::<Option<_>>()?,
+            loss: decimal::number(loss),
+            took: None,
+        })
+    }
+}
+
+/// A reply in whatever language: `64 octets de 192.0.2.7 : icmp_seq=1 ttl=117 temps=12,3 ms`.
+fn is_reply(line: &str) -> bool {
+    let (_, line) = stamp(line);
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && sequence(line).is_some()
+        && (line.contains(" bytes from ") || line.contains("ttl=") || line.contains("hlim="))
+}
+
+/// The round trip of a reply: what is behind the `=` before `ms`.
+fn trip(line: &str) -> Option<String> {
+    let before = line.rsplit_once(" ms").map_or(line, |(before, _)| before);
+    let digits = before.trim_end().rsplit('=').next()?;
+    let number = digits.starts_with(|c: char| c.is_ascii_digit()) && before.len() < line.len();
+    number.then(|| digits.replace(',', "."))
+}
+
+/// `4 paquets transmis, 4 reçus, 0 % perte de paquets, temps 3004 ms`
+fn is_totals(line: &str) -> bool {
+    let mut parts = line.split(", ");
+    let count = |part: Option<&str>| part.and_then(leading_number).is_some();
+    count(parts.next()) && count(parts.next()) && parts.any(|part| part.contains('%'))
 }
 
 /// `icmp_seq=7`, `icmp_seq 7`, `seq=7`

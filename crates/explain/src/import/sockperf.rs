@@ -16,26 +16,36 @@
 
 use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::text::{Strange, Text, after, head, leading_number, word_after};
-use super::{Clock, Format, ImportError, Imported, Stream, order};
+use super::text::{Strange, after, head, leading_number, word_after};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 
 const HEADER: &str = "packet, txTime(sec), rxTime(sec)";
 
-pub fn is(bytes: &[u8]) -> bool {
+pub static FORMAT: Format = Format {
+    name: "sockperf",
+    command: "sockperf ping-pong -i TARGET --full-log FILE",
+    looks: "lines such as `sockperf: Summary: Latency is 95.268 usec`",
+    signs: &["sockperf"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
     head(bytes)
         .lines()
         .any(|line| line.starts_with("sockperf: ") || line.starts_with(HEADER))
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let text = Text::new(bytes);
-    let mut imported = Imported::new(Format::Sockperf);
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut heard = Heard::default();
-    for (number, line) in text.lines() {
+    while let Some((number, line)) = text.next() {
         let line = without_colours(line);
         if !heard.line(&line, &mut imported) {
             strange.note(number, &line);

@@ -1,39 +1,7 @@
-//! A file as lines, and the few ways in which readers pick them apart.
+//! The few ways in which readers pick lines apart.
 
 use super::{Imported, decimal};
 use delaylab_model::{Nanos, SECOND};
-use std::borrow::Cow;
-
-/// A file as text. What is not UTF-8 in it is replaced.
-pub struct Text<'a> {
-    body: Cow<'a, str>,
-}
-
-impl<'a> Text<'a> {
-    /// Of these bytes.
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            body: String::from_utf8_lossy(bytes),
-        }
-    }
-
-    /// Every whole line with its number. A last line that no line break ends may be cut short
-    /// anywhere, and what is cut short can look whole (22.9 ms as 22): it is left out.
-    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let whole = self.body.rfind('\n').map_or("", |end| &self.body[..end]);
-        (1..).zip(whole.split('\n').map(|line| line.trim_end_matches('\r')))
-    }
-
-    /// Says so if the last line was left out.
-    pub fn warn_if_cut(&self, imported: &mut Imported) {
-        if !self.body.ends_with('\n') {
-            let line = self.body.split('\n').count();
-            imported.warn(format!(
-                "the file ends in the middle of line {line}, which was left out"
-            ));
-        }
-    }
-}
 
 /// The first lines, for a look at what a file is.
 pub fn head(bytes: &[u8]) -> String {
@@ -93,6 +61,7 @@ impl Strange {
     /// Says how many there were, and shows the first.
     pub fn warn(&self, imported: &mut Imported) {
         if let Some((number, line)) = &self.first {
+            imported.strange = Some((*number, line.clone()));
             let lines = if self.count == 1 {
                 "line was"
             } else {

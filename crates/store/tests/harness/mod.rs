@@ -29,7 +29,7 @@ pub fn create(runs: &Path) -> RunWriter {
     let new = NewRun {
         name: "sample",
         world: "live",
-        started: started(),
+        started: Some(started()),
         experiment: EXPERIMENT,
         environment: &json!({ "kernel": "6.1" }),
     };

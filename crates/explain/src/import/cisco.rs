@@ -1,0 +1,184 @@
+//! `ping` of Cisco's IOS and IOS XE: an exclamation mark a reply.
+//!
+//! ```text
+//! Sending 5, 100-byte ICMP Echos to 192.0.2.7, timeout is 2 seconds:
+//! !!.!U
+//! Success rate is 60 percent (3/5), round-trip min/avg/max = 1/2/4 ms
+//! Reply to request 0 (4 ms)                                            verbose
+//! Request 1 timed out
+//! ```
+//!
+//! Source: Cisco, *Understand the Ping and Traceroute Commands*. `!` is a reply, `.` none; `U`, `Q`,
+//! `M`, `?`, `&` are errors that came back. Only the verbose form has round trips. NX-OS and IOS XR
+//! print what BSD's ping does.
+
+use super::decimal;
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, after, head, leading_number, word_after};
+use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, SECOND};
+
+pub static FORMAT: Format = Format {
+    name: "ping of Cisco",
+    command: "ping TARGET repeat 100 verbose",
+    looks: "lines `Sending 5, 100-byte ICMP Echos to 192.0.2.7, …` and `!!!!!`",
+    signs: &[
+        "-byte ICMP Echos",
+        "Success rate is",
+        "Type escape sequence",
+    ],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    let head = head(bytes);
+    head.contains("-byte ICMP Echos to ") || head.contains("Success rate is ")
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut call: Option<Call> = None;
+    while let Some((number, line)) = text.next() {
+        let line = line.trim();
+        if let Some(next) = Call::begun_by(line) {
+            if let Some(before) = call.replace(next) {
+                before.finish(&mut imported);
+            }
+        } else if !call.get_or_insert_default().line(line) {
+            strange.note(number, line);
+        }
+    }
+    if let Some(call) = call {
+        call.finish(&mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Call {
+    target: String,
+    size: Option<u32>,
+    packets: Packets,
+    untimed: bool,
+    counts: Option<(u64, u64)>,
+    times: Vec<(&'static str, Statistic, decimal::Time)>,
+}
+
+impl Call {
+    /// `Sending 5, 100-byte ICMP Echos to 192.0.2.7, timeout is 2 seconds:`
+    fn begun_by(line: &str) -> Option<Self> {
+        let target = word_after(line, " ICMP Echos to ")?;
+        let size = after(line, ", ").and_then(leading_number);
+        Some(Self {
+            target: target.to_owned(),
+            // Cisco's size is of the whole datagram.
+            size: size.and_then(|size| u32::try_from(size).ok()),
+            ..Self::default()
+        })
+    }
+
+    fn line(&mut self, line: &str) -> bool {
+        if let Some(rest) = line.strip_prefix("Reply to request ") {
+            let time = word_after(rest, "(").and_then(|ms| decimal::time(ms, MILLISECOND));
+            let (Some(seq), Some(round_trip)) = (leading_number(rest), time) else {
+                return false;
+            };
+            let reply = Reply {
+                round_trip: Some(round_trip),
+                ..Reply::default()
+            };
+            self.packets.reply(seq, reply);
+        } else if let Some(rest) = line.strip_prefix("Request ") {
+            let Some(seq) = leading_number(rest) else {
+                return false;
+            };
+            self.packets.unanswered(seq);
+        } else if let Some(rest) = line.strip_prefix("Success rate is ") {
+            return self.summary(rest);
+        } else if !line.is_empty() && line.chars().all(|c| "!.UQM?&CI".contains(c)) {
+            self.untimed = true;
+            line.chars().for_each(|mark| self.mark(mark));
+        } else {
+            return line.is_empty()
+                || line.starts_with("Type escape")
+                || line.starts_with("Packet sent with")
+                || line.contains("#ping ")
+                || line.contains(">ping ");
+        }
+        true
+    }
+
+    fn mark(&mut self, mark: char) {
+        let seq = self.packets.next();
+        match mark {
+            '!' => self.packets.reply(seq, Reply::default()),
+            '.' => self.packets.unanswered(seq),
+            _ => self.packets.refused(seq, None),
+        }
+    }
+
+    /// `60 percent (3/5), round-trip min/avg/max = 1/2/4 ms`
+    fn summary(&mut self, rest: &str) -> bool {
+        let counts = word_after(rest, "(").and_then(|counts| counts.split_once('/'));
+        let counts = counts.and_then(|(got, of)| Some((of.parse().ok()?, got.parse().ok()?)));
+        self.counts = counts;
+        let names = [
+            ("min", Statistic::Min),
+            ("avg", Statistic::Mean),
+            ("max", Statistic::Max),
+        ];
+        if let Some(values) = word_after(rest, "min/avg/max = ") {
+            for ((word, statistic), value) in names.into_iter().zip(values.split('/')) {
+                let Some(time) = decimal::time(value, MILLISECOND) else {
+                    return false;
+                };
+                self.times.push((word, statistic, time));
+            }
+        }
+        counts.is_some()
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.packets.is_empty() && self.counts.is_none() {
+            return;
+        }
+        if self.untimed {
+            imported.warn("ping of Cisco prints a mark for each packet and no round trip; its verbose form does");
+        }
+        if self.counts.is_none() {
+            imported.warn("ping's summary is missing: the file ends before ping did");
+        }
+        imported.warn("ping of Cisco prints no times of day: absolute times are made up from sequence numbers, a second apart");
+        let stream = imported.streams.len();
+        let frame = Frame {
+            target: self.target.clone(),
+            size: self.size,
+            first: Some(0),
+            period: SECOND,
+            ..Frame::new(stream, self.target, Method::Icmp)
+        };
+        let packets = self.packets.finish(frame, imported);
+        imported.streams.push(packets);
+        if let Some((sent, received)) = self.counts {
+            for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
+                let printed = format!("({received}/{sent})");
+                imported
+                    .said
+                    .push(Said::count(stream, what, value, printed));
+            }
+        }
+        for (word, statistic, time) in self.times {
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let printed = format!("{word} {} ms", time.nanos / MILLISECOND);
+            imported.said.push(Said::time(stream, what, time, printed));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What delaylab's own `ping` prints: `--json` and `--json-stream`, with every stamp.
+//!
+//! ```text
+//! {"schema": "delaylab/ping/1", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
+//! {"type": "start", "schema": "delaylab/ping-stream/1", "config": {…}, …}      a document a line
+//! {"type": "round_trip", "seq": 0, "t_intended_ns": …}
+//! {"type": "summary", "facts": {…}, …}
+//! ```
+//!
+//! Form: docs/json.md.
+
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
+use delaylab_model::Nanos;
+use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use serde::Deserialize;
+use serde_json::Value;
+use std::net::IpAddr;
+
+pub static FORMAT: Format = Format {
+    name: "delaylab ping",
+    command: "delaylab ping --json -c 100 TARGET > FILE",
+    looks: r#"a key `"schema"` of `delaylab/ping/1` or `delaylab/ping-stream/1`"#,
+    signs: &["delaylab/ping", "t_intended_ns"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    let head = super::text::head(bytes);
+    json::is(bytes) && (head.contains("delaylab/ping/1") || head.contains("delaylab/ping-stream/1"))
+}
+
+/// A packet, in the names of docs/json.md.
+#[derive(Deserialize)]
+struct RoundTrip {
+    seq: u64,
+    #[serde(default)]
+    method: Method,
+    #[serde(default)]
+    dscp: u8,
+    ip_size: Option<u32>,
+    t_intended_ns: Nanos,
+    t_send_ns: Option<Nanos>,
+    t_sched_ns: Option<Nanos>,
+    t_tx_ns: Option<Nanos>,
+    t_tx_hw_ns: Option<Nanos>,
+    r_rx_ns: Option<Nanos>,
+    r_user_ns: Option<Nanos>,
+    r_tx_ns: Option<Nanos>,
+    t_rx_ns: Option<Nanos>,
+    t_rx_hw_ns: Option<Nanos>,
+    t_recv_ns: Option<Nanos>,
+    cpu: Option<u16>,
+    r_dscp: Option<u8>,
+    reply_dscp: Option<u8>,
+    reply_ecn: Option<u8>,
+    reply_ttl: Option<u8>,
+    reflector_seq: Option<u32>,
+    #[serde(default)]
+    copies: u16,
+    #[serde(default)]
+    reorder_extent: u32,
+    retransmits: Option<u32>,
+    outcome: Outcome,
+    refused_by: Option<IpAddr>,
+    errno: Option<i32>,
+    #[serde(default)]
+    clock_event: ClockEvent,
+}
+
+impl From<RoundTrip> for Record {
+    fn from(trip: RoundTrip) -> Self {
+        Record {
+            dscp: trip.dscp,
+            ip_size: trip.ip_size,
+            t_send: trip.t_send_ns,
+            t_sched: trip.t_sched_ns,
+            t_tx: trip.t_tx_ns,
+            t_tx_hw: trip.t_tx_hw_ns,
+            r_rx: trip.r_rx_ns,
+            r_user: trip.r_user_ns,
+            r_tx: trip.r_tx_ns,
+            t_rx: trip.t_rx_ns,
+            t_rx_hw: trip.t_rx_hw_ns,
+            t_recv: trip.t_recv_ns,
+            cpu: trip.cpu,
+            r_dscp: trip.r_dscp,
+            reply_dscp: trip.reply_dscp,
+            reply_ecn: trip.reply_ecn,
+            reply_ttl: trip.reply_ttl,
+            reflector_seq: trip.reflector_seq,
+            copies: trip.copies,
+            reorder_extent: trip.reorder_extent,
+            retransmits: trip.retransmits,
+            outcome: trip.outcome,
+            refused_by: trip.refused_by,
+            errno: trip.errno,
+            clock_event: trip.clock_event,
+            ..Record::due(0, 0, trip.seq, trip.method, trip.t_intended_ns)
+        }
+    }
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut imported = Imported::new(&FORMAT);
+    let mut call = Call::default();
+    let mut wrong: Option<String> = None;
+    json::each(input, &mut imported, |imported, document| {
+        if let Err(error) = call.take(document, imported) {
+            wrong.get_or_insert(error.to_string());
+        }
+    })?;
+    if let Some(reason) = wrong {
+        return Err(ImportError::Json {
+            format: &FORMAT,
+            line: 1,
+            reason,
+        });
+    }
+    if call.streaming && !call.ended {
+        imported.warn("the summary is missing: the file ends before `delaylab ping` did");
+    }
+    call.records.sort_by_key(|record| record.seq);
+
+    imported.streams.push(Stream {
+        name: call.target.clone(),
+        method: call.records.first().map_or(Method::Icmp, |it| it.method),
+        target: call.target,
+        size: call.records.first().and_then(|record| record.ip_size),
+        clock: Clock::Own {
+            realtime_offset: call.realtime_offset,
+        },
+        records: call.records,
+        repeats: Vec::new(),
+        step: 1,
+        facts: call.facts,
+    });
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Call {
+    target: String,
+    records: Vec<Record>,
+    facts: RecordFacts,
+    realtime_offset: Option<Nanos>,
+    streaming: bool,
+    ended: bool,
+}
+
+impl Call {
+    fn take(&mut self, mut document: Value, imported: &mut Imported) -> serde_json::Result<()> {
+        if let Some(version) = json::text(&document, "version") {
+            imported.version = Some(version.to_owned());
+        }
+        if let Some(config) = document.get("config") {
+            self.target = json::text(config, "target").unwrap_or_default().to_owned();
+        }
+        if let Some(facts) = document.get("facts") {
+            self.facts(facts);
+        }
+        for warning in document
+            .get("warnings")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(sentence) = warning.as_str() {
+                imported.warn(sentence);
+            }
+        }
+        match json::text(&document, "type") {
+            Some("start") => self.streaming = true,
+            Some("summary") => self.ended = true,
+            Some("round_trip") => {
+                self.records.push(RoundTrip::deserialize(document)?.into());
+                return Ok(());
+            }
+            _ => {}
+        }
+        if let Some(Value::Array(trips)) = document.get_mut("round_trips").map(Value::take) {
+            for trip in trips {
+                self.records.push(RoundTrip::deserialize(trip)?.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn facts(&mut self, facts: &Value) {
+        let offset = facts.get("realtime_offset_ns").and_then(Value::as_i64);
+        self.realtime_offset = offset.or(self.realtime_offset);
+        // A name that is not known says nothing.
+        let clock = facts.get("reflector_clock").cloned();
+        let clock: Option<ReflectorClock> = clock.and_then(|it| serde_json::from_value(it).ok());
+        let residence = facts.get("residence").cloned();
+        let residence: Option<Residence> = residence.and_then(|it| serde_json::from_value(it).ok());
+        self.facts = RecordFacts {
+            reflector_clock: clock.unwrap_or(self.facts.reflector_clock),
+            residence: residence.unwrap_or(self.facts.residence),
+        };
+    }
+}

@@ -1,0 +1,224 @@
+//! Output of `hping3`: icmp, tcp and udp.
+//!
+//! ```text
+//! HPING 10.77.2.2 (va 10.77.2.2): icmp mode set, 28 headers + 0 data bytes
+//! len=28 ip=10.77.2.2 ttl=63 id=26447 icmp_seq=1 rtt=0.2 ms
+//! len=40 ip=10.77.2.2 ttl=63 DF id=0 sport=9000 flags=RA seq=0 win=0 rtt=0.9 ms
+//! DUP! len=28 ip=…                                                   the same reply again
+//! ICMP Port Unreachable from ip=10.77.2.2 name=UNKNOWN
+//! status=0 port=2100 seq=0                                           of the line above
+//! 9 packets transmitted, 10 packets received, -11% packet loss
+//! round-trip min/avg/max = 0.1/0.6/1.0 ms
+//! ```
+//!
+//! Replies go to standard output and the summary to standard error, so that it may stand before
+//! them. hping3 counts from 0. What it says it received has errors and copies in it.
+
+use super::decimal;
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::order::Unwrap;
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, head, leading_number, word_after};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, SECOND};
+use std::net::IpAddr;
+
+pub static FORMAT: Format = Format {
+    name: "hping3",
+    command: "hping3 -c 100 --icmp TARGET > FILE 2>&1",
+    looks: "lines such as `len=28 ip=10.0.0.1 ttl=63 id=26447 icmp_seq=1 rtt=0.2 ms`",
+    signs: &["HPING", "hping", "len=", "rtt="],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        let reply = line.trim_start_matches("DUP! ").starts_with("len=") && line.contains(" rtt=");
+        line.starts_with("HPING ") || line.ends_with(" hping statistic ---") || reply
+    })
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut call = Call::default();
+    while let Some((number, line)) = text.next() {
+        if !call.line(line) {
+            strange.note(number, line);
+        }
+    }
+    call.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Call {
+    target: String,
+    method: Method,
+    size: Option<u32>,
+    packets: Packets,
+    numbers: Unwrap,
+    /// Who sent the error that the next line is about.
+    error: Option<Option<IpAddr>>,
+    /// Errors that name no packet.
+    nameless: u64,
+    sent: Option<u64>,
+    times: Vec<(&'static str, Statistic, decimal::Time)>,
+}
+
+impl Call {
+    /// Takes a line; false where it says nothing that is known.
+    fn line(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix("HPING ") {
+            return self.header(rest);
+        }
+        if let Some((sent, _)) = line.split_once(" packets transmitted, ") {
+            self.sent = sent.parse().ok();
+            return self.sent.is_some();
+        }
+        if let Some(times) = line.strip_prefix("round-trip min/avg/max = ") {
+            return self.summary(times);
+        }
+        if let Some((_, from)) = line.split_once(" from ip=") {
+            return self.error_from(line, from);
+        }
+        if line.starts_with("status=") {
+            self.error_about(line);
+            return true;
+        }
+        if line.trim_start_matches("DUP! ").starts_with("len=") {
+            return self.reply(line);
+        }
+        line.is_empty() || line.ends_with(" hping statistic ---") || line.starts_with("name=")
+    }
+
+    /// `10.77.2.2 (va 10.77.2.2): icmp mode set, 28 headers + 0 data bytes`
+    fn header(&mut self, rest: &str) -> bool {
+        let Some((target, behind)) = rest.split_once(' ') else {
+            return false;
+        };
+        self.target = target.to_owned();
+        let how = behind.split_once("): ").map_or("", |(_, how)| how);
+        self.method = if how.starts_with("icmp") {
+            Method::Icmp
+        } else if how.starts_with("udp") {
+            Method::Udp
+        } else {
+            Method::Tcp
+        };
+        let mut counts = how.split(['+', ',']).filter_map(|part| {
+            let count = part.trim().split(' ').next()?;
+            count.parse::<u32>().ok()
+        });
+        self.size = counts
+            .next()
+            .zip(counts.next())
+            .and_then(|(headers, data)| headers.checked_add(data));
+        true
+    }
+
+    fn reply(&mut self, line: &str) -> bool {
+        let seq = word_after(line, "icmp_seq=").or_else(|| word_after(line, " seq="));
+        let seq = seq.and_then(leading_number);
+        let time = word_after(line, "rtt=").and_then(|word| decimal::time(word, MILLISECOND));
+        let (Some(seq), Some(time)) = (seq, time) else {
+            return false;
+        };
+        let seq = self.numbers.whole(seq);
+        let reply = Reply {
+            round_trip: Some(time),
+            ttl: word_after(line, "ttl=").and_then(|ttl| ttl.parse().ok()),
+            ..Reply::default()
+        };
+        self.packets.reply(seq, reply);
+        true
+    }
+
+    /// `ICMP Port Unreachable from ip=10.77.2.2 …`; which packet it is about may stand in the next line.
+    fn error_from(&mut self, line: &str, from: &str) -> bool {
+        let by = from.split(' ').next().and_then(|by| by.parse().ok());
+        self.error = Some(by);
+        if line.contains("status=") {
+            self.error_about(line);
+        } else if line.starts_with("TTL 0 ") {
+            self.nameless += 1;
+            self.error = None;
+        }
+        true
+    }
+
+    fn error_about(&mut self, line: &str) {
+        let seq = word_after(line, "seq=").and_then(leading_number);
+        match (self.error.take(), seq) {
+            (Some(by), Some(seq)) => {
+                let seq = self.numbers.whole(seq);
+                self.packets.refused(seq, by);
+            }
+            _ => self.nameless += 1,
+        }
+    }
+
+    fn summary(&mut self, text: &str) -> bool {
+        let values = text.trim_end_matches(" ms").split('/');
+        let names = [
+            ("min", Statistic::Min),
+            ("avg", Statistic::Mean),
+            ("max", Statistic::Max),
+        ];
+        for ((word, statistic), value) in names.into_iter().zip(values) {
+            let Some(time) = decimal::time(value, MILLISECOND) else {
+                return false;
+            };
+            self.times.push((word, statistic, time));
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.sent.is_none() {
+            imported.warn("hping3's summary is missing: it goes to standard error (`2>&1` keeps it), and packets after the last reply are unknown");
+        }
+        if self.nameless > 0 {
+            imported.warn(format!(
+                "{} errors that came back name no packet: left out",
+                self.nameless
+            ));
+        }
+        let (answered, _) = self.packets.answered();
+        let frame = Frame {
+            target: self.target.clone(),
+            size: self.size,
+            first: Some(0),
+            sent: self.sent,
+            fill: true,
+            period: SECOND,
+            ..Frame::new(0, self.target, self.method)
+        };
+        let stream = self.packets.finish(frame, imported);
+        if stream.clock == Clock::MadeUp && !stream.records.is_empty() {
+            imported.warn("hping3 prints no times of day: absolute times are made up from sequence numbers, a second apart");
+        }
+        imported.streams.push(stream);
+        if let Some(sent) = self.sent {
+            let printed = format!("{sent} packets transmitted");
+            imported
+                .said
+                .push(Said::count(0, Figure::Sent, sent, printed));
+        }
+        for (word, statistic, time) in self.times {
+            // Without a reply it prints zeros.
+            if answered > 0 {
+                let what = Figure::Of(Delay::RoundTrip, statistic);
+                let printed = format!("{word} {:.1} ms", time.nanos as f64 / MILLISECOND as f64);
+                imported.said.push(Said::time(0, what, time, printed));
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A file as it comes: unpacked, as text of UTF-8, piece by piece. Only its head is held.
+
+use super::{ImportError, Imported};
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+/// As much of a file is looked at to tell its format.
+const HEAD: u64 = 65_536;
+/// A file may be packed, its content again, and so on.
+const LAYERS: usize = 4;
+
+type Source<'a> = Box<dyn BufRead + 'a>;
+
+/// A file that is being read.
+pub struct Input<'a> {
+    head: Vec<u8>,
+    rest: Source<'a>,
+}
+
+impl<'a> Input<'a> {
+    /// Of what `source` gives. gzip, zstd and xz are unpacked, UTF-16 becomes UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Read`], [`ImportError::Packed`]: nothing of it can be read.
+    pub fn new(source: impl Read + 'a) -> Result<Self, ImportError> {
+        let mut source: Source<'a> = Box::new(BufReader::with_capacity(1 << 18, source));
+        for _ in 0..LAYERS {
+            let (magic, whole) = peek(source, 6).map_err(read_error)?;
+            source = whole;
+            source = match Packing::by_magic(&magic) {
+                Some(packing) => packing.unpacked(source)?,
+                None => break,
+            };
+        }
+        let (mark, whole) = peek(source, 3).map_err(read_error)?;
+        source = match mark.as_slice() {
+            [0xff, 0xfe, ..] => Box::new(BufReader::new(Utf16::new(whole, u16::from_le_bytes))),
+            [0xfe, 0xff, ..] => Box::new(BufReader::new(Utf16::new(whole, u16::from_be_bytes))),
+            [0xef, 0xbb, 0xbf] => {
+                let mut whole = whole;
+                whole.read_exact(&mut [0; 3]).map_err(read_error)?;
+                whole
+            }
+            _ => whole,
+        };
+        let mut head = Vec::new();
+        match (&mut source).take(HEAD).read_to_end(&mut head) {
+            Err(error) if head.is_empty() => Err(read_error(error)),
+            _ => Ok(Self { head, rest: source }),
+        }
+    }
+
+    /// Its first 64 KiB.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// All of it, for formats that have to be whole.
+    pub fn bytes(mut self) -> Result<Vec<u8>, ImportError> {
+        let mut bytes = std::mem::take(&mut self.head);
+        self.rest.read_to_end(&mut bytes).map_err(read_error)?;
+        Ok(bytes)
+    }
+
+    /// As a stream of bytes.
+    pub fn reader(self) -> impl BufRead + 'a {
+        Cursor::new(self.head).chain(self.rest)
+    }
+
+    /// Line by line.
+    pub fn lines(self) -> Lines<'a> {
+        Lines {
+            source: Cursor::new(self.head).chain(self.rest),
+            line: Vec::new(),
+            text: String::new(),
+            number: 0,
+            end: End::NotYet,
+        }
+    }
+}
+
+fn read_error(error: io::Error) -> ImportError {
+    ImportError::Read {
+        reason: error.to_string(),
+    }
+}
+
+/// The first bytes, and all of it.
+fn peek(mut source: Source<'_>, count: u64) -> io::Result<(Vec<u8>, Source<'_>)> {
+    let mut first = Vec::new();
+    (&mut source).take(count).read_to_end(&mut first)?;
+    let whole = Box::new(Cursor::new(first.clone()).chain(source));
+    Ok((first, whole))
+}
+
+/// How a file was packed.
+#[derive(Clone, Copy)]
+enum Packing {
+    Gzip,
+    Zstd,
+    Xz,
+}
+
+impl Packing {
+    fn by_magic(magic: &[u8]) -> Option<Self> {
+        match magic {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Some(Self::Xz),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+        }
+    }
+
+    fn unpacked(self, source: Source<'_>) -> Result<Source<'_>, ImportError> {
+        let reader: Box<dyn Read> = match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(source)),
+            Self::Zstd => {
+                Box::new(zstd::stream::read::Decoder::with_buffer(source).map_err(read_error)?)
+            }
+            Self::Xz => Box::new(XzReader::new(source, true)),
+        };
+        let mut source = BufReader::with_capacity(1 << 16, reader);
+        match source.fill_buf() {
+            Ok(_) => Ok(Box::new(source)),
+            Err(error) => Err(ImportError::Packed {
+                packing: self.name(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+/// UTF-16 as UTF-8: what PowerShell's `>` writes.
+struct Utf16<R> {
+    source: R,
+    unit: fn([u8; 2]) -> u16,
+    /// The first half of a pair.
+    half: Option<u16>,
+    out: Vec<u8>,
+    given: usize,
+}
+
+impl<R: Read> Utf16<R> {
+    const fn new(source: R, unit: fn([u8; 2]) -> u16) -> Self {
+        Self {
+            source,
+            unit,
+            half: None,
+            out: Vec::new(),
+            given: 0,
+        }
+    }
+
+    /// Reads some more; nothing is left where nothing comes.
+    fn fill(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        (&mut self.source).take(8_192).read_to_end(&mut bytes)?;
+        let units = bytes
+            .chunks_exact(2)
+            .map(|pair| (self.unit)([pair[0], pair[1]]));
+        let mut units: Vec<u16> = self.half.take().into_iter().chain(units).collect();
+        let more = bytes.len() == 8_192;
+        self.half = units.pop_if(|last| more && (0xd800..0xdc00).contains(last));
+        let text = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+        let text: String = text.filter(|&c| c != '\u{feff}').collect();
+        self.out = text.into_bytes();
+        self.given = 0;
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Utf16<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.out.len() {
+            self.fill()?;
+        }
+        let rest = &self.out[self.given..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+/// How a file's lines ended.
+enum End {
+    NotYet,
+    Whole,
+    /// In the middle of a line, and why, if reading failed.
+    Cut(Option<String>),
+}
+
+/// The lines of a file.
+pub struct Lines<'a> {
+    source: Chain<Cursor<Vec<u8>>, Source<'a>>,
+    line: Vec<u8>,
+    /// The line, where it was not UTF-8.
+    text: String,
+    number: usize,
+    end: End,
+}
+
+impl Lines<'_> {
+    /// The next whole line with its number; what is not UTF-8 in it is replaced. A last line that no
+    /// line break ends may be cut short anywhere, and what is cut short can look whole (22.9 ms as
+    /// 22): it is left out.
+    pub fn next(&mut self) -> Option<(usize, &str)> {
+        self.line.clear();
+        let read = self.source.read_until(b'\n', &mut self.line);
+        self.number += 1;
+        let Some(line) = self.line.strip_suffix(b"\n") else {
+            self.end = match read {
+                Err(error) => End::Cut(Some(error.to_string())),
+                Ok(0) => End::Whole,
+                Ok(_) => End::Cut(None),
+            };
+            return None;
+        };
+        let end = line.iter().rposition(|&byte| byte != b'\r');
+        let line = &line[..end.map_or(0, |end| end + 1)];
+        match std::str::from_utf8(line) {
+            Ok(line) => Some((self.number, line)),
+            Err(_) => {
+                self.text = String::from_utf8_lossy(line).into_owned();
+                Some((self.number, &self.text))
+            }
+        }
+    }
+
+    /// Says so if the last line was left out.
+    pub fn warn_if_cut(&self, imported: &mut Imported) {
+        let line = self.number;
+        match &self.end {
+            End::Cut(None) => imported.warn(format!(
+                "the file ends in the middle of line {line}, which was left out"
+            )),
+            End::Cut(Some(reason)) => imported.warn(format!(
+                "the file cannot be read beyond line {line}: {reason}"
+            )),
+            End::Whole | End::NotYet => {}
+        }
+    }
+}

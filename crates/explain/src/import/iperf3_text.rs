@@ -1,0 +1,265 @@
+//! Text of `iperf3`, tcp and udp: rates over time, and what it says of jitter and loss.
+//!
+//! ```text
+//! Connecting to host 10.77.2.2, port 5201
+//! [  5] local 10.77.1.2 port 37074 connected to 10.77.2.2 port 5201
+//! [ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+//! [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes
+//! [  5]   0.00-3.00   sec  63.6 KBytes   174 Kbits/sec  0.008 ms  6/51 (12%)  receiver
+//! ```
+//!
+//! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others.
+
+use super::decimal;
+use super::figure::{Figure, Said};
+use super::text::{Strange, head, word_after};
+use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use delaylab_model::plan::Unit;
+use delaylab_model::record::Method;
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::{MILLISECOND, SECOND};
+
+pub static FORMAT: Format = Format {
+    name: "iperf3 text",
+    command: "iperf3 -c TARGET > FILE (with -J it says more)",
+    looks: "lines such as `[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec`",
+    signs: &["iperf", "bits/sec", "Bitrate", "Bandwidth"],
+    rules: Rules {
+        counts_records: false,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    head(bytes)
+        .lines()
+        .any(|line| Part::read(line).is_some() || line.starts_with("[ ID] Interval"))
+}
+
+/// A line of an interval, or of all of it.
+struct Part<'a> {
+    id: &'a str,
+    from: decimal::Time,
+    to: decimal::Time,
+    bytes: f64,
+    rate: f64,
+    rest: Vec<&'a str>,
+}
+
+impl<'a> Part<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [between, "sec", bytes, unit, rate, per, rest @ ..] = words.as_slice() else {
+            return None;
+        };
+        let (from, to) = between.split_once('-')?;
+        Some(Self {
+            id: id.trim(),
+            from: decimal::time(from, SECOND)?,
+            to: decimal::time(to, SECOND)?,
+            bytes: decimal::number(bytes)?.value * scale(unit.strip_suffix("Bytes")?, 1024.0)?,
+            rate: decimal::number(rate)?.value * scale(per.strip_suffix("bits/sec")?, 1000.0)?,
+            rest: rest.to_vec(),
+        })
+    }
+}
+
+fn scale(prefix: &str, step: f64) -> Option<f64> {
+    Some(match prefix {
+        "" => 1.0,
+        "K" => step,
+        "M" => step * step,
+        "G" => step * step * step,
+        "T" => step * step * step * step,
+        _ => return None,
+    })
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut test = Test::default();
+    while let Some((number, line)) = text.next() {
+        if line.starts_with("iperf3: error - ") && test.ids.is_empty() {
+            return Err(ImportError::PeerFailed {
+                format: &FORMAT,
+                reason: line.trim_start_matches("iperf3: error - ").to_owned(),
+            });
+        }
+        if !test.line(line, &mut imported) {
+            strange.note(number, line);
+        }
+    }
+    imported.warn("iperf3's text has no packet and no round trip: there are no records; `iperf3 -J` of tcp has the kernel's round trips");
+    if !test.done {
+        imported.warn("iperf3's summary is missing: the file ends before iperf3 did");
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Test {
+    /// Of each stream its number in the file.
+    ids: Vec<String>,
+    udp: bool,
+    done: bool,
+}
+
+impl Test {
+    fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
+        if let Some(part) = Part::read(line) {
+            if part.id != "SUM" {
+                self.part(&part, imported);
+            }
+            return true;
+        }
+        if line.starts_with("[ ID]") {
+            self.udp |= line.contains("Datagrams");
+            return true;
+        }
+        if let (Some(rest), Some(target)) =
+            (line.strip_prefix('['), word_after(line, "connected to "))
+        {
+            let id = rest.split(']').next().unwrap_or_default().trim().to_owned();
+            let port = line.rsplit(' ').next().unwrap_or_default();
+            self.stream(&id, &format!("{target}:{port}"), imported);
+            return true;
+        }
+        if let Some(version) = line.strip_prefix("iperf ") {
+            let word = version.split(' ').next();
+            let number = word.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            imported.version = number.map(str::to_owned).or(imported.version.take());
+        }
+        const OTHER: [&str; 13] = [
+            "Connecting to host",
+            "Reverse mode",
+            "- - - -",
+            "iperf Done",
+            "iperf ",
+            "Linux ",
+            "Time: ",
+            "Test Complete",
+            "CPU Utilization",
+            "Starting Test",
+            "-----",
+            "Server listening",
+            "Accepted connection",
+        ];
+        line.trim().is_empty()
+            || OTHER
+                .iter()
+                .any(|other| line.trim_start().starts_with(other))
+            || line.trim_start().starts_with(['[', '*'])
+            || line.contains("Cookie:")
+            || line.contains("TCP MSS")
+            || line.contains("_tcp_congestion ")
+            || line.starts_with("iperf3: ")
+    }
+
+    fn stream(&mut self, id: &str, target: &str, imported: &mut Imported) -> usize {
+        if let Some(at) = self.ids.iter().position(|known| known == id) {
+            return at;
+        }
+        let mut made = mtr::hop(0, target);
+        made.name = format!("{target} socket {id}");
+        made.method = Method::Tcp;
+        imported.streams.push(made);
+        self.ids.push(id.to_owned());
+        self.ids.len() - 1
+    }
+
+    fn part(&mut self, part: &Part<'_>, imported: &mut Imported) {
+        let at = self.stream(part.id, "", imported);
+        if self.udp {
+            imported.streams[at].method = Method::Udp;
+        }
+        let side = part.rest.last().copied();
+        if !matches!(side, Some("sender" | "receiver")) {
+            point(part, at, imported);
+            return;
+        }
+        self.done = true;
+        // The receiver's figures of udp are what arrived; of tcp the sender's have the retransmissions.
+        if (side == Some("receiver")) != self.udp {
+            return;
+        }
+        self.said(part, at, imported);
+    }
+
+    fn said(&self, part: &Part<'_>, stream: usize, imported: &mut Imported) {
+        let mut say = |what, value, step, unit, printed| {
+            imported.said.push(Said {
+                stream,
+                what,
+                value,
+                step,
+                unit,
+                printed,
+            });
+        };
+        // Three digits that count.
+        say(
+            Figure::Bytes,
+            part.bytes,
+            part.bytes / 100.0,
+            Unit::Bytes,
+            format!("{} bytes", part.bytes),
+        );
+        let rate = format!("{} bits/sec", part.rate);
+        say(
+            Figure::Throughput,
+            part.rate,
+            part.rate / 100.0,
+            Unit::BitsPerSecond,
+            rate,
+        );
+        match part.rest.as_slice() {
+            [jitter, "ms", counts, ..] if self.udp => {
+                if let Some(jitter) = decimal::time(jitter, MILLISECOND) {
+                    let printed = format!("jitter {} ns", jitter.nanos);
+                    imported
+                        .said
+                        .push(Said::time(stream, Figure::Jitter, jitter, printed));
+                }
+                let (lost, sent) = counts.split_once('/').unwrap_or_default();
+                for (what, value) in [(Figure::Lost, lost), (Figure::Sent, sent)] {
+                    if let Ok(value) = value.parse() {
+                        let printed = (*counts).to_owned();
+                        imported
+                            .said
+                            .push(Said::count(stream, what, value, printed));
+                    }
+                }
+            }
+            [again, "sender"] => {
+                if let Ok(value) = again.parse() {
+                    let printed = format!("Retr {again}");
+                    let said = Said::count(stream, Figure::Retransmits, value, printed);
+                    imported.said.push(said);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn point(part: &Part<'_>, stream: usize, imported: &mut Imported) {
+    let of = imported.streams[stream].name.as_str().into();
+    imported.series.push(SeriesPoint {
+        trial: 0,
+        series: "goodput".into(),
+        of,
+        unit: Unit::BitsPerSecond,
+        t: part.from.nanos,
+        length: (part.to.nanos - part.from.nanos).max(0),
+        min: part.rate,
+        mean: part.rate,
+        max: part.rate,
+    });
+}

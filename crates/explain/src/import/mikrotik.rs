@@ -1,0 +1,195 @@
+//! `ping` of MikroTik's RouterOS, 5 to 7.
+//!
+//! ```text
+//!   SEQ HOST                                     SIZE TTL TIME  STATUS
+//!     0 192.0.2.7                                  56 117 4ms
+//!     1 192.0.2.7                                  56 117 4ms541us
+//!     2 192.0.2.7                                                timeout
+//!     3 192.0.2.1                                  84  64 1ms   host unreachable
+//!     sent=4 received=2 packet-loss=50% min-rtt=4ms avg-rtt=4ms270us max-rtt=4ms541us
+//! ```
+//!
+//! Source: help.mikrotik.com, *Ping*. The table's head is printed anew every twenty lines. Version 5
+//! has no SEQ.
+
+use super::decimal::Time;
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::order::Unwrap;
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, head, leading_number};
+use super::{Format, ImportError, Imported, Input, Options, Rules, decimal};
+use delaylab_model::record::Method;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use std::net::IpAddr;
+
+pub static FORMAT: Format = Format {
+    name: "ping of MikroTik",
+    command: "/ping TARGET count=100",
+    looks: "a line `SEQ HOST SIZE TTL TIME STATUS`",
+    signs: &["SEQ HOST", "packet-loss=", "min-rtt="],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    let head = head(bytes);
+    let mut lines = head.lines();
+    lines.any(|line| {
+        is_heading(line) || line.trim_start().starts_with("sent=") && line.contains("packet-loss=")
+    })
+}
+
+fn is_heading(line: &str) -> bool {
+    let words: Vec<_> = line.split_whitespace().collect();
+    words.ends_with(&["HOST", "SIZE", "TTL", "TIME", "STATUS"])
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut call = Call::default();
+    while let Some((number, line)) = text.next() {
+        if !call.line(line) {
+            strange.note(number, line);
+        }
+    }
+    call.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+#[derive(Default)]
+struct Call {
+    target: String,
+    size: Option<u32>,
+    packets: Packets,
+    numbers: Unwrap,
+    numbered: bool,
+    summary: Vec<(String, String)>,
+}
+
+impl Call {
+    fn line(&mut self, line: &str) -> bool {
+        if is_heading(line) {
+            self.numbered |= line.contains("SEQ");
+            return true;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] => true,
+            // Printed again with every heading: the last one is of all.
+            [first, ..] if first.starts_with("sent=") => {
+                let pairs = words.iter().filter_map(|word| word.split_once('='));
+                self.summary = pairs
+                    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                    .collect();
+                true
+            }
+            // The prompt and the command.
+            [first, ..] if first.starts_with('[') || first.starts_with('>') => true,
+            words => self.packet(words).is_some(),
+        }
+    }
+
+    fn packet(&mut self, words: &[&str]) -> Option<()> {
+        let mut words = words.iter().copied();
+        let seq = if self.numbered {
+            self.numbers.whole(words.next()?.parse().ok()?)
+        } else {
+            self.packets.next()
+        };
+        let host = words.next()?;
+        let rest: Vec<&str> = words.collect();
+        let status = rest
+            .iter()
+            .find(|word| word.starts_with(char::is_alphabetic));
+        let time = rest.iter().find_map(|word| duration(word));
+        match (time, status) {
+            (Some(round_trip), None) => {
+                let ttl = rest.get(1).and_then(|ttl| ttl.parse().ok());
+                self.size = self
+                    .size
+                    .or(rest.first().and_then(|size| size.parse().ok()));
+                let reply = Reply {
+                    round_trip: Some(round_trip),
+                    ttl,
+                    ..Reply::default()
+                };
+                self.packets.reply(seq, reply);
+                host.clone_into(&mut self.target);
+            }
+            (None, Some(&"timeout")) => {
+                self.packets.unanswered(seq);
+                if self.target.is_empty() {
+                    host.clone_into(&mut self.target);
+                }
+            }
+            (_, Some(_)) => {
+                let by: Option<IpAddr> = host.parse().ok();
+                self.packets.refused(seq, by);
+            }
+            (None, None) => return None,
+        }
+        Some(())
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.summary.is_empty() {
+            imported.warn("ping's summary is missing: the file ends before ping did");
+        }
+        imported.warn("ping of MikroTik prints no times of day: absolute times are made up from sequence numbers, a second apart");
+        let frame = Frame {
+            target: self.target.clone(),
+            size: self.size,
+            period: SECOND,
+            ..Frame::new(0, self.target, Method::Icmp)
+        };
+        let stream = self.packets.finish(frame, imported);
+        imported.streams.push(stream);
+        for (key, value) in self.summary {
+            let printed = format!("{key}={value}");
+            let count = |what| {
+                Some(Said::count(
+                    0,
+                    what,
+                    leading_number(&value)?,
+                    printed.clone(),
+                ))
+            };
+            let time = |statistic| {
+                let what = Figure::Of(Delay::RoundTrip, statistic);
+                Some(Said::time(0, what, duration(&value)?, printed.clone()))
+            };
+            let share = || {
+                let number = decimal::number(value.trim_end_matches('%'))?;
+                Some(Said::percent(0, Figure::LossShare, number, printed.clone()))
+            };
+            let said = match key.as_str() {
+                "sent" => count(Figure::Sent),
+                "received" => count(Figure::Received),
+                "packet-loss" => share(),
+                "min-rtt" => time(Statistic::Min),
+                "avg-rtt" => time(Statistic::Mean),
+                "max-rtt" => time(Statistic::Max),
+                _ => None,
+            };
+            imported.said.extend(said);
+        }
+    }
+}
+
+/// `4ms`, `4ms541us`, `1s200ms`: what the last part counts is the step.
+fn duration(word: &str) -> Option<Time> {
+    let nanos = decimal::go_duration(word)?;
+    let step: Nanos = if word.ends_with("us") {
+        MICROSECOND
+    } else if word.ends_with("ms") {
+        MILLISECOND
+    } else {
+        SECOND
+    };
+    Some(Time { nanos, step })
+}

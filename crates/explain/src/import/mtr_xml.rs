@@ -1,0 +1,58 @@
+//! `mtr --xml`: a report.
+//!
+//! ```text
+//! <MTR SRC="vm" DST="10.77.2.2" TOS="0x0" PSIZE="64" BITPATTERN="0x00" TESTS="10">
+//!     <HUB COUNT="1" HOST="10.77.1.1">
+//!         <Loss>  0.0%</Loss>
+//!         <Snt>    10</Snt>
+//! ```
+
+use super::text::head;
+use super::xml::{Part, Parts, attribute};
+use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+
+pub static FORMAT: Format = Format {
+    name: "mtr --xml",
+    command: "mtr --xml -c 100 TARGET > FILE",
+    looks: "tags `<MTR …>` and `<HUB …>`",
+    signs: &["<MTR", "<HUB"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    head(bytes).contains("<MTR ")
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let bytes = input.bytes()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut imported = mtr::report(&FORMAT);
+    let mut parts = Parts::new(&text);
+    let mut column = String::new();
+    let mut place = 0;
+    let mut ended = false;
+    for part in parts.by_ref() {
+        match part {
+            Part::Open("HUB", attributes) => {
+                place += 1;
+                let number = attribute(attributes, "COUNT").and_then(|count| count.parse().ok());
+                let host = attribute(attributes, "HOST").unwrap_or_default();
+                imported
+                    .streams
+                    .push(mtr::hop(number.unwrap_or(place), host));
+            }
+            // A name of XML cannot have a per cent sign.
+            Part::Open("Loss", _) => "Loss%".clone_into(&mut column),
+            Part::Open(name, _) => name.clone_into(&mut column),
+            Part::Text(value) => mtr::say(&mut imported, &column, value.trim()),
+            Part::Close(name) => ended |= name == "MTR",
+            Part::Comment(_) => {}
+        }
+    }
+    if !ended {
+        imported.warn("the file ends in the middle of its XML: what stands before was read");
+    }
+    Ok(imported)
+}

@@ -1,0 +1,245 @@
+//! Output of `nping`: icmp, udp, tcp and whole tcp connections.
+//!
+//! ```text
+//! Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-23 12:32 UTC
+//! SENT (0.0070s) ICMP [10.77.1.2 > 10.77.2.2 Echo request (type=8/code=0) id=37872 seq=1] IP [ttl=64 … iplen=28 ]
+//! RCVD (0.0327s) ICMP [10.77.2.2 > 10.77.1.2 Echo reply (type=0/code=0) id=37872 seq=1] IP [ttl=63 … iplen=28 ]
+//! SENT (0.0132s) TCP 10.77.1.2:3921 > 10.77.2.2:9000 S ttl=64 id=37384 iplen=40  seq=3636432274 win=1480
+//! SENT (0.0013s) Starting TCP Handshake > 10.77.2.2:9000
+//! RCVD (0.0013s) Handshake with 10.77.2.2:9000 completed
+//! Max rtt: 25.731ms | Min rtt: 0.025ms | Avg rtt: 3.701ms
+//! Raw packets sent: 10 (280B) | Rcvd: 7 (324B) | Lost: 3 (30.00%)
+//! ```
+//!
+//! Times are since the start, to 0.1 ms; a round trip is the difference of two. The start is known to
+//! the minute. Its own round trips are of the captured packets, and up to some 0.1 ms shorter. A reply
+//! belongs to the last request of the same number, which nping may use twice or leave out, or where
+//! there are no numbers to the last request.
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, after, head, leading_number, word_after};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use std::collections::HashMap;
+
+pub static FORMAT: Format = Format {
+    name: "nping",
+    command: "nping --icmp -c 100 TARGET > FILE",
+    looks: "lines such as `SENT (0.0070s) ICMP […]` and `RCVD (0.0327s) ICMP […]`",
+    signs: &["Nping", "SENT (", "RCVD ("],
+    rules: Rules {
+        times_of_records: false,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    let head = head(bytes);
+    let mut lines = head.lines();
+    lines.any(|line| line.starts_with("Starting Nping ") || Event::read(line).is_some())
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut call = Call::default();
+    while let Some((number, line)) = text.next() {
+        if !call.line(line, &mut imported) {
+            strange.note(number, line);
+        }
+    }
+    call.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// A line of a packet.
+struct Event<'a> {
+    sent: bool,
+    at: Time,
+    what: &'a str,
+}
+
+impl<'a> Event<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let sent = line.starts_with("SENT (");
+        let rest = line
+            .strip_prefix("SENT (")
+            .or_else(|| line.strip_prefix("RCVD ("))?;
+        let (at, what) = rest.split_once("s) ")?;
+        let at = decimal::time(at, SECOND)?;
+        Some(Self { sent, at, what })
+    }
+
+    /// The echo's number.
+    fn seq(&self) -> Option<u64> {
+        let rest = after(self.what, "Echo ")?;
+        word_after(rest, "seq=").and_then(leading_number)
+    }
+
+    /// Whose address stands first: `ICMP [10.77.2.2 > …`, `TCP 10.77.2.2:9000 > …`.
+    fn from(&self) -> &str {
+        let (before, _) = self.what.split_once(" > ").unwrap_or_default();
+        let from = before.rsplit([' ', '[']).next().unwrap_or_default();
+        from.split_once(':').map_or(from, |(host, port)| {
+            // An IPv6 address has more than one colon.
+            if port.contains(':') { from } else { host }
+        })
+    }
+
+    fn to(&self) -> &str {
+        let (_, behind) = self.what.split_once(" > ").unwrap_or_default();
+        behind.split([' ', ']']).next().unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct Call {
+    target: String,
+    method: Method,
+    size: Option<u32>,
+    packets: Packets,
+    /// The last request of each number.
+    numbers: HashMap<u64, u64>,
+    /// When each was sent.
+    sent: Vec<Time>,
+    /// Round trips of errors and the like count in what nping says.
+    errors: u64,
+    said: Vec<Said>,
+}
+
+impl Call {
+    fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
+        if let Some(event) = Event::read(line) {
+            if event.sent {
+                self.request(&event);
+            } else {
+                self.reply(&event);
+            }
+            return true;
+        }
+        if let Some(rest) = line.strip_prefix("Starting Nping ") {
+            imported.version = rest.split(' ').next().map(str::to_owned);
+            let began = rest.split_once(" at ").and_then(|(_, at)| date::local(at));
+            imported.began = began;
+            return true;
+        }
+        if line.starts_with("Max rtt: ") {
+            self.times(line);
+            return true;
+        }
+        if let Some(rest) = line
+            .strip_prefix("Raw packets sent: ")
+            .or_else(|| line.strip_prefix("TCP connection attempts: "))
+        {
+            if let Some(sent) = leading_number(rest) {
+                let printed = format!("sent {sent}");
+                self.said.push(Said::count(0, Figure::Sent, sent, printed));
+            }
+            return true;
+        }
+        line.trim().is_empty()
+            || line.starts_with("Nping done: ")
+            || line.starts_with("WARNING: ")
+            || line.starts_with("Statistics for host ")
+            || line.starts_with(" |_ ")
+    }
+
+    fn request(&mut self, event: &Event<'_>) {
+        let seq = self.sent.len() as u64;
+        if let Some(number) = event.seq() {
+            self.numbers.insert(number, seq);
+        }
+        if self.target.is_empty() {
+            self.target = event.to().to_owned();
+            self.method = match event.what.split(' ').next() {
+                Some("UDP") => Method::Udp,
+                Some("TCP" | "Starting") => Method::Tcp,
+                _ => Method::Icmp,
+            };
+            let size = word_after(event.what, "iplen=");
+            self.size = size.and_then(|size| size.parse().ok());
+        }
+        self.sent.push(event.at);
+        self.packets.unanswered_since(seq, Some(event.at.nanos));
+    }
+
+    fn reply(&mut self, event: &Event<'_>) {
+        let seq = match event.seq() {
+            Some(number) => self.numbers.get(&number).copied(),
+            None => (self.sent.len() as u64).checked_sub(1),
+        };
+        let sent = |seq: u64| self.sent.get(usize::try_from(seq).ok()?).copied();
+        let Some((seq, sent)) = seq.and_then(|seq| Some((seq, sent(seq)?))) else {
+            return;
+        };
+        let refused = event.what.starts_with("ICMP") && event.seq().is_none();
+        if refused || event.what.starts_with("Possible TCP RST") {
+            self.errors += 1;
+            self.packets.refused(seq, event.from().parse().ok());
+            return;
+        }
+        let round_trip = Time {
+            nanos: (event.at.nanos - sent.nanos).max(0),
+            // The difference of two that were rounded.
+            step: 2 * event.at.step,
+        };
+        let ttl = word_after(event.what, "ttl=");
+        let reply = Reply {
+            round_trip: Some(round_trip),
+            ttl: ttl.and_then(|ttl| ttl.parse().ok()),
+            sent_at: Some(sent.nanos),
+            ..Reply::default()
+        };
+        self.packets.reply(seq, reply);
+    }
+
+    /// `Max rtt: 25.731ms | Min rtt: 0.025ms | Avg rtt: 3.701ms`
+    fn times(&mut self, line: &str) {
+        for part in line.split(" | ") {
+            let Some((word, value)) = part.split_once(" rtt: ") else {
+                continue;
+            };
+            let statistic = match word {
+                "Max" => Statistic::Max,
+                "Min" => Statistic::Min,
+                _ => Statistic::Mean,
+            };
+            let time = decimal::time(value.trim_end_matches("ms"), MILLISECOND);
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let said = time.map(|time| Said::time(0, what, time, part.to_owned()));
+            self.said.extend(said);
+        }
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        let period: Nanos = SECOND;
+        let frame = Frame {
+            target: self.target.clone(),
+            size: self.size,
+            period,
+            ..Frame::new(0, self.target, self.method)
+        };
+        let mut stream = self.packets.finish(frame, imported);
+        stream.clock = Clock::Own {
+            realtime_offset: imported.began,
+        };
+        imported.streams.push(stream);
+        imported.warn("nping prints times to 0.1 ms, and its start to the minute");
+        if self.said.is_empty() {
+            imported.warn("nping's summary is missing: the file ends before nping did");
+        }
+        // Its times are of errors that came back, too.
+        let counts_errors = self.errors > 0;
+        let said = self.said.into_iter();
+        let kept = said.filter(|said| !counts_errors || said.what == Figure::Sent);
+        imported.said.extend(kept);
+    }
+}

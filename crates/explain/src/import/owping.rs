@@ -1,0 +1,332 @@
+//! `owping` and `twping`: summaries, a line a packet (`-v`), and owping's raw packets (`-R`).
+//!
+//! ```text
+//! --- owping statistics from [192.0.2.1]:8915 to [192.0.2.7]:9270 ---
+//! SID:    0a012817e00ef46a64d737e862a44f3a
+//! first:  2019-02-13T11:54:19.387
+//! 10 sent, 0 lost (0.000%), 0 duplicates
+//! one-way delay min/median/max = 0.202/0.4/0.582 ms, (err=0.628 ms)
+//! --- twping statistics from [192.0.2.1]:18760 to [192.0.2.7]:18799 ---
+//! round-trip time min/median/max = 0.777/1/1.16 ms, (err=0.628 ms)
+//! reflector processing time min/max = 0.00429/0.0329 ms
+//! seq_no=0 delay=0.411 ms (sync, err=0.628 ms)                                 -v
+//! seq_no=1 *LOST*
+//! 0 16172305034298462208 1 5.5e-05 16172305034300000000 1 6.1e-05 255          -R
+//! ```
+//!
+//! Source: owamp 4 and 5, owping.c, twping.c and stats.c. A raw packet is its number, when it was sent, is that clock
+//! synchronised, its error, the same of the receiver, and the TTL; times are seconds since 1900 in 2⁻³²
+//! s, and 0 as that of the receiver is a packet that was lost. Medians are of owping's buckets, 0.1 ms wide.
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, head, leading_number, word_after};
+use super::{Format, ImportError, Imported, Input, Options, Rules, date};
+use delaylab_model::record::Method;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+
+pub static FORMAT: Format = Format {
+    name: "owping",
+    command: "owping -v -c 100 TARGET > FILE",
+    looks: "lines such as `seq_no=0 delay=0.411 ms (sync, err=0.628 ms)`",
+    signs: &["owping", "twping", "one-way delay", "seq_no=", "SID:"],
+    rules: Rules {
+        open_ended: true,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+/// From 1900 to 1970.
+const ERA: i128 = 2_208_988_800;
+
+fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        let line = line.trim_start();
+        line.starts_with("--- owping statistics from ")
+            || line.starts_with("--- twping statistics from ")
+            || line.starts_with("seq_no=")
+            || Raw::read(line).is_some()
+    })
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut sessions: Vec<Session> = Vec::new();
+    // Lines of packets stand before the summary of their session.
+    let mut session = Session::default();
+    while let Some((number, line)) = text.next() {
+        let line = line.trim();
+        if let Some(heading) = Heading::read(line) {
+            if session.heading.is_some() {
+                sessions.push(std::mem::take(&mut session));
+            }
+            session.heading = Some(heading);
+        } else if line.starts_with("seq_no=") && session.said_of_counts() {
+            sessions.push(std::mem::take(&mut session));
+            session.packet(line);
+        } else if !session.line(line) {
+            strange.note(number, line);
+        }
+    }
+    sessions.push(session);
+    for session in sessions {
+        session.finish(&mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// Between whom.
+struct Heading {
+    two_way: bool,
+    from: String,
+    to: String,
+}
+
+impl Heading {
+    fn read(line: &str) -> Option<Self> {
+        let line = line.strip_prefix("--- ")?;
+        let two_way = line.starts_with("twping ");
+        let (_, between) = line.split_once(" from ")?;
+        let (from, to) = between.trim_end_matches(" ---").split_once(" to ")?;
+        Some(Self {
+            two_way,
+            from: from.to_owned(),
+            to: to.to_owned(),
+        })
+    }
+}
+
+/// A packet of `-R`.
+struct Raw {
+    seq: u64,
+    sent: Nanos,
+    arrived: Option<Nanos>,
+    ttl: Option<u8>,
+}
+
+impl Raw {
+    fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [seq, sent, _, _, arrived, _, _, ttl] = words.as_slice() else {
+            return None;
+        };
+        let arrived: u64 = arrived.parse().ok()?;
+        Some(Self {
+            seq: seq.parse().ok()?,
+            sent: since_1970(sent.parse().ok()?)?,
+            arrived: (arrived != 0).then(|| since_1970(arrived)).flatten(),
+            ttl: ttl.parse().ok(),
+        })
+    }
+}
+
+/// Seconds since 1900 in 32.32 bits.
+pub fn since_1970(stamp: u64) -> Option<Nanos> {
+    let nanos = (i128::from(stamp) * i128::from(SECOND)) >> 32;
+    let nanos = Nanos::try_from(nanos - ERA * i128::from(SECOND)).ok()?;
+    (0..=decimal::LARGEST).contains(&nanos).then_some(nanos)
+}
+
+/// Packets one way, or there and back.
+#[derive(Default)]
+struct Session {
+    heading: Option<Heading>,
+    packets: Packets,
+    /// Do its packets have times of day?
+    dated: bool,
+    first: Option<Nanos>,
+    said: Vec<(Figure, Said)>,
+    counts: Option<(u64, u64)>,
+}
+
+impl Session {
+    const fn said_of_counts(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    fn line(&mut self, line: &str) -> bool {
+        if line.starts_with("seq_no=") {
+            return self.packet(line);
+        }
+        if let Some(raw) = Raw::read(line) {
+            self.raw(&raw);
+            return true;
+        }
+        if let Some(first) = line.strip_prefix("first:") {
+            self.first = date::local(first);
+            return true;
+        }
+        if let Some((sent, rest)) = line.split_once(" sent, ") {
+            return self.counts(sent, rest);
+        }
+        if let Some((what, values)) = line.split_once(" min/median/max = ") {
+            return self.delays(what, values);
+        }
+        // Jitters are of percentiles of their own, hops and the rest no delays.
+        const OTHER: [&str; 13] = [
+            "SID:",
+            "last:",
+            "one-way jitter",
+            "two-way jitter",
+            "send jitter",
+            "reflect jitter",
+            "reflector processing",
+            "hops",
+            "send hops",
+            "reflect hops",
+            "TTL",
+            "no reordering",
+            "Percentiles:",
+        ];
+        line.is_empty()
+            || OTHER.iter().any(|other| line.starts_with(other))
+            || line.contains("-reordering = ")
+            || line.starts_with("Approximately ")
+            || line.contains("hops take")
+            || line.starts_with(|c: char| c.is_ascii_digit()) && line.ends_with(" ms")
+            || line.starts_with("send")
+            || line.starts_with("reflect")
+    }
+
+    /// `seq_no=0 delay=0.411 ms (sync, err=0.628 ms)`
+    fn packet(&mut self, line: &str) -> bool {
+        let Some(seq) = word_after(line, "seq_no=").and_then(leading_number) else {
+            return false;
+        };
+        if line.contains("*LOST*") {
+            self.packets.unanswered(seq);
+            return true;
+        }
+        let delay =
+            word_after(line, "delay=").and_then(|word| decimal::any_time(word, MILLISECOND));
+        let Some(delay) = delay else { return false };
+        let reply = Reply {
+            round_trip: Some(delay),
+            ..Reply::default()
+        };
+        self.packets.reply(seq, reply);
+        true
+    }
+
+    fn raw(&mut self, raw: &Raw) {
+        self.dated = true;
+        let Some(arrived) = raw.arrived else {
+            self.packets.unanswered_since(raw.seq, Some(raw.sent));
+            return;
+        };
+        let delay = Time {
+            nanos: arrived - raw.sent,
+            step: 1,
+        };
+        let reply = Reply {
+            round_trip: Some(delay),
+            sent_at: Some(raw.sent),
+            ttl: raw.ttl,
+            ..Reply::default()
+        };
+        self.packets.reply(raw.seq, reply);
+    }
+
+    /// `10`, `0 lost (0.000%), 0 duplicates`
+    fn counts(&mut self, sent: &str, rest: &str) -> bool {
+        let (Ok(sent), Some(lost)) = (sent.parse::<u64>(), leading_number(rest)) else {
+            return false;
+        };
+        self.counts = Some((sent, lost));
+        for (what, word, value) in [(Figure::Sent, "sent", sent), (Figure::Lost, "lost", lost)] {
+            let printed = format!("{value} {word}");
+            self.said.push((what, Said::count(0, what, value, printed)));
+        }
+        true
+    }
+
+    /// `one-way delay`, `0.202/0.4/0.582 ms, (err=0.628 ms)`
+    fn delays(&mut self, what: &str, values: &str) -> bool {
+        let delay = match what {
+            "one-way delay" | "round-trip time" => Delay::RoundTrip,
+            "send time" => Delay::Send,
+            "reflect time" => Delay::Receive,
+            _ => return false,
+        };
+        let Some((values, unit)) = values.split_once(' ') else {
+            return false;
+        };
+        let unit = match unit.split(',').next() {
+            Some("s") => SECOND,
+            Some("us") => MICROSECOND,
+            Some("ns") => 1,
+            _ => MILLISECOND,
+        };
+        let names = [Statistic::Min, Statistic::Median, Statistic::Max];
+        for (statistic, value) in names.into_iter().zip(values.split('/')) {
+            // `nan` where nothing arrived.
+            let Some(mut time) = decimal::any_time(value, unit) else {
+                continue;
+            };
+            // Three digits that count.
+            time.step = time.step.max(time.nanos.abs() / 100);
+            if statistic == Statistic::Median {
+                time.step = time.step.max(MILLISECOND / 10);
+            }
+            let figure = Figure::Of(delay, statistic);
+            let printed = format!("{what} {value}");
+            self.said
+                .push((figure, Said::time(0, figure, time, printed)));
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.heading.is_none() && self.packets.is_empty() && self.said.is_empty() {
+            return;
+        }
+        let stream = imported.streams.len();
+        let two_way = self.heading.as_ref().is_some_and(|heading| heading.two_way);
+        // The heading stands behind the packets, and may be missing: a session is called by its number.
+        let name = format!("session {}", stream + 1);
+        let target = self.heading.map_or_else(String::new, |heading| {
+            format!("{} to {}", heading.from, heading.to)
+        });
+        if !two_way {
+            imported.warn("owping's delays are one way, by the clocks of two hosts: they are as good as those are synchronised");
+        }
+        if self.packets.is_empty() {
+            imported.warn("the file has only a summary and no packets (`-v` and `-R` print them)");
+        }
+        if self.counts.is_none() && !self.dated {
+            imported.warn("the summary is missing: the file ends before its tool did");
+        }
+        let frame = Frame {
+            target,
+            fill: false,
+            period: SECOND / 10,
+            ..Frame::new(
+                stream,
+                name,
+                if two_way {
+                    Method::Stamp
+                } else {
+                    Method::Frame
+                },
+            )
+        };
+        let packets = self.packets.finish(frame, imported);
+        if let Some(first) = self.first {
+            let before = imported.began.unwrap_or(first);
+            imported.began = Some(before.min(first));
+        }
+        imported.streams.push(packets);
+        let said = self
+            .said
+            .into_iter()
+            .map(|(_, said)| Said { stream, ..said });
+        imported.said.extend(said);
+    }
+}

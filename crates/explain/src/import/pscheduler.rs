@@ -1,0 +1,288 @@
+//! Results of perfSONAR's pScheduler: `rtt`, `latency` and `trace`, alone or with their task.
+//!
+//! ```text
+//! {"succeeded": true, "sent": 5, "received": 5, "lost": 0, "min": "PT0.000227S", "mean": …, "max": …, "stddev": …,
+//!  "roundtrips": [{"seq": 1, "ip": "192.0.2.7", "length": 64, "ttl": 64, "rtt": "PT0.000302S"}, …]}
+//! {"succeeded": true, "packets-sent": 100, "packets-lost": 0, "max-clock-error": 0.5,
+//!  "histogram-latency": {"0.12": 3, …},
+//!  "raw-packets": [{"seq-num": 0, "src-ts": 16172305034298462208, "dst-ts": …, "ip-ttl": 255}, …]}
+//! {"succeeded": true, "paths": [[{"ip": "10.0.0.1", "rtt": "PT0.0003S"}, {}, …]]}
+//! ```
+//!
+//! Source: perfSONAR's pscheduler-test-rtt, -latency and -trace, result formats. A latency result without raw packets
+//! has a histogram in ms: each of its values becomes as many records, of whose order nothing is known.
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use serde_json::Value;
+
+pub static FORMAT: Format = Format {
+    name: "pscheduler",
+    command: "pscheduler task --format json rtt --dest TARGET > FILE",
+    looks: "a key `roundtrips`, `histogram-latency`, `raw-packets` or `paths`",
+    signs: &[
+        r#""roundtrips""#,
+        r#""histogram-latency""#,
+        "pscheduler",
+        r#""succeeded""#,
+    ],
+    rules: Rules {
+        open_ended: true,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+/// More packets of a histogram than this are not believed.
+const LARGEST_COUNT: u64 = 10_000_000;
+
+fn is(bytes: &[u8]) -> bool {
+    let keys = ["roundtrips", "histogram-latency", "raw-packets"];
+    keys.iter().any(|key| json::has_all(bytes, &[key]))
+        || json::has_all(bytes, &["succeeded", "paths"])
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut imported = Imported::new(&FORMAT);
+    let mut failed = None;
+    json::each(input, &mut imported, |imported, document| {
+        failed = failed.take().or(result(&document, imported));
+    })?;
+    let empty = imported.streams.is_empty() && imported.said.is_empty();
+    match failed {
+        Some(reason) if empty => Err(ImportError::PeerFailed {
+            format: &FORMAT,
+            reason,
+        }),
+        _ => Ok(imported),
+    }
+}
+
+/// Adds what a result says; the reason, if it failed. A run's own document has the result within.
+fn result(document: &Value, imported: &mut Imported) -> Option<String> {
+    let result = document
+        .get("result")
+        .and_then(|result| result.get("merged").or(Some(result)))
+        .or_else(|| document.get("result-merged"))
+        .unwrap_or(document);
+    let began = ["start-time", "start"].iter().find_map(|key| {
+        json::text(document, key)
+            .or_else(|| json::text(document.get("run")?, key))
+            .and_then(date::local)
+    });
+    imported.began = imported.began.or(began);
+    let spec = document
+        .get("test")
+        .and_then(|test| test.get("spec"))
+        .unwrap_or(&Value::Null);
+    let target = json::text(spec, "dest").unwrap_or_default();
+    if result.get("succeeded") == Some(&Value::Bool(false)) {
+        let reason = json::text(result, "error").unwrap_or("it does not say why");
+        return Some(reason.to_owned());
+    }
+    if let Some(trips) = result.get("roundtrips").and_then(Value::as_array) {
+        round_trips(result, trips, target, imported);
+    } else if let Some(paths) = result.get("paths").and_then(Value::as_array) {
+        paths.iter().for_each(|path| trace(path, imported));
+    } else {
+        latency(result, target, imported);
+    }
+    None
+}
+
+/// `PT0.000302S`, `PT1M2.5S`
+fn duration(value: &Value, key: &str) -> Option<Time> {
+    let text = json::text(value, key)?.strip_prefix("PT")?;
+    let text = text.strip_suffix('S')?;
+    let (minutes, seconds) = text.split_once('M').unwrap_or(("0", text));
+    let time = decimal::time(seconds, SECOND)?;
+    let minutes = decimal::time(minutes, 60 * SECOND)?;
+    Some(Time {
+        nanos: time.nanos + minutes.nanos,
+        ..time
+    })
+}
+
+fn count(value: &Value, key: &str) -> Option<u64> {
+    value.get(key)?.as_u64()
+}
+
+fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imported) {
+    let mut packets = Packets::new();
+    let mut by = target;
+    let mut size = None;
+    for trip in trips {
+        let seq = count(trip, "seq").unwrap_or_else(|| packets.next());
+        by = json::text(trip, "ip").unwrap_or(by);
+        size = size.or(count(trip, "length"));
+        let Some(round_trip) = duration(trip, "rtt") else {
+            packets.unanswered(seq);
+            continue;
+        };
+        let reply = Reply {
+            round_trip: Some(round_trip),
+            ttl: count(trip, "ttl").and_then(|ttl| u8::try_from(ttl).ok()),
+            ..Reply::default()
+        };
+        packets.reply(seq, reply);
+    }
+    let stream = imported.streams.len();
+    let (answered, _) = packets.answered();
+    let whole = count(result, "received").is_none_or(|received| received == answered);
+    let name = if target.is_empty() { by } else { target };
+    let frame = Frame {
+        target: by.to_owned(),
+        size: size.and_then(|size| u32::try_from(size).ok()),
+        sent: count(result, "sent").filter(|_| whole),
+        fill: whole,
+        ..Frame::new(stream, name.to_owned(), Method::Icmp)
+    };
+    let packets = packets.finish(frame, imported);
+    imported.streams.push(packets);
+    imported.warn("pScheduler's round trips have no times of day: absolute times are made up from sequence numbers, a second apart");
+    counts(
+        result,
+        stream,
+        imported,
+        &[
+            (Figure::Sent, "sent"),
+            (Figure::Received, "received"),
+            (Figure::Lost, "lost"),
+        ],
+    );
+    let times = [
+        ("min", Statistic::Min),
+        ("mean", Statistic::Mean),
+        ("max", Statistic::Max),
+    ];
+    for (key, statistic) in times {
+        if let Some(time) = duration(result, key) {
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let printed = format!("{key} {}", json::text(result, key).unwrap_or_default());
+            imported.said.push(Said::time(stream, what, time, printed));
+        }
+    }
+}
+
+fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figure, &str)]) {
+    for &(what, key) in keys {
+        if let Some(value) = count(result, key) {
+            let printed = format!("{key} {value}");
+            imported
+                .said
+                .push(Said::count(stream, what, value, printed));
+        }
+    }
+}
+
+/// A hop is a stream of one packet; what did not answer is an empty one.
+fn trace(path: &Value, imported: &mut Imported) {
+    for (hop, number) in path.as_array().into_iter().flatten().zip(1..) {
+        let mut packets = Packets::new();
+        match duration(hop, "rtt") {
+            round_trip @ Some(_) => packets.reply(
+                0,
+                Reply {
+                    round_trip,
+                    ..Reply::default()
+                },
+            ),
+            None => packets.unanswered(0),
+        }
+        let stream = imported.streams.len();
+        let frame = Frame {
+            target: json::text(hop, "ip").unwrap_or_default().to_owned(),
+            ..Frame::new(stream, format!("hop {number}"), Method::Udp)
+        };
+        let packets = packets.finish(frame, imported);
+        imported.streams.push(packets);
+    }
+    imported.warn("a trace has no times of day: absolute times are made up");
+}
+
+/// One way.
+fn latency(result: &Value, target: &str, imported: &mut Imported) {
+    let mut packets = Packets::new();
+    let raw = result.get("raw-packets").and_then(Value::as_array);
+    if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
+        for packet in raw {
+            one_way(packet, &mut packets);
+        }
+    } else if let Some(histogram) = result.get("histogram-latency").and_then(Value::as_object) {
+        for (value, times) in histogram {
+            let Some(delay) = decimal::any_time(value, MILLISECOND) else {
+                continue;
+            };
+            let times = times
+                .as_u64()
+                .unwrap_or(0)
+                .min(LARGEST_COUNT - packets.next().min(LARGEST_COUNT));
+            for _ in 0..times {
+                let reply = Reply {
+                    round_trip: Some(delay),
+                    ..Reply::default()
+                };
+                packets.reply(packets.next(), reply);
+            }
+        }
+        for _ in 0..count(result, "packets-lost")
+            .unwrap_or(0)
+            .min(LARGEST_COUNT)
+        {
+            packets.unanswered(packets.next());
+        }
+        imported.warn(
+            "the result has a histogram and no packets: nothing is known of their order and times",
+        );
+    } else {
+        return;
+    }
+    imported.warn("delays are one way, by the clocks of two hosts: they are as good as those are synchronised");
+    let stream = imported.streams.len();
+    let frame = Frame {
+        target: target.to_owned(),
+        period: SECOND / 10,
+        ..Frame::new(stream, target.to_owned(), Method::Frame)
+    };
+    let packets = packets.finish(frame, imported);
+    imported.streams.push(packets);
+    counts(
+        result,
+        stream,
+        imported,
+        &[
+            (Figure::Sent, "packets-sent"),
+            (Figure::Received, "packets-received"),
+            (Figure::Lost, "packets-lost"),
+        ],
+    );
+}
+
+fn one_way(packet: &Value, packets: &mut Packets) {
+    let seq = count(packet, "seq-num").unwrap_or_else(|| packets.next());
+    let stamp =
+        |key| -> Option<Nanos> { owping::since_1970(count(packet, key).filter(|&at| at > 0)?) };
+    let sent_at = stamp("src-ts");
+    let Some(delay) = stamp("dst-ts")
+        .zip(sent_at)
+        .map(|(arrived, sent)| arrived - sent)
+    else {
+        packets.unanswered_since(seq, sent_at);
+        return;
+    };
+    let reply = Reply {
+        round_trip: Some(Time {
+            nanos: delay,
+            step: 1,
+        }),
+        sent_at,
+        ttl: count(packet, "ip-ttl").and_then(|ttl| u8::try_from(ttl).ok()),
+        ..Reply::default()
+    };
+    packets.reply(seq, reply);
+}

@@ -1,0 +1,313 @@
+//! Any table of delays: CSV and its kin with whatever separator, or numbers line by line.
+//!
+//! ```text
+//! time,host,rtt_ms          names in the first line, or in `--columns`
+//! 2026-11-23T12:32:05Z,a,12.3
+//! 1795437125.5;12,3         decimal comma, where the separator is another
+//! 0.0123                    one number a line, with `--unit s`
+//! ```
+//!
+//! | column | names | values |
+//! |---|---|---|
+//! | delay | `rtt`, `round_trip`, `latency`, `delay`, `ping`, `response_time`; `owd`, `one_way_delay` | a number; what stands for none was lost |
+//! | time of sending | `time`, `timestamp`, `t`, `ts`, `date`, `epoch`, `sent` | ISO 8601, since 1970 in s, ms, µs or ns, or what the name says |
+//! | time of reading | `received`, `recv` | the same |
+//! | sequence number | `seq`, `sequence`, `n`, `icmp_seq`, `packet`, `index` | gaps in it were lost |
+//! | stream | `host`, `target`, `dst`, `address`, `stream` | a name |
+//! | outcome | `lost`, `loss`; `ok`, `success`; `status`, `outcome` | 0, 1, true, false; `ok`, `refused`, anything else was lost |
+//! | TTL | `ttl`, `hop_limit` | |
+//!
+//! A unit stands behind a name (`rtt_ms`, `rtt (ms)`), behind a value (`12.3 ms`) or in `--unit`. A
+//! number without one is asked about, not guessed.
+
+mod columns;
+mod line;
+
+use self::columns::{Column, Role, Unit};
+use self::line::{Cells, Shape};
+use super::decimal::{self, Time};
+use super::order::Unwrap;
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, head};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
+use delaylab_model::record::Method;
+use delaylab_model::{Nanos, SECOND};
+use std::collections::HashMap;
+
+pub static FORMAT: Format = Format {
+    name: "table",
+    command: "any CSV or list of numbers; --columns and --unit say what they are",
+    looks: "a line for each packet with the same number of values, such as `1795437125.5,12.3`",
+    signs: &["rtt", "latency", "delay", "timestamp"],
+    rules: Rules {
+        open_ended: true,
+        ..Rules::USUAL
+    },
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    Shape::of(&head(bytes)).is_some()
+}
+
+fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
+    let start = head(input.head());
+    let Some(shape) = Shape::of(&start) else {
+        return Err(ImportError::Unrecognised {
+            nearest: Some(&FORMAT),
+        });
+    };
+    let columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut table = Table::new(&columns);
+    let mut heading = shape.has_heading;
+    while let Some((number, line)) = text.next() {
+        if line::is_comment(line) {
+            continue;
+        }
+        if std::mem::take(&mut heading) {
+            continue;
+        }
+        if !table.row(&shape, line) {
+            strange.note(number, line);
+        }
+    }
+    let unread = columns.iter().filter(|column| column.role == Role::Unread);
+    let unread: Vec<_> = unread.map(|column| column.name.as_str()).collect();
+    if !unread.is_empty() {
+        imported.warn(format!("columns not read: {}", unread.join(", ")));
+    }
+    table.finish(&mut imported);
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// The packets of each stream and column of delays.
+struct Table<'a> {
+    columns: &'a [Column],
+    /// Are there more columns of delays than one?
+    several: bool,
+    streams: Vec<(String, Method, Packets, Unwrap)>,
+    by_name: HashMap<String, usize>,
+    numbered: bool,
+}
+
+/// What a row says.
+#[derive(Default)]
+struct Row<'a> {
+    sent_at: Option<Nanos>,
+    read_at: Option<Nanos>,
+    seq: Option<u64>,
+    stream: &'a str,
+    /// By its column of outcomes.
+    outcome: Option<Ending>,
+    ttl: Option<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Ending {
+    Answered,
+    Lost,
+    Refused,
+}
+
+impl<'a> Table<'a> {
+    fn new(columns: &'a [Column]) -> Self {
+        let delays = columns.iter().filter(|it| it.role.is_delay());
+        Self {
+            columns,
+            several: delays.count() > 1,
+            streams: Vec::new(),
+            by_name: HashMap::new(),
+            numbered: columns.iter().any(|column| column.role == Role::Seq),
+        }
+    }
+
+    /// Takes a row; false where a cell is nothing that its column can have.
+    fn row(&mut self, shape: &Shape, line: &str) -> bool {
+        let Some(row) = self.facts(shape, line) else {
+            return false;
+        };
+        let columns = self.columns;
+        let mut taken = true;
+        for (column, cell) in columns.iter().zip(Cells::new(line, shape.separator)) {
+            let Role::Delay(unit, method) = column.role else {
+                continue;
+            };
+            let name = if self.several { &column.name } else { "" };
+            let at = self.stream(row.stream, name, method);
+            taken &= self.packet(at, &row, cell, unit, shape);
+        }
+        taken
+    }
+
+    fn facts<'t>(&self, shape: &Shape, line: &'t str) -> Option<Row<'t>> {
+        let mut row = Row::default();
+        let mut count = 0;
+        for (column, cell) in self.columns.iter().zip(Cells::new(line, shape.separator)) {
+            count += 1;
+            match column.role {
+                Role::Sent(unit) => row.sent_at = moment(cell, unit, shape),
+                Role::Read(unit) => row.read_at = moment(cell, unit, shape),
+                Role::Seq => row.seq = Some(cell.parse().ok()?),
+                Role::Stream => row.stream = cell,
+                Role::Ttl => row.ttl = cell.parse().ok(),
+                Role::Outcome(good) => row.outcome = ending(cell, good),
+                Role::Delay(..) | Role::Unread => {}
+            }
+        }
+        (count == self.columns.len()).then_some(row)
+    }
+
+    fn stream(&mut self, name: &str, column: &str, method: Method) -> usize {
+        let same = |known: &str| {
+            let rest = known.strip_prefix(name);
+            rest.is_some_and(|rest| rest.trim_start() == column)
+        };
+        // Most rows are of the stream of the row before.
+        if let Some((known, ..)) = self.streams.first()
+            && self.streams.len() == 1
+            && same(known)
+        {
+            return 0;
+        }
+        let full = if name.is_empty() || column.is_empty() {
+            format!("{name}{column}")
+        } else {
+            format!("{name} {column}")
+        };
+        if let Some(&at) = self.by_name.get(&full) {
+            return at;
+        }
+        self.by_name.insert(full.clone(), self.streams.len());
+        self.streams
+            .push((full, method, Packets::new(), Unwrap::default()));
+        self.streams.len() - 1
+    }
+
+    fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit, shape: &Shape) -> bool {
+        let (_, _, packets, numbers) = &mut self.streams[at];
+        let seq = match row.seq {
+            Some(seq) => numbers.whole(seq),
+            None => packets.next(),
+        };
+        let lost = |packets: &mut Packets| packets.unanswered_since(seq, row.sent_at);
+        match row.outcome {
+            Some(Ending::Refused) => {
+                lost(packets);
+                packets.refused(seq, None);
+                return true;
+            }
+            Some(Ending::Lost) => {
+                lost(packets);
+                return true;
+            }
+            _ => {}
+        }
+        if line::stands_for_none(cell) {
+            lost(packets);
+            return true;
+        }
+        let Some(round_trip) = delay(cell, unit, shape) else {
+            return false;
+        };
+        // Tools have -1 for what was lost.
+        if round_trip.nanos < 0 {
+            lost(packets);
+            return cell.starts_with("-1");
+        }
+        packets.reply(
+            seq,
+            Reply {
+                round_trip: Some(round_trip),
+                read_at: row.read_at,
+                sent_at: row.sent_at,
+                ttl: row.ttl,
+            },
+        );
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        let times = self.columns.iter().map(|column| column.role);
+        let times = times.filter_map(|role| match role {
+            Role::Sent(unit) | Role::Read(unit) => Some(unit),
+            _ => None,
+        });
+        let own = times.clone().any(|unit| matches!(unit, Unit::Is(_)));
+        let dated = times.clone().count() > 0;
+        for (name, method, packets, _) in self.streams {
+            let stream = imported.streams.len();
+            let frame = Frame {
+                target: name.clone(),
+                fill: self.numbered,
+                period: SECOND,
+                ..Frame::new(stream, name, method)
+            };
+            let mut made = packets.finish(frame, imported);
+            if made.clock == Clock::RealTime && own {
+                made.clock = Clock::Own {
+                    realtime_offset: None,
+                };
+            }
+            imported.streams.push(made);
+        }
+        if !dated {
+            imported.warn("the table has no column of times: absolute times are made up from the order of its rows, a second apart");
+        }
+    }
+}
+
+/// A date, or a number since 1970 or since some start.
+fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Nanos> {
+    match unit {
+        Unit::Is(unit) | Unit::Epoch(unit) => Some(number(cell, unit, shape)?.nanos),
+        Unit::Date => date::local(cell),
+    }
+}
+
+/// A delay, in the unit that stands behind it or else in that of its column.
+fn delay(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
+    let (Unit::Is(unit) | Unit::Epoch(unit)) = unit else {
+        return None;
+    };
+    if let Some(time) = number(cell, unit, shape) {
+        return Some(time);
+    }
+    let end = cell.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
+    let own = columns::unit(cell[end..].trim())?;
+    number(cell[..end].trim_start_matches('<'), own, shape)
+}
+
+fn number(cell: &str, unit: Nanos, shape: &Shape) -> Option<Time> {
+    if shape.decimal_comma && cell.contains(',') {
+        return decimal::any_time(&cell.replace(',', "."), unit);
+    }
+    decimal::any_time(cell, unit)
+}
+
+/// What a column of outcomes says; nothing where it says nothing.
+fn ending(cell: &str, good: bool) -> Option<Ending> {
+    let said = |truth: bool| {
+        let answered = truth == good;
+        Some(if answered {
+            Ending::Answered
+        } else {
+            Ending::Lost
+        })
+    };
+    match cell.to_ascii_lowercase().as_str() {
+        "" => None,
+        "1" | "true" | "yes" => said(true),
+        "0" | "false" | "no" => said(false),
+        "ok" | "success" | "reply" | "answered" | "received" | "alive" | "late" => {
+            Some(Ending::Answered)
+        }
+        word if word.contains("refused") || word.contains("unreachable") => Some(Ending::Refused),
+        _ => Some(Ending::Lost),
+    }
+}

@@ -1,0 +1,318 @@
+//! What the columns of a table are: by their names, by `--columns`, or by their first values.
+
+use super::line::Shape;
+use crate::import::{Options, date};
+use delaylab_model::record::Method;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+
+/// A column.
+pub struct Column {
+    pub name: String,
+    pub role: Role,
+}
+
+/// What a column says of a packet.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Role {
+    /// Its delay, there and back or one way.
+    Delay(Unit, Method),
+    /// When it was sent.
+    Sent(Unit),
+    /// When its reply was read.
+    Read(Unit),
+    /// Its number.
+    Seq,
+    /// Of which stream it is.
+    Stream,
+    /// Whether it was answered: is `true` or 1 the good end?
+    Outcome(bool),
+    /// The reply's TTL.
+    Ttl,
+    /// Nothing that is read.
+    Unread,
+}
+
+impl Role {
+    pub const fn is_delay(self) -> bool {
+        matches!(self, Role::Delay(..))
+    }
+}
+
+/// What a column's numbers count.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Unit {
+    /// So many nanoseconds each.
+    Is(Nanos),
+    /// So many nanoseconds each, since 1970.
+    Epoch(Nanos),
+    /// They are dates.
+    Date,
+}
+
+/// A unit by its name.
+pub fn unit(name: &str) -> Option<Nanos> {
+    Some(match name.to_lowercase().as_str() {
+        "ns" | "nsec" | "nanos" | "nanoseconds" => 1,
+        "us" | "usec" | "µs" | "μs" | "micros" | "microseconds" => MICROSECOND,
+        "ms" | "msec" | "millis" | "milliseconds" => MILLISECOND,
+        "s" | "sec" | "secs" | "seconds" => SECOND,
+        _ => return None,
+    })
+}
+
+/// What a name means before its unit is known.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Delay(Method),
+    Sent,
+    Read,
+    Is(Role),
+}
+
+const NAMES: &[(Meaning, &[&str])] = &[
+    (
+        Meaning::Delay(Method::Icmp),
+        &[
+            "rtt",
+            "round_trip",
+            "roundtrip",
+            "round_trip_time",
+            "latency",
+            "delay",
+            "ping",
+            "response_time",
+            "response",
+            "ping_time",
+            "rtt_val",
+            "lat",
+        ],
+    ),
+    (
+        Meaning::Delay(Method::Frame),
+        &["owd", "one_way_delay", "oneway", "one_way"],
+    ),
+    (
+        Meaning::Sent,
+        &[
+            "time",
+            "timestamp",
+            "t",
+            "ts",
+            "date",
+            "datetime",
+            "epoch",
+            "unix",
+            "unixtime",
+            "unix_time",
+            "sent",
+            "sent_at",
+            "send_time",
+            "t_send",
+            "start",
+            "when",
+        ],
+    ),
+    (
+        Meaning::Read,
+        &[
+            "received",
+            "received_at",
+            "recv",
+            "recv_time",
+            "t_recv",
+            "rx_time",
+        ],
+    ),
+    (
+        Meaning::Is(Role::Seq),
+        &[
+            "seq", "sequence", "n", "icmp_seq", "packet", "index", "number", "no", "i", "seqno",
+        ],
+    ),
+    (
+        Meaning::Is(Role::Stream),
+        &[
+            "host",
+            "target",
+            "dst",
+            "destination",
+            "address",
+            "addr",
+            "stream",
+            "server",
+            "ip",
+            "name",
+        ],
+    ),
+    (
+        Meaning::Is(Role::Outcome(true)),
+        &[
+            "ok", "success", "answered", "alive", "status", "outcome", "result",
+        ],
+    ),
+    (
+        Meaning::Is(Role::Outcome(false)),
+        &["lost", "loss", "timeout", "error"],
+    ),
+    (Meaning::Is(Role::Ttl), &["ttl", "hop_limit", "hlim"]),
+];
+
+/// A name as its meaning and its unit: `RTT (ms)`, `rtt_ms`, `latency-us`.
+fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
+    let lower = name.trim().to_lowercase();
+    let plain: String = lower
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
+        .collect();
+    let plain = plain.trim_matches('_');
+    let known = |name: &str| {
+        let of = NAMES.iter().find(|(_, names)| names.contains(&name));
+        of.map(|(meaning, _)| *meaning)
+    };
+    if let Some(meaning) = known(plain) {
+        return Some((meaning, None));
+    }
+    let (before, behind) = plain.rsplit_once('_')?;
+    let unit = unit(behind)?;
+    Some((known(before.trim_end_matches('_'))?, Some(unit)))
+}
+
+/// The columns of a table.
+///
+/// # Errors
+///
+/// What has to be said of them, and by which flag.
+pub fn decide(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
+    let width = shape.first.len();
+    let columns = if options.columns.is_empty() && shape.names.is_empty() {
+        unnamed(shape, options)?
+    } else {
+        let names = if options.columns.is_empty() {
+            &shape.names
+        } else {
+            &options.columns
+        };
+        if names.len() != width {
+            return Err(format!(
+                "`--columns` names {} columns and a row has {width}: {}. Name each, with `-` for one without meaning",
+                names.len(),
+                shape.first.join(" ")
+            ));
+        }
+        let asked = !options.columns.is_empty();
+        let named = names.iter().zip(&shape.first);
+        named
+            .map(|(name, value)| column(name, value, asked, options))
+            .collect::<Result<_, _>>()?
+    };
+    if columns.iter().any(|column| column.role.is_delay()) {
+        return Ok(columns);
+    }
+    let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+    Err(format!(
+        "no column of the table is known to be a delay ({}). Say what they are with `--columns`, one name for each, such as `--columns {}`",
+        names.join(", "),
+        example(width)
+    ))
+}
+
+/// A line of names for a table of this width.
+fn example(width: usize) -> String {
+    let names = ["time", "rtt_ms"].into_iter().chain(std::iter::repeat("-"));
+    let names: Vec<_> = match width {
+        1 => vec!["rtt_ms"],
+        _ => names.take(width).collect(),
+    };
+    names.join(",")
+}
+
+fn column(name: &str, value: &str, asked: bool, options: &Options) -> Result<Column, String> {
+    let role = match meaning(name) {
+        Some((meaning, unit)) => role(name, meaning, unit, value, options)?,
+        None if asked && name != "-" => {
+            return Err(format!(
+                "`--columns` does not know `{name}`: it takes time, received, rtt, one_way_delay (with _s, _ms, _us or _ns), seq, target, outcome, lost, ttl, and `-` for a column without meaning"
+            ));
+        }
+        None => Role::Unread,
+    };
+    Ok(Column {
+        name: name.to_owned(),
+        role,
+    })
+}
+
+fn role(
+    name: &str,
+    meaning: Meaning,
+    unit: Option<Nanos>,
+    value: &str,
+    options: &Options,
+) -> Result<Role, String> {
+    Ok(match meaning {
+        Meaning::Is(role) => role,
+        Meaning::Delay(method) => {
+            let own = has_unit(value).then_some(MILLISECOND);
+            let unit = unit.or(options.unit).or(own).ok_or_else(|| {
+                format!(
+                    "column `{name}` does not say what its numbers count (the first is {value}). Say so with `--unit ms` (or s, us, ns)"
+                )
+            })?;
+            Role::Delay(Unit::Is(unit), method)
+        }
+        Meaning::Sent => Role::Sent(moment(name, unit, value)?),
+        Meaning::Read => Role::Read(moment(name, unit, value)?),
+    })
+}
+
+/// Does a unit stand behind the number?
+fn has_unit(value: &str) -> bool {
+    let end = value.rfind(|c: char| c.is_ascii_digit());
+    end.is_some_and(|end| unit(value[end + 1..].trim()).is_some())
+}
+
+fn moment(name: &str, unit: Option<Nanos>, value: &str) -> Result<Unit, String> {
+    let number: Option<f64> = value.replace(',', ".").parse().ok();
+    let Some(number) = number else {
+        return Ok(Unit::Date);
+    };
+    let epoch = date::unit_of_epoch(number);
+    match (epoch, unit) {
+        (Some(epoch), None) => Ok(Unit::Epoch(epoch)),
+        (Some(epoch), Some(unit)) if epoch == unit => Ok(Unit::Epoch(epoch)),
+        (_, Some(unit)) => Ok(Unit::Is(unit)),
+        (None, None) => Err(format!(
+            "column `{name}` does not say what its times count (the first is {value}, which is not since 1970). Name its unit with `--columns`: `time_s`, `time_ms`, `time_us` or `time_ns`"
+        )),
+    }
+}
+
+/// Without names: times since 1970 and dates are when packets were sent, and one other column can only be the
+/// delay.
+fn unnamed(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
+    let is_moment = |value: &str| {
+        let number: Result<f64, _> = value.replace(',', ".").parse();
+        number.map_or(true, |number| date::unit_of_epoch(number).is_some())
+            && (number_like(value) || date::local(value).is_some())
+    };
+    let moments: Vec<bool> = shape.first.iter().map(|value| is_moment(value)).collect();
+    let others = moments.iter().filter(|&&moment| !moment).count();
+    if others != 1 || moments.len() - others > 1 {
+        return Err(format!(
+            "the table has {} columns and no line of names: {}. Say what they are with `--columns`, such as `--columns {}`",
+            shape.first.len(),
+            shape.first.join(" "),
+            example(shape.first.len())
+        ));
+    }
+    let all = moments.iter().zip(&shape.first);
+    all.map(|(&moment, value)| {
+        let name = if moment { "time" } else { "rtt" };
+        column(name, value, false, options)
+    })
+    .collect()
+}
+
+fn number_like(value: &str) -> bool {
+    value.replace(',', ".").parse::<f64>().is_ok()
+}

@@ -1,0 +1,245 @@
+//! `traceroute`, `tracert` of Windows, `paris-traceroute` and `scamper`: round trips to each hop.
+//!
+//! ```text
+//! traceroute to 10.77.2.2 (10.77.2.2), 30 hops max, 60 byte packets
+//! traceroute [(10.0.0.2:33456) -> (192.0.2.7:33457)], protocol udp, algo hopbyhop, duration 3 s
+//! Tracing route to example.org [192.0.2.7]
+//!  1  10.77.1.1 (10.77.1.1)  0.037 ms  0.002 ms  0.003 ms
+//!  2  * 10.77.2.2  0.002 ms !H 10.77.3.1 0.004 ms
+//!   3     1 ms    <1 ms     *     192.0.2.7
+//!  4  P(6, 6) 192.0.2.7 (192.0.2.7)  1.204/1.310/1.377/0.050 ms
+//! ```
+//!
+//! Each hop is a stream: a number and `ms` behind it is a round trip, `*` a packet that was not
+//! answered. paris-traceroute prints the summary of a hop instead, which becomes figures.
+
+use super::decimal::{self, Time};
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, after, head};
+use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, SECOND};
+
+pub static FORMAT: Format = Format {
+    name: "traceroute",
+    command: "traceroute -q 10 TARGET > FILE",
+    looks: "lines such as ` 1  10.77.1.1 (10.77.1.1)  0.037 ms  0.002 ms  *`",
+    signs: &["traceroute", "hops max", "hops:", " ms  ", "* * *"],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    let head = head(bytes);
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    // A heading in any language, and hop 1; or hop 1 at once.
+    let mut first = lines.by_ref().take(4);
+    first.any(|line| {
+        line.starts_with("traceroute to ")
+            || line.starts_with("traceroute6 to ")
+            || line.starts_with("traceroute from ")
+            || line.starts_with("traceroute [(")
+            || Hop::read(line).is_some_and(|hop| hop.number == 1)
+    })
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut target = String::new();
+    let mut method = Method::Udp;
+    let mut hops: Vec<Stretch> = Vec::new();
+    while let Some((number, line)) = text.next() {
+        if let Some(hop) = Hop::read(line) {
+            Stretch::add(&mut hops, &target, hop);
+        } else if let Some(heading) = heading(line, &mut method) {
+            target = heading;
+        } else if !no_matter(line, hops.is_empty()) {
+            strange.note(number, line);
+        }
+    }
+    imported.warn("a traceroute has no times of day: absolute times are made up from sequence numbers, a second apart");
+    for hop in hops {
+        hop.finish(method, &mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// Whom the heading names.
+fn heading(line: &str, method: &mut Method) -> Option<String> {
+    if let Some(rest) = line.strip_prefix("traceroute [(") {
+        if line.contains("protocol icmp") {
+            *method = Method::Icmp;
+        }
+        let (target, _) = after(rest, "-> (")?.split_once(')')?;
+        return Some(target.to_owned());
+    }
+    if let Some(rest) = line.strip_prefix("traceroute from ") {
+        return after(rest, " to ").map(|to| to.trim().to_owned());
+    }
+    if let Some(rest) = line
+        .strip_prefix("traceroute to ")
+        .or_else(|| line.strip_prefix("traceroute6 to "))
+    {
+        let target = rest.split([' ', ',']).next()?;
+        return Some(target.to_owned());
+    }
+    // `Tracing route to example.org [192.0.2.7]`, in any language.
+    let (before, behind) = line.split_once('[')?;
+    let (address, _) = behind.split_once(']')?;
+    address.parse::<std::net::IpAddr>().ok()?;
+    *method = Method::Icmp;
+    let name = before.split_whitespace().next_back();
+    Some(name.unwrap_or(address).to_owned())
+}
+
+/// What tracert prints above its first and below its last hop, and traceroute of a hop beside.
+fn no_matter(line: &str, above: bool) -> bool {
+    let line = line.trim();
+    line.is_empty() || above || line.ends_with('.') || line.starts_with("MPLS")
+}
+
+/// A line of a hop.
+struct Hop<'a> {
+    number: u64,
+    answers: Vec<Answer<'a>>,
+    summary: Option<Vec<Time>>,
+}
+
+enum Answer<'a> {
+    From(&'a str),
+    After(Time),
+    None,
+}
+
+impl<'a> Hop<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let mut words = line.split_whitespace().peekable();
+        let number = words.next()?.trim_end_matches(['.', ':']).parse().ok()?;
+        let mut hop = Self {
+            number,
+            answers: Vec::new(),
+            summary: None,
+        };
+        let mut last = "";
+        let mut tells = false;
+        while let Some(word) = words.next() {
+            let bare = word.strip_suffix("ms").unwrap_or(word);
+            let unit = bare.len() < word.len() || words.peek() == Some(&"ms");
+            if word == "*" {
+                hop.answers.push(Answer::None);
+                tells = true;
+            } else if let Some(time) = round_trip(bare).filter(|_| unit) {
+                hop.answers.push(Answer::After(time));
+                tells = true;
+            } else if unit && bare.contains('/') {
+                let values = bare
+                    .split('/')
+                    .map(|value| decimal::time(value, MILLISECOND));
+                hop.summary = Some(values.collect::<Option<_>>()?);
+                tells = true;
+            } else if is_address(word) && word.trim_matches(['(', ')']) != last {
+                last = word.trim_matches(['(', ')', '[', ']']);
+                hop.answers.push(Answer::From(last));
+            }
+        }
+        tells.then_some(hop)
+    }
+}
+
+fn round_trip(word: &str) -> Option<Time> {
+    let Some(below) = word.strip_prefix('<') else {
+        return decimal::time(word, MILLISECOND);
+    };
+    let time = decimal::time(below, MILLISECOND)?;
+    Some(Time {
+        nanos: time.nanos / 2,
+        ..time
+    })
+}
+
+fn is_address(word: &str) -> bool {
+    let bare = word.trim_matches(['(', ')', '[', ']']);
+    bare.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// What all lines of a hop say of it.
+struct Stretch {
+    target: String,
+    number: u64,
+    by: String,
+    packets: Packets,
+    summary: Option<Vec<Time>>,
+}
+
+impl Stretch {
+    /// Several files in one, as of a loop around traceroute, have a hop more than once.
+    fn add(all: &mut Vec<Self>, target: &str, hop: Hop<'_>) {
+        let known = all
+            .iter()
+            .position(|it| it.number == hop.number && it.target == target);
+        let at = known.unwrap_or_else(|| {
+            all.push(Self {
+                target: target.to_owned(),
+                number: hop.number,
+                by: String::new(),
+                packets: Packets::new(),
+                summary: None,
+            });
+            all.len() - 1
+        });
+        let stretch = &mut all[at];
+        stretch.summary = hop.summary.or(stretch.summary.take());
+        for answer in hop.answers {
+            let seq = stretch.packets.next();
+            match answer {
+                Answer::From(by) if stretch.by.is_empty() => stretch.by = by.to_owned(),
+                Answer::From(_) => {}
+                Answer::None => stretch.packets.unanswered(seq),
+                Answer::After(time) => stretch.packets.reply(
+                    seq,
+                    Reply {
+                        round_trip: Some(time),
+                        ..Reply::default()
+                    },
+                ),
+            }
+        }
+    }
+
+    fn finish(self, method: Method, imported: &mut Imported) {
+        let stream = imported.streams.len();
+        let name = if self.target.is_empty() {
+            format!("hop {}", self.number)
+        } else {
+            format!("hop {} to {}", self.number, self.target)
+        };
+        let frame = Frame {
+            target: self.by,
+            period: SECOND,
+            ..Frame::new(stream, name, method)
+        };
+        let packets = self.packets.finish(frame, imported);
+        imported.streams.push(packets);
+        // min/avg/max/stddev
+        let statistics = [
+            ("min", Statistic::Min),
+            ("avg", Statistic::Mean),
+            ("max", Statistic::Max),
+            ("stddev", Statistic::Deviation),
+        ];
+        for ((word, statistic), time) in statistics
+            .into_iter()
+            .zip(self.summary.into_iter().flatten())
+        {
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let printed = format!("{word} {:.3} ms", time.nanos as f64 / MILLISECOND as f64);
+            imported.said.push(Said::time(stream, what, time, printed));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! `ping` of Windows, in whatever language.
+//!
+//! ```text
+//! Pinging example.org [192.0.2.7] with 32 bytes of data:
+//! Reply from 192.0.2.7: bytes=32 time=12ms TTL=117
+//! Antwort von 192.0.2.7: Bytes=32 Zeit<1ms TTL=117
+//! Réponse de 2001:db8::7 : temps=12 ms
+//! Request timed out.
+//! Reply from 192.0.2.1: Destination host unreachable.
+//!
+//! Ping statistics for 192.0.2.7:
+//!     Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),
+//!     Minimum = 11ms, Maximum = 13ms, Average = 12ms
+//! ```
+//!
+//! Words are translated, the structure is not: below a line that has an address and ends with a colon
+//! each line up to the next blank one is a packet. What is behind the last `=` or `<` before `TTL=` is
+//! its round trip in whole milliseconds. A line with an address and no round trip is an error that came
+//! back; any other is a packet that was not answered. The summary's numbers stand in one order:
+//! sent, received, lost; least, largest, mean.
+
+use super::decimal::Time;
+use super::figure::{Delay, Figure, Said, Statistic};
+use super::packets::{Frame, Packets, Reply};
+use super::text::{Strange, head, leading_number, word_after};
+use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, SECOND};
+use std::net::IpAddr;
+
+pub static FORMAT: Format = Format {
+    name: "ping of Windows",
+    command: "ping -n 100 TARGET > FILE",
+    looks: "lines such as `Reply from 192.0.2.7: bytes=32 time=12ms TTL=117`, in any language",
+    signs: &["TTL=", "ms TTL", "Minimum ="],
+    rules: Rules::USUAL,
+    is,
+    read,
+};
+
+fn is(bytes: &[u8]) -> bool {
+    head(bytes).lines().any(|line| {
+        let ipv4 = line.contains("TTL=") && !line.contains("_seq") && trip(line).is_some();
+        ipv4 || (is_share(line) && (three(line).is_some() || !line.contains('=')))
+    })
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
+    let mut text = input.lines();
+    let mut imported = Imported::new(&FORMAT);
+    let mut strange = Strange::default();
+    let mut call: Option<Call> = None;
+    while let Some((number, line)) = text.next() {
+        if let Some(next) = Call::begun_by(line) {
+            if let Some(before) = call.replace(next) {
+                before.finish(&mut imported);
+            }
+        } else if call.is_none() && line.trim().is_empty() {
+            continue;
+        } else if !call.get_or_insert_with(Call::default).line(line) {
+            strange.note(number, line);
+        }
+    }
+    if let Some(call) = call {
+        call.finish(&mut imported);
+    }
+    text.warn_if_cut(&mut imported);
+    strange.warn(&mut imported);
+    Ok(imported)
+}
+
+/// One call of ping.
+#[derive(Default)]
+struct Call {
+    target: String,
+    size: Option<u32>,
+    packets: Packets,
+    sent: u64,
+    /// The blank line behind the packets has come.
+    ended: bool,
+    below: bool,
+    counts: Option<Counts>,
+    times: Vec<u64>,
+}
+
+impl Call {
+    /// `Pinging example.org [192.0.2.7] with 32 bytes of data:`
+    fn begun_by(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        let colon = line.strip_suffix(':').or_else(|| line.strip_suffix('：'))?;
+        let address = address(colon)?;
+        let words = || colon.split_whitespace();
+        let payload = words().find_map(|word| word.parse::<u32>().ok())?;
+        let headers = if address.is_ipv6() { 48 } else { 28 };
+        // The name stands before the address in brackets.
+        let bracket = words().position(|word| word.starts_with('['));
+        let name = bracket.and_then(|at| words().nth(at.checked_sub(1)?));
+        Some(Self {
+            target: name.map_or_else(|| address.to_string(), str::to_owned),
+            size: payload.checked_add(headers),
+            ..Self::default()
+        })
+    }
+
+    /// Takes a line; false where it says nothing that is known.
+    fn line(&mut self, line: &str) -> bool {
+        if line.trim().is_empty() {
+            self.ended |= self.sent > 0;
+            return true;
+        }
+        if let Some(values) = three(line) {
+            // `Sent = 4, Received = 3, Lost = 1` stands before the times, whose unit may be in any alphabet.
+            let [sent, received, lost] = values;
+            if self.counts.is_none() && !line.contains("ms") {
+                self.counts = Some(Counts {
+                    sent,
+                    received,
+                    lost,
+                });
+            } else {
+                self.times = values.to_vec();
+            }
+            self.ended = true;
+        } else if is_share(line) {
+            self.ended = true;
+        } else if !self.ended {
+            self.packet(line);
+        } else {
+            // The name above the summary, Control-C, a heading: what ends with a colon or is short.
+            let line = line.trim_end();
+            return line.ends_with([':', '：']) || line.starts_with("Control") || line == "^C";
+        }
+        true
+    }
+
+    fn packet(&mut self, line: &str) {
+        let seq = self.sent;
+        self.sent += 1;
+        if let Some((round_trip, below)) = trip(line) {
+            self.below |= below;
+            let ttl = word_after(line, "TTL=").and_then(leading_number);
+            self.packets.reply(
+                seq,
+                Reply {
+                    round_trip: Some(round_trip),
+                    ttl: ttl.and_then(|ttl| u8::try_from(ttl).ok()),
+                    ..Reply::default()
+                },
+            );
+            if self.target.is_empty() {
+                self.target = address(line).map_or_else(String::new, |it| it.to_string());
+            }
+        } else if let Some(by) = address(line) {
+            self.packets.refused(seq, Some(by));
+        } else {
+            self.packets.unanswered(seq);
+        }
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.counts.is_none() {
+            imported.warn("ping's summary is missing: the file ends before ping did");
+        }
+        if self.below {
+            imported.warn("round trips below 1 ms are printed as `<1ms`: they stand as 0.5 ms");
+        }
+        if self.sent > 0 {
+            imported.warn("ping of Windows prints neither times of day nor parts of a millisecond: absolute times are made up from sequence numbers, a second apart");
+        }
+        let stream = imported.streams.len();
+        let frame = Frame {
+            target: self.target.clone(),
+            size: self.size,
+            first: Some(0),
+            period: SECOND,
+            ..Frame::new(stream, self.target, Method::Icmp)
+        };
+        let packets = self.packets.finish(frame, imported);
+        imported.streams.push(packets);
+        if let Some(counts) = self.counts {
+            let said = [
+                (Figure::Sent, "sent", counts.sent),
+                (Figure::Received, "received", counts.received),
+                (Figure::Lost, "lost", counts.lost),
+            ];
+            for (what, word, value) in said {
+                let printed = format!("{word} = {value}");
+                imported
+                    .said
+                    .push(Said::count(stream, what, value, printed));
+            }
+        }
+        let statistics = [
+            ("least", Statistic::Min),
+            ("largest", Statistic::Max),
+            ("mean", Statistic::Mean),
+        ];
+        for ((word, statistic), value) in statistics.into_iter().zip(self.times) {
+            let what = Figure::Of(Delay::RoundTrip, statistic);
+            let printed = format!("{word} = {value}ms");
+            let Some(time) = milliseconds(value) else {
+                continue;
+            };
+            imported.said.push(Said::time(stream, what, time, printed));
+        }
+    }
+}
+
+fn milliseconds(value: u64) -> Option<Time> {
+    let nanos = i64::try_from(value).ok()?.checked_mul(MILLISECOND)?;
+    (nanos <= super::decimal::LARGEST).then_some(Time {
+        nanos,
+        step: MILLISECOND,
+    })
+}
+
+/// `… = 4, … = 3, … = 1 (25% …)`
+struct Counts {
+    sent: u64,
+    received: u64,
+    lost: u64,
+}
+
+/// The three numbers of a line of the summary. The share that was lost stands behind them or in the next
+/// line.
+fn three(line: &str) -> Option<[u64; 3]> {
+    if line.contains("TTL=") || address(line).is_some() {
+        return None;
+    }
+    let counts = line.split('(').next()?;
+    let values = counts.split('=').skip(1).map(str::trim_start);
+    let values: Option<Vec<u64>> = values.map(leading_number).collect();
+    values?.try_into().ok()
+}
+
+/// `(25% Verlust),`
+fn is_share(line: &str) -> bool {
+    let percent = line.split_once('(').and_then(|(_, it)| it.split_once('%'));
+    percent.is_some_and(|(number, _)| number.trim().parse::<u64>().is_ok())
+}
+
+/// The round trip of a reply, and whether it is only known to be less than that.
+fn trip(line: &str) -> Option<(Time, bool)> {
+    let before = line.split("TTL=").next()?.trim_end();
+    let has_ttl = before.len() < line.trim_end().len();
+    // `…: time=12ms` is all that there is of IPv6.
+    if !has_ttl && !address(line).is_some_and(|by| by.is_ipv6()) {
+        return None;
+    }
+    let at = before.rfind(['=', '<'])?;
+    let below = before[at..].starts_with('<');
+    let digits = before[at + 1..].trim_start();
+    let value = leading_number(digits)?;
+    let unit = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    // A unit of its own, in whatever alphabet, and nothing behind it.
+    if unit.trim().is_empty() || unit.trim().contains(char::is_whitespace) {
+        return None;
+    }
+    let time = milliseconds(value)?;
+    let half = Time {
+        nanos: time.nanos / 2,
+        ..time
+    };
+    Some(if below { (half, true) } else { (time, false) })
+}
+
+/// The first address of a line.
+fn address(line: &str) -> Option<IpAddr> {
+    let other = |c: char| !(c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '%'));
+    line.split(other).find_map(|word| {
+        let word = word.split('%').next().unwrap_or_default();
+        let bare = word.strip_suffix(':').unwrap_or(word);
+        let bare = bare.strip_suffix('.').unwrap_or(bare);
+        let address: IpAddr = word.parse().or_else(|_| bare.parse()).ok()?;
+        Some(address)
+    })
+}
