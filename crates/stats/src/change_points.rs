@@ -13,7 +13,7 @@
 //! So levels from 5 values to any number are found beside each other, and it makes no difference how many there are.
 //!
 //! Found are changes of *level*: not of spread or tail. What it finds, and how often it errs, is measured by
-//! `examples/change_points.rs`; docs/changes.md has the table.
+//! `examples/change_points.rs` and `benches/changes.py`; docs/explain.md has the table.
 
 mod abrupt;
 mod contrast;

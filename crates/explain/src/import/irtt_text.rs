@@ -160,7 +160,7 @@ impl Heard {
 
     fn finish(self, imported: &mut Imported) {
         imported.version = self.version;
-        let packets = self.packets.unwrap_or_else(Packets::new);
+        let packets = self.packets.unwrap_or_default();
         let (answered, _) = packets.answered();
         let complete = self.counts.is_none_or(|(_, received)| received == answered);
         if self.counts.is_none() || !self.ended {

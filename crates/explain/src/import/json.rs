@@ -42,15 +42,13 @@ pub fn each(
         let mut documents = Deserializer::from_reader(&mut reader);
         Each(&mut taken).deserialize(&mut documents)
     } else {
-        let documents = Deserializer::from_reader(&mut reader).into_iter::<Value>();
-        documents
-            .map(|value| {
-                let value = value?;
-                count += 1;
-                take(imported, value);
-                Ok(())
-            })
-            .collect()
+        let mut documents = Deserializer::from_reader(&mut reader).into_iter::<Value>();
+        documents.try_for_each(|value| {
+            let value = value?;
+            count += 1;
+            take(imported, value);
+            Ok(())
+        })
     };
     let Err(error) = result else { return Ok(()) };
     let line = error.line();
