@@ -23,8 +23,7 @@ fn print(imported: &import::Imported) {
         imported.version.as_deref().unwrap_or("(no version)")
     );
     for stream in &imported.streams {
-        let count =
-            |of: fn(&Record) -> bool| stream.records.iter().filter(|record| of(record)).count();
+        let count = |of: fn(&Record) -> bool| stream.records.iter().filter(of).count();
         println!(
             "{}: {} packets, {} answered, {} with a round trip, {:?}, size {:?}, in steps of {} ns",
             stream.name,

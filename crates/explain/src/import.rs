@@ -7,7 +7,8 @@
 //! | `check` | [`check`]: the peer's summary against its own samples |
 //! | `format` | what a format is |
 //! | `input` | a file as it comes: unpacked, line by line |
-//! | `text`, `decimal`, `packets`, `order`, `json`, `xml`, `mtr` | what several formats need |
+//! | `records`, `rows` | the packets of a stream, a few bytes each |
+//! | `text`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr` | what several formats need |
 //! | each other | one format |
 //!
 //! A format is a file with a `FORMAT`, and its line in [`FORMATS`] below: help, messages and tests
@@ -53,7 +54,10 @@ mod order;
 mod owping;
 mod packets;
 mod ping;
+mod placed;
 mod pscheduler;
+mod records;
+mod rows;
 mod rrd;
 mod sockperf;
 mod table;
@@ -69,6 +73,7 @@ pub use format::{Format, Rules};
 pub use imported::{Clock, Imported, Stream};
 pub use input::Input;
 pub use options::Options;
+pub use records::{Counts, Records};
 
 /// Every format; the first that recognises a file reads it.
 static FORMATS: &[&Format] = &[

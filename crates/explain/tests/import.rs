@@ -41,7 +41,7 @@ fn text(text: &str) -> Imported {
 
 /// Round trips in µs, `None` for what has none.
 fn round_trips(stream: &Stream) -> Vec<Option<Nanos>> {
-    let micros = |record: &Record| record.round_trip().map(|nanos| nanos / MICROSECOND);
+    let micros = |record: Record| record.round_trip().map(|nanos| nanos / MICROSECOND);
     stream.records.iter().map(micros).collect()
 }
 
@@ -188,11 +188,7 @@ fn every_sample_is_recognised_and_counted() {
             .map(|stream| {
                 (
                     stream.records.len(),
-                    stream
-                        .records
-                        .iter()
-                        .filter(|record| record.answered())
-                        .count(),
+                    stream.records.iter().filter(Record::answered).count(),
                 )
             })
             .collect();
@@ -345,12 +341,12 @@ fn ping_with_stamps_and_losses() {
         round_trips(stream)[..6],
         [Some(23_800), None, Some(23_600), None, Some(23_300), None]
     );
-    let first = &stream.records[0];
+    let first = stream.records.get(0).unwrap();
     assert_eq!(first.t_recv, Some(1_795_306_027_232_112_000));
     assert_eq!(first.t_send, Some(1_795_306_027_208_312_000));
     assert_eq!(first.reply_ttl, Some(63));
     // Lost between two that have stamps: half way between them.
-    let lost = &stream.records[1];
+    let lost = stream.records.get(1).unwrap();
     assert_eq!(
         (lost.outcome, lost.t_send, lost.t_recv),
         (Outcome::Lost, None, None)
@@ -373,7 +369,7 @@ fn ping_that_was_refused() {
     let unreachable = sample("ping-unreachable.txt");
     assert_eq!(outcomes(&unreachable.streams[0]), [Outcome::Refused; 4]);
     assert_eq!(
-        unreachable.streams[0].records[0].refused_by,
+        unreachable.streams[0].records.get(0).unwrap().refused_by,
         "10.77.1.1".parse().ok()
     );
     assert_eq!(said(&unreachable, 0, Figure::Errors), Some(4.0));
@@ -433,8 +429,8 @@ fn ping_of_bsd_and_macos() {
             Some(9_000)
         ]
     );
-    assert_eq!(stream.records[4].copies, 1);
-    assert_eq!(stream.records[3].reorder_extent, 1);
+    assert_eq!(stream.records.get(4).unwrap().copies, 1);
+    assert_eq!(stream.records.get(3).unwrap().reorder_extent, 1);
     assert_eq!(stream.size, Some(84));
     assert_eq!(check(&imported), []);
     assert!(
@@ -452,7 +448,10 @@ fn ping_of_bsd_and_macos() {
          round-trip min/avg/max/std-dev = 0.120/0.120/0.120/0.000 ms\n",
     );
     assert_eq!(
-        (six.streams[0].size, six.streams[0].records[0].reply_ttl),
+        (
+            six.streams[0].size,
+            six.streams[0].records.get(0).unwrap().reply_ttl
+        ),
         (Some(56), Some(64))
     );
 }
@@ -486,7 +485,7 @@ fn two_pings_in_one_file_are_two_streams() {
         (imported.streams.len(), imported.streams[1].records.len()),
         (2, 4)
     );
-    assert_eq!(imported.streams[1].records[0].probe, 1);
+    assert_eq!(imported.streams[1].records.get(0).unwrap().probe, 1);
     assert_eq!(check(&imported), []);
 }
 
@@ -526,17 +525,20 @@ fn fping_lines_lists_and_stamps() {
         [None, Some(22_500), None, Some(22_400)]
     );
     let stamped = sample("fping-D.txt");
-    let first = &stamped.streams[0].records[0];
+    let first = stamped.streams[0].records.get(0).unwrap();
     assert_eq!(first.t_recv, Some(1_795_305_885_692_650_000));
     assert_eq!(first.round_trip(), Some(90_000));
     let alive = text("10.0.0.1 is alive (0.082 ms)\n10.0.0.2 is unreachable\n");
-    assert_eq!(alive.streams[0].records[0].round_trip(), Some(82_000));
+    assert_eq!(
+        alive.streams[0].records.get(0).unwrap().round_trip(),
+        Some(82_000)
+    );
     assert_eq!(outcomes(&alive.streams[1]), [Outcome::Lost]);
     let copy = text(
         "10.0.0.1 : [0], 64 bytes, 0.10 ms (0.10 avg, 0% loss)\n\
          10.0.0.1 : duplicate for [0], 64 bytes, 0.12 ms\n",
     );
-    assert_eq!(copy.streams[0].records[0].copies, 1);
+    assert_eq!(copy.streams[0].records.get(0).unwrap().copies, 1);
 }
 
 #[test]
@@ -547,7 +549,7 @@ fn irtt_keeps_every_stamp_and_its_own_delays() {
     assert_eq!((stream.method, stream.size), (Method::Udp, Some(1228)));
     assert_eq!(stream.facts.reflector_clock, ReflectorClock::Unrelated);
     assert_eq!(stream.facts.residence, Residence::ToUser);
-    let first = &stream.records[0];
+    let first = stream.records.get(0).unwrap();
     assert_eq!(
         (first.t_send, first.t_recv),
         (Some(32_727_872), Some(56_583_372))
@@ -555,14 +557,17 @@ fn irtt_keeps_every_stamp_and_its_own_delays() {
     assert_eq!(first.r_rx.unwrap() - 32_727_872, 23_768_719);
     assert_eq!(first.r_user.unwrap() - first.r_rx.unwrap(), 11_838);
     assert_eq!(first.round_trip().unwrap() - 11_838, 23_843_662);
-    let lost = &stream.records[1];
+    let lost = stream.records.get(1).unwrap();
     assert_eq!(
         (lost.outcome, lost.t_send, lost.t_recv),
         (Outcome::Lost, Some(133_090_475), None)
     );
     let plain = sample("irtt-no-stamps.json");
     assert_eq!(plain.streams[0].facts, Default::default());
-    assert_eq!(plain.streams[0].records[0].round_trip(), Some(155_063));
+    assert_eq!(
+        plain.streams[0].records.get(0).unwrap().round_trip(),
+        Some(155_063)
+    );
 }
 
 /// What irtt calls its DSCP is the whole byte.
@@ -608,7 +613,7 @@ fn irtt_text_gives_round_trips_and_losses() {
         round_trips(stream)[..4],
         [Some(23_840), None, Some(23_960), Some(23_810)]
     );
-    assert_eq!(stream.records[1].outcome, Outcome::Lost);
+    assert_eq!(stream.records.get(1).unwrap().outcome, Outcome::Lost);
     assert_eq!(
         said(&imported, 0, trip(Statistic::Median)),
         Some(23_860_000.0)
@@ -623,7 +628,8 @@ fn sockperf_log_has_times_and_empty_slots() {
     let last = stream
         .records
         .iter()
-        .rfind(|record| record.answered())
+        .filter(Record::answered)
+        .last()
         .unwrap();
     assert_eq!(last.t_send, Some(2_950_970_885));
     assert_eq!(last.round_trip(), Some(150_055));
@@ -729,7 +735,7 @@ fn iperf3_gives_samples_of_the_smoothed_round_trip_and_series() {
     let imported = sample("iperf3-tcp.json");
     let stream = &imported.streams[0];
     assert_eq!(round_trips(stream), [Some(20_297), Some(20_105)]);
-    assert_eq!(stream.records[0].retransmits, Some(90));
+    assert_eq!(stream.records.get(0).unwrap().retransmits, Some(90));
     let names: Vec<_> = imported
         .series
         .iter()
@@ -749,7 +755,7 @@ fn iperf3_gives_samples_of_the_smoothed_round_trip_and_series() {
 
 /// Times between request and reply in µs.
 fn network(stream: &Stream) -> Vec<Option<Nanos>> {
-    let micros = |record: &Record| Some((record.t_rx? - record.t_tx?) / MICROSECOND);
+    let micros = |record: Record| Some((record.t_rx? - record.t_tx?) / MICROSECOND);
     stream.records.iter().map(micros).collect()
 }
 
@@ -770,15 +776,15 @@ fn icmp_of_a_capture_is_matched() {
             None
         ]
     );
-    assert_eq!(stream.records[2].t_send, None);
+    assert_eq!(stream.records.get(2).unwrap().t_send, None);
     assert_eq!(
-        (stream.records[2].reply_ttl, stream.size),
+        (stream.records.get(2).unwrap().reply_ttl, stream.size),
         (Some(63), Some(1228))
     );
     assert_eq!(outcomes(&imported.streams[1]), [Outcome::Refused]);
     assert_eq!(outcomes(&imported.streams[2]), [Outcome::Refused; 2]);
     assert_eq!(
-        imported.streams[2].records[0].refused_by,
+        imported.streams[2].records.get(0).unwrap().refused_by,
         "10.77.1.254".parse().ok()
     );
 }
@@ -794,7 +800,10 @@ fn pcapng_says_the_same_as_pcap() {
         network(&any.streams[0]),
         [Some(62), Some(62), Some(65), Some(66), Some(73)]
     );
-    assert_ne!(any.streams[0].records[0].t_tx.unwrap() % MICROSECOND, 0);
+    assert_ne!(
+        any.streams[0].records.get(0).unwrap().t_tx.unwrap() % MICROSECOND,
+        0
+    );
 }
 
 #[test]
@@ -833,7 +842,7 @@ fn tcp_of_a_capture_is_matched_by_acknowledgements() {
         (Method::Tcp, "10.77.2.1:11112")
     );
     assert_eq!(network(stream)[..3], [Some(228), Some(207), Some(188)]);
-    assert_eq!(stream.records[0].retransmits, Some(0));
+    assert_eq!(stream.records.get(0).unwrap().retransmits, Some(0));
 }
 
 #[test]

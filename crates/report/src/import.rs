@@ -4,7 +4,6 @@
 
 use delaylab_explain::import::{self, Disagreement, Imported, Said, ours};
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{Outcome, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -48,9 +47,9 @@ pub struct Stream<'a> {
     /// How many packets.
     pub packets: usize,
     /// How many were answered.
-    pub answered: usize,
+    pub answered: u64,
     /// How many never were.
-    pub lost: usize,
+    pub lost: u64,
 }
 
 /// A figure that the tool printed.
@@ -134,14 +133,14 @@ pub fn stream_name(imported: &Imported, stream: usize) -> &str {
 
 impl<'a> Stream<'a> {
     fn new(stream: &'a import::Stream) -> Self {
-        let count = |of: fn(&Record) -> bool| stream.records.iter().filter(|it| of(it)).count();
+        let counts = stream.records.counts();
         Self {
             name: &stream.name,
             target: &stream.target,
             method: stream.method.name(),
             packets: stream.records.len(),
-            answered: count(Record::answered),
-            lost: count(|record| record.outcome == Outcome::Lost),
+            answered: counts.answered,
+            lost: counts.lost,
         }
     }
 }

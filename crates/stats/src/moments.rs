@@ -20,17 +20,20 @@ pub struct Moments {
 
 impl Default for Moments {
     fn default() -> Self {
-        Self {
-            count: 0,
-            sum: 0,
-            squares: 0,
-            min: Nanos::MAX,
-            max: Nanos::MIN,
-        }
+        Self::EMPTY
     }
 }
 
 impl Moments {
+    /// Of no value.
+    pub const EMPTY: Self = Self {
+        count: 0,
+        sum: 0,
+        squares: 0,
+        min: Nanos::MAX,
+        max: Nanos::MIN,
+    };
+
     /// Adds a value.
     pub fn push(&mut self, value: Nanos) {
         let wide = i128::from(value);

@@ -9,7 +9,11 @@ pub fn check(data: &[u8]) {
     for hint in Format::all().map(Some).chain([None]) {
         match read(data, hint) {
             Ok(imported) => {
-                for record in imported.streams.iter().flat_map(|stream| &stream.records) {
+                for record in imported
+                    .streams
+                    .iter()
+                    .flat_map(|stream| stream.records.iter())
+                {
                     let _ = (record.round_trip(), record.response());
                 }
                 for found in judge(&imported) {

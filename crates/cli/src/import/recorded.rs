@@ -1,7 +1,7 @@
 //! The run of an imported file: one trial, each stream a probe.
 
 use super::Found;
-use delaylab_explain::import::{Clock, Imported, Rules, Stream, shown};
+use delaylab_explain::import::{Clock, Imported, Records, Rules, Stream, shown};
 use delaylab_kernel::clock;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -53,7 +53,7 @@ fn trial(found: &Found, writer: &RunWriter) -> Result<(), StoreError> {
         let mut batch = Vec::with_capacity(BATCH);
         let mut summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT);
         for record in ordered(&stream.records) {
-            let record = recorded(record, rules);
+            let record = recorded(&record, rules);
             summary.push(&record);
             batch.push(record);
             if batch.len() == BATCH {
@@ -70,17 +70,14 @@ fn trial(found: &Found, writer: &RunWriter) -> Result<(), StoreError> {
     trial.finish(&rows, &|_: &Record| (None, None))
 }
 
-/// Records by their number, without a second copy of a large file's.
-fn ordered(records: &[Record]) -> impl Iterator<Item = &Record> {
-    let sorted = records.is_sorted_by_key(|record| record.seq);
-    let mut places: Vec<usize> = if sorted {
-        Vec::new()
-    } else {
-        (0..records.len()).collect()
-    };
-    places.sort_by_key(|&at| records[at].seq);
-    let as_they_are = records.iter().filter(move |_| sorted);
-    as_they_are.chain(places.into_iter().map(|at| &records[at]))
+/// Records by their number. Those of most files are, and are not held a second time.
+fn ordered(records: &Records) -> Box<dyn Iterator<Item = Record> + '_> {
+    if records.in_order() {
+        return Box::new(records.iter());
+    }
+    let mut all: Vec<Record> = records.iter().collect();
+    all.sort_by_key(|record| record.seq);
+    Box::new(all.into_iter())
 }
 
 /// What readers of runs need beyond what the file says. A packet that was lost was sent all the same, at
@@ -150,18 +147,14 @@ fn at(nanos: Nanos) -> SystemTime {
 }
 
 fn started(stream: &Stream) -> Option<Nanos> {
-    let first = stream
-        .records
-        .iter()
-        .map(|record| record.t_intended)
-        .min()?;
+    let first = stream.records.earliest()?;
     Some(first.saturating_add(realtime_offset(stream.clock)?))
 }
 
 /// A stamp that no record has is one that the peer does not take.
-fn stamps(records: &[Record]) -> Vec<(StampPoint, Delivery)> {
+fn stamps(records: &Records) -> Vec<(StampPoint, Delivery)> {
     let delivery = |point: StampPoint| {
-        if records.iter().any(|record| record.stamp(point).is_some()) {
+        if records.stamped(point) {
             Delivery::Delivered
         } else {
             Delivery::Unsupported

@@ -24,8 +24,9 @@ pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &St
 /// `irtt.json is output of irtt 0.9.1: 1 stream, 12 packets, 8 answered`.
 fn head(found: &Found) -> String {
     let imported = &found.imported;
-    let records = || imported.streams.iter().flat_map(|stream| &stream.records);
-    let answered = records().filter(|record| record.answered()).count();
+    let records = || imported.streams.iter().map(|stream| &stream.records);
+    let answered: u64 = records().map(|records| records.counts().answered).sum();
+    let packets: u64 = records().map(|records| records.len() as u64).sum();
     let version = imported.version.as_deref();
     let version = version.map_or_else(String::new, |version| format!(" {version}"));
     let format = imported.format;
@@ -37,7 +38,7 @@ fn head(found: &Found) -> String {
         "{} is {what}: {}, {}, {answered} answered",
         found.file,
         plural(imported.streams.len() as u64, "stream"),
-        plural(records().count() as u64, "packet"),
+        plural(packets, "packet"),
     )
 }
 

@@ -178,7 +178,7 @@ fn push(
         target,
         size: first.size.filter(|_| one_size),
         clock: Clock::RealTime,
-        records,
+        records: records.into(),
         repeats: Vec::new(),
         step: 1,
         facts: RecordFacts::default(),

@@ -13,10 +13,11 @@
 //! error of a value.
 
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::{Format, Imported, Rules, Stream};
+use super::records::without_reflector;
+use super::{Format, Imported, Records, Rules, Stream};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::moments::Moments;
 
@@ -79,7 +80,7 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &Said) -> Option<Ours>
             if !whole(imported, said.stream) || !imported.format.rules.times_of_records {
                 return None;
             }
-            delays(imported.format.rules, stream, delay).statistic(statistic, said.step)
+            Delays::new(imported.format.rules, stream, delay).statistic(statistic, said.step)
         }
         _ if !imported.format.rules.counts_records => None,
         Figure::Sent => Some(exactly(stream.records.len() as f64)),
@@ -89,17 +90,14 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &Said) -> Option<Ours>
             let count = stream.records.len() as f64;
             Some(exactly((count - received(stream)) / count))
         }
-        Figure::Copies => {
-            let copies = stream.records.iter().map(|record| f64::from(record.copies));
-            Some(exactly(copies.sum()))
-        }
+        Figure::Copies => Some(exactly(stream.records.counts().copies as f64)),
         _ => None,
     }
 }
 
 fn received(stream: &Stream) -> f64 {
-    let came = |record: &&Record| record.answered() || record.outcome == Outcome::Corrupt;
-    stream.records.iter().filter(came).count() as f64
+    let counts = stream.records.counts();
+    (counts.answered + counts.corrupt) as f64
 }
 
 /// Are there as many samples as the peer counted?
@@ -113,9 +111,9 @@ fn whole(imported: &Imported, index: usize) -> bool {
 }
 
 /// Delays of a stream, by the rules of whoever summarised them.
-struct Delays {
-    /// In sequence; twice as large where the peer halves them.
-    values: Vec<Nanos>,
+struct Delays<'a> {
+    stream: &'a Stream,
+    delay: Delay,
     half: bool,
     /// How far a value may be from what the peer had.
     error: f64,
@@ -125,27 +123,52 @@ struct Delays {
     rounded_mean: bool,
 }
 
-fn delays(rules: Rules, stream: &Stream, delay: Delay) -> Delays {
-    let of = |record: &Record| match delay {
-        Delay::RoundTrip | Delay::HalfRoundTrip | Delay::Variation => without_server(record),
-        Delay::Send => Some(record.r_rx? - record.t_send?),
-        Delay::Receive => Some(record.t_recv? - record.r_user?),
-        Delay::Server => Some(record.r_user? - record.r_rx?),
-    };
-    let mut values: Vec<Nanos> = if delay == Delay::Variation {
-        variation(&stream.records)
-    } else {
-        stream.records.iter().filter_map(of).collect()
-    };
-    if delay == Delay::RoundTrip {
-        values.extend(&stream.repeats);
+impl<'a> Delays<'a> {
+    fn new(rules: Rules, stream: &'a Stream, delay: Delay) -> Self {
+        Self {
+            stream,
+            delay,
+            half: delay == Delay::HalfRoundTrip,
+            error: error(stream, delay),
+            degrees_lost: u64::from(!rules.deviation_by_n),
+            rounded_mean: rules.deviation_by_n,
+        }
     }
-    Delays {
-        values,
-        half: delay == Delay::HalfRoundTrip,
-        error: error(stream, delay),
-        degrees_lost: u64::from(!rules.deviation_by_n),
-        rounded_mean: rules.deviation_by_n,
+
+    /// In sequence; twice as large where the peer halves them.
+    fn values(&self) -> Vec<Nanos> {
+        let of = |record: Record| match self.delay {
+            Delay::RoundTrip | Delay::HalfRoundTrip | Delay::Variation => {
+                without_reflector(&record)
+            }
+            Delay::Send => Some(record.r_rx? - record.t_send?),
+            Delay::Receive => Some(record.t_recv? - record.r_user?),
+            Delay::Server => Some(record.r_user? - record.r_rx?),
+        };
+        let records = &self.stream.records;
+        match self.delay {
+            Delay::Variation => variation(records),
+            Delay::RoundTrip => {
+                let copies = self.stream.repeats.iter().copied();
+                records.iter().filter_map(of).chain(copies).collect()
+            }
+            _ => records.iter().filter_map(of).collect(),
+        }
+    }
+
+    /// Round trips are known without looking at each again.
+    fn moments(&self) -> Moments {
+        let mut moments = match self.delay {
+            Delay::RoundTrip | Delay::HalfRoundTrip => self.stream.records.trips(),
+            _ => return self.values().into_iter().collect(),
+        };
+        if self.delay == Delay::RoundTrip {
+            self.stream
+                .repeats
+                .iter()
+                .for_each(|&trip| moments.push(trip));
+        }
+        moments
     }
 }
 
@@ -159,37 +182,34 @@ fn error(stream: &Stream, delay: Delay) -> f64 {
         Delay::Variation => step,
         // irtt's is by the wall clock, the record's by the monotonic one.
         Delay::Receive => {
-            let longest = stream.records.iter().filter_map(Record::round_trip).max();
+            let longest = stream.records.iter().filter_map(|it| it.round_trip()).max();
             SLEW * longest.unwrap_or(0) as f64 + step
         }
         _ => step / 2.0,
     }
 }
 
-fn without_server(record: &Record) -> Option<Nanos> {
-    let server = record
-        .r_user
-        .zip(record.r_rx)
-        .map_or(0, |(sent, read)| sent - read);
-    Some(record.round_trip()? - server)
-}
-
-fn variation(records: &[Record]) -> Vec<Nanos> {
-    let pairs = records
-        .windows(2)
-        .filter(|pair| pair[1].seq == pair[0].seq + 1);
-    pairs
-        .filter_map(|pair| Some((without_server(&pair[1])? - without_server(&pair[0])?).abs()))
+fn variation(records: &Records) -> Vec<Nanos> {
+    let pairs = records.iter().zip(records.iter().skip(1));
+    let in_a_row = pairs.filter(|(before, after)| after.seq == before.seq.wrapping_add(1));
+    in_a_row
+        .filter_map(|(before, after)| {
+            Some((without_reflector(&after)? - without_reflector(&before)?).abs())
+        })
         .collect()
 }
 
-impl Delays {
-    fn statistic(mut self, statistic: Statistic, step: f64) -> Option<Ours> {
-        let count = self.values.len();
-        if count == 0 {
+impl Delays<'_> {
+    fn statistic(&self, statistic: Statistic, step: f64) -> Option<Ours> {
+        let moments = self.moments();
+        if moments.count() == 0 {
             return None;
         }
-        let moments: Moments = self.values.iter().copied().collect();
+        let sorted = || {
+            let mut values = self.values();
+            values.sort_unstable();
+            values
+        };
         let mut slack = 0.0;
         let value = match statistic {
             Statistic::Min => moments.min()? as f64,
@@ -205,16 +225,16 @@ impl Delays {
                 }
                 deviation
             }
-            Statistic::Last => *self.values.last()? as f64,
+            Statistic::Last => *self.values().last()? as f64,
             Statistic::Median => {
-                self.values.sort_unstable();
-                let (low, high) = (count.checked_sub(1)? / 2, count / 2);
-                (*self.values.get(low)? as f64 + *self.values.get(high)? as f64) / 2.0
+                let values = sorted();
+                let (low, high) = (values.len().checked_sub(1)? / 2, values.len() / 2);
+                (*values.get(low)? as f64 + *values.get(high)? as f64) / 2.0
             }
             Statistic::Quantile(q) => {
-                self.values.sort_unstable();
-                let place = ((q * count as f64 + 0.5) as usize).saturating_sub(1);
-                *self.values.get(place)? as f64
+                let values = sorted();
+                let place = ((q * values.len() as f64 + 0.5) as usize).saturating_sub(1);
+                *values.get(place)? as f64
             }
         };
         let scale = if self.half { 0.5 } else { 1.0 };

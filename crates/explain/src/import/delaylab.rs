@@ -132,7 +132,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         clock: Clock::Own {
             realtime_offset: call.realtime_offset,
         },
-        records: call.records,
+        records: call.records.into(),
         repeats: Vec::new(),
         step: 1,
         facts: call.facts,

@@ -1,8 +1,8 @@
 //! What a file gives, as plain data.
 
-use super::{Format, Said};
+use super::{Format, Records, Said};
 use delaylab_model::Nanos;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Method;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
 
@@ -84,7 +84,7 @@ pub struct Stream {
     /// What its times are.
     pub clock: Clock,
     /// Its packets by sequence number. The stream is the record's probe, the trial is 0.
-    pub records: Vec<Record>,
+    pub records: Records,
     /// Round trips of copies beyond the first reply, which some peers count in their figures. The
     /// records only say how many there were.
     pub repeats: Vec<Nanos>,

@@ -149,7 +149,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         target: document.config.remote_address.clone(),
         size,
         clock,
-        records,
+        records: records.into(),
         repeats: Vec::new(),
         step: 1,
         facts: facts(stamped),

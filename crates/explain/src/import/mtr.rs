@@ -5,7 +5,7 @@
 
 use super::decimal;
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::{Clock, Format, Imported, Stream};
+use super::{Clock, Format, Imported, Records, Stream};
 use delaylab_model::MILLISECOND;
 use delaylab_model::record::Method;
 use delaylab_model::trial::RecordFacts;
@@ -39,7 +39,7 @@ pub fn hop(number: u64, target: &str) -> Stream {
         target: target.to_owned(),
         size: None,
         clock: Clock::MadeUp,
-        records: Vec::new(),
+        records: Records::new(),
         repeats: Vec::new(),
         step: 1,
         facts: RecordFacts::default(),

@@ -1,6 +1,7 @@
 //! Numbers that wrap, and replies that overtake each other.
 
 use delaylab_model::record::Record;
+use std::collections::VecDeque;
 
 /// Makes 16-bit sequence numbers whole again: each is the one nearest to the one before.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +59,46 @@ pub fn extents(arrived: &[u64]) -> Vec<u32> {
     extents
 }
 
+/// As [`extents`], one after the other: of packets that came more than some ten thousand replies late, the
+/// extent is at least that.
+pub struct Extents {
+    /// Each that was larger than all before it, and how many had arrived.
+    largest: VecDeque<(u64, u64)>,
+    arrived: u64,
+}
+
+impl Extents {
+    const HELD: usize = 1 << 16;
+
+    /// Nothing has arrived.
+    pub const fn new() -> Self {
+        Self {
+            largest: VecDeque::new(),
+            arrived: 0,
+        }
+    }
+
+    /// The extent of the next arrival.
+    pub fn of(&mut self, seq: u64) -> u32 {
+        let at = self.arrived;
+        self.arrived += 1;
+        if self
+            .largest
+            .back()
+            .is_none_or(|&(largest, _)| seq >= largest)
+        {
+            if self.largest.len() == Self::HELD {
+                self.largest.pop_front();
+            }
+            self.largest.push_back((seq, at));
+            return 0;
+        }
+        let overtaken = self.largest.partition_point(|&(before, _)| before <= seq);
+        let by = self.largest.get(overtaken).map_or(0, |&(_, by)| at - by);
+        u32::try_from(by).unwrap_or(u32::MAX)
+    }
+}
+
 /// Fills `reorder_extent` in from when replies were read, or where nobody read them from when they
 /// arrived.
 pub fn mark(records: &mut [Record]) {
@@ -99,5 +140,10 @@ mod tests {
         assert_eq!(extents(&[1, 2, 4, 5, 3, 6]), [0, 0, 0, 0, 2, 0]);
         assert_eq!(extents(&[3, 2, 1]), [0, 1, 2]);
         assert!(extents(&[]).is_empty());
+        let mut one_by_one = Extents::new();
+        assert_eq!(
+            [1, 2, 4, 5, 3, 6].map(|seq| one_by_one.of(seq)),
+            [0, 0, 0, 0, 2, 0]
+        );
     }
 }

@@ -1,9 +1,13 @@
 //! Packets of a peer that prints lines: gathered by sequence number in whatever order the lines
-//! come, and made records when all have been read.
+//! come, and made records when all have been read. Only the newest are held as they are: those before
+//! them are settled, and take a few bytes each.
 
-use super::decimal::{LARGEST, Time};
-use super::imported::{Clock, Imported, Stream};
-use super::order;
+use super::decimal::Time;
+use super::imported::{Imported, Stream};
+use super::order::Extents;
+use super::placed::Placed;
+use super::records::Addresses;
+use super::rows::{Row, Rows};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
@@ -27,22 +31,67 @@ pub struct Reply {
     pub ttl: Option<u8>,
 }
 
+/// So many of the newest packets may still get replies, copies and errors at no cost. Numbers of 16 bits wrap
+/// within it.
+const NEWEST: usize = 1 << 16;
+
 /// How its packet ended, and the reply's figures.
 #[derive(Debug, Clone, Copy, Default)]
-struct Packet {
-    outcome: Outcome,
-    refused_by: Option<IpAddr>,
-    reply: Reply,
-    copies: u16,
+pub(super) struct Packet {
+    pub outcome: Outcome,
+    pub refused_by: Option<IpAddr>,
+    pub round_trip: Option<Nanos>,
+    pub sent_at: Option<Nanos>,
+    pub ttl: Option<u8>,
+    pub copies: u16,
+    pub extent: u32,
 }
+
+impl Packet {
+    const fn replied(&self) -> bool {
+        matches!(self.outcome, Outcome::Ok | Outcome::Corrupt)
+    }
+
+    /// What came later, for a packet that was settled before.
+    fn and_later(mut self, later: Packet) -> Packet {
+        if !self.replied() {
+            return Packet {
+                sent_at: later.sent_at.or(self.sent_at),
+                ..later
+            };
+        }
+        let more = later.copies.saturating_add(u16::from(later.replied()));
+        self.copies = self.copies.saturating_add(more);
+        self
+    }
+}
+
+/// Columns of a settled packet.
+const COLUMNS: usize = 8;
 
 /// The packets of one stream.
 pub struct Packets {
-    by_seq: BTreeMap<u64, Packet>,
-    /// First replies, in the order of their lines.
-    arrived: Vec<u64>,
+    newest: BTreeMap<u64, Packet>,
+    settled: Rows<COLUMNS>,
+    /// The last number that was settled.
+    settled_to: Option<u64>,
+    /// What came for packets after they had been settled.
+    later: BTreeMap<u64, Packet>,
+    refusers: Addresses,
+    extents: Extents,
+    first: Option<u64>,
+    answered: u64,
+    copies: u64,
+    timed: bool,
+    dated: bool,
     repeats: Vec<Nanos>,
     step: Nanos,
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// What only the end of a file, or its head, says about a stream.
@@ -68,12 +117,6 @@ pub struct Frame {
     pub period: Nanos,
 }
 
-impl Default for Packets {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Frame {
     /// A stream of which nothing else is known: gaps are not filled, packets are a second apart.
     pub const fn new(stream: usize, name: String, method: Method) -> Self {
@@ -95,82 +138,128 @@ impl Packets {
     /// None yet.
     pub const fn new() -> Self {
         Self {
-            by_seq: BTreeMap::new(),
-            arrived: Vec::new(),
+            newest: BTreeMap::new(),
+            settled: Rows::new(2),
+            settled_to: None,
+            later: BTreeMap::new(),
+            refusers: Addresses::new(),
+            extents: Extents::new(),
+            first: None,
+            answered: 0,
+            copies: 0,
+            timed: false,
+            dated: false,
             repeats: Vec::new(),
             step: 1,
         }
     }
 
     /// Was anything said of any packet?
-    pub fn is_empty(&self) -> bool {
-        self.by_seq.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.first.is_none()
     }
 
     /// How many were answered, and how many copies came beside.
-    pub fn answered(&self) -> (u64, u64) {
-        let copies = self
-            .by_seq
-            .values()
-            .map(|packet| u64::from(packet.copies))
-            .sum();
-        (self.arrived.len() as u64, copies)
+    pub const fn answered(&self) -> (u64, u64) {
+        (self.answered, self.copies)
     }
 
     /// The number behind the largest so far.
     pub fn next(&self) -> u64 {
-        self.by_seq
-            .keys()
-            .next_back()
-            .map_or(0, |last| last.saturating_add(1))
+        self.last().map_or(0, |last| last.saturating_add(1))
+    }
+
+    fn last(&self) -> Option<u64> {
+        let newest = self.newest.last_key_value().map(|(&last, _)| last);
+        newest.or(self.settled_to)
     }
 
     /// Did any line have a round trip?
-    pub fn timed(&self) -> bool {
-        self.by_seq
-            .values()
-            .any(|packet| packet.reply.round_trip.is_some())
+    pub const fn timed(&self) -> bool {
+        self.timed
+    }
+
+    /// What is known of a packet. What is known of one that was settled is put together at the end.
+    fn packet(&mut self, seq: u64) -> &mut Packet {
+        self.first = Some(self.first.map_or(seq, |first| first.min(seq)));
+        if self.settled_to.is_some_and(|to| seq <= to) {
+            return self.later.entry(seq).or_default();
+        }
+        if self.newest.len() > NEWEST
+            && let Some((oldest, packet)) = self.newest.pop_first()
+        {
+            self.settle(oldest, &packet);
+            if seq <= oldest {
+                return self.later.entry(seq).or_default();
+            }
+        }
+        self.newest.entry(seq).or_default()
+    }
+
+    fn settle(&mut self, seq: u64, packet: &Packet) {
+        let refused_by = packet.refused_by.map(|by| self.refusers.place(by));
+        self.settled.push(&[
+            Some(seq as i64),
+            packet.sent_at,
+            packet.round_trip,
+            Some(packet.outcome as i64),
+            packet.ttl.map(i64::from),
+            Some(packet.copies.into()),
+            Some(packet.extent.into()),
+            refused_by,
+        ]);
+        self.settled_to = Some(seq);
     }
 
     /// A reply came. A second one for the same packet is a copy.
     pub fn reply(&mut self, seq: u64, reply: Reply) {
         if let Some(time) = reply.round_trip {
             self.step = self.step.max(time.step);
+            self.timed = true;
         }
-        let packet = self.by_seq.entry(seq).or_default();
-        if packet.outcome == Outcome::Ok || packet.outcome == Outcome::Corrupt {
+        let round_trip = reply.round_trip.map(|time| time.nanos);
+        // Most time stamps are of the reading; the round trip leads back to the sending.
+        let from_reading = || Some(reply.read_at? - round_trip?);
+        let sent_at = reply.sent_at.or_else(from_reading);
+        self.dated |= sent_at.is_some();
+        let packet = self.packet(seq);
+        if packet.replied() {
             packet.copies = packet.copies.saturating_add(1);
-            self.repeats.extend(reply.round_trip.map(|time| time.nanos));
+            self.copies += 1;
+            self.repeats.extend(round_trip);
             return;
         }
         packet.outcome = Outcome::Ok;
-        let sent_at = packet.reply.sent_at;
-        packet.reply = reply;
-        packet.reply.sent_at = reply.sent_at.or(sent_at);
-        self.arrived.push(seq);
+        packet.round_trip = round_trip;
+        packet.ttl = reply.ttl;
+        packet.sent_at = sent_at.or(packet.sent_at);
+        let extent = self.extents.of(seq);
+        self.packet(seq).extent = extent;
+        self.answered += 1;
     }
 
     /// The reply had other bytes than the request.
     pub fn corrupt(&mut self, seq: u64) {
-        if let Some(packet) = self.by_seq.get_mut(&seq) {
+        if let Some(packet) = self.newest.get_mut(&seq) {
             packet.outcome = Outcome::Corrupt;
         }
     }
 
     /// Nothing has come so far; a reply may still.
     pub fn unanswered(&mut self, seq: u64) {
-        self.by_seq.entry(seq).or_default();
+        self.packet(seq);
     }
 
     /// As [`Packets::unanswered`], of a packet that was sent at this time.
     pub fn unanswered_since(&mut self, seq: u64, sent_at: Option<Nanos>) {
-        let packet = self.by_seq.entry(seq).or_default();
-        packet.reply.sent_at = packet.reply.sent_at.or(sent_at);
+        self.dated |= sent_at.is_some();
+        let packet = self.packet(seq);
+        packet.sent_at = packet.sent_at.or(sent_at);
     }
 
     /// Somebody sent an error instead.
     pub fn refused(&mut self, seq: u64, by: Option<IpAddr>) {
-        let packet = self.by_seq.entry(seq).or_default();
+        let packet = self.packet(seq);
         if packet.outcome == Outcome::Lost {
             packet.outcome = Outcome::Refused;
             packet.refused_by = by;
@@ -178,30 +267,31 @@ impl Packets {
     }
 
     /// The stream. Adds what there is to warn of.
-    pub fn finish(mut self, frame: Frame, imported: &mut Imported) -> Stream {
-        let seen = self.by_seq.keys().next().copied();
+    pub fn finish(self, frame: Frame, imported: &mut Imported) -> Stream {
         // A number before the peer's first means that it counts otherwise than its head says.
-        let first = match (frame.first, seen) {
+        let first = match (frame.first, self.first) {
             (Some(first), Some(seen)) => first.min(seen),
             (first, seen) => first.or(seen).unwrap_or(0),
         };
-        if frame.fill {
-            self.fill(first, frame.sent, imported);
-        }
-        let placed = Placed::of(&self.by_seq, first, frame.period);
+        let last = self.fill_to(first, &frame, imported);
         let stream = u16::try_from(frame.stream).unwrap_or(u16::MAX);
-        let mut records: Vec<_> = self
-            .by_seq
-            .iter()
-            .map(|(&seq, packet)| {
-                let record = Record::due(0, stream, seq - first, frame.method, 0);
-                record_of(packet, record, frame.size, placed.at(seq, packet))
-            })
-            .collect();
-        for (seq, extent) in self.arrived.iter().zip(order::extents(&self.arrived)) {
-            if let Ok(index) = records.binary_search_by_key(&(seq - first), |record| record.seq) {
-                records[index].reorder_extent = extent;
+        let due = Record {
+            ip_size: frame.size,
+            ..Record::due(0, stream, 0, frame.method, 0)
+        };
+        let (step, dated) = (self.step, self.dated);
+        let (repeats, packets) = self.in_order();
+        let mut placed = Placed::new(due, first, frame.period, dated);
+        let mut next = first;
+        for (seq, packet) in packets {
+            if last.is_some() {
+                (next..seq).for_each(|lost| placed.take(lost, Packet::default()));
             }
+            placed.take(seq, packet);
+            next = seq.saturating_add(1);
+        }
+        if let Some(last) = last {
+            (next..=last).for_each(|lost| placed.take(lost, Packet::default()));
         }
         Stream {
             name: frame.name,
@@ -209,116 +299,74 @@ impl Packets {
             target: frame.target,
             size: frame.size,
             clock: placed.clock(),
-            records,
-            repeats: self.repeats,
-            step: self.step,
+            records: placed.finish(),
+            repeats,
+            step,
             facts: RecordFacts::default(),
         }
     }
 
-    /// Packets that no line names were lost.
-    fn fill(&mut self, first: u64, sent: Option<u64>, imported: &mut Imported) {
-        let last_seen = self.by_seq.keys().next_back().copied();
-        let last_sent = sent
-            .filter(|&sent| sent > 0)
-            .map(|sent| first.saturating_add(sent - 1));
-        let Some(last) = last_seen.max(last_sent) else {
-            return;
-        };
-        let lines = self.by_seq.len() as u64;
+    /// Up to which number packets that no line names were lost; `None`: they are left out.
+    fn fill_to(&self, first: u64, frame: &Frame, imported: &mut Imported) -> Option<u64> {
+        if !frame.fill {
+            return None;
+        }
+        let sent = frame.sent.filter(|&sent| sent > 0);
+        let last_sent = sent.map(|sent| first.saturating_add(sent - 1));
+        let last = self.last().max(last_sent)?;
+        let lines = (self.settled.len() + self.newest.len()) as u64;
         let missing = (last - first).saturating_add(1).saturating_sub(lines);
         if missing > LOST_LIMIT.saturating_sub(imported.filled) {
             imported.warn(format!(
                 "packets {first} to {last} have lines for only {lines} of them; the others were left out"
             ));
-            return;
+            return None;
         }
         imported.filled += missing;
-        for seq in first..=last {
-            self.unanswered(seq);
-        }
-    }
-}
-
-fn record_of(packet: &Packet, due: Record, size: Option<u32>, sent: Nanos) -> Record {
-    let round_trip = packet.reply.round_trip.map(|time| time.nanos);
-    Record {
-        ip_size: size,
-        t_intended: sent,
-        t_send: round_trip.map(|_| sent).or(packet.reply.sent_at),
-        t_recv: round_trip.map(|round_trip| sent + round_trip),
-        reply_ttl: packet.reply.ttl,
-        copies: packet.copies,
-        outcome: packet.outcome,
-        refused_by: packet.refused_by,
-        ..due
-    }
-}
-
-/// When packets were sent: known of those with a time stamp, and of the others by their place
-/// between them.
-struct Placed {
-    /// (sequence number, when sent), by sequence number.
-    known: Vec<(u64, Nanos)>,
-    first: u64,
-    period: Nanos,
-}
-
-impl Placed {
-    fn of(packets: &BTreeMap<u64, Packet>, first: u64, period: Nanos) -> Self {
-        let known = packets
-            .iter()
-            .filter_map(|(&seq, packet)| Some((seq, sent_at(packet)?)))
-            .collect();
-        Self {
-            known,
-            first,
-            period,
-        }
+        Some(last)
     }
 
-    const fn clock(&self) -> Clock {
-        if self.known.is_empty() {
-            Clock::MadeUp
-        } else {
-            Clock::RealTime
-        }
-    }
-
-    fn at(&self, seq: u64, packet: &Packet) -> Nanos {
-        if let Some(sent) = sent_at(packet) {
-            return sent;
-        }
-        let next = self.known.partition_point(|&(known, _)| known < seq);
-        let before = next.checked_sub(1).and_then(|index| self.known.get(index));
-        let sent = match (before, self.known.get(next)) {
-            (Some(&(s0, t0)), Some(&(s1, t1))) => {
-                let share = i128::from(seq - s0) * i128::from(t1 - t0);
-                i128::from(t0) + share / i128::from(s1 - s0)
+    /// Round trips of copies, and every packet by its number.
+    fn in_order(self) -> (Vec<Nanos>, impl Iterator<Item = (u64, Packet)>) {
+        let refusers = self.refusers;
+        let mut later = self.later.into_iter().peekable();
+        let mut settled = self
+            .settled
+            .drain()
+            .map(move |row| settled(&row, &refusers))
+            .peekable();
+        let old = std::iter::from_fn(move || {
+            let before = |&(seq, _): &(u64, Packet)| settled.peek().is_none_or(|&(it, _)| seq < it);
+            if let Some(new) = later.next_if(before) {
+                return Some(new);
             }
-            (Some(&(s0, t0)), None) => i128::from(t0) + self.steps(seq - s0),
-            (None, Some(&(s1, t1))) => i128::from(t1) - self.steps(s1 - seq),
-            (None, None) => self.steps(seq - self.first),
-        };
-        let largest = i128::from(LARGEST);
-        Nanos::try_from(sent.clamp(-largest, largest)).unwrap_or(0)
-    }
-
-    fn steps(&self, count: u64) -> i128 {
-        i128::from(count) * i128::from(self.period)
+            let (seq, packet) = settled.next()?;
+            let more = later.next_if(|&(it, _)| it == seq);
+            Some((seq, more.map_or(packet, |(_, more)| packet.and_later(more))))
+        });
+        (self.repeats, old.chain(self.newest))
     }
 }
 
-/// Most time stamps are of the reading; the round trip leads back to the sending.
-fn sent_at(packet: &Packet) -> Option<Nanos> {
-    let reply = &packet.reply;
-    let from_reading = || Some(reply.read_at? - reply.round_trip?.nanos);
-    reply.sent_at.or_else(from_reading)
+fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
+    let [seq, sent_at, round_trip, outcome, ttl, copies, extent, by] = *row;
+    let outcome = outcome.and_then(|at| Outcome::ALL.get(usize::try_from(at).ok()?));
+    let packet = Packet {
+        outcome: outcome.copied().unwrap_or_default(),
+        refused_by: refusers.at(by),
+        round_trip,
+        sent_at,
+        ttl: ttl.map(|ttl| ttl as u8),
+        copies: copies.unwrap_or(0) as u16,
+        extent: extent.unwrap_or(0) as u32,
+    };
+    (seq.unwrap_or(0) as u64, packet)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::imported::Clock;
     use crate::import::ping;
     use delaylab_model::MILLISECOND;
 
@@ -384,7 +432,7 @@ mod tests {
         packets.reply(1, reply(4 * MILLISECOND, None));
         packets.refused(1, None);
         let stream = packets.finish(frame(None), &mut Imported::new(&ping::FORMAT));
-        let first = stream.records[0];
+        let first = stream.records.get(0).unwrap();
         assert_eq!(
             (first.outcome, first.copies, first.reorder_extent),
             (Outcome::Ok, 1, 1)
@@ -402,5 +450,31 @@ mod tests {
         let mut imported = Imported::new(&ping::FORMAT);
         let stream = packets.finish(frame(None), &mut imported);
         assert_eq!((stream.records.len(), imported.warnings.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_comes_after_a_packet_was_settled_still_counts() {
+        let mut packets = Packets::new();
+        let many = 3 * NEWEST as u64;
+        for seq in (0..many).filter(|seq| *seq != 5 && *seq != 7) {
+            packets.reply(seq, reply(10, Some(1_000 * seq as Nanos + 10)));
+        }
+        packets.reply(5, reply(20, Some(5_020)));
+        packets.reply(6, reply(30, Some(6_030)));
+        assert_eq!(packets.next(), many);
+        let stream = packets.finish(
+            Frame {
+                first: Some(0),
+                ..frame(Some(many))
+            },
+            &mut Imported::new(&ping::FORMAT),
+        );
+        assert_eq!(stream.records.len() as u64, many);
+        let at = |seq| stream.records.get(seq).unwrap();
+        assert_eq!((at(5).round_trip(), at(5).t_intended), (Some(20), 5_000));
+        assert!(at(5).reorder_extent as usize >= NEWEST);
+        assert_eq!((at(6).round_trip(), at(6).copies), (Some(10), 1));
+        assert_eq!((at(7).outcome, at(7).t_intended), (Outcome::Lost, 7_000));
+        assert_eq!(at(100_000).t_intended, 100_000_000);
     }
 }

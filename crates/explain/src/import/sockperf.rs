@@ -262,7 +262,7 @@ impl Heard {
             clock: Clock::Own {
                 realtime_offset: None,
             },
-            records,
+            records: records.into(),
             repeats: Vec::new(),
             step: 1,
             facts: RecordFacts::default(),

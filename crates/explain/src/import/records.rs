@@ -1,0 +1,334 @@
+//! The packets of a stream, a few bytes each.
+
+use super::rows::{Row, Rows};
+use delaylab_model::Nanos;
+use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::trial::StampPoint;
+use delaylab_stats::moments::Moments;
+use std::fmt;
+use std::net::IpAddr;
+
+/// Columns of a record.
+const COLUMNS: usize = 30;
+/// Its number and when it was due: they go on.
+const MOVING: usize = 2;
+
+/// Records, in the order in which they were added.
+#[derive(Clone, PartialEq)]
+pub struct Records {
+    rows: Rows<COLUMNS>,
+    refusers: Addresses,
+    counts: Counts,
+    /// Round trips without the time that a stamping reflector took.
+    trips: Moments,
+    earliest: Option<Nanos>,
+    /// Which stamps of [`StampPoint::ALL`] any of them has.
+    stamped: [bool; StampPoint::ALL.len()],
+    last: Option<u64>,
+    in_order: bool,
+}
+
+/// How packets ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Answered, in time or late.
+    pub answered: u64,
+    /// Answered with other bytes than those sent.
+    pub corrupt: u64,
+    /// Copies of replies beyond the first.
+    pub copies: u64,
+    /// Never answered.
+    pub lost: u64,
+}
+
+/// Addresses, and a small number for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Addresses(Vec<IpAddr>);
+
+impl Addresses {
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Its number.
+    pub fn place(&mut self, address: IpAddr) -> i64 {
+        let known = self.0.iter().position(|&known| known == address);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(address);
+            self.0.len() - 1
+        });
+        i64::try_from(at).unwrap_or(0)
+    }
+
+    /// Of this number.
+    pub fn at(&self, place: Option<i64>) -> Option<IpAddr> {
+        self.0.get(usize::try_from(place?).ok()?).copied()
+    }
+}
+
+impl Records {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self {
+            rows: Rows::new(MOVING),
+            refusers: Addresses::new(),
+            counts: Counts {
+                answered: 0,
+                corrupt: 0,
+                copies: 0,
+                lost: 0,
+            },
+            trips: Moments::EMPTY,
+            earliest: None,
+            stamped: [false; StampPoint::ALL.len()],
+            last: None,
+            in_order: true,
+        }
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Is there none?
+    pub const fn is_empty(&self) -> bool {
+        self.rows.len() == 0
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, record: &Record) {
+        self.counts.answered += u64::from(record.answered());
+        self.counts.corrupt += u64::from(record.outcome == Outcome::Corrupt);
+        self.counts.lost += u64::from(record.outcome == Outcome::Lost);
+        self.counts.copies += u64::from(record.copies);
+        if let Some(trip) = without_reflector(record) {
+            self.trips.push(trip);
+        }
+        let due = record.t_intended;
+        self.earliest = Some(self.earliest.map_or(due, |earliest| earliest.min(due)));
+        for (seen, point) in self.stamped.iter_mut().zip(StampPoint::ALL) {
+            *seen |= record.stamp(point).is_some();
+        }
+        self.in_order &= self.last.is_none_or(|last| last <= record.seq);
+        self.last = Some(record.seq);
+        let by = record.refused_by.map(|by| self.refusers.place(by));
+        self.rows.push(&row(record, by));
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Record> {
+        self.rows.iter().map(|row| self.record(&row))
+    }
+
+    /// Are their numbers in order?
+    pub const fn in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// When the earliest was due.
+    pub const fn earliest(&self) -> Option<Nanos> {
+        self.earliest
+    }
+
+    /// Has any of them this stamp?
+    pub fn stamped(&self, point: StampPoint) -> bool {
+        let mut points = self.stamped.iter().zip(StampPoint::ALL);
+        points.any(|(seen, it)| *seen && it == point)
+    }
+
+    /// Number `at` of them; it is looked for from the first on.
+    pub fn get(&self, at: usize) -> Option<Record> {
+        self.iter().nth(at)
+    }
+
+    /// How they ended.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Their round trips, without the time that a stamping reflector took.
+    pub const fn trips(&self) -> Moments {
+        self.trips
+    }
+
+    fn record(&self, row: &Row<COLUMNS>) -> Record {
+        let mut row = row.iter().copied();
+        let mut next = || row.next().flatten();
+        let (seq, due) = (next(), next());
+        let due = due.unwrap_or(0);
+        let mut time = || next().map(|since| due.wrapping_add(since));
+        let (t_send, t_sched, t_tx, t_tx_hw) = (time(), time(), time(), time());
+        let (r_rx, r_user, r_tx) = (time(), time(), time());
+        let (t_rx, t_rx_hw, t_recv) = (time(), time(), time());
+        let mut next = || row.next().flatten();
+        let mut number = || next().unwrap_or(0);
+        let trial = number() as u32;
+        let probe = number() as u16;
+        let method = named(&Method::ALL, number());
+        let outcome = named(&Outcome::ALL, number());
+        let clock_event = named(&ClockEvent::ALL, number());
+        let dscp = number() as u8;
+        let copies = number() as u16;
+        let reorder_extent = number() as u32;
+        let mut next = || row.next().flatten();
+        Record {
+            trial,
+            probe,
+            dscp,
+            ip_size: next().map(|value| value as u32),
+            t_send,
+            t_sched,
+            t_tx,
+            t_tx_hw,
+            r_rx,
+            r_user,
+            r_tx,
+            t_rx,
+            t_rx_hw,
+            t_recv,
+            cpu: next().map(|value| value as u16),
+            r_dscp: next().map(|value| value as u8),
+            reply_dscp: next().map(|value| value as u8),
+            reply_ecn: next().map(|value| value as u8),
+            reply_ttl: next().map(|value| value as u8),
+            reflector_seq: next().map(|value| value as u32),
+            copies,
+            reorder_extent,
+            retransmits: next().map(|value| value as u32),
+            outcome,
+            refused_by: self.refusers.at(next()),
+            errno: next().map(|value| value as i32),
+            clock_event,
+            ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
+        }
+    }
+}
+
+/// In the order in which [`Records::record`] takes them.
+fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
+    let due = record.t_intended;
+    let since = |time: Option<Nanos>| time.map(|time| time.wrapping_sub(due));
+    let number = |number: u64| Some(number as i64);
+    [
+        number(record.seq),
+        Some(due),
+        since(record.t_send),
+        since(record.t_sched),
+        since(record.t_tx),
+        since(record.t_tx_hw),
+        since(record.r_rx),
+        since(record.r_user),
+        since(record.r_tx),
+        since(record.t_rx),
+        since(record.t_rx_hw),
+        since(record.t_recv),
+        number(record.trial.into()),
+        number(record.probe.into()),
+        place(&Method::ALL, record.method),
+        place(&Outcome::ALL, record.outcome),
+        place(&ClockEvent::ALL, record.clock_event),
+        number(record.dscp.into()),
+        number(record.copies.into()),
+        number(record.reorder_extent.into()),
+        record.ip_size.map(i64::from),
+        record.cpu.map(i64::from),
+        record.r_dscp.map(i64::from),
+        record.reply_dscp.map(i64::from),
+        record.reply_ecn.map(i64::from),
+        record.reply_ttl.map(i64::from),
+        record.reflector_seq.map(i64::from),
+        record.retransmits.map(i64::from),
+        refused_by,
+        record.errno.map(i64::from),
+    ]
+}
+
+/// A round trip, without what a stamping reflector took of it.
+pub(super) fn without_reflector(record: &Record) -> Option<Nanos> {
+    let stamps = record.r_user.zip(record.r_rx);
+    let within = stamps.map_or(0, |(sent, read)| sent.wrapping_sub(read));
+    Some(
+        record
+            .t_recv?
+            .wrapping_sub(record.t_send?)
+            .wrapping_sub(within),
+    )
+}
+
+fn place<T: PartialEq>(all: &[T], one: T) -> Option<i64> {
+    let at = all.iter().position(|it| *it == one)?;
+    i64::try_from(at).ok()
+}
+
+fn named<T: Copy + Default>(all: &[T], at: i64) -> T {
+    let found = usize::try_from(at).ok().and_then(|at| all.get(at));
+    found.copied().unwrap_or_default()
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<Record> for Records {
+    fn from_iter<I: IntoIterator<Item = Record>>(records: I) -> Self {
+        let mut all = Self::new();
+        records.into_iter().for_each(|record| all.push(&record));
+        all
+    }
+}
+
+impl From<Vec<Record>> for Records {
+    fn from(records: Vec<Record>) -> Self {
+        records.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_comes_back_as_it_was() {
+        let full = Record {
+            dscp: 46,
+            ip_size: Some(84),
+            t_send: Some(1_001),
+            t_sched: Some(1_002),
+            t_tx: Some(1_003),
+            t_tx_hw: Some(-5),
+            r_rx: Some(2_000),
+            r_user: Some(2_001),
+            r_tx: Some(2_002),
+            t_rx: Some(3_000),
+            t_rx_hw: Some(7),
+            t_recv: Some(3_001),
+            cpu: Some(3),
+            r_dscp: Some(1),
+            reply_dscp: Some(2),
+            reply_ecn: Some(3),
+            reply_ttl: Some(64),
+            reflector_seq: Some(u32::MAX),
+            copies: 2,
+            reorder_extent: 9,
+            retransmits: Some(4),
+            outcome: Outcome::Refused,
+            refused_by: "192.0.2.1".parse().ok(),
+            errno: Some(-101),
+            clock_event: ClockEvent::Suspend,
+            ..Record::due(3, 7, u64::MAX, Method::Frame, 1_000)
+        };
+        let bare = Record::due(0, 0, 0, Method::Icmp, -1);
+        let records: Records = [full, bare, full].into_iter().collect();
+        assert_eq!(records.iter().collect::<Vec<_>>(), [full, bare, full]);
+        assert_eq!((records.len(), records.in_order()), (3, false));
+    }
+}
