@@ -228,6 +228,11 @@ fn of_steps(found: &Steps, direction: Direction) -> Value {
         "step_low_ns": whole(found.step_interval.0),
         "step_high_ns": whole(found.step_interval.1),
         "rate_if_alike_bits_per_s": cells.then(|| whole(rate)),
+        "jump_at_bytes": found.jump.map(|jump| jump.at),
+        "jump_ns": found.jump.map(|jump| whole(jump.height_ns)),
+        "uneven_sd_ns": found.uneven.map(|uneven| whole(uneven.sd_ns)),
+        "least_step_ns": found.uneven.map(|uneven| whole(uneven.least_ns)),
+        "most_step_ns": found.uneven.map(|uneven| whole(uneven.most_ns)),
         "delta_bic": found.delta_bic,
         "framings": framings.collect::<Vec<_>>(),
     })

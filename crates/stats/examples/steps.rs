@@ -1,6 +1,10 @@
-//! What the step detector finds and what it invents: `steps [RUNS]` (1000).
+//! What the step detector finds and what it invents: `steps [RUNS] [PART]` (1000).
 //!
-//! First what is promised: random ATM paths and random straight lines, with noise of half a step on the
+//! Part `uneven` is steps that differ in height and delay that jumps: how often such steps are found, with
+//! their width and overhead (within one byte), how often the interval of the mean step holds the truth, and
+//! how wide it is. Part `shapes` is what is called steps where there are none. Part `even` is the rest:
+//!
+//! first what is promised: random ATM paths and random straight lines, with noise of half a step on the
 //! number of each size, and on each of 10 packets; then, for one path and design after the other, the
 //! table behind it. There 145 sizes, 10 packets of each, mean of the sorted 10 to 90 %. A step is an ATM
 //! cell at 1 Mbit/s each way. A line for each path and noise: how often each verdict came, and how often
@@ -9,7 +13,8 @@
 
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::steps::{
-    Design, Noise, Outcomes, Path, PerSize, Point, Settings, detect, simulate,
+    Design, Noise, Outcomes, Path, PerSize, Point, Settings, Verdict, detect, detect_cells,
+    simulate,
 };
 use std::time::Instant;
 
@@ -42,6 +47,22 @@ const PATHS: [(&str, Path); 4] = [
 fn main() {
     let runs = std::env::args().nth(1);
     let runs = runs.map_or(1000, |runs| runs.parse().expect("how many runs"));
+    let part = std::env::args().nth(2);
+    let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
+    if wanted("uneven") {
+        uneven(runs);
+    }
+    if wanted("shapes") {
+        others(runs);
+    }
+    if wanted("even") {
+        even(runs);
+    }
+    time();
+}
+
+/// What is promised, and the table behind it.
+fn even(runs: u32) {
     promised(runs);
     println!(
         "path             w     apart noise/step  runs constant line steps cannot-tell w-right \
@@ -86,7 +107,6 @@ fn main() {
         few.sizes.truncate(18);
         tell(name, &path, &few, &Settings::default(), runs);
     }
-    time();
 }
 
 /// Sizes that a sweep may have.
@@ -230,4 +250,196 @@ fn time() {
         "{:.0} ms with intervals: {verdict:?}",
         begin.elapsed().as_secs_f64() * 1e3
     );
+}
+
+/// A jump of delay: from which size on, and by how much, ns.
+type Jump = Option<(u32, f64)>;
+
+/// How a stair differs from an even one.
+#[derive(Clone, Copy)]
+enum Jumps {
+    None,
+    OnRiser,
+    Anywhere,
+}
+
+/// Steps of 590 µs, each up to so much higher or lower, with and without a jump of 0.3 to 5 steps.
+fn uneven(runs: u32) {
+    println!(
+        "{runs} stairs each: sizes, noise    uneven jump      found w-right o-right | q held  too low \
+         too high  width of its interval"
+    );
+    let designs = [
+        ("44 to 188, 10 µs", 44..=188, 10e3),
+        ("40 to 280, 60 µs", 40..=280, 60e3),
+    ];
+    for (name, sizes, noise) in designs {
+        for share in [0.0, 0.02, 0.1, 0.25] {
+            for (jump, kind) in [
+                ("none", Jumps::None),
+                ("on riser", Jumps::OnRiser),
+                ("anywhere", Jumps::Anywhere),
+            ] {
+                let tally = stairs(&sizes, (noise, share), kind, runs);
+                println!("{name:27} {:5.0} % {jump:9} {tally}", 100.0 * share);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    runs: u32,
+    found: u32,
+    width: u32,
+    overhead: u32,
+    held: u32,
+    low: u32,
+    high: u32,
+    spans: Vec<f64>,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent = |count: u32| 100.0 * f64::from(count) / f64::from(self.runs);
+        let mut spans = self.spans.clone();
+        spans.sort_by(f64::total_cmp);
+        write!(
+            f,
+            "{:5.1} {:7.1} {:7.1} | {:6.1} {:8.1} {:8.1}  {:5.1} % of a step",
+            percent(self.found),
+            percent(self.width),
+            percent(self.overhead),
+            percent(self.held),
+            percent(self.low),
+            percent(self.high),
+            100.0 * spans.get(spans.len() / 2).copied().unwrap_or(f64::NAN),
+        )
+    }
+}
+
+fn stairs(
+    sizes: &std::ops::RangeInclusive<u32>,
+    (noise, share): (f64, f64),
+    kind: Jumps,
+    runs: u32,
+) -> Tally {
+    const STEP: f64 = 590e3;
+    let mut random = SplitMix::new(23);
+    let mut tally = Tally {
+        runs,
+        ..Tally::default()
+    };
+    for seed in 0..u64::from(runs) {
+        let overhead = random.below(48) as u32;
+        let level = |size: u32| ((size + overhead).div_ceil(48)) as usize;
+        let mut heights = vec![0.0];
+        for _ in 0..16 {
+            let before = heights[heights.len() - 1];
+            heights.push(before + STEP * (1.0 + share * (2.0 * random.uniform() - 1.0)));
+        }
+        let height = STEP * (0.3 + 4.7 * random.uniform());
+        let (first, last) = (*sizes.start() + 2, *sizes.end() - 2);
+        let anywhere = first + random.below((last - first) as usize) as u32;
+        let risers: Vec<u32> = (first..last)
+            .filter(|&size| level(size) > level(size - 1))
+            .collect();
+        let riser = risers[random.below(risers.len())];
+        let jump: Jump = match kind {
+            Jumps::None => None,
+            Jumps::OnRiser => Some((riser, height)),
+            Jumps::Anywhere => Some((anywhere, height)),
+        };
+        let points = sizes.clone().map(|size| {
+            let jump = jump.filter(|(from, _)| size >= *from);
+            let delay = 2e6 + heights[level(size)] + jump.map_or(0.0, |(_, height)| height);
+            (size, delay + noise * random.normal())
+        });
+        tally.add(&points.collect::<Vec<_>>(), (overhead, STEP), seed);
+    }
+    tally
+}
+
+impl Tally {
+    fn add(&mut self, points: &[(u32, f64)], (overhead, step): (u32, f64), seed: u64) {
+        let Some(found) = steps_in(points, seed) else {
+            return;
+        };
+        self.found += 1;
+        if found.width != 48 {
+            return;
+        }
+        self.width += 1;
+        let away = (found.overhead + 48 - overhead) % 48;
+        self.overhead += u32::from(away.min(48 - away) <= 1);
+        let (low, high) = found.step_interval;
+        self.held += u32::from(low <= step && step <= high);
+        self.low += u32::from(high < step);
+        self.high += u32::from(low > step);
+        self.spans.push((high - low) / step);
+    }
+}
+
+fn steps_in(points: &[(u32, f64)], seed: u64) -> Option<delaylab_stats::steps::Steps> {
+    let point = |&(size, delay_ns): &(u32, f64)| Point { size, delay_ns };
+    let points: Vec<Point> = points.iter().map(point).collect();
+    let settings = Settings {
+        seed,
+        ..Settings::default()
+    };
+    match detect_cells(&points, &settings).verdict {
+        Verdict::Steps(found) => Some(*found),
+        _ => None,
+    }
+}
+
+/// Delay by place and three random numbers.
+type Shape = fn(f64, [f64; 3]) -> f64;
+
+/// Shapes without steps, where x goes from 0 to 1 over the sizes and `u` are three random numbers.
+const SHAPES: [(&str, Shape); 9] = [
+    ("constant", |_, _| 0.0),
+    ("line", |x, _| x),
+    ("line, one jump", |x, u| x + u[1] * after(x, u[0])),
+    ("constant, one jump", |x, u| after(x, u[0])),
+    ("line, two jumps", |x, u| {
+        x + after(x, u[0]) + u[2] * after(x, u[1])
+    }),
+    ("line, one down", |x, u| x - u[1] * after(x, u[0])),
+    ("kink", |x, u| x + 3.0 * u[1] * (x - u[0]).max(0.0)),
+    ("square", |x, _| x * x),
+    ("root", |x, _| x.sqrt()),
+];
+
+fn after(x: f64, place: f64) -> f64 {
+    f64::from(u8::from(x > place))
+}
+
+/// What is called steps where there are none.
+fn others(runs: u32) {
+    println!(
+        "{runs} without steps each   sizes      called steps, with noise of 1 %, 5 % and 20 % of the rise"
+    );
+    for (name, shape) in SHAPES {
+        for sizes in [44..=188, 40..=280] {
+            let called = [0.01, 0.05, 0.2].map(|noise| {
+                let mut random = SplitMix::new(29);
+                let called = (0..u64::from(runs)).filter(|&seed| {
+                    let u = [random.uniform(), random.uniform(), random.uniform()];
+                    let points = sizes.clone().map(|size| {
+                        let x = f64::from(size - sizes.start())
+                            / f64::from(sizes.end() - sizes.start());
+                        (size, 1e6 + 2e6 * (shape(x, u) + noise * random.normal()))
+                    });
+                    steps_in(&points.collect::<Vec<_>>(), seed).is_some()
+                });
+                called.count()
+            });
+            println!(
+                "{name:24} {:3} to {:3} {called:?}",
+                sizes.start(),
+                sizes.end()
+            );
+        }
+    }
 }

@@ -9,7 +9,7 @@ const STEPS: u32 = 100_000;
 
 /// ln Γ(x) for positive x: Stirling's series (Abramowitz and Stegun 6.1.41), from where six of its
 /// terms give all digits.
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     let (mut shifted, mut product) = (x, 1.0);
     while shifted < 10.0 {
         product *= shifted;

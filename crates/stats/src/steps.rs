@@ -8,10 +8,16 @@
 //! fits any noise a little. The charge is ln n for the width and for the offset, or more, so that at
 //! most one line in 200 is called steps ([`FALSE_ALARMS`]; Bonferroni's bound over the columns tried).
 //!
+//! Delay may jump once beside the steps, on a riser or off it: where steps alone do not explain the delays,
+//! steps and a jump are fitted together, at every place, and must be better than a line with a jump by
+//! [`MARGIN`] and a charge for so many more trials. Steps may be uneven. Their mean height and its interval
+//! are an average over models: even steps and uneven ones, with and without a jump. That interval is for the
+//! mean of all steps of such a line, of which those measured are a sample: few that differ make it wide.
+//!
 //! Assumed: the numbers for each size err independently, alike in all sizes, and not far from normally
-//! (what [`PerSize`] is for). Steps show as at least three levels; a single jump is told apart and is no
-//! step. Sizes beyond an MTU are left out, because fragments bring steps of their own: where delay jumps
-//! beside the best model, the sizes from there on are left out and named ([`Detection::jump`]).
+//! (what [`PerSize`] is for). Steps show as at least three levels, with a jump beside them as four; a single
+//! jump is told apart and is no step. Where delay jumps and the same steps do not go on, as where fragments
+//! bring steps of their own, the sizes from there on are left out and named ([`Detection::jump`]).
 //!
 //! By simulation (`examples/steps.rs`, 1000 random ATM paths and 1000 straight lines for each design):
 //! with noise of half a step on each of 10 packets a size, width and overhead (within one byte) are right
@@ -24,11 +30,16 @@ mod columns;
 mod detector;
 mod doubt;
 mod framing;
+mod joint;
 mod jumps;
+mod model;
 mod per_size;
 mod power;
+mod risers;
+mod stair;
 #[cfg(test)]
 mod tests;
+mod uneven;
 
 pub use doubt::Doubt;
 pub use framing::{
@@ -120,7 +131,7 @@ pub struct Detection {
     pub jump: Option<Jump>,
 }
 
-/// A jump that no steps and no line explain: fragments, as a rule.
+/// A jump that no steps and no line explain, as where fragments or larger buffers begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Jump {
     /// The smallest size beyond it, bytes.
@@ -129,6 +140,17 @@ pub struct Jump {
     pub sizes: usize,
     /// How high it is, ns.
     pub height_ns: f64,
+}
+
+/// Steps that are plainly not equally high.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Uneven {
+    /// Standard deviation of their heights, ns.
+    pub sd_ns: f64,
+    /// The lowest, ns.
+    pub least_ns: f64,
+    /// The highest, ns.
+    pub most_ns: f64,
 }
 
 /// Delay that does not depend on size.
@@ -178,9 +200,10 @@ pub struct Steps {
     /// Ends of the 95 % interval of the overhead, which may lie below 0 or beyond w: they count modulo
     /// w. All overheads are in it where resampling seldom gives the same width.
     pub overhead_interval: (i64, i64),
-    /// Height q of a step, ns.
+    /// Mean height q of a step, ns.
     pub step_ns: f64,
-    /// Ends of its 95 % interval.
+    /// Ends of its 95 % interval, for the mean of all steps of such a line: wider where those that were
+    /// measured differ.
     pub step_interval: (f64, f64),
     /// What delay rises by beside the steps, ns a byte; 0 where steps alone do.
     pub slope: f64,
@@ -196,9 +219,27 @@ pub struct Steps {
     pub chance: f64,
     /// Sizes that were used.
     pub sizes: usize,
+    /// A jump beside the steps, which go on beyond it.
+    pub jump: Option<Jump>,
+    /// How much the steps differ, where they plainly do.
+    pub uneven: Option<Uneven>,
+    /// Where they do: how far each level ⌊(s + o)/w⌋ lies from even steps, ns.
+    away: Vec<(u32, f64)>,
 }
 
 impl Steps {
+    /// Of a packet of this size by these steps, ns.
+    pub fn delay(&self, size: u32) -> f64 {
+        let level = (size + self.offset) / self.width;
+        let jump = self.jump.filter(|jump| size >= jump.at);
+        let away = self.away.iter().find(|(at, _)| *at == level);
+        self.intercept_ns
+            + self.slope * f64::from(size)
+            + self.step_ns * f64::from(level)
+            + jump.map_or(0.0, |jump| jump.height_ns)
+            + away.map_or(0.0, |(_, away)| *away)
+    }
+
     /// May framing add this much to each packet, by the interval?
     pub fn may_add(&self, bytes: u32) -> bool {
         let (low, high) = self.overhead_interval;
@@ -241,7 +282,7 @@ pub fn detect(points: &[Point], settings: &Settings) -> Detection {
         Decision::Constant(constant) => Verdict::Constant(*constant),
         Decision::Line(line) => Verdict::Line(*line),
         Decision::CannotTell(doubt) => Verdict::CannotTell(*doubt),
-        Decision::Steps(found) => Verdict::Steps(Box::new(bootstrap::with_intervals(
+        Decision::Steps(found) => Verdict::Steps(Box::new(stair::with_intervals(
             &decided.detector,
             &delays[..decided.detector.sizes.len()],
             found,

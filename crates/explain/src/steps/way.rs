@@ -157,14 +157,14 @@ impl Way {
         let at = |size: u32, delay_ns: f64| Point { size, delay_ns };
         match &self.detection.verdict {
             Verdict::Steps(found) => {
-                let delay = |size: u32| {
-                    let level = f64::from((size + found.offset) / found.width);
-                    found.intercept_ns + found.slope * f64::from(size) + found.step_ns * level
+                let jump = found.jump.map(|jump| jump.at);
+                let rises = |size: &u32| {
+                    (size + found.offset).is_multiple_of(found.width) || jump == Some(*size)
                 };
-                let risers = (first + 1..=last).filter(|s| (s + found.offset) % found.width == 0);
+                let risers = (first + 1..=last).filter(rises);
                 let corners = risers.flat_map(|size| [size - 1, size]);
                 let all = [first].into_iter().chain(corners).chain([last]);
-                all.map(|size| at(size, delay(size))).collect()
+                all.map(|size| at(size, found.delay(size))).collect()
             }
             Verdict::Line(line) => [first, last]
                 .map(|size| at(size, line.intercept_ns + line.slope * f64::from(size)))

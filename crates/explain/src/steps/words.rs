@@ -98,12 +98,32 @@ fn steps(found: &Steps, direction: Direction) -> String {
     if found.width != CELL_PAYLOAD {
         let (low, high) = found.width_interval;
         return format!(
-            "Steps of {} bytes (95 %: {low} to {high}), not cells: each takes {height}{way}; {added}.",
-            found.width
+            "Steps of {} bytes (95 %: {low} to {high}), not cells: each takes {height}{way}; {added}.{}",
+            found.width,
+            unlike(found)
         );
     }
     let rate = line_rate(found, direction).map_or(String::new(), |rate| format!(", {rate}"));
-    format!("Cells of 48 bytes: {added}; a cell takes {height}{way}{rate}.")
+    let unlike = unlike(found);
+    format!("Cells of 48 bytes: {added}; a cell takes {height}{way}{rate}.{unlike}")
+}
+
+/// How steps differ, and a jump beside them.
+fn unlike(found: &Steps) -> String {
+    let uneven = found.uneven.map(|uneven| {
+        let [least, most, sd] = [uneven.least_ns, uneven.most_ns, uneven.sd_ns].map(format_duration_f64);
+        format!(
+            " The steps differ: {least} to {most}, with a standard deviation of {sd}; the interval allows for that."
+        )
+    });
+    let jump = found.jump.map(|jump| {
+        format!(
+            " Delay jumps once by {} at {} B, and the same steps go on from there.",
+            format_duration_f64(jump.height_ns),
+            jump.at
+        )
+    });
+    uneven.into_iter().chain(jump).collect()
 }
 
 /// `10 bytes are added to each packet`, or between which they are at 95 %.
@@ -128,8 +148,13 @@ fn interval(value: f64, (low, high): (f64, f64)) -> String {
 
 fn beyond(detection: &Detection) -> String {
     detection.jump.map_or(String::new(), |jump| {
+        let why = match &detection.verdict {
+            Verdict::Steps(_) => "these steps do not go on beyond it",
+            _ => "no steps explain it",
+        };
         format!(
-            " Sizes from {} B on are left out: delay jumps by {} there, as where fragments or larger buffers begin.",
+            " Sizes from {} B on are left out: delay jumps by {} there, as where fragments or larger buffers begin, \
+             and {why}.",
             jump.at,
             format_duration_f64(jump.height_ns)
         )

@@ -84,6 +84,20 @@ impl Columns {
         }
     }
 
+    /// Every column of steps with its squared length beside constant or line, offset after offset.
+    pub(super) fn each(&self, beside: Beside, mut take: impl FnMut(Found, &[f64], f64)) {
+        for width in &self.widths {
+            let mut column = width.first.clone();
+            for offset in &width.offsets {
+                offset.up.iter().for_each(|&i| column[i as usize] += 1.0);
+                let squares = offset.squares(beside);
+                if squares > 0.0 {
+                    take(width.found(offset, 0.0), &column, squares);
+                }
+            }
+        }
+    }
+
     /// How many columns there are to try.
     pub(super) fn count(&self) -> usize {
         let of = |width: &Width| width.offsets.iter().filter(|o| o.beside_line > 0.0).count();
@@ -165,22 +179,32 @@ impl Width {
         let mut best: Option<Found> = None;
         for offset in &self.offsets {
             along += offset.up.iter().map(|&i| rest[i as usize]).sum::<f64>();
-            let squares = match beside {
-                Beside::Constant => offset.beside_constant,
-                Beside::Line => offset.beside_line,
-            };
+            let squares = offset.squares(beside);
             let gain = along * along / squares;
             if along > 0.0 && squares > 0.0 && best.is_none_or(|best| gain > best.gain) {
-                best = Some(Found {
-                    width: self.width,
-                    least_width: self.width,
-                    first_offset: offset.offset,
-                    alike: offset.alike,
-                    gain,
-                });
+                best = Some(self.found(offset, gain));
             }
         }
         best
+    }
+
+    fn found(&self, offset: &Offset, gain: f64) -> Found {
+        Found {
+            width: self.width,
+            least_width: self.width,
+            first_offset: offset.offset,
+            alike: offset.alike,
+            gain,
+        }
+    }
+}
+
+impl Offset {
+    fn squares(&self, beside: Beside) -> f64 {
+        match beside {
+            Beside::Constant => self.beside_constant,
+            Beside::Line => self.beside_line,
+        }
     }
 }
 

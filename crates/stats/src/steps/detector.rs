@@ -1,8 +1,10 @@
 //! Which model stands: constant, line, one jump, steps, or line and steps.
 
-use super::bootstrap;
 use super::columns::{Beside, Columns, Found};
+use super::joint;
 use super::jumps::Jumps;
+use super::model::Model;
+use super::risers::Running;
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
@@ -13,6 +15,8 @@ use std::ops::RangeInclusive;
 pub(super) const RESOLUTION: f64 = 1.0 / 12.0;
 /// Of a standard normal variable, 95 % are below it: the power that "would be found" means.
 const POWER: f64 = 1.645;
+/// A jump of more than so many steps is none of uneven steps.
+const HIGHER: f64 = 0.5;
 
 /// What was decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +32,8 @@ pub(super) enum Decision {
 pub(super) struct Chosen {
     pub(super) found: Found,
     pub(super) beside: Beside,
+    /// Index of the smallest size beyond a jump beside them.
+    pub(super) jump: Option<usize>,
     pub(super) fit: Fit,
     pub(super) delta_bic: f64,
     pub(super) chance: f64,
@@ -38,11 +44,13 @@ pub(super) struct Chosen {
 pub(super) struct Detector {
     /// In order.
     pub(super) sizes: Vec<u32>,
-    x: Vec<f64>,
+    pub(super) x: Vec<f64>,
     pub(super) columns: Columns,
     widths: RangeInclusive<u32>,
     /// What models with steps pay for the search, in BIC.
     charge: f64,
+    /// The same of models with steps and a jump.
+    charge_with_jump: f64,
 }
 
 /// A decision, and what it was made with.
@@ -99,8 +107,11 @@ impl Detector {
             let width = *widths.start();
             return Err(Doubt::Narrow { width });
         }
+        let one_width = widths.start() == widths.end();
+        let charge = |columns| charge(sizes.len(), columns, one_width);
         Ok(Self {
-            charge: charge(sizes.len(), columns.count(), widths.start() == widths.end()),
+            charge: charge(columns.count()),
+            charge_with_jump: charge(columns.count() * sizes.len()),
             sizes: sizes.to_vec(),
             x: sizes.iter().map(|&size| f64::from(size)).collect(),
             columns,
@@ -132,16 +143,23 @@ impl Detector {
         })
     }
 
-    /// The model with these steps: a constant, the steps' height and, beside a line, its slope.
-    pub(super) fn fit(&self, delays: &[f64], found: &Found, beside: Beside) -> Option<Fit> {
+    /// The model with these steps: a constant, the steps' height, beside a line its slope and, where
+    /// there is a jump, its height.
+    pub(super) fn fit(
+        &self,
+        delays: &[f64],
+        found: &Found,
+        (beside, jump): (Beside, Option<usize>),
+    ) -> Option<Fit> {
         let mut columns = vec![vec![1.0; self.sizes.len()], found.column(&self.sizes)];
         if beside == Beside::Line {
             columns.push(self.x.clone());
         }
+        columns.extend(jump.map(|index| beyond(self.sizes.len(), index)));
         least_squares::least_squares(&columns, delays).ok()
     }
 
-    /// What stands, and where delay jumps beside it, if it does.
+    /// What stands, and where delay jumps beside it, if it does, so that the sizes beyond are of no use.
     pub(super) fn decide(&self, delays: &[f64]) -> (Decision, Option<Jump>) {
         let Some(plain) = self.plain(delays) else {
             return (Decision::CannotTell(Doubt::NoLine), None);
@@ -150,14 +168,27 @@ impl Detector {
         let line = self.bic(squares(&plain.beside_line), 2.0);
         let jumps = Jumps::of(&self.x, &plain.beside_line);
         let with_jump = self.bic(jumps.least_squares(), 4.0);
-        let steps = self.best_steps(delays, &plain);
-        if let Some((mut chosen, bic)) = steps {
-            chosen.delta_bic = constant.min(line).min(with_jump) - bic;
-            if chosen.delta_bic > MARGIN {
-                chosen.chance = self.chance(constant.min(line) - bic);
-                let jump = self.jump_beside(&chosen, delays);
-                return (Decision::Steps(chosen), jump);
-            }
+        let without = constant.min(line).min(with_jump);
+        let alone = self.best_steps(delays, &plain);
+        let alone = alone.filter(|(_, bic)| without - bic > MARGIN);
+        let odd = match &alone {
+            Some((chosen, _)) => self.jump_beside(chosen, delays).is_some(),
+            None => with_jump < constant.min(line),
+        };
+        let joint = odd.then(|| self.best_joint(delays, &plain)).flatten();
+        let joint = joint.filter(|(_, bic)| without - bic > MARGIN);
+        let steps = [alone, joint].into_iter().flatten();
+        if let Some((mut chosen, bic)) = steps.min_by(|a, b| a.1.total_cmp(&b.1)) {
+            chosen.delta_bic = without - bic;
+            chosen.chance = match chosen.jump {
+                None => self.chance(constant.min(line) - bic, self.columns.count(), self.charge),
+                Some(_) => {
+                    let tried = self.columns.count() * self.sizes.len();
+                    self.chance(with_jump - bic, tried, self.charge_with_jump)
+                }
+            };
+            let jump = self.ends_at(&chosen, delays);
+            return (Decision::Steps(chosen), jump);
         }
         let enough = |squares| constant.min(line) - self.bic(squares, 4.0) > MARGIN;
         if let Some(jump) = jumps.firm(enough) {
@@ -174,28 +205,103 @@ impl Detector {
 
     /// A jump that these steps do not explain.
     fn jump_beside(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
-        let levels = chosen.found.column(&self.sizes);
-        let fitted = bootstrap::Model::new(&chosen.fit).delays(&self.sizes, &levels);
+        let fitted = Model::from_chosen(chosen).delays(self, &chosen.found);
         let rest: Vec<f64> = delays.iter().zip(fitted).map(|(y, f)| y - f).collect();
         let without = self.bic(squares(&rest), 0.0);
         Jumps::of(&self.x, &rest).firm(|squares| without - self.bic(squares, 2.0) > MARGIN)
+    }
+
+    /// Where the stair ends, if beyond a jump delay does not go on in the same steps, as with
+    /// fragments, or jumps once more by more than uneven steps do.
+    fn ends_at(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
+        let model = Model::from_chosen(chosen);
+        let own = chosen.jump.and_then(|index| {
+            let jump = Jump {
+                at: self.sizes[index],
+                sizes: self.sizes.len() - index,
+                height_ns: model.jump_height(),
+            };
+            (!self.goes_on(chosen, index, delays)).then_some(jump)
+        });
+        let other = self.jump_beside(chosen, delays);
+        let borne_out = self.bears_out(chosen, delays);
+        let other = other.filter(|jump| !borne_out || jump.height_ns.abs() > model.step * HIGHER);
+        own.or(other)
+    }
+
+    /// Do the sizes from this one on lie on the same stair as those before, as far as can be told?
+    fn goes_on(&self, chosen: &Chosen, index: usize, delays: &[f64]) -> bool {
+        let column = chosen.found.column(&self.sizes);
+        let (x, y) = (&self.x[index..], &delays[index..]);
+        let running = Running::new(&less_mean(x), &less_mean(y));
+        let count = x.len() as f64;
+        let bic = |squares: f64, coefficients: f64| {
+            count * (squares / count).max(RESOLUTION).ln() + coefficients * count.ln()
+        };
+        let free = |column: &[f64]| {
+            let free = running.free(column, chosen.beside);
+            bic(free.squares, free.levels.len() as f64)
+        };
+        let width = chosen.found.width;
+        let shifted = (0..width).map(|offset| {
+            let level = |size: &u32| f64::from((size + offset) / width);
+            let column: Vec<f64> = self.sizes[index..].iter().map(level).collect();
+            free(&column) + count.ln()
+        });
+        let line = running.free(&vec![0.0; x.len()], Beside::Line);
+        let line = bic(line.squares, 2.0);
+        free(&column[index..]) - shifted.fold(line, f64::min) <= MARGIN
+    }
+
+    /// The better of steps alone and steps beside a line, each with a jump, with its BIC.
+    fn best_joint(&self, delays: &[f64], plain: &Plain) -> Option<(Chosen, f64)> {
+        let model = |rest: &[f64], beside, coefficients: f64| {
+            let joint = joint::best(&self.columns, &self.x, rest, beside)?;
+            let chosen = self.chosen(delays, joint.found, (beside, Some(joint.index)))?;
+            let bic = self.bic(chosen.squares(), coefficients) + self.charge_with_jump;
+            Some((chosen, bic))
+        };
+        let alone = model(&plain.centred, Beside::Constant, 4.0);
+        let with_line = model(&plain.beside_line, Beside::Line, 5.0);
+        let both = [alone, with_line].into_iter().flatten();
+        let best = both.min_by(|a, b| a.1.total_cmp(&b.1));
+        best.filter(|(chosen, _)| self.bears_out(chosen, delays))
+    }
+
+    /// Are there enough risers to tell uneven steps from a few jumps, and is there a step at each?
+    fn bears_out(&self, chosen: &Chosen, delays: &[f64]) -> bool {
+        let model = Model::from_chosen(chosen);
+        let rest: Vec<f64> = less_mean(&model.less_jump(delays));
+        let column = chosen.found.column(&self.sizes);
+        let free = Running::new(&less_mean(&self.x), &rest).free(&column, chosen.beside);
+        free.levels.len() >= joint::LEVELS && free.bears_out(model.step, free.noise(delays.len()))
+    }
+
+    fn chosen(
+        &self,
+        delays: &[f64],
+        found: Found,
+        (beside, jump): (Beside, Option<usize>),
+    ) -> Option<Chosen> {
+        // Anew, because a gain is a difference of large numbers.
+        let fit = self.fit(delays, &found, (beside, jump))?;
+        Some(Chosen {
+            found,
+            beside,
+            jump,
+            fit,
+            delta_bic: 0.0,
+            chance: 1.0,
+        })
     }
 
     /// The better of steps alone and steps beside a line, with its BIC.
     fn best_steps(&self, delays: &[f64], plain: &Plain) -> Option<(Chosen, f64)> {
         let model = |rest: &[f64], beside, coefficients: f64| {
             let found = self.columns.best(rest, beside)?;
-            // Anew, because a gain is a difference of large numbers.
-            let fit = self.fit(delays, &found, beside)?;
-            let squares = fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(fit.degrees);
-            let chosen = Chosen {
-                found,
-                beside,
-                fit,
-                delta_bic: 0.0,
-                chance: 1.0,
-            };
-            Some((chosen, self.bic(squares, coefficients) + self.charge))
+            let chosen = self.chosen(delays, found, (beside, None))?;
+            let bic = self.bic(chosen.squares(), coefficients) + self.charge;
+            Some((chosen, bic))
         };
         let alone = model(&plain.centred, Beside::Constant, 2.0);
         let with_line = model(&plain.beside_line, Beside::Line, 3.0);
@@ -203,12 +309,12 @@ impl Detector {
         both.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Bonferroni's bound for a gain in BIC of this much over a constant or line.
-    fn chance(&self, delta: f64) -> f64 {
+    /// Bonferroni's bound for a gain in BIC of this much over models without steps, of so many tried.
+    fn chance(&self, delta: f64, tried: usize, charge: f64) -> f64 {
         let degrees = self.count() - 3.0;
-        let t2 = degrees * (((delta + self.charge) / self.count()).exp() - 1.0);
+        let t2 = degrees * (((delta + charge) / self.count()).exp() - 1.0);
         let one = student::beyond(t2.max(0.0).sqrt(), degrees as u32) / 2.0;
-        (self.columns.count() as f64 * one).min(1.0)
+        (tried as f64 * one).min(1.0)
     }
 
     fn constant(&self, plain: &Plain) -> Constant {
@@ -256,6 +362,26 @@ impl Detector {
         let lengths = self.columns.shortest();
         lengths.map(move |(width, length)| (width, sd * (t + POWER) / length))
     }
+}
+
+impl Chosen {
+    /// What the fit leaves.
+    fn squares(&self) -> f64 {
+        self.fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(self.fit.degrees)
+    }
+}
+
+/// 1 from this index on.
+pub(super) fn beyond(count: usize, index: usize) -> Vec<f64> {
+    (0..count)
+        .map(|i| f64::from(u8::from(i >= index)))
+        .collect()
+}
+
+/// These values less their mean.
+pub(super) fn less_mean(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| value - mean).collect()
 }
 
 pub(super) fn squares(values: &[f64]) -> f64 {

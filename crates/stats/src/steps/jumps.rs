@@ -1,11 +1,12 @@
 //! Where delay jumps once: the best of all places, and whether the sizes there bear it out.
 
 use super::Jump;
+use super::columns::Beside;
 use super::detector::squares;
 use crate::functional::Functional;
 
 /// Standard deviation of normal values whose median size is 1.
-const NORMAL_SD: f64 = 1.4826;
+pub(super) const NORMAL_SD: f64 = 1.4826;
 /// What lies further from a model than this many standard deviations is not noise.
 const FAR_OUT: f64 = 3.0;
 
@@ -17,21 +18,32 @@ pub(super) struct Jumps<'a> {
     places: Vec<Place>,
 }
 
-/// A jump with a coefficient for its height, beside a constant and a line.
-struct Place {
+/// A jump with a coefficient for its height, beside a constant and, as a rule, a line.
+pub(super) struct Place {
     /// Of the smallest size beyond it.
-    index: usize,
+    pub(super) index: usize,
+    /// Sizes beyond it.
+    pub(super) above: f64,
+    /// What is left of their delays, summed.
+    pub(super) sum: f64,
+    /// Squared length of its column beside the others.
+    pub(super) squares: f64,
     height: f64,
     /// By how much it lowers the sum of squares.
     explained: f64,
     /// How much of its column a constant and a line make up: at the middle, and for each byte from there.
     level: f64,
-    slope: f64,
+    pub(super) slope: f64,
 }
 
 impl<'a> Jumps<'a> {
-    /// Of these sizes, in order, and what is left of their delays.
+    /// Of these sizes, in order, and what a line leaves of their delays.
     pub(super) fn of(sizes: &'a [f64], rest: &'a [f64]) -> Self {
+        Self::beside(Beside::Line, sizes, rest)
+    }
+
+    /// Of these sizes, in order, and what a constant or a line leaves of their delays.
+    pub(super) fn beside(beside: Beside, sizes: &'a [f64], rest: &'a [f64]) -> Self {
         let count = sizes.len() as f64;
         let middle = sizes.iter().sum::<f64>() / count;
         let spread: f64 = sizes.iter().map(|x| (x - middle).powi(2)).sum();
@@ -41,15 +53,22 @@ impl<'a> Jumps<'a> {
             above += 1.0;
             along += sizes[index] - middle;
             sum += rest[index];
-            let length = above - above * above / count - along * along / spread;
+            let slope = match beside {
+                Beside::Constant => 0.0,
+                Beside::Line => along / spread,
+            };
+            let squares = above - above * above / count - slope * along;
             let new_size = sizes[index - 1] < sizes[index];
-            if new_size && length > 1e-6 {
+            if new_size && squares > 1e-6 {
                 places.push(Place {
                     index,
-                    height: sum / length,
-                    explained: sum * sum / length,
+                    above,
+                    sum,
+                    squares,
+                    height: sum / squares,
+                    explained: sum * sum / squares,
                     level: above / count,
-                    slope: along / spread,
+                    slope,
                 });
             }
         }
@@ -59,6 +78,11 @@ impl<'a> Jumps<'a> {
             middle,
             places,
         }
+    }
+
+    /// All places, from the last on.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
     }
 
     /// The sum of squares that the best of them leaves.

@@ -369,3 +369,94 @@ proptest! {
         prop_assert!(found.may_add(overhead));
     }
 }
+
+/// Sizes 44 to 188, three risers with these heights in µs, 10 µs of noise.
+fn three_steps(heights: [f64; 3], random: &mut crate::random::SplitMix) -> Vec<Point> {
+    points(44..=188, |size| {
+        let level = ((size + 35) / 48 - 1) as usize;
+        let delay: f64 = heights[..level].iter().sum();
+        1e6 + 1e3 * (delay + 10.0 * random.normal())
+    })
+}
+
+#[test]
+fn a_jump_on_a_riser_is_none_of_fragments() {
+    let mut random = crate::random::SplitMix::new(13);
+    for high_step in [590.0, 596.0, 700.0, 1100.0, 2950.0] {
+        for place in 0..3 {
+            let mut heights = [590.0; 3];
+            heights[place] = high_step;
+            let detection = detect_cells(&three_steps(heights, &mut random), &Settings::default());
+            assert_eq!((detection.sizes.len(), detection.jump), (145, None));
+            let found = steps(detection);
+            assert_eq!((found.width, found.offset), (48, 35), "{heights:?}");
+            let (low, high) = found.step_interval;
+            // A step 1 % higher is within noise: what shows is the mean of the three.
+            let step = if high_step < 600.0 {
+                heights.iter().sum::<f64>() / 3.0
+            } else {
+                590.0
+            };
+            assert!(
+                (low..=high).contains(&(1e3 * step)),
+                "{heights:?} {low} {high}"
+            );
+        }
+    }
+}
+
+/// Steps of 0.52, 0.67 and 0.53 ms: fits to the whole give 0.54 to 0.59.
+#[test]
+fn uneven_steps_widen_the_interval() {
+    let mut random = crate::random::SplitMix::new(14);
+    let uneven = three_steps([520.0, 670.0, 530.0], &mut random);
+    let detection = detect_cells(&uneven, &Settings::default());
+    assert_eq!((detection.sizes.len(), detection.jump), (145, None));
+    let found = steps(detection);
+    assert_eq!((found.width, found.offset), (48, 35));
+    let (low, high) = found.step_interval;
+    assert!(low < 540e3 && 590e3 < high && low > 250e3, "{low} {high}");
+    let differ = found.uneven.is_some() || found.jump.is_some();
+    assert!(differ, "{found:?}");
+}
+
+#[test]
+fn a_jump_off_a_riser_is_found_with_the_steps() {
+    let mut random = crate::random::SplitMix::new(15);
+    for (at, height) in [(70, 200.0), (100, 590.0), (130, 2500.0)] {
+        let jumped = three_steps([590.0; 3], &mut random);
+        let jumped = jumped.into_iter().map(|point| Point {
+            delay_ns: point.delay_ns + if point.size >= at { 1e3 * height } else { 0.0 },
+            ..point
+        });
+        let found = steps(detect_cells(
+            &jumped.collect::<Vec<_>>(),
+            &Settings::default(),
+        ));
+        assert_eq!((found.width, found.offset), (48, 35));
+        let jump = found.jump.unwrap();
+        assert_eq!((jump.at, jump.sizes), (at, (189 - at) as usize));
+        assert!((jump.height_ns - 1e3 * height).abs() < 2e4, "{jump:?}");
+        assert!((found.step_ns - 590e3).abs() < 1e4, "{}", found.step_ns);
+    }
+}
+
+/// Two jumps are no steps, wherever they lie.
+#[test]
+fn two_jumps_are_no_steps() {
+    let mut random = crate::random::SplitMix::new(16);
+    let called = (0..40).filter(|_| {
+        let places = [random.uniform(), random.uniform()].map(|u| 44 + (144.0 * u) as u32);
+        let height = 2e6 * random.uniform();
+        let jumps = points(44..=188, |size| {
+            let jump = |place, height| if size > place { height } else { 0.0 };
+            let line = 1e6 + 14e3 * f64::from(size);
+            line + jump(places[0], 2e6) + jump(places[1], height) + 2e4 * random.normal()
+        });
+        matches!(
+            detect(&jumps, &Settings::default()).verdict,
+            Verdict::Steps(_)
+        )
+    });
+    assert!(called.count() <= 2);
+}

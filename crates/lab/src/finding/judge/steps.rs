@@ -68,9 +68,10 @@ pub(super) fn replicates(detection: &Detection, resampling: &Resampling) -> Opti
 pub(super) fn says(detection: &Detection) -> String {
     let what = match &detection.verdict {
         Found::Steps(found) => format!(
-            "steps of {} B, {} high, {}, better than a line by a BIC of {:.0}",
+            "steps of {} B, {} high{}, {}, better than a line by a BIC of {:.0}",
             found.width,
             format_duration_f64(found.step_ns),
+            unlike(found),
             overhead(found),
             found.delta_bic
         ),
@@ -92,6 +93,19 @@ pub(super) fn says(detection: &Detection) -> String {
         )
     });
     format!("{what} ({sizes} sizes{jump})")
+}
+
+/// How steps differ, and a jump beside them.
+fn unlike(found: &steps::Steps) -> String {
+    let uneven = found.uneven.map(|uneven| {
+        let [least, most] = [uneven.least_ns, uneven.most_ns].map(format_duration_f64);
+        format!(" on average ({least} to {most})")
+    });
+    let jump = found.jump.map(|jump| {
+        let height = format_duration_f64(jump.height_ns);
+        format!(" with a jump of {height} at {} B", jump.at)
+    });
+    uneven.into_iter().chain(jump).collect()
 }
 
 fn overhead(found: &steps::Steps) -> String {

@@ -1,0 +1,64 @@
+//! Steps with their coefficients: what they make of a size.
+
+use super::columns::{Beside, Found};
+use super::detector::{Chosen, Detector};
+use crate::least_squares::Fit;
+
+/// Coefficients of steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Model {
+    pub(super) intercept: f64,
+    pub(super) step: f64,
+    pub(super) slope: f64,
+    /// Index of the smallest size beyond a jump, and its height.
+    pub(super) jump: Option<(usize, f64)>,
+}
+
+impl Model {
+    pub(super) fn new(fit: &Fit, beside: Beside, jump: Option<usize>) -> Self {
+        let of = |index: usize| fit.coefficients.get(index).map_or(0.0, |c| c.value);
+        let (slope, last) = match beside {
+            Beside::Constant => (0.0, 2),
+            Beside::Line => (of(2), 3),
+        };
+        Self {
+            intercept: of(0),
+            step: of(1),
+            slope,
+            jump: jump.map(|index| (index, of(last))),
+        }
+    }
+
+    pub(super) fn from_chosen(chosen: &Chosen) -> Self {
+        Self::new(&chosen.fit, chosen.beside, chosen.jump)
+    }
+
+    /// 0 without a jump.
+    pub(super) fn jump_height(&self) -> f64 {
+        self.jump.map_or(0.0, |(_, height)| height)
+    }
+
+    /// Of the detector's sizes on these steps.
+    pub(super) fn delays(&self, detector: &Detector, found: &Found) -> Vec<f64> {
+        let column = found.column(&detector.sizes);
+        let pairs = detector.x.iter().zip(column).enumerate();
+        pairs
+            .map(|(index, (size, level))| {
+                self.intercept + self.step * level + self.slope * size + self.jump_at(index)
+            })
+            .collect()
+    }
+
+    /// Delays as they would be without the jump.
+    pub(super) fn less_jump(&self, delays: &[f64]) -> Vec<f64> {
+        let pairs = delays.iter().enumerate();
+        pairs
+            .map(|(index, delay)| delay - self.jump_at(index))
+            .collect()
+    }
+
+    fn jump_at(&self, index: usize) -> f64 {
+        let jump = self.jump.filter(|(first, _)| index >= *first);
+        jump.map_or(0.0, |(_, height)| height)
+    }
+}
