@@ -365,6 +365,7 @@ fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::import::imported::Clock;
     use crate::import::ping;

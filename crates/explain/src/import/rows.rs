@@ -37,9 +37,10 @@ impl<const N: usize> Last<N> {
     }
 
     fn follow(&mut self, moving: usize, row: &Row<N>) {
-        for column in 0..moving {
-            if let (Some(before), Some(now)) = (self.row[column], row[column]) {
-                self.steps[column] = now.wrapping_sub(before);
+        let columns = self.steps.iter_mut().zip(self.row.iter().zip(row));
+        for (step, (before, now)) in columns.take(moving) {
+            if let (Some(before), Some(now)) = (before, now) {
+                *step = now.wrapping_sub(*before);
             }
         }
         self.row = *row;
