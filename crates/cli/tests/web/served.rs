@@ -126,7 +126,8 @@ fn runs_are_listed_found_opened_and_compared() {
     page.picture("runs");
 
     page.click("input[type=search]");
-    page.type_text(&first.to_uppercase());
+    // The name of the first may begin that of the second, with `-2` after it, when both began in one second.
+    page.type_text(&second.to_uppercase());
     page.key("Enter");
     page.wait("document.querySelector('#count').textContent === '1 of 2 runs'");
     page.click("tbody a");

@@ -68,7 +68,7 @@ pub enum OpenError {
     #[error(
         "no answer from {target} ({method}) in {waited_s} s. Is `delaylab reflect` running there, \
          is the port open in its firewall{}?",
-        if *.with_key { ", and is its key the same" } else { ", and does it ask for a key (--key-file)" }
+        key_question(*.with_key)
     )]
     NoAnswer {
         /// How it was asked.
@@ -77,6 +77,17 @@ pub enum OpenError {
         target: SocketAddr,
         /// How long, in seconds.
         waited_s: Nanos,
+        /// Was a key used?
+        with_key: bool,
+    },
+    /// The other end closed its connection instead of an answer, as a reflector does to who lacks its key.
+    #[error(
+        "{target} closed the connection without an answer. Is it `delaylab reflect` that listens there{}?",
+        key_question(*.with_key)
+    )]
+    Closed {
+        /// Who.
+        target: SocketAddr,
         /// Was a key used?
         with_key: bool,
     },
@@ -182,6 +193,14 @@ pub enum Failure {
     Environment,
 }
 
+/// What to ask of the reflector's key when no answer comes.
+fn key_question(with_key: bool) -> &'static str {
+    match with_key {
+        true => ", and is its key the same",
+        false => ", and does it ask for a key (--key-file)",
+    }
+}
+
 impl OpenError {
     /// Its kind.
     pub fn failure(&self) -> Failure {
@@ -193,7 +212,8 @@ impl OpenError {
             | OpenError::NoHardwareStamps { .. } => Failure::Environment,
             OpenError::NoRoute { .. }
             | OpenError::NothingListens { .. }
-            | OpenError::NoAnswer { .. } => Failure::Unreachable,
+            | OpenError::NoAnswer { .. }
+            | OpenError::Closed { .. } => Failure::Unreachable,
             OpenError::Refused { .. }
             | OpenError::PlainEchoWithKey { .. }
             | OpenError::Setting { .. } => Failure::Usage,

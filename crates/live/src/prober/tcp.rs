@@ -259,7 +259,10 @@ impl TcpChannel {
         while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             if self.receive(Blocking::No).is_err() {
-                break;
+                return Err(OpenError::Closed {
+                    target,
+                    with_key: settings.key.is_some(),
+                });
             }
             while let Ok(Some(Frame::Control(frame))) = self.decoder.next_frame() {
                 match set_up.answer(&hello, frame) {
