@@ -11,7 +11,7 @@
 //! | `text`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr` | what several formats need |
 //! | each other | one format |
 //!
-//! A format is a file with a `FORMAT`, and its line in [`FORMATS`] below: help, messages and tests
+//! A format is a file with a `FORMAT`, and its line in `FORMATS` below: help, messages and tests
 //! read that list.
 //!
 //! A file is recognised by its content, never by its name. What is whole of a file that was cut

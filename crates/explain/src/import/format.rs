@@ -5,7 +5,7 @@ use super::{Input, Options};
 use std::fmt;
 
 /// A format that can be read. Each file of this folder that reads one has a `FORMAT`, which
-/// [`super::FORMATS`] lists.
+/// `FORMATS` of the folder lists.
 pub struct Format {
     /// Its name in messages; as one word in flags.
     pub name: &'static str,
