@@ -5,10 +5,12 @@
 //! | [`calibrate`] | simulated paths are found again |
 //! | [`import`] | files that other tools wrote |
 //! | [`import_broken`] | files that were cut, changed or made up |
+//! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
 //! | [`why`] | causes of late packets in simulated runs |
 #![allow(clippy::unwrap_used)]
 
 mod calibrate;
 mod import;
 mod import_broken;
+mod processes;
 mod why;

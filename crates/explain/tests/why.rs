@@ -10,6 +10,7 @@ use delaylab_model::world::World;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::anatomy::Place;
 use delaylab_stats::blame::What;
+use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
@@ -44,7 +45,10 @@ fn resolve(text: &str, seed: u64) -> Resolved {
 }
 
 /// Carries the experiment out and hands over the finished run.
-fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
+fn carry_out<W: World + Send>(runs: &Path, text: &str, seed: u64, world: &mut W) -> (Run, Resolved)
+where
+    W::Error: Send + std::fmt::Debug,
+{
     let resolved = resolve(text, seed);
     let new = NewRun {
         name: "planted",
@@ -56,7 +60,7 @@ fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
     let writer = RunWriter::create(runs, &new).unwrap();
     let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), usize::MAX);
     let mut laboratory = Laboratory {
-        world: &mut Simulated::new(1, never),
+        world,
         writer: &writer,
         done: 0,
         stops_asked: never,
@@ -68,13 +72,21 @@ fn simulate(runs: &Path, text: &str, seed: u64) -> (Run, Resolved) {
 }
 
 fn explain(text: &str, seed: u64) -> Explanation {
+    explain_in(&mut Simulated::new(1, never), text, seed)
+}
+
+/// The explanation of what this world records of an experiment.
+pub fn explain_in<W: World + Send>(world: &mut W, text: &str, seed: u64) -> Explanation
+where
+    W::Error: Send + std::fmt::Debug,
+{
     let runs = tempfile::tempdir().unwrap();
-    let (run, resolved) = simulate(runs.path(), text, seed);
+    let (run, resolved) = carry_out(runs.path(), text, seed, world);
     why::of(&run, &resolved.factors)
 }
 
 /// A packet each millisecond or so for ten seconds, across a switch, and what is planted.
-fn experiment(planted: &str) -> String {
+pub fn experiment(planted: &str) -> String {
     format!(
         r#"
 name = "planted"
@@ -112,14 +124,14 @@ pause = { every = "130ms", lasts = "3ms" }
 "#;
 
 fn is_backup(cause: &Cause) -> bool {
-    matches!(&cause.what, What::Ran { who, .. } if who == "backup")
+    matches!(&cause.what, What::Ran { who, .. } if who.name == "backup")
 }
 
 fn is_network(cause: &Cause) -> bool {
     cause.what.place() == Place::Network
 }
 
-fn assert_period(cause: &Cause, period_ns: f64) {
+pub fn assert_period(cause: &Cause, period_ns: f64) {
     let rhythm = cause.rhythm.as_ref().unwrap();
     let off = rhythm.period_ns / period_ns - 1.0;
     assert!(off.abs() < 0.01, "{rhythm:?}");
@@ -145,6 +157,32 @@ fn a_pause_of_the_network_is_the_networks() {
     assert!(is_network(&found.causes[0]), "{:#?}", found.causes);
     assert_period(&found.causes[0], 1.3e8);
     assert!(found.share_of(Place::Network) > 0.99, "{:#?}", found.causes);
+}
+
+/// Pauses as long and as often as any process's work, whatever else runs on the host.
+fn pauses_are_the_networks(sets: u64) {
+    for set in 0..sets {
+        let mut random = SplitMix::new(set);
+        let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
+        let every = between(1.7, 400.0);
+        let lasts = between(0.2, 20.0).min(0.4 * every);
+        let pause = format!(
+            "[path.switch]\npause = {{ every = \"{:.0}us\", lasts = \"{:.0}us\" }}\n",
+            1e3 * every,
+            1e3 * lasts
+        );
+        let found = explain(&experiment(&pause), set);
+        let ran = |cause: &&Cause| matches!(cause.what, What::Ran { .. });
+        let wrong = found.causes.iter().find(ran);
+        assert!(wrong.is_none(), "{every} ms for {lasts} ms: {wrong:#?}");
+        // Packets that were held wait for each other in their host's queue.
+        assert!(found.share_of(Place::Prober) < 0.02, "{every} {lasts}");
+    }
+}
+
+#[test]
+fn a_pause_of_any_shape_is_no_process_s() {
+    pauses_are_the_networks(2);
 }
 
 #[test]
@@ -271,6 +309,11 @@ repeats = 2
 /// The same with many more, in `make test-all`.
 mod long {
     use super::*;
+
+    #[test]
+    fn twenty_pauses_are_no_process_s() {
+        pauses_are_the_networks(20);
+    }
 
     #[test]
     fn two_hundred_idle_runs_blame_nobody() {

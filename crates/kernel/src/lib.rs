@@ -29,6 +29,7 @@
 //! | [`owned_name`] | whose is what outlived its process |
 //! | [`proc_counters`] | what the kernel counts for everybody |
 //! | [`process`] | names, parents, and which process a number means |
+//! | [`process_info`] | what a process is: number, start, command line, unit |
 //! | [`privilege`] | capabilities, and giving all of them up |
 //! | [`host_info`] | what this host is and offers |
 //! | [`random`] | random bytes |
@@ -54,6 +55,7 @@ pub mod packet_socket;
 pub mod privilege;
 pub mod proc_counters;
 pub mod process;
+pub mod process_info;
 pub mod queue_stats;
 pub mod random;
 pub mod scheduling;

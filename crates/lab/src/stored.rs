@@ -7,7 +7,7 @@ use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::regularity::Trains;
+use delaylab_stats::trains::{Trains, TrainsBuilder};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::cell::{OnceCell, RefCell};
@@ -60,9 +60,12 @@ impl<'a> Stored<'a> {
 
     fn periodic_cause(&self, row: &TrialRow) -> Result<Values, NotThere> {
         let trains = self.trains.get_or_init(|| {
-            let mut trains = Trains::default();
+            let mut trains = TrainsBuilder::default();
+            for row in self.run.trials() {
+                trains.know(row.trial, &row.facts.processes);
+            }
             self.run.for_each_noise(None, |event| trains.push(event));
-            trains
+            trains.finish()
         });
         let mut records = Vec::new();
         self.each_record(row, &mut |record| records.push(*record));

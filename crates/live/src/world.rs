@@ -192,6 +192,7 @@ impl Live {
         for facts in &mut facts {
             facts.noise_sources = seen.sources_used();
             facts.ran.clone_from(&seen.counters.processes);
+            facts.processes.clone_from(&seen.processes);
             facts.lost_load = load::lost(&reports);
         }
         if let Some(first) = facts.first_mut() {

@@ -61,6 +61,27 @@ pub struct NoiseEvent {
     pub who: Option<String>,
     /// Its process (thread) number.
     pub pid: Option<u32>,
+    /// Of a thread: it could have gone on when it lost the CPU, and so its next event is the same work.
+    /// `None` where the source does not say.
+    pub preempted: Option<bool>,
+}
+
+/// The process of a thread that had a CPU during a trial, as far as `/proc` told while it lived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Process {
+    /// The thread's number: [`NoiseEvent::pid`].
+    pub thread: u32,
+    /// The process's.
+    pub pid: u32,
+    /// When the process started, since the host did. Two processes with one number differ in it.
+    #[serde(rename = "started_ns")]
+    pub started: Nanos,
+    /// Its command line, cut; empty for a thread of the kernel.
+    #[serde(default)]
+    pub command: String,
+    /// Its systemd unit, or its cgroup where that is no unit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// CPU time of a process during a trial, as the kernel counts it for everybody: how much, not when.

@@ -2,7 +2,7 @@
 
 use crate::Nanos;
 use crate::load::Load;
-use crate::noise::Ran;
+use crate::noise::{Process, Ran};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
 use crate::record::Method;
@@ -298,6 +298,8 @@ pub struct ProbeFacts {
     pub noise_sources: Vec<String>,
     /// CPU time of processes on the prober's host, the largest first; empty where nobody counted.
     pub ran: Vec<Ran>,
+    /// Whose the threads are that had a CPU instead; empty where nobody looked.
+    pub processes: Vec<Process>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
     /// Why the trial is not what its experiment meant, as sentences. None: it is valid.

@@ -131,7 +131,10 @@ fn told_of(records: &[Record]) -> String {
 #[test]
 fn whole_runs_are_explained() {
     let text = told_of(&packets());
-    assert!(text.contains("the host that answers took 100 %"), "{text}");
+    assert!(
+        text.contains("the reflector on this host took 100 %"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -221,5 +224,5 @@ fn damaged_and_missing_files_leave_what_is_whole() {
         told(&folder);
         fs::write(&path, &bytes).unwrap();
     }
-    assert!(told(&folder).contains("the host that answers took 100 %"));
+    assert!(told(&folder).contains("the reflector on this host took 100 %"));
 }

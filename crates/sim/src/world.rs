@@ -144,6 +144,7 @@ fn hand_over<E: EventSet>(
             kind: NoiseKind::Scheduled,
             who: Some(noise.who),
             pid: None,
+            preempted: None,
         })?;
     }
     Ok(())

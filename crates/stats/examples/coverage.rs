@@ -13,8 +13,8 @@ use delaylab_stats::summary::Interval;
 
 const MEAN: f64 = 1e6;
 const SD: f64 = 1e5;
-const MEMORIES: [f64; 3] = [0.0, 0.5, 0.9];
-const LENGTHS: [usize; 5] = [100, 300, 1000, 3000, 10_000];
+const MEMORIES: [f64; 5] = [0.0, 0.5, 0.9, 0.95, 0.98];
+const LENGTHS: [usize; 7] = [100, 300, 1000, 2000, 3000, 10_000, 30_000];
 /// Quantiles, and where they are in a standard normal distribution.
 const QUANTILES: [(f64, f64); 3] = [(0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)];
 

@@ -1,7 +1,7 @@
 //! Whose fault one late packet is.
 //!
 //! It is put down to the stage that took longest beyond its usual time. Of a stage at the prober's own
-//! host the noise table says who had the CPU in that stretch of time: whoever had it longest, if others
+//! host the noise table says who had the CPU in that stretch of time: the process that had it longest, if others
 //! than the prober had it for half of what was lost or more. Of the network, in worlds that see into their
 //! path, the queues say whether one of them held the packet for half of it or more. What is left has a
 //! stage and no name.
@@ -9,8 +9,11 @@
 use crate::anatomy::{Place, StageSet};
 use crate::excursion::{Excess, Excursion};
 use crate::noise_join::{Join, Overlap};
+use crate::trains::{Owner, Trains};
+use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// So much of what was lost somebody must have taken to be named for it.
@@ -21,8 +24,8 @@ const ENOUGH: f64 = 0.5;
 pub enum What {
     /// Something else had the CPU of the prober, or of a reflector on the same host.
     Ran {
-        /// By the name of its [`family`]; for sources without names, what they saw.
-        who: String,
+        /// Which process; for sources without names, what they saw.
+        who: Owner,
         /// Where it was seen.
         kind: NoiseKind,
     },
@@ -32,7 +35,10 @@ pub enum What {
         stages: StageSet,
     },
     /// The reflector's host took its time.
-    Reflector,
+    Reflector {
+        /// It is the prober's own host.
+        here: bool,
+    },
     /// A queue of the path held them.
     Queue {
         /// The port whose queue it is.
@@ -57,7 +63,7 @@ impl What {
     pub const fn place(&self) -> Place {
         match self {
             What::Ran { .. } | What::Prober { .. } => Place::Prober,
-            What::Reflector => Place::Reflector,
+            What::Reflector { .. } => Place::Reflector,
             What::Queue { .. } | What::Network { .. } => Place::Network,
             What::Unclear { .. } | What::Clock => Place::Unclear,
         }
@@ -73,11 +79,12 @@ pub struct Held {
     pub ns: f64,
 }
 
-/// Whose fault it is, and the event that names it.
+/// Whose fault it is, and the event that names it. `trains` say which events are one process's.
 pub fn whose<'a>(
     late: &Excursion,
     facts: &RecordFacts,
     noise: &Join<'a>,
+    trains: &Trains,
     held: Option<&Held>,
 ) -> (What, Option<&'a NoiseEvent>) {
     let Some(main) = late.main() else {
@@ -87,14 +94,15 @@ pub fn whose<'a>(
     match stages.place() {
         Place::Prober => {
             let overlap = main.window.map(|(from, to)| noise.on(late.cpu, from, to));
-            named(main, overlap).unwrap_or((What::Prober { stages }, None))
+            named(main, overlap, noise, trains).unwrap_or((What::Prober { stages }, None))
         }
         Place::Reflector => {
             // Where the clocks are one, so are the hosts: the noise is that of the reflector, too.
             let same = facts.reflector_clock == ReflectorClock::Same;
             let window = main.window.filter(|_| same);
             let overlap = window.map(|(from, to)| noise.on_busiest(from, to));
-            named(main, overlap).unwrap_or((What::Reflector, None))
+            let unnamed = What::Reflector { here: same };
+            named(main, overlap, noise, trains).unwrap_or((unnamed, None))
         }
         Place::Network => match held.filter(|held| enough(held.ns, main)) {
             Some(held) => {
@@ -110,13 +118,26 @@ pub fn whose<'a>(
 fn named<'a>(
     main: &Excess,
     overlap: Option<Overlap<'a>>,
+    noise: &Join<'a>,
+    trains: &Trains,
 ) -> Option<(What, Option<&'a NoiseEvent>)> {
     let overlap = overlap.filter(|overlap| enough(overlap.ns as f64, main))?;
-    let what = What::Ran {
-        who: family(overlap.who()?),
-        kind: overlap.longest?.kind,
-    };
-    Some((what, overlap.longest))
+    let (from, to) = main.window?;
+    // A process that others interrupt has several events there.
+    let mut by_owner = BTreeMap::<(Owner, NoiseKind), (Nanos, Nanos, &NoiseEvent)>::new();
+    for (event, ns) in noise.each(overlap.longest?.cpu, from, to) {
+        let owner = trains.owner(event);
+        let owner = owner.unwrap_or_else(|| Owner::named(event.kind.name()));
+        let known = by_owner.entry((owner, event.kind));
+        let (all, longest, of) = known.or_insert((0, 0, event));
+        *all += ns;
+        if ns > *longest {
+            (*longest, *of) = (ns, event);
+        }
+    }
+    let most = by_owner.into_iter().max_by_key(|(_, (all, ..))| *all);
+    let ((who, kind), (.., event)) = most?;
+    Some((What::Ran { who, kind }, Some(event)))
 }
 
 fn enough(ns: f64, main: &Excess) -> bool {
@@ -182,11 +203,12 @@ mod tests {
             kind: NoiseKind::Scheduled,
             who: Some(who.to_owned()),
             pid: None,
+            preempted: None,
         }
     }
 
     fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> What {
-        whose(late, facts, &Join::new(noise), None).0
+        whose(late, facts, &Join::new(noise), &Trains::default(), None).0
     }
 
     #[test]
@@ -194,7 +216,7 @@ mod tests {
         let stages = Stage::ReceiveWakeup;
         let cron = event("cron", 1, 1_000_100_000, 2_800_000);
         let ran = |who: &str| What::Ran {
-            who: who.to_owned(),
+            who: Owner::named(who),
             kind: NoiseKind::Scheduled,
         };
         assert_eq!(
@@ -220,18 +242,24 @@ mod tests {
             event("cron", 1, 1_000_700_000, 1_000_000),
         ];
         assert_eq!(blamed(&late(stages), &SAME, &several), ran("cron"));
+        // Something short in between does not make it two.
+        let mut interrupted = vec![event("sshd", 1, 1_001_700_000, 1_100_000)];
+        interrupted.extend([0, 900_000].map(|at| event("cron", 1, 1_000_000_000 + at, 800_000)));
+        assert_eq!(blamed(&late(stages), &SAME, &interrupted), ran("cron"));
     }
 
     #[test]
     fn a_reflector_of_this_host_waits_for_any_of_its_cpus_and_another_hosts_for_none() {
         let noise = [event("cron", 0, 1_000_100_000, 2_800_000)];
         let of = |facts: &RecordFacts| blamed(&late(Stage::Reflector), facts, &noise);
-        assert!(matches!(of(&SAME), What::Ran { who, .. } if who == "cron"));
+        assert!(matches!(of(&SAME), What::Ran { who, .. } if who.name == "cron"));
         let other = RecordFacts {
             reflector_clock: ReflectorClock::Unrelated,
             ..SAME
         };
-        assert_eq!(of(&other), What::Reflector);
+        assert_eq!(of(&other), What::Reflector { here: false });
+        let nothing = blamed(&late(Stage::Reflector), &SAME, &[]);
+        assert_eq!(nothing, What::Reflector { here: true });
     }
 
     #[test]
@@ -246,7 +274,14 @@ mod tests {
                 port: port.clone(),
                 ns,
             };
-            let what = whose(&late, &SAME, &Join::new(&noise), Some(&held)).0;
+            let what = whose(
+                &late,
+                &SAME,
+                &Join::new(&noise),
+                &Trains::default(),
+                Some(&held),
+            )
+            .0;
             what == What::Queue { port }
         };
         assert!(of_queue(2e6) && !of_queue(1e6));

@@ -20,6 +20,8 @@
 //! | [`steps`] | does delay rise with size in a line or in steps (seed 000)? |
 //! | [`periodicity`] | do events come at regular intervals, and at whose? |
 //! | [`regularity`] | does a process run at regular intervals? |
+//! | [`trains`] | what ran beside the probes, process by process |
+//! | [`driven`] | does a process run because the probe does? |
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
 //! | [`blame`] | whose fault a late packet is: a process, a stage, a queue |
 //! | [`change_points`] | when the level of a series changes |
@@ -41,6 +43,7 @@ pub mod change_points;
 pub mod comparison;
 mod dependence;
 pub mod double_double;
+pub mod driven;
 pub mod excursion;
 mod features;
 pub mod frames;
@@ -68,6 +71,7 @@ pub mod summary;
 pub mod tail;
 #[cfg(test)]
 mod testing;
+pub mod trains;
 pub mod two_samples;
 pub mod variation;
 pub mod verdict;

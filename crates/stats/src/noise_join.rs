@@ -72,6 +72,12 @@ impl<'a> Join<'a> {
         on_cpu.unwrap_or(&self.anywhere).overlap(from, to)
     }
 
+    /// Each event that overlaps a stretch of time on a CPU, and for how long.
+    pub fn each(&self, cpu: Option<u16>, from: Nanos, to: Nanos) -> Vec<(&'a NoiseEvent, Nanos)> {
+        let on_cpu = cpu.and_then(|cpu| self.by_cpu.get(&cpu));
+        on_cpu.unwrap_or(&self.anywhere).each(from, to)
+    }
+
     /// What a stretch of time overlaps on the CPU where something else ran longest in it.
     pub fn on_busiest(&self, from: Nanos, to: Nanos) -> Overlap<'a> {
         let each = self.by_cpu.values().chain([&self.anywhere]);
@@ -132,6 +138,18 @@ impl<'a> Events<'a> {
             ns,
             longest: longest.map(|(_, std::cmp::Reverse(at))| self.events[at]),
         }
+    }
+
+    fn each(&self, from: Nanos, to: Nanos) -> Vec<(&'a NoiseEvent, Nanos)> {
+        let behind = self.events.partition_point(|event| event.start < to);
+        let back = self.events[..behind].iter().enumerate().rev();
+        // Once nothing up to an event reaches into the stretch, nothing before it does.
+        let reaching = back.take_while(|&(at, _)| end_of(self.events[self.last_to_end[at]]) > from);
+        let each = reaching.map(|(_, &event)| {
+            let length = end_of(event).min(to) - event.start.max(from);
+            (event, length)
+        });
+        each.filter(|&(_, length)| length > 0).collect()
     }
 
     /// How long an event overlaps, and which it is: larger is longer, then earlier.
@@ -245,6 +263,7 @@ mod tests {
             kind: NoiseKind::Scheduled,
             who: Some(format!("{start}+{length}")),
             pid: None,
+            preempted: None,
         }
     }
 
@@ -346,6 +365,8 @@ mod tests {
                 // Nothing that a record overlaps for no time is named.
                 prop_assert_eq!(found, if ns == 0 { 0 } else { longest });
                 prop_assert_eq!(overlap.longest.is_some(), ns > 0);
+                let each = join.each(cpu, from, from + length);
+                prop_assert_eq!(each.iter().map(|(_, ns)| *ns).max().unwrap_or(0), longest);
             }
         }
     }

@@ -5,15 +5,19 @@
 //! that are a whole number of it: a time that was missed does not spoil it. Gaps at random (Poisson)
 //! are as near to a whole number of their median as is asked for here in one of four, so ten gaps or more
 //! pass for regular in fewer than one of ten thousand series (`few_random_series_are_regular`).
+//!
+//! A timer whose process often waits for a CPU has few such gaps. Its period is then looked for by phase
+//! (`phase.rs`): however long each start waited, it is due at the same place of its period.
 
-use crate::blame::family;
+mod phase;
+
+pub(crate) use phase::mean_phase;
+
 use crate::functional::Functional;
 use delaylab_model::Nanos;
-use delaylab_model::noise::NoiseEvent;
-use std::collections::BTreeMap;
 
 /// Fewer gaps say nothing.
-const LEAST_GAPS: usize = 8;
+pub const LEAST_GAPS: usize = 8;
 /// So near to a whole number of periods a gap must be, in periods.
 const NEAR: f64 = 0.1;
 /// So many of the gaps must be.
@@ -26,7 +30,8 @@ pub struct Regular {
     pub period_ns: f64,
     /// Its standard error, ns.
     pub error_ns: f64,
-    /// Gaps that are a whole number of it, of all gaps.
+    /// Gaps that are a whole number of it, of all gaps; where most are not, how alike the phases of the starts
+    /// are, 0 to 1.
     pub share: f64,
     /// Gaps.
     pub gaps: usize,
@@ -43,7 +48,12 @@ pub fn of(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     if gaps.len() < LEAST_GAPS {
         return None;
     }
-    let median = Functional::Quantile(0.5).of(&mut gaps.clone())?;
+    by_gaps(&gaps).or_else(|| phase::regular(stretches, &gaps))
+}
+
+/// Where most gaps are a whole number of the period.
+fn by_gaps(gaps: &[f64]) -> Option<Regular> {
+    let median = Functional::Quantile(0.5).of(&mut gaps.to_vec())?;
     let whole = |gap: &f64, period: f64| {
         let times = (gap / period).round();
         (times >= 1.0 && (gap / period - times).abs() <= NEAR).then_some((*gap, times))
@@ -69,57 +79,6 @@ pub fn of(stretches: &[Vec<Nanos>]) -> Option<Regular> {
         share,
         gaps: gaps.len(),
     })
-}
-
-/// Everything that was seen running in the trials of a run: when it began, and for how long.
-#[derive(Debug, Clone, Default)]
-pub struct Trains {
-    /// By the name of its [`family`] and by trial.
-    by_name: BTreeMap<String, BTreeMap<u32, Vec<(Nanos, Nanos)>>>,
-}
-
-impl Trains {
-    /// Takes an event. Those without a name are nobody's.
-    pub fn push(&mut self, event: &NoiseEvent) {
-        let Some(who) = &event.who else {
-            return;
-        };
-        let runs = self.by_name.entry(family(who)).or_default();
-        let runs = runs.entry(event.trial).or_default();
-        runs.push((event.start, event.length));
-    }
-
-    /// Does it run at regular intervals? Runs count that are at least half as long as those in which it
-    /// spends most of its time: shorter ones are something else that it does.
-    pub fn regular(&self, who: &str) -> Option<Regular> {
-        let trials = self.by_name.get(who)?;
-        let mut lengths: Vec<Nanos> = trials.values().flatten().map(|run| run.1).collect();
-        lengths.sort_unstable();
-        let mut left: Nanos = lengths.iter().sum::<Nanos>() / 2;
-        let longer = lengths.into_iter().rev().find(|&length| {
-            left -= length;
-            left <= 0
-        });
-        self.regular_from(who, longer? / 2)
-    }
-
-    /// The same of its runs of this length or longer.
-    pub fn regular_from(&self, who: &str, least: Nanos) -> Option<Regular> {
-        let starts = self.by_name.get(who)?.values().map(|runs| {
-            let long = runs.iter().filter(|run| run.1 >= least);
-            let mut starts: Vec<Nanos> = long.map(|run| run.0).collect();
-            starts.sort_unstable();
-            starts
-        });
-        of(&starts.collect::<Vec<_>>())
-    }
-
-    /// Every name that runs at regular intervals, and its period in ns.
-    pub fn known(&self) -> Vec<(&str, f64)> {
-        let names = self.by_name.keys();
-        let known = names.filter_map(|who| Some((who.as_str(), self.regular(who)?.period_ns)));
-        known.collect()
-    }
 }
 
 #[cfg(test)]
@@ -148,36 +107,6 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(found.gaps, 6 * 9);
-    }
-
-    #[test]
-    fn a_process_has_the_period_of_its_longer_runs() {
-        let mut trains = Trains::default();
-        let mut run = |who: &str, start: Nanos, length: Nanos| {
-            trains.push(&NoiseEvent {
-                trial: 3,
-                start,
-                length,
-                cpu: None,
-                kind: delaylab_model::noise::NoiseKind::Scheduled,
-                who: Some(who.to_owned()),
-                pid: None,
-            });
-        };
-        for n in 0..12 {
-            run("backup/1", n * 100_000_000, 3_000_000);
-            run(
-                "backup/1",
-                n * 100_000_000 + (n * n * 7_919_000) % 90_000_000,
-                20_000,
-            );
-        }
-        run("once", 5, 5);
-        let found = trains.regular("backup/*").unwrap();
-        assert_eq!(found.period_ns, 1e8);
-        assert_eq!(trains.known(), [("backup/*", 1e8)]);
-        assert_eq!(trains.regular("once"), None);
-        assert_eq!(trains.regular("nobody"), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Upper tails of Fisher's F and of χ²: the p values of tests.
+//! Upper tails of Fisher's F and of χ²: the p values of tests; and the normal quantile.
 
 use crate::incomplete;
 
@@ -16,6 +16,20 @@ pub fn fisher(f: f64, degrees: (u32, u32)) -> f64 {
 /// Probability that χ² with `degrees`, at least one, is larger than `value`.
 pub fn chi_squared(value: f64, degrees: u32) -> f64 {
     incomplete::gamma_beyond(f64::from(degrees) / 2.0, value / 2.0)
+}
+
+/// The quantile of the standard normal distribution for `q` from ½ up to 1, where it is at most 8.3.
+pub fn normal_quantile(q: f64) -> f64 {
+    let beyond = 2.0 * (1.0 - q);
+    let (mut low, mut high) = (0.0, 8.3);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        match chi_squared(middle * middle, 1) > beyond {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 #[cfg(test)]
@@ -46,6 +60,19 @@ mod tests {
             let found = chi_squared(value, degrees);
             assert!((found / p - 1.0).abs() < 1e-4, "{value} {degrees}: {found}");
         }
+    }
+
+    #[test]
+    fn normal_quantiles_are_the_printed_ones() {
+        for (q, z) in [
+            (0.5, 0.0),
+            (0.9, 1.281_552),
+            (0.99, 2.326_348),
+            (0.999, 3.090_232),
+        ] {
+            assert!((normal_quantile(q) - z).abs() < 1e-5, "{q}");
+        }
+        assert!(normal_quantile(1.0) > 8.2);
     }
 
     #[test]

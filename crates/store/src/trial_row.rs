@@ -70,6 +70,8 @@ struct Fixed {
     noise_sources: Option<String>,
     /// JSON.
     ran: Option<String>,
+    /// JSON.
+    processes: Option<String>,
     /// One a line.
     warnings: Option<String>,
     /// One a line.
@@ -92,7 +94,7 @@ impl Row for Fixed {
     const TABLE: &'static str = crate::folder::TRIALS;
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
-        host_condition seed valid warmup noise_sources ran warnings flaws record_facts stamps
+        host_condition seed valid warmup noise_sources ran processes warnings flaws record_facts stamps
         lost_forward lost_back lost_somewhere strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
@@ -114,6 +116,7 @@ impl Row for Fixed {
             warmup: 0,
             noise_sources: None,
             ran: None,
+            processes: None,
             warnings: None,
             flaws: None,
             record_facts: String::new(),
@@ -152,6 +155,7 @@ impl From<&TrialRow> for Fixed {
             warmup: row.warmup,
             noise_sources: lines(&facts.noise_sources),
             ran: (!facts.ran.is_empty()).then(|| json(&facts.ran)),
+            processes: (!facts.processes.is_empty()).then(|| json(&facts.processes)),
             warnings: lines(&facts.warnings),
             flaws: lines(&facts.flaws),
             record_facts: json(&facts.records),
@@ -199,6 +203,7 @@ impl Fixed {
                 rejected: self.rejected,
                 noise_sources: from_lines(self.noise_sources),
                 ran: from_json(self.ran.as_deref().unwrap_or("[]"))?,
+                processes: from_json(self.processes.as_deref().unwrap_or("[]"))?,
                 warnings: from_lines(self.warnings),
                 flaws: from_lines(self.flaws),
                 lost_load: self.lost_load,

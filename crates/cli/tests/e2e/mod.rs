@@ -9,6 +9,7 @@
 //! | [`cells`] | cells on a line are found, and none where there are none |
 //! | [`compare`] | what changed between two runs, and what must not have |
 //! | [`condition`] | host conditions leave nothing behind |
+//! | [`culprits`] | random processes that disturb are named, with period and share |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
 //! | [`help`] | `--help`, man pages, completions, schemas |
@@ -28,6 +29,7 @@ mod capture;
 mod cells;
 mod compare;
 mod condition;
+mod culprits;
 mod errors;
 mod experiments;
 mod explain;

@@ -1,4 +1,4 @@
-//! The records of a run, trial by trial, as tallies of causes. Memory: 16 B a packet, about 100 B a late
+//! The records of a run, trial by trial, as tallies of causes. Memory: 32 B a packet, about 100 B a late
 //! packet of the trial that is read, and a few MB for its one-way delays.
 
 use super::Worst;
@@ -9,9 +9,11 @@ use delaylab_model::record::{ClockEvent, Record};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
 use delaylab_stats::blame::{Held, What, family, whose};
+use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
+use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +47,8 @@ pub(super) struct Stream<'a> {
     pub(super) due: Vec<Nanos>,
     /// How long each took; NaN for one that was not answered.
     pub(super) response: Vec<f64>,
+    /// When those were sent that were.
+    pub(super) sent: Vec<Sent>,
 }
 
 /// What late packets of one cause come to.
@@ -56,8 +60,10 @@ pub(super) struct Tally {
     stages: BTreeMap<StageSet, u64>,
     /// When they were due, by index of their stream.
     pub(super) due: BTreeMap<usize, Vec<Nanos>>,
-    /// How long those were that named it.
+    /// How long it had the CPU at a stretch when it delayed a packet.
     pub(super) lengths: Vec<f64>,
+    /// And until it had done what it was woken for.
+    pub(super) activations: Vec<f64>,
     /// On which CPUs.
     pub(super) cpus: BTreeSet<u16>,
     /// As which processes.
@@ -120,8 +126,9 @@ impl Anatomies {
     }
 }
 
-impl<'a> From<&'a Run> for Gathered<'a> {
-    fn from(run: &'a Run) -> Self {
+impl<'a> Gathered<'a> {
+    /// Of all records of a run, in which these processes ran.
+    pub(super) fn new(run: &'a Run, trains: &'a Trains) -> Self {
         let bounds = bounds(run.trials());
         let mut sources: Vec<String> = Vec::new();
         for source in run.trials().iter().flat_map(|row| &row.facts.noise_sources) {
@@ -134,9 +141,11 @@ impl<'a> From<&'a Run> for Gathered<'a> {
             row,
             due: Vec::new(),
             response: Vec::new(),
+            sent: Vec::new(),
         };
         let mut gathering = Gathering {
             run,
+            trains,
             index: (run.trials().iter().zip(0..))
                 .map(|(row, at)| ((row.trial, row.probe), at))
                 .collect(),
@@ -215,6 +224,7 @@ fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
 
 struct Gathering<'a> {
     run: &'a Run,
+    trains: &'a Trains,
     index: BTreeMap<(u32, u16), usize>,
     bounds: Vec<Option<Nanos>>,
     open: Option<Open>,
@@ -248,6 +258,8 @@ impl Gathering<'_> {
             return;
         }
         self.gathered.sent += u64::from(record.t_send.is_some());
+        let due = record.t_intended;
+        stream.sent.extend(record.t_send.map(|at| Sent { at, due }));
         let response = record.response().filter(|_| record.answered());
         self.gathered.answered += u64::from(response.is_some());
         stream.due.push(record.t_intended);
@@ -296,12 +308,18 @@ impl Gathering<'_> {
                 let (what, event) = if open.clock.contains(&(at, late.seq)) {
                     (What::Clock, None)
                 } else {
-                    whose(&late, facts, &join, held.as_ref())
+                    whose(&late, facts, &join, self.trains, held.as_ref())
+                };
+                let activation = match (&what, event) {
+                    (What::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
+                    _ => None,
                 };
                 let tally = self.gathered.tallies.entry(what).or_default();
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
                 if let Some(event) = event {
+                    let ran = activation.map_or(event.length, |activation| activation.ran);
                     tally.lengths.push(event.length as f64);
+                    tally.activations.push(ran as f64);
                     tally.cpus.extend(event.cpu);
                     tally.pids.extend(event.pid);
                 }

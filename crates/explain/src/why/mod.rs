@@ -24,13 +24,16 @@ mod words;
 
 use changes::Changes;
 use delaylab_model::Nanos;
+use delaylab_model::noise::Process;
 use delaylab_model::plan::Level;
 use delaylab_stats::anatomy::{Part, Place, StageSet};
 use delaylab_stats::blame::What;
+use delaylab_stats::driven::Driven;
+use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
-use rhythm::Rhythm;
+use rhythm::{Rhythm, Sending};
 use unknown::Unknown;
 use ways::OneWay;
 
@@ -78,6 +81,12 @@ pub struct Cause {
     pub worst: Worst,
     /// Stages in which they were late, the most frequent first.
     pub stages: Vec<(StageSet, u64)>,
+    /// What is known of the process, of one that is named.
+    pub process: Option<Process>,
+    /// Other processes of its name delayed packets, too.
+    pub shares_name: bool,
+    /// How it follows the probe's packets, where it runs because of them.
+    pub driven: Option<Driven>,
     /// At which intervals it comes, where it does.
     pub rhythm: Option<Rhythm>,
     /// What this is known from, a sentence each.
@@ -123,18 +132,66 @@ impl Explanation {
         of_place.map(|cause| self.share_of_lost(cause)).sum()
     }
 
+    /// Does the reflector run on the host that measured, wherever it was late?
+    pub(crate) fn answers_here(&self) -> bool {
+        let causes = self.causes.iter();
+        let mut late = causes.filter(|cause| cause.what.place() == Place::Reflector);
+        late.all(|cause| cause.what == What::Reflector { here: true })
+    }
+
     /// Whose fault the late packets are, in a sentence.
     pub fn answer(&self) -> String {
         words::answer(self)
     }
 }
 
+/// Processes of one name.
+#[derive(Debug)]
+struct Alike {
+    /// Short-lived ones that this cause takes together; 0 for a process by itself.
+    together: usize,
+    /// Other causes of that name.
+    others: usize,
+    /// What they and this one took, altogether, ns.
+    lost_ns: f64,
+}
+
+impl Alike {
+    fn of(what: &What, gathered: &Gathered<'_>, trains: &Trains) -> Self {
+        let What::Ran { who, .. } = what else {
+            return Self {
+                together: 0,
+                others: 0,
+                lost_ns: 0.0,
+            };
+        };
+        let of_name = gathered.tallies.iter().filter(
+            |(other, _)| matches!(other, What::Ran { who: other, .. } if other.name == who.name),
+        );
+        Self {
+            together: trains.together(who),
+            others: of_name.clone().count() - 1,
+            lost_ns: of_name.map(|(_, tally)| tally.lost_ns).sum(),
+        }
+    }
+}
+
+/// What is known of a cause beside its packets.
+#[derive(Debug)]
+struct Seen<'a> {
+    process: Option<&'a Process>,
+    alike: &'a Alike,
+    driven: Option<&'a Driven>,
+    rhythm: Option<&'a Rhythm>,
+}
+
 /// Why packets of this run were late. `levels` are its factors in the order of the experiment, where
 /// that is known. The same run gives the same explanation.
 pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
-    let mut gathered = Gathered::from(run);
-    let ways = std::mem::take(&mut gathered.ways).finish();
     let trains = rhythm::trains(run);
+    let mut gathered = Gathered::new(run, &trains);
+    let ways = std::mem::take(&mut gathered.ways).finish();
+    let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
         sent: gathered.sent,
         answered: gathered.answered,
@@ -151,15 +208,33 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
         sources: gathered.sources.clone(),
     };
     for (what, tally) in &gathered.tallies {
-        let rhythm = rhythm::of(what, tally, &gathered.streams, &trains);
+        let who = match what {
+            What::Ran { who, .. } => Some(who),
+            _ => None,
+        };
+        let driven = who.and_then(|who| sending.drives(who, &trains));
+        let rhythm = match driven {
+            Some(_) => None,
+            None => rhythm::of(what, tally, &gathered.streams, &trains),
+        };
+        let alike = Alike::of(what, &gathered, &trains);
+        let seen = Seen {
+            process: who.and_then(|who| trains.process(who)),
+            alike: &alike,
+            driven: driven.as_ref(),
+            rhythm: rhythm.as_ref(),
+        };
         explanation.causes.push(Cause {
             what: what.clone(),
             packets: tally.packets,
             lost_ns: tally.lost_ns,
             worst: tally.worst,
             stages: tally.stages(),
-            evidence: words::evidence(what, tally, rhythm.as_ref(), &gathered),
-            remedy: words::remedy(what, rhythm.as_ref()),
+            evidence: words::evidence(what, tally, &seen, &gathered),
+            remedy: words::remedy(what, &seen),
+            process: seen.process.cloned(),
+            shares_name: alike.others > 0,
+            driven,
             rhythm,
         });
     }

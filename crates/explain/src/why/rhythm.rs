@@ -1,17 +1,20 @@
 //! Do causes come at regular intervals, and whose are these?
 //!
 //! A process that is named was seen each time that it ran: its period is that of its own runs
-//! ([`delaylab_stats::regularity`]). Causes without a name are seen only where a packet met them: their period
+//! ([`delaylab_stats::trains`]), unless it is the probe's packets that wake it ([`delaylab_stats::driven`]): then it
+//! has none. Causes without a name are seen only where a packet met them: their period
 //! is looked for in the times of those packets ([`delaylab_stats::periodicity`]), and held against the
 //! periods of all processes that were seen.
 
 use super::gather::{Stream, Tally};
 use delaylab_model::Nanos;
 use delaylab_stats::blame::What;
+use delaylab_stats::driven::{self, Driven, Sent};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{self, Match, Settings};
-use delaylab_stats::regularity::Trains;
+use delaylab_stats::trains::{Owner, Trains, TrainsBuilder};
 use delaylab_store::run::Run;
+use std::collections::BTreeMap;
 
 /// Share of causes without a period that may be said to have one.
 const FALSE_ALARMS: f64 = 0.001;
@@ -42,9 +45,49 @@ pub enum Basis {
 
 /// Everything that was seen running in a run.
 pub(super) fn trains(run: &Run) -> Trains {
-    let mut trains = Trains::default();
+    let mut trains = TrainsBuilder::default();
+    for row in run.trials() {
+        trains.know(row.trial, &row.facts.processes);
+    }
     run.for_each_noise(None, |event| trains.push(event));
-    trains
+    trains.finish()
+}
+
+/// When packets were sent, by trial and in order of time, and the longest of their streams' median responses.
+#[derive(Debug)]
+pub(super) struct Sending {
+    by_trial: BTreeMap<u32, Vec<Sent>>,
+    reach: Nanos,
+}
+
+impl Sending {
+    pub(super) fn new(streams: &[Stream<'_>]) -> Self {
+        let mut by_trial = BTreeMap::<u32, Vec<Sent>>::new();
+        let mut reach = 0.0;
+        for stream in streams {
+            let sent = by_trial.entry(stream.row.trial).or_default();
+            sent.extend(&stream.sent);
+            let answered = stream.response.iter().copied().filter(|ns| ns.is_finite());
+            let median = Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>());
+            reach = f64::max(reach, median.unwrap_or(0.0));
+        }
+        by_trial.values_mut().for_each(|sent| sent.sort_unstable());
+        Self {
+            by_trial,
+            reach: reach as Nanos,
+        }
+    }
+
+    /// Does it run because these packets were sent?
+    pub(super) fn drives(&self, who: &Owner, trains: &Trains) -> Option<Driven> {
+        let starts: Vec<(u32, Vec<Nanos>)> = (trains.activations(who))
+            .map(|(trial, each)| (trial, each.iter().map(|each| each.start).collect()))
+            .collect();
+        let stretches: Vec<(&[Nanos], &[Sent])> = (starts.iter())
+            .filter_map(|(trial, starts)| Some((&starts[..], &self.by_trial.get(trial)?[..])))
+            .collect();
+        driven::find(&stretches, self.reach)
+    }
 }
 
 /// At which intervals a cause comes, if it does.
@@ -55,9 +98,10 @@ pub(super) fn of(
     trains: &Trains,
 ) -> Option<Rhythm> {
     if let What::Ran { who, .. } = what {
-        // Shorter runs than those that delayed packets are something else that it does.
-        let median = Functional::Quantile(0.5).of(&mut tally.lengths.clone())?;
-        let regular = trains.regular_from(who, (median / 2.0) as Nanos)?;
+        // Much shorter runs than those that delayed packets are something else that it does. Long runs meet
+        // more packets than others of the same work.
+        let short = Functional::Quantile(0.25).of(&mut tally.activations.clone())? / 2.0;
+        let regular = trains.regular_from(who, short as Nanos)?;
         return Some(Rhythm {
             period_ns: regular.period_ns,
             error_ns: regular.error_ns,

@@ -2,13 +2,15 @@
 
 use super::gather::{Gathered, Tally};
 use super::rhythm::{Basis, Rhythm};
-use super::{Cause, Explanation};
+use super::{Cause, Explanation, Seen};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 use delaylab_stats::blame::What;
+use delaylab_stats::driven::Driven;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{Match, Relation};
+use delaylab_stats::trains::Owner;
 
 /// How names of delaylab's own threads begin.
 const OWN: &str = "dlab-";
@@ -34,6 +36,7 @@ pub(super) fn answer(explanation: &Explanation) -> String {
     let late = late(explanation);
     let whose = match place {
         Place::Prober => "the host that measured",
+        Place::Reflector if explanation.answers_here() => "the reflector on this host",
         Place::Reflector => "the host that answers",
         Place::Network => "the network",
         Place::Unclear if worst.what == What::Clock => {
@@ -49,7 +52,15 @@ pub(super) fn answer(explanation: &Explanation) -> String {
     let worst = (there.find(|cause| cause.what.place() == place)).unwrap_or(worst);
     let of_worst = percent(explanation.share_of_lost(worst));
     let most = match &worst.what {
-        What::Ran { who, .. } => format!(", {of_worst} where {who} had its CPU"),
+        What::Ran { who, .. } if worst.driven.is_some() => {
+            format!(
+                ", {of_worst} where {} handled the probe's own packets",
+                who.name
+            )
+        }
+        What::Ran { who, .. } => {
+            format!(", {of_worst} where {} had its CPU", worst.name_of(who))
+        }
         What::Queue { port } => format!(", {of_worst} in the queue of {port}"),
         _ => String::new(),
     };
@@ -81,20 +92,77 @@ fn late(explanation: &Explanation) -> String {
 pub(super) fn evidence(
     what: &What,
     tally: &Tally,
-    rhythm: Option<&Rhythm>,
+    seen: &Seen<'_>,
     gathered: &Gathered<'_>,
 ) -> Vec<String> {
     let mut sentences = vec![stages(what, tally)];
     match what {
-        What::Ran { kind, .. } => sentences.push(ran(*kind, tally, gathered)),
-        What::Prober { .. } | What::Reflector => {
+        What::Ran { kind, .. } => {
+            sentences.push(ran(*kind, tally, gathered));
+            sentences.extend(process(tally, seen));
+            sentences.extend(alike(seen, gathered));
+        }
+        What::Prober { .. } | What::Reflector { .. } => {
             sentences.push(nobody(what, gathered));
             sentences.extend(suspects(gathered));
         }
         _ => {}
     }
-    sentences.extend(rhythm.map(every));
+    sentences.extend(seen.driven.map(after_packets));
+    sentences.extend(seen.rhythm.map(every));
     sentences
+}
+
+/// Which process it is.
+fn process(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
+    let Some(process) = seen.process else {
+        let pids: Vec<String> = tally.pids.iter().map(u32::to_string).collect();
+        return match (seen.alike.together, &pids[..]) {
+            (together, _) if together > 1 => Some(format!(
+                "{together} processes of this name, none of which ran often enough to have an interval of its own"
+            )),
+            (_, []) => None,
+            (_, pids) => Some(format!("process {}", pids.join(", "))),
+        };
+    };
+    let command = match process.command.as_str() {
+        "" => ", a thread of the kernel".to_owned(),
+        command => format!(": `{command}`"),
+    };
+    let unit = process.unit.as_ref();
+    let unit = unit.map_or_else(String::new, |unit| format!(", of {unit}"));
+    Some(format!("process {}{command}{unit}", process.pid))
+}
+
+/// What processes of its name took together.
+fn alike(seen: &Seen<'_>, gathered: &Gathered<'_>) -> Option<String> {
+    let lost: f64 = gathered.tallies.values().map(|tally| tally.lost_ns).sum();
+    let share = percent(seen.alike.lost_ns / lost);
+    match seen.alike.others {
+        0 => None,
+        1 => Some(format!(
+            "with another of this name, {share} of the time lost"
+        )),
+        others => Some(format!(
+            "with {others} others of this name, {share} of the time lost"
+        )),
+    }
+}
+
+/// How it follows the probe's packets.
+fn after_packets(driven: &Driven) -> String {
+    let after = format_duration_f64(driven.after_ns.abs());
+    let side = if driven.after_ns < 0.0 {
+        "before"
+    } else {
+        "after"
+    };
+    format!(
+        "it runs because the probe does: {} of its runs begin within a moment of {after} {side} a packet is \
+         sent, and {} of the packets have such a run",
+        percent(driven.share),
+        percent(driven.packets)
+    )
 }
 
 /// In which stages, and by how much.
@@ -144,18 +212,12 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
         [one] => format!(", CPU {one}"),
         many => format!(", CPUs {}", many.join(", ")),
     };
-    let pids: Vec<String> = tally.pids.iter().take(3).map(u32::to_string).collect();
-    let pids = match &pids[..] {
-        [] => String::new(),
-        pids if tally.pids.len() <= 3 => format!(", process {}", pids.join(", ")),
-        _ => format!(", {} processes", tally.pids.len()),
-    };
-    format!("{by}: it had the CPU for {length} at a time (median{cpus}{pids})")
+    format!("{by}: it had the CPU for {length} at a time (median{cpus})")
 }
 
 /// Why nobody is named.
 fn nobody(what: &What, gathered: &Gathered<'_>) -> String {
-    if matches!(what, What::Reflector) {
+    if let What::Reflector { here: false } = what {
         return "stamps of the reflector: its own process answered late".to_owned();
     }
     if gathered.sources.is_empty() {
@@ -234,11 +296,22 @@ fn precise(ns: f64) -> String {
 }
 
 /// What to do about a cause.
-pub(super) fn remedy(what: &What, rhythm: Option<&Rhythm>) -> String {
+pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
     match what {
-        What::Ran { who, kind } => of_what_ran(who, *kind),
-        What::Prober { stages } => of_prober(*stages, rhythm),
-        What::Reflector => {
+        What::Ran { who, .. } if seen.driven.is_some() => format!(
+            "{} works on the probe's own packets: its time is part of the measurement, and no disturbance \
+             from outside. A CPU of its own (taskset) keeps it from the prober's.",
+            who.name
+        ),
+        What::Ran { who, kind } => of_what_ran(&who.name, *kind),
+        What::Prober { stages } => of_prober(*stages, seen.rhythm),
+        What::Reflector { here: true } => {
+            "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
+             (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
+             higher priority (chrt)."
+                .to_owned()
+        }
+        What::Reflector { here: false } => {
             "Look there: `delaylab doctor` at the other end, and what else runs on it; \
              its own time is no fault of the network."
                 .to_owned()
@@ -316,9 +389,20 @@ fn percent(share: f64) -> String {
 }
 
 impl Cause {
+    /// A process by its name, and where others have that by its number as well.
+    fn name_of(&self, who: &Owner) -> String {
+        match who.process.filter(|_| self.shares_name) {
+            Some(pid) => format!("{} (process {pid})", who.name),
+            None => who.name.clone(),
+        }
+    }
+
     /// What it is, as a headline: `planted-noise ran instead`.
     pub fn headline(&self) -> String {
         match &self.what {
+            What::Ran { who, .. } if self.driven.is_some() => {
+                format!("{} ran for the probe's own packets", self.name_of(who))
+            }
             What::Ran { who, kind } => {
                 let verb = match kind {
                     NoiseKind::Scheduled => "ran instead",
@@ -327,10 +411,11 @@ impl Cause {
                     NoiseKind::SentinelGap => "had the CPU, without a name",
                     NoiseKind::SlowClockRead => "made clock reads slow",
                 };
-                format!("{who} {verb}")
+                format!("{} {verb}", self.name_of(who))
             }
             What::Prober { stages } => format!("the prober's host, in {stages}"),
-            What::Reflector => "the host that answers".to_owned(),
+            What::Reflector { here: true } => "the reflector, on this host".to_owned(),
+            What::Reflector { here: false } => "the host that answers".to_owned(),
             What::Queue { port } => format!("the queue of {port}"),
             What::Network { stages } => format!("the network, in {stages}"),
             What::Unclear { stages } => format!("host or network, in {stages}"),

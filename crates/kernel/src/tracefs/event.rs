@@ -31,6 +31,8 @@ pub enum Event<'a> {
         from: Task<'a>,
         /// Who runs from now on.
         to: Task<'a>,
+        /// The first could have gone on: it waits for nothing but a CPU.
+        preempted: Option<bool>,
     },
     /// A driver's interrupt handler began.
     InterruptBegin {
@@ -59,6 +61,10 @@ pub fn softirq_name(vector: u32) -> Cow<'static, str> {
     name.map_or_else(|| format!("softirq {vector}").into(), |&name| name.into())
 }
 
+/// What a thread may wait for, as the bits of `prev_state` (`TASK_REPORT` in linux/sched.h; the bit above
+/// them says that it was preempted).
+const WAITS: u64 = 0xff;
+
 /// Reads events, by the formats that this kernel says they have.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
@@ -70,6 +76,7 @@ enum Layout {
     Switch {
         from: (Field, Field),
         to: (Field, Field),
+        state: Option<Field>,
     },
     InterruptBegin {
         name: Field,
@@ -99,9 +106,10 @@ impl Decoder {
         let id = u16::from_ne_bytes(*payload.first_chunk()?);
         let (_, layout) = self.known.iter().find(|(known, _)| *known == id)?;
         Some(match *layout {
-            Layout::Switch { from, to } => Event::Switch {
+            Layout::Switch { from, to, state } => Event::Switch {
                 from: task(payload, from)?,
                 to: task(payload, to)?,
+                preempted: state.and_then(|state| could_go_on(payload, state)),
             },
             Layout::InterruptBegin { name } => Event::InterruptBegin {
                 name: text(located(payload, name)?),
@@ -121,6 +129,7 @@ fn layout(event: &str, format: &Format) -> Option<Layout> {
         "sched/sched_switch" => Layout::Switch {
             from: (number("prev_pid")?, format.field("prev_comm")?),
             to: (number("next_pid")?, format.field("next_comm")?),
+            state: format.field("prev_state"),
         },
         "irq/irq_handler_entry" => Layout::InterruptBegin {
             name: number("name")?,
@@ -132,6 +141,17 @@ fn layout(event: &str, format: &Format) -> Option<Layout> {
         "irq/softirq_exit" => Layout::SoftirqEnd,
         _ => return None,
     })
+}
+
+/// Of a thread that stopped running; the kernel's `long` has 4 or 8 bytes.
+fn could_go_on(payload: &[u8], state: Field) -> Option<bool> {
+    let bytes = payload.get(state.offset..)?;
+    let state = match state.size {
+        4 => u32::from_ne_bytes(*bytes.first_chunk()?).into(),
+        8 => u64::from_ne_bytes(*bytes.first_chunk()?),
+        _ => return None,
+    };
+    Some(state & WAITS == 0)
 }
 
 fn task(payload: &[u8], (id, name): (Field, Field)) -> Option<Task<'_>> {
@@ -178,6 +198,7 @@ mod tests {
     fn decoder() -> Decoder {
         let formats = [
             "ID: 372\nfield:char prev_comm[16];offset:8;size:16;\nfield:pid_t prev_pid;offset:24;size:4;\n\
+                 field:long prev_state;offset:32;size:8;\n\
                  field:char next_comm[16];offset:40;size:16;\nfield:pid_t next_pid;offset:56;size:4;",
             "ID: 225\nfield:int irq;offset:8;size:4;\nfield:__data_loc char[] name;offset:12;size:4;",
             "ID: 224\nfield:int irq;offset:8;size:4;",
@@ -197,7 +218,7 @@ mod tests {
         digits.chunks(2).map(pair).collect()
     }
 
-    fn switch(from: (u32, &'static str), to: (u32, &'static str)) -> Event<'static> {
+    fn waits(from: (u32, &'static str), to: (u32, &'static str)) -> Event<'static> {
         let task = |(id, name): (u32, &'static str)| Task {
             id,
             name: name.into(),
@@ -205,6 +226,7 @@ mod tests {
         Event::Switch {
             from: task(from),
             to: task(to),
+            preempted: Some(false),
         }
     }
 
@@ -219,17 +241,33 @@ mod tests {
             .collect();
         let name = "virtio3-tx".into();
         let expected = [
-            (0, switch((28065, "python3"), (0, "swapper/1"))),
+            (0, waits((28065, "python3"), (0, "swapper/1"))),
             (3_556_644, Event::InterruptBegin { name }),
             (3_574_707, Event::InterruptEnd),
             (
                 3_615_974,
-                switch((22370, "kworker/1:0"), (69, "tokio-rt-worker")),
+                waits((22370, "kworker/1:0"), (69, "tokio-rt-worker")),
             ),
             (16_599_141, Event::SoftirqBegin { vector: 1 }),
             (16_613_929, Event::SoftirqEnd),
         ];
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn who_waits_for_nothing_was_preempted() {
+        let field = |size| Field { offset: 2, size };
+        let of = |state: u64, size| {
+            could_go_on(&[&[0; 2][..], &state.to_ne_bytes()].concat(), field(size))
+        };
+        // Running, preempted; sleeping, waiting for a disk, dead, an idle thread of the kernel.
+        let states = [0, 0x100, 1, 2, 0x20, 0x80];
+        assert_eq!(
+            states.map(|state| of(state, 8) == Some(true)),
+            [true, true, false, false, false, false]
+        );
+        assert_eq!((of(0x100, 4), of(1, 4)), (Some(true), Some(false)));
+        assert_eq!((of(1, 2), could_go_on(&[0; 5], field(8))), (None, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::regularity::Trains;
+use delaylab_stats::trains::Trains;
 use std::collections::BTreeMap;
 
 /// One probe, or one series, in one trial.

@@ -15,7 +15,7 @@ use delaylab_stats::excursion::{self, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::periodicity::{self, Settings};
-use delaylab_stats::regularity::Trains;
+use delaylab_stats::trains::{Owner, Trains};
 use std::collections::BTreeMap;
 
 /// What was seen of the host beside the packets of a stream.
@@ -76,16 +76,18 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
 /// Who had the CPU is known: does it run at regular intervals?
 fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Vec<bool> {
     let join = Join::new(watched.noise);
-    let mut known = BTreeMap::<String, bool>::new();
-    let mut is_regular = |who: String| {
+    let mut known = BTreeMap::<Owner, bool>::new();
+    let mut is_regular = |who: Owner| {
         let regular = || watched.trains.regular(&who).is_some();
         *known.entry(who.clone()).or_insert_with(regular)
     };
     late.iter()
-        .map(|late| match whose(late, facts, &join, None).0 {
-            What::Ran { who, .. } => is_regular(who),
-            _ => false,
-        })
+        .map(
+            |late| match whose(late, facts, &join, watched.trains, None).0 {
+                What::Ran { who, .. } => is_regular(who),
+                _ => false,
+            },
+        )
         .collect()
 }
 
@@ -110,6 +112,7 @@ mod tests {
     use delaylab_model::noise::NoiseKind;
     use delaylab_model::record::{Method, Outcome};
     use delaylab_stats::random::SplitMix;
+    use delaylab_stats::trains::TrainsBuilder;
 
     const MS: Nanos = 1_000_000;
 
@@ -155,12 +158,14 @@ mod tests {
             kind: NoiseKind::Scheduled,
             who: Some(who.to_owned()),
             pid: None,
+            preempted: None,
         }
     }
 
     fn watched(records: &[Record], noise: &[NoiseEvent]) -> (usize, f64) {
-        let mut trains = Trains::default();
+        let mut trains = TrainsBuilder::default();
         noise.iter().for_each(|event| trains.push(event));
+        let trains = trains.finish();
         let watched = Watched {
             any: true,
             noise,

@@ -44,6 +44,7 @@ impl ClockCost {
                     kind: NoiseKind::SlowClockRead,
                     who: None,
                     pid: None,
+                    preempted: None,
                 });
             }
             start += step;

@@ -28,6 +28,11 @@ impl Events {
         }
     }
 
+    /// Those that are kept, as they came.
+    pub(super) fn kept(&self) -> &[NoiseEvent] {
+        &self.kept
+    }
+
     /// By start, and how many there was no room for.
     pub(super) fn sorted(mut self) -> (Vec<NoiseEvent>, u64) {
         self.kept.sort_by_key(|event| event.start);

@@ -13,6 +13,7 @@
 //! | `occupancy` | from those events, who had a CPU from when to when: sans-IO |
 //! | [`counters`] | what the kernel counts: interrupts, waiting for a CPU, stolen time |
 //! | `events` | what was seen, within bounds |
+//! | `processes` | whose the threads are that were seen |
 //! | `thread` | the watcher's life |
 
 mod clock_cost;
@@ -20,6 +21,7 @@ pub mod counters;
 mod events;
 pub mod gaps;
 mod occupancy;
+mod processes;
 mod sentinel;
 mod thread;
 mod tracer;
@@ -27,7 +29,7 @@ mod tracer;
 use counters::Counters;
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::noise::{ClockReads, NoiseEvent, Process};
 use delaylab_model::{MICROSECOND, Nanos};
 use serde::Serialize;
 use std::io;
@@ -130,6 +132,8 @@ pub struct Seen {
     pub lost: u64,
     /// What clock reads cost; bins that none fell into are left out.
     pub clock_reads: Vec<ClockReads>,
+    /// Whose the threads of the events are, as far as they lived when they were asked.
+    pub processes: Vec<Process>,
     /// What the kernel counted.
     pub counters: Counters,
     /// Each source: whether it was there.

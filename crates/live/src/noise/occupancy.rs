@@ -14,6 +14,8 @@ pub(super) struct Spell<'a> {
     pub(super) who: Cow<'a, str>,
     /// The thread's number; 0 is the idle thread's. `None`: a handler.
     pub(super) thread: Option<u32>,
+    /// It could have gone on; `None` where that is not known.
+    pub(super) preempted: Option<bool>,
 }
 
 /// What one CPU does.
@@ -44,7 +46,14 @@ impl Occupancy {
     /// Takes the next event. Returns the spell that it ends.
     pub(super) fn take<'a>(&mut self, now: Nanos, event: Event<'a>) -> Option<Spell<'a>> {
         match event {
-            Event::Switch { from, to } => self.switch(now, from, &to),
+            Event::Switch {
+                from,
+                to,
+                preempted,
+            } => {
+                let spell = self.switch(now, from, &to)?;
+                Some(Spell { preempted, ..spell })
+            }
             Event::InterruptBegin { name } => {
                 self.interrupt = Some((now, name.into_owned()));
                 None
@@ -99,6 +108,7 @@ fn spell<'a>(
         kind,
         who,
         thread,
+        preempted: None,
     })
 }
 
@@ -115,6 +125,7 @@ mod tests {
         Event::Switch {
             from: task(from),
             to: task(to),
+            preempted: Some(true),
         }
     }
 
@@ -153,6 +164,15 @@ mod tests {
         );
         assert_eq!(cpu.end(105), None);
         assert_eq!(Occupancy::begin(1).end(2), None);
+    }
+
+    #[test]
+    fn a_thread_that_could_go_on_was_preempted() {
+        let mut cpu = Occupancy::begin(0);
+        let spell = cpu.take(5, switch(7, 8));
+        assert_eq!(spell.and_then(|spell| spell.preempted), Some(true));
+        let last = cpu.end(9);
+        assert_eq!(last.and_then(|spell| spell.preempted), None);
     }
 
     #[test]

@@ -80,6 +80,7 @@ fn watch(looks: Looks, stop: &AtomicBool) -> Option<Gaps> {
                     kind: NoiseKind::SentinelGap,
                     who: None,
                     pid: None,
+                    preempted: None,
                 });
             }
         },

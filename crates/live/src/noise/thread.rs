@@ -6,6 +6,7 @@
 use super::clock_cost::{ClockCost, LONG, SHORT};
 use super::counters::Before;
 use super::events::Events;
+use super::processes::Processes;
 use super::sentinel::{self, Looks, Sentinel};
 use super::tracer::{Judge, Tracer};
 use super::{CLOCK_READS, COUNTERS, Cost, Options, Seen, SentinelUse, Source, SourceState};
@@ -88,6 +89,7 @@ impl Watching {
         let processes = self.options.processes.clone();
         let mut judge = Judge::new(trial, self.options.least, processes.clone());
         let mut before = Before::read(&self.cpus, &processes);
+        let mut whose = Processes::default();
         self.read_clock(trial, LONG, &mut events);
         let sentinel = self.start_sentinel(trial);
         let mut traced = self.tracer.as_mut().map_or(Ok(()), Tracer::begin);
@@ -100,9 +102,11 @@ impl Watching {
             before.look_at_threads(&processes);
             self.read_clock(trial, SHORT, &mut events);
             traced = traced.and_then(|()| self.drain(&mut judge, &mut events, &mut lost));
+            whose.look_at(events.kept());
         }
         let cost = self.cost(start, cpu_start);
         traced = traced.and_then(|()| self.end_trace(&mut judge, &mut events, &mut lost));
+        whose.look_at(events.kept());
         let looked = sentinel.and_then(Sentinel::finish).map(|gaps| {
             gaps.events.into_iter().for_each(|event| events.push(event));
             gaps.looked
@@ -114,6 +118,7 @@ impl Watching {
             dropped,
             lost,
             clock_reads: self.clock.take(trial),
+            processes: whose.found(),
             counters: before.until_now(&processes),
             sources: self.sources_after(traced),
             cost: Cost {

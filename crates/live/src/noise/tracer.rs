@@ -162,6 +162,7 @@ impl Judge {
             kind: spell.kind,
             who: Some(spell.who.into_owned()),
             pid: spell.thread,
+            preempted: spell.preempted,
         });
     }
 }
@@ -181,6 +182,7 @@ mod tests {
             kind: NoiseKind::Scheduled,
             who: "somebody".into(),
             thread,
+            preempted: None,
         };
         judge.judge(3, spell, &mut events);
         let (events, dropped) = events.sorted();

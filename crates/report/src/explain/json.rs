@@ -105,6 +105,10 @@ pub struct Cause {
     pub lost_ns: Nanos,
     /// What its worst packet took longer than usual.
     pub worst_ns: Nanos,
+    /// Which process it is; null where it is none, or several short-lived ones of one name.
+    pub process: Option<Process>,
+    /// How it follows the probe's packets, where it runs because of them: it then has no period of its own.
+    pub driven: Option<Driven>,
     /// At which intervals it comes; null where it does not.
     pub period: Option<Period>,
     /// Packets by the stage in which they were late.
@@ -113,6 +117,30 @@ pub struct Cause {
     pub evidence: Vec<String>,
     /// What to do about it.
     pub remedy: String,
+}
+
+/// A process that had the CPU. Two of one name, and two of one number, are two causes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, since the host did; null where it was gone before it could be asked.
+    pub started_ns: Option<Nanos>,
+    /// Its command line, cut; empty for a thread of the kernel.
+    pub command: Option<String>,
+    /// Its systemd unit, or its cgroup where that is no unit's.
+    pub unit: Option<String>,
+}
+
+/// How a process follows the probe's packets.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Driven {
+    /// From the sending of a packet to its run: the median; below 0 before it.
+    pub after_ns: Nanos,
+    /// Share of its runs that follow a packet so, 0 to 1.
+    pub share_of_runs: f64,
+    /// Share of the packets that have such a run, 0 to 1.
+    pub share_of_packets: f64,
 }
 
 /// At which intervals a cause comes.
@@ -278,6 +306,12 @@ fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
         share_of_lost: found.share_of_lost(cause),
         lost_ns: whole(cause.lost_ns),
         worst_ns: whole(cause.worst.excess_ns),
+        process: process(cause),
+        driven: cause.driven.map(|driven| Driven {
+            after_ns: whole(driven.after_ns),
+            share_of_runs: driven.share,
+            share_of_packets: driven.packets,
+        }),
         period: cause.rhythm.as_ref().map(period),
         stages: stages
             .map(|(stages, count)| (stages.key(), *count))
@@ -291,7 +325,7 @@ const fn kind(what: &What) -> &'static str {
     match what {
         What::Ran { .. } => "ran",
         What::Prober { .. } => "prober",
-        What::Reflector => "reflector",
+        What::Reflector { .. } => "reflector",
         What::Queue { .. } => "queue",
         What::Network { .. } => "network",
         What::Unclear { .. } => "unclear",
@@ -310,10 +344,22 @@ const fn place(place: Place) -> &'static str {
 
 fn name(what: &What) -> Option<String> {
     match what {
-        What::Ran { who, .. } => Some(who.clone()),
+        What::Ran { who, .. } => Some(who.name.clone()),
         What::Queue { port } => Some(port.to_string()),
         _ => None,
     }
+}
+
+fn process(cause: &why::Cause) -> Option<Process> {
+    let What::Ran { who, .. } = &cause.what else {
+        return None;
+    };
+    Some(Process {
+        pid: who.process?,
+        started_ns: who.started,
+        command: (cause.process.as_ref()).map(|process| process.command.clone()),
+        unit: who.unit.clone(),
+    })
 }
 
 fn period(rhythm: &Rhythm) -> Period {

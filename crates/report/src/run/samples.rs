@@ -24,6 +24,7 @@ use delaylab_report::run::{
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::blame::What;
 use delaylab_stats::comparison::Bounds;
+use delaylab_stats::trains::Owner;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -187,13 +188,16 @@ fn explanation() -> Explanation {
             excess_ns: 2.0 * lost_ns / f64::from(packets),
             ..Worst::default()
         },
+        process: None,
+        shares_name: false,
+        driven: None,
         stages: vec![(StageSet::only(Stage::ReceiveWakeup), u64::from(packets))],
         rhythm: None,
         evidence: vec![evidence.to_owned()],
         remedy: remedy.to_owned(),
     };
     let cron = What::Ran {
-        who: "cron".to_owned(),
+        who: Owner::named("cron"),
         kind: NoiseKind::Scheduled,
     };
     let queue = What::Queue {
@@ -224,7 +228,7 @@ fn explanation() -> Explanation {
                 "Shape below the bottleneck.",
             ),
             cause(
-                What::Reflector,
+                What::Reflector { here: false },
                 10,
                 15e6,
                 "stamps of the reflector",

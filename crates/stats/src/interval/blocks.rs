@@ -7,7 +7,9 @@ use crate::quantile::Ranked;
 use crate::random::SplitMix;
 use crate::student;
 use crate::summary::Interval;
+use crate::tail;
 use delaylab_model::Nanos;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// The interval at 95 % of the quantile `q` of a series in order of time, whose values `ranked`
 /// holds too. Deterministic: the draws are seeded by a constant.
@@ -24,7 +26,7 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         return refuse_few(count);
     };
     let below = AtOrBelow::new(series, quantile);
-    let Some(time) = below.autocorrelation_time() else {
+    let Some(time) = time_of(&below, series, ranked, q) else {
         // Five times τ is more than a quarter of the series.
         return refuse_correlated(count, "fewer than", 20.0);
     };
@@ -46,6 +48,62 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
             high: high as f64,
         },
         _ => refuse_open(count),
+    }
+}
+
+/// The autocorrelation time of the share at or below a quantile: what its own flags say, and at least what the
+/// series tells of it where most of its values are.
+///
+/// Beyond a far quantile lie few values, in fewer groups: by chance alone their flags look independent in
+/// one series of seven, and just these would get an interval, too narrow a one. How values at the median
+/// depend on each other is known much better, and tells what to expect of the tail ([`JointTail`]).
+fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Option<f64> {
+    let own = below.autocorrelation_time(|correlation| correlation)?;
+    let Some(&median) = ranked.quantile(0.5) else {
+        return Some(own);
+    };
+    let far = JointTail::beyond(q);
+    let expected = AtOrBelow::new(series, median).autocorrelation_time(|flags| far.of(flags))?;
+    Some(own.max(expected))
+}
+
+/// How flags at a quantile depend on each other where those at the median do, in a normal series or any that
+/// increases with one.
+struct JointTail {
+    /// The quantile of a standard normal.
+    z: f64,
+    /// p·(1 − p), of the share beyond.
+    variance: f64,
+}
+
+impl JointTail {
+    fn beyond(q: f64) -> Self {
+        Self {
+            z: tail::normal_quantile(q.max(1.0 - q)),
+            variance: q * (1.0 - q),
+        }
+    }
+
+    /// The correlation of the flags, from that of the flags at the median, r: normal values then have ρ =
+    /// sin(πr/2), and both are beyond z with p² + ∫₀^asin ρ exp(−z²/(1 + sin θ)) dθ / 2π (Plackett 1954).
+    fn of(&self, at_median: f64) -> f64 {
+        const STEPS: usize = 16;
+        let end = FRAC_PI_2 * at_median.clamp(-1.0, 1.0);
+        let density =
+            |angle: f64| (-self.z * self.z / (1.0 + angle.sin()).max(f64::MIN_POSITIVE)).exp();
+        let step = end / STEPS as f64;
+        // Simpson's rule.
+        let sum: f64 = (0..=STEPS)
+            .map(|at| {
+                let weight = match at {
+                    0 | STEPS => 1.0,
+                    odd if odd % 2 == 1 => 4.0,
+                    _ => 2.0,
+                };
+                weight * density(at as f64 * step)
+            })
+            .sum();
+        sum * step / 3.0 / TAU / self.variance
     }
 }
 
@@ -130,7 +188,9 @@ impl AtOrBelow {
     ///
     /// The largest, because the ρ of a series that wanders slowly are pulled below zero by its own
     /// mean, and would hide how long its memory is.
-    fn autocorrelation_time(&self) -> Option<f64> {
+    ///
+    /// `of`: what to sum in place of ρ.
+    fn autocorrelation_time(&self, of: impl Fn(f64) -> f64) -> Option<f64> {
         let variance = self.autocovariance(0);
         let (mut time, mut largest) = (1.0_f64, 1.0_f64);
         let mut lag = 0;
@@ -140,7 +200,7 @@ impl AtOrBelow {
             if lag > self.count() / 4 {
                 return None;
             }
-            time += 2.0 * step as f64 * self.autocovariance(lag) / variance;
+            time += 2.0 * step as f64 * of(self.autocovariance(lag) / variance);
             largest = largest.max(time);
         }
         Some(largest)
@@ -183,11 +243,27 @@ mod tests {
     use super::*;
     use crate::interval::tests::ar1;
 
+    /// Of a normal AR(1), flags at a far quantile depend on each other as the flags at the median tell.
+    #[test]
+    fn the_median_tells_of_the_tail() {
+        let series = ar1(0.9, 400_000, 3);
+        let of = |z: f64| AtOrBelow::new(&series, (1e6 + 1e5 * z).round() as Nanos);
+        for (q, z) in [(0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)] {
+            let own = of(z).autocorrelation_time(|flags| flags).unwrap();
+            let far = JointTail::beyond(q);
+            let told = of(0.0).autocorrelation_time(|flags| far.of(flags));
+            assert!(
+                (told.unwrap() / own - 1.0).abs() < 0.1,
+                "{q}: {told:?} {own}"
+            );
+        }
+    }
+
     #[test]
     fn autocorrelation_time_of_a_median_split() {
         // Flags of a Gaussian AR(1) at its median: ρ(k) = (2/π)·asin(φᵏ).
         let series = ar1(0.9, 200_000, 3);
-        let time = AtOrBelow::new(&series, 1_000_000).autocorrelation_time();
+        let time = AtOrBelow::new(&series, 1_000_000).autocorrelation_time(|flags| flags);
         let lags = (1..200).map(|k| std::f64::consts::FRAC_2_PI * 0.9_f64.powi(k).asin());
         let expected = 1.0 + 2.0 * lags.sum::<f64>();
         assert!(

@@ -197,6 +197,27 @@ impl Cell for bool {
     }
 }
 
+impl Cell for Option<bool> {
+    const NULLABLE: bool = true;
+
+    fn data_type() -> DataType {
+        DataType::Boolean
+    }
+
+    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(BooleanArray::from_iter(cells.copied()))
+    }
+
+    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+        let bits = array.as_boolean_opt();
+        let bits = bits.ok_or_else(|| CellError::Type(array.data_type().clone()))?;
+        bits.iter()
+            .enumerate()
+            .for_each(|(at, value)| set(at, value));
+        Ok(())
+    }
+}
+
 /// Nanoseconds since 1970 in UTC: a date to every tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Utc(pub(crate) Nanos);

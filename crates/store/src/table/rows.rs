@@ -35,7 +35,7 @@ impl Row for Record {
 impl Row for NoiseEvent {
     const TABLE: &'static str = "noise";
     const COLUMNS: &'static [Column<Self>] = columns! { NoiseEvent:
-        trial start length cpu kind who pid
+        trial start length cpu kind who pid preempted
     };
     type Key = Nanos;
 
@@ -48,6 +48,7 @@ impl Row for NoiseEvent {
             kind: NoiseKind::SentinelGap,
             who: None,
             pid: None,
+            preempted: None,
         }
     }
 

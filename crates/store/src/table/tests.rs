@@ -72,7 +72,7 @@ fn columns_have_the_names_of_the_design() {
     );
     assert_eq!(
         names(schema::<NoiseEvent>()),
-        "trial start length cpu kind who pid"
+        "trial start length cpu kind who pid preempted"
     );
     assert_eq!(names(schema::<ClockReads>()), "trial from_ns to_ns count");
 }

@@ -1,7 +1,7 @@
 //! What the tests share: rows of every shape, a run written from them, a run read back.
 
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Ran};
+use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Process, Ran};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
@@ -107,6 +107,7 @@ pub fn noise(trial: u32) -> Vec<NoiseEvent> {
         kind,
         who: (at != 0).then(|| format!("kworker/{at}")),
         pid: (at == 1).then_some(4711),
+        preempted: (at == 1).then_some(true),
     };
     (0..).zip(NoiseKind::ALL).map(event).collect()
 }
@@ -214,6 +215,13 @@ fn facts(trial: u32) -> ProbeFacts {
             ran: 5_000_000,
             waited: 12,
             measures: false,
+        }],
+        processes: vec![Process {
+            thread: 78,
+            pid: 77,
+            started: 1_230_000_000,
+            command: "cron -f".to_owned(),
+            unit: Some("cron.service".to_owned()),
         }],
         warnings: match trial {
             0 => Vec::new(),
