@@ -241,7 +241,7 @@ mod alone {
         const RATE: i64 = 1_000_000;
         const ETHERNET: i64 = 14;
         let pair = or_skip!(Pair::new(1500));
-        let _reflector = Reflector::inside(&pair.b);
+        let _reflector = Reflector::inside_before_others(&pair.b);
         let (ip_size, burst, bursts) = (1000, 8, 6);
         let frame = ip_size + ETHERNET;
         or_skip!(

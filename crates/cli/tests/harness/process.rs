@@ -223,8 +223,18 @@ impl Reflector {
 
     /// On the default ports, for both ends of a veth pair.
     pub fn inside(namespace: &Namespace) -> Self {
-        let allow = ["reflect", "--open", "--allow", super::netns::BOTH_PREFIXES];
-        Self::start(delaylab(Some(namespace)).args(allow))
+        Self::start(&mut Self::open_to_both(namespace))
+    }
+
+    /// The same, [`before_others`].
+    pub fn inside_before_others(namespace: &Namespace) -> Self {
+        Self::start(&mut before_others(&Self::open_to_both(namespace)))
+    }
+
+    fn open_to_both(namespace: &Namespace) -> Command {
+        let mut command = delaylab(Some(namespace));
+        command.args(["reflect", "--open", "--allow", super::netns::BOTH_PREFIXES]);
+        command
     }
 
     /// For those who have the key, on any free ports of loopback.
