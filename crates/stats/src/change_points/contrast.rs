@@ -13,6 +13,8 @@ pub(super) struct Level {
 const OF_MEDIAN: f64 = 0.64;
 /// Standard deviation of a normal law over its mean absolute deviation: √(π/2).
 const OF_SPREAD: f64 = 1.2533;
+/// Width of the middle half of a normal law, in standard deviations.
+const OF_MIDDLE_HALF: f64 = 1.349;
 /// Fewer values of both have no spread that could be trusted.
 const LEAST_FOR_SPREAD: usize = 20;
 /// More spreads apart is not surer.
@@ -60,9 +62,16 @@ impl Level {
         self.median
     }
 
-    /// Standard deviation of a normal law that spreads as far.
+    /// Standard deviation of a normal law that spreads as far, or whose middle half does where that is less: a few
+    /// values far away say nothing of the others. Where half of the values are equal, that is not known.
     pub(super) fn deviation(&self) -> f64 {
-        OF_SPREAD * self.spread
+        let at = |quarter: usize| self.values[(self.values.len() - 1) * quarter / 4];
+        let of_middle_half = (at(3) - at(1)) / OF_MIDDLE_HALF;
+        let of_all = OF_SPREAD * self.spread;
+        match of_middle_half > 0.0 {
+            true => of_all.min(of_middle_half),
+            false => of_all,
+        }
     }
 
     /// As large as the square of a standard normal value if these are independent values of one law; the largest of

@@ -140,25 +140,33 @@ fn a_drift_is_no_change_of_level() {
     }
 }
 
+/// With and without dependence, and with one value in a hundred far away.
 #[test]
 fn what_is_said_to_be_visible_is_found() {
-    for phi in [0.0, 0.6] {
-        let mut found = 0;
+    for (phi, far) in [(0.0, 0.0), (0.6, 0.0), (0.0, 1_000.0)] {
+        let (mut found, mut largest) = (0, 0.0_f64);
         let runs = 100;
         for seed in 0..runs {
             let mut values = ar1(phi, 2000, seed);
+            values
+                .iter_mut()
+                .skip(37)
+                .step_by(100)
+                .for_each(|x| *x += far);
             let quiet = find(&times(2000), &values, 1, 1).unwrap();
             let Visible {
                 values: length,
                 shift,
             } = quiet.visible;
+            largest = largest.max(shift);
             values[900..900 + length]
                 .iter_mut()
                 .for_each(|x| *x += shift);
             let mut near = cuts(&values).into_iter();
             found += usize::from(near.any(|cut| cut.abs_diff(900) <= 10));
         }
-        assert!((80..=100).contains(&found), "{phi}: {found}");
+        assert!((80..=100).contains(&found), "{phi} {far}: {found}");
+        assert!(largest < 5.0, "{phi} {far}: {largest}");
     }
 }
 
