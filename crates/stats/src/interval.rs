@@ -43,8 +43,9 @@ pub(crate) fn refuse_few(count: u64) -> Interval {
     }
 }
 
-pub(crate) fn refuse_correlated(count: u64, about: &str, effective: f64) -> Interval {
-    let more = round_up(count as f64 * (MIN_EFFECTIVE / effective - 1.0).max(1.0));
+/// `needed`: so many independent values are.
+pub(crate) fn refuse_correlated(count: u64, about: &str, effective: f64, needed: f64) -> Interval {
+    let more = round_up(count as f64 * (needed / effective - 1.0).max(1.0));
     Interval::Refused {
         reason: format!(
             "{count} packets say as much as {about} {effective:.0} independent ones, because each \

@@ -114,10 +114,20 @@ impl<'a> Statistic<'a> {
             Functional::Min if count > 1 => return None,
             _ if (count as f64) < MIN_EFFECTIVE => return Some(reason(refuse_few(count))),
             _ if effective == 0.0 => {
-                return Some(reason(refuse_correlated(count, "fewer than", 20.0)));
+                return Some(reason(refuse_correlated(
+                    count,
+                    "fewer than",
+                    20.0,
+                    MIN_EFFECTIVE,
+                )));
             }
             _ if effective < MIN_EFFECTIVE => {
-                return Some(reason(refuse_correlated(count, "about", effective)));
+                return Some(reason(refuse_correlated(
+                    count,
+                    "about",
+                    effective,
+                    MIN_EFFECTIVE,
+                )));
             }
             _ => {}
         }

@@ -95,7 +95,7 @@ impl BatchMeans {
         if sums.len() < BATCHES / 2 {
             refuse_few(count)
         } else if effective < MIN_EFFECTIVE {
-            refuse_correlated(count, "about", effective)
+            refuse_correlated(count, "about", effective, MIN_EFFECTIVE)
         } else {
             refuse_unsettled(count)
         }

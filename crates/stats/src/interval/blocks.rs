@@ -26,15 +26,17 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         return refuse_few(count);
     };
     let below = AtOrBelow::new(series, quantile);
+    let tail = q.min(1.0 - q);
+    let needed = MIN_EFFECTIVE.max(MIN_BEYOND / tail);
     let Some(time) = time_of(&below, series, ranked, q) else {
         // Five times τ is more than a quarter of the series.
-        return refuse_correlated(count, "fewer than", 20.0);
+        return refuse_correlated(count, "fewer than", 20.0, needed);
     };
     let effective = count as f64 / at_most(time, count as f64);
+    let beyond = effective * tail;
     if effective < MIN_EFFECTIVE {
-        return refuse_correlated(count, "about", effective);
+        return refuse_correlated(count, "about", effective, needed);
     }
-    let beyond = effective * q.min(1.0 - q);
     if beyond < MIN_BEYOND {
         return refuse_tail(count, effective, beyond);
     }
