@@ -19,6 +19,7 @@
 //! trusted. No bytes make a reader panic.
 
 mod atlas;
+mod by_line;
 mod capture;
 mod check;
 mod cisco;

@@ -12,10 +12,11 @@
 //! `M`, `?`, `&` are errors that came back. Only the verbose form has round trips. NX-OS and IOS XR
 //! print what BSD's ping does.
 
+use super::by_line::by_call;
 use super::decimal;
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, SECOND};
@@ -40,26 +41,13 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut call: Option<Call> = None;
-    while let Some((number, line)) = text.next() {
-        let line = line.trim();
-        if let Some(next) = Call::begun_by(line) {
-            if let Some(before) = call.replace(next) {
-                before.finish(&mut imported);
-            }
-        } else if !call.get_or_insert_default().line(line) {
-            strange.note(number, line);
-        }
-    }
-    if let Some(call) = call {
-        call.finish(&mut imported);
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    Ok(by_call(
+        input,
+        &FORMAT,
+        Call::begun_by,
+        Call::line,
+        Call::finish,
+    ))
 }
 
 #[derive(Default)]
@@ -86,6 +74,7 @@ impl Call {
     }
 
     fn line(&mut self, line: &str) -> bool {
+        let line = line.trim();
         if let Some(rest) = line.strip_prefix("Reply to request ") {
             let time = word_after(rest, "(").and_then(|ms| decimal::time(ms, MILLISECOND));
             let (Some(seq), Some(round_trip)) = (leading_number(rest), time) else {

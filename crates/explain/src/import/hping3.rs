@@ -14,11 +14,12 @@
 //! Replies go to standard output and the summary to standard error, so that it may stand before
 //! them. hping3 counts from 0. What it says it received has errors and copies in it.
 
+use super::by_line::by_line;
 use super::decimal;
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head, leading_number, word_after};
+use super::text::{head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, SECOND};
@@ -42,19 +43,8 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut call = Call::default();
-    while let Some((number, line)) = text.next() {
-        if !call.line(line) {
-            strange.note(number, line);
-        }
-    }
-    call.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    let line = |call: &mut Call, line: &str, _: &mut Imported| call.line(line);
+    Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
 }
 
 #[derive(Default)]

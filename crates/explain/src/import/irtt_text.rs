@@ -10,10 +10,11 @@
 //!
 //! Packets that have no line were lost. A round trip is without the server's time, if it stamped.
 
+use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{Nanos, SECOND};
@@ -36,19 +37,14 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut heard = Heard::default();
-    while let Some((number, line)) = text.next() {
-        if !heard.line(line) {
-            strange.note(number, line);
-        }
-    }
-    heard.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    let line = |heard: &mut Heard, line: &str, _: &mut Imported| heard.line(line);
+    Ok(by_line(
+        input,
+        &FORMAT,
+        Heard::default(),
+        line,
+        Heard::finish,
+    ))
 }
 
 #[derive(Default)]

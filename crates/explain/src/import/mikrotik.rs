@@ -12,11 +12,12 @@
 //! Source: help.mikrotik.com, *Ping*. The table's head is printed anew every twenty lines. Version 5
 //! has no SEQ.
 
+use super::by_line::by_line;
 use super::decimal::Time;
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head, leading_number};
+use super::text::{head, leading_number};
 use super::{Format, ImportError, Imported, Input, Options, Rules, decimal};
 use delaylab_model::record::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -46,19 +47,8 @@ fn is_heading(line: &str) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut call = Call::default();
-    while let Some((number, line)) = text.next() {
-        if !call.line(line) {
-            strange.note(number, line);
-        }
-    }
-    call.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    let line = |call: &mut Call, line: &str, _: &mut Imported| call.line(line);
+    Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
 }
 
 #[derive(Default)]

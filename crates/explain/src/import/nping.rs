@@ -16,10 +16,11 @@
 //! belongs to the last request of the same number, which nping may use twice or leave out, or where
 //! there are no numbers to the last request.
 
+use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -45,19 +46,13 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut call = Call::default();
-    while let Some((number, line)) = text.next() {
-        if !call.line(line, &mut imported) {
-            strange.note(number, line);
-        }
-    }
-    call.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    Ok(by_line(
+        input,
+        &FORMAT,
+        Call::default(),
+        Call::line,
+        Call::finish,
+    ))
 }
 
 /// A line of a packet.

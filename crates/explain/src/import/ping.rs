@@ -14,11 +14,12 @@
 //!
 //! With `-D` a line begins with the real time at which ping read the reply (iputils, ping_common.c).
 
+use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head, leading_number, stamp, word_after};
+use super::text::{after, head, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -53,30 +54,17 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut run: Option<Run> = None;
-    while let Some((number, line)) = text.next() {
-        if let Some(next) = Run::begun_by(line) {
-            if let Some(before) = run.replace(next) {
-                before.finish(&mut imported);
-            }
-            continue;
-        }
-        if !run.get_or_insert_with(Run::without_head).line(line) {
-            strange.note(number, line);
-        }
-    }
-    if let Some(run) = run {
-        run.finish(&mut imported);
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    Ok(by_call(
+        input,
+        &FORMAT,
+        Run::begun_by,
+        Run::line,
+        Run::finish,
+    ))
 }
 
 /// One call of ping.
+#[derive(Default)]
 struct Run {
     target: String,
     size: Option<u32>,
@@ -104,22 +92,6 @@ struct Totals {
 }
 
 impl Run {
-    fn without_head() -> Self {
-        Self {
-            target: String::new(),
-            size: None,
-            first: None,
-            packets: Packets::new(),
-            numbers: Unwrap::default(),
-            last: None,
-            nameless: 0,
-            totals: None,
-            times: Vec::new(),
-            times_said: false,
-            whole_milliseconds: false,
-        }
-    }
-
     /// The first line of a call says whom it asks, and with how many bytes.
     fn begun_by(line: &str) -> Option<Self> {
         if let Some(sizes) = line.strip_prefix("PING6(") {
@@ -128,7 +100,7 @@ impl Run {
                 target: target.to_owned(),
                 size: leading_number(sizes).and_then(|size| u32::try_from(size).ok()),
                 first: Some(0),
-                ..Self::without_head()
+                ..Self::default()
             });
         }
         let rest = line.strip_prefix("PING ")?;
@@ -140,7 +112,7 @@ impl Run {
                 whole_milliseconds: true,
                 size: whole.and_then(|size| u32::try_from(size).ok()),
                 first: Some(0),
-                ..Self::without_head()
+                ..Self::default()
             });
         }
         let (target, behind) = rest.split_once('(')?;
@@ -157,7 +129,7 @@ impl Run {
             target: target.trim().to_owned(),
             size: payload.and_then(|payload| u32::try_from(payload.checked_add(headers)?).ok()),
             first: Some(u64::from(counts_from_one)),
-            ..Self::without_head()
+            ..Self::default()
         })
     }
 

@@ -14,9 +14,10 @@
 //! sockperf calls half of a round trip its latency; with `--full-rtt` it says `avg-rtt` and means all of it. The log has no row for a message that was lost;
 //! with `--mps` the time at which the others were sent tells which slots are empty.
 
+use super::by_line::by_line;
 use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, Said, Statistic};
-use super::text::{Strange, after, head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
@@ -41,20 +42,16 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut heard = Heard::default();
-    while let Some((number, line)) = text.next() {
-        let line = without_colours(line);
-        if !heard.line(&line, &mut imported) {
-            strange.note(number, &line);
-        }
-    }
-    heard.finish(&mut imported);
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    let line = |heard: &mut Heard, line: &str, imported: &mut Imported| {
+        heard.line(&without_colours(line), imported)
+    };
+    Ok(by_line(
+        input,
+        &FORMAT,
+        Heard::default(),
+        line,
+        Heard::finish,
+    ))
 }
 
 #[derive(Default)]

@@ -19,10 +19,11 @@
 //! back; any other is a packet that was not answered. The summary's numbers stand in one order:
 //! sent, received, lost; least, largest, mean.
 
+use super::by_line::by_call;
 use super::decimal::Time;
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head, leading_number, word_after};
+use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, SECOND};
@@ -46,27 +47,13 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut call: Option<Call> = None;
-    while let Some((number, line)) = text.next() {
-        if let Some(next) = Call::begun_by(line) {
-            if let Some(before) = call.replace(next) {
-                before.finish(&mut imported);
-            }
-        } else if call.is_none() && line.trim().is_empty() {
-            continue;
-        } else if !call.get_or_insert_with(Call::default).line(line) {
-            strange.note(number, line);
-        }
-    }
-    if let Some(call) = call {
-        call.finish(&mut imported);
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    Ok(by_call(
+        input,
+        &FORMAT,
+        Call::begun_by,
+        Call::line,
+        Call::finish,
+    ))
 }
 
 /// One call of ping.
