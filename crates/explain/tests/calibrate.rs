@@ -1,6 +1,7 @@
 //! Calibration of simulated paths, of which everything is known.
 
 use delaylab_explain::calibrate::buffer::Counts;
+use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::seen::Seen;
 use delaylab_explain::calibrate::{Calibration, calibrate, model, overlay};
@@ -182,30 +183,103 @@ fn a_buffer_that_counts_packets_is_one() {
 fn the_model_does_what_the_path_did() {
     for discipline in ["fifo", "per-flow"] {
         let (resolved, seen, found) = of(&[("path.switch.discipline", discipline.to_owned())]);
-        let text = model::experiment(&found, &resolved, "a run", "model").unwrap();
-        let source = Source {
-            name: "model.toml".to_owned(),
-            text,
+        model_agrees(&resolved, &seen, &found, 0.03);
+    }
+}
+
+/// The model is an experiment whose quantiles are within this share of what was measured.
+fn model_agrees(resolved: &Resolved, seen: &Seen, found: &Calibration, share: f64) {
+    let text = model::experiment(found, resolved, "a run", "model").unwrap();
+    let source = Source {
+        name: "model.toml".to_owned(),
+        text,
+    };
+    let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
+    let simulation = simulated(&resolve(&experiment, &[]));
+    let mut model = overlay::lanes(&simulation);
+    overlay::add_noise(&mut model, &found.hosts.noise, 1);
+    let pairs = overlay::pairs(overlay::lanes(seen), &model);
+    assert_eq!(pairs.len(), 16);
+    for pair in pairs {
+        let what = format!("{:?} {}", pair.measured.factors, pair.measured.probe);
+        let Some(distance) = pair.distance(overlay::Measure::Network) else {
+            continue;
         };
-        let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
-        let simulation = simulated(&resolve(&experiment, &[]));
-        let mut model = overlay::lanes(&simulation);
-        overlay::add_noise(&mut model, &found.hosts.noise, 1);
-        let pairs = overlay::pairs(overlay::lanes(&seen), &model);
-        assert_eq!(pairs.len(), 16);
-        for pair in pairs {
-            let what = format!(
-                "{discipline} {:?} {}",
-                pair.measured.factors, pair.measured.probe
-            );
-            let Some(distance) = pair.distance(overlay::Measure::Network) else {
-                continue;
-            };
-            for error in distance.errors() {
-                assert!(error.abs() < 0.03, "{what}: {distance:?}");
-            }
+        for error in distance.errors() {
+            assert!(error.abs() < share, "{what}: {distance:?}");
         }
     }
+}
+
+/// A path behind a token bucket: what is set, and lines that are no bottleneck.
+fn behind(name: &str, bucket: &str, buffer: &str, mbit: f64) -> Vec<(&'static str, String)> {
+    vec![
+        ("path.rate", "1Gbit/s".to_owned()),
+        ("path.link.*.rate", "1Gbit/s".to_owned()),
+        (
+            "path.switch",
+            format!("{{ buffer = \"{buffer}\", latency = \"100us\", {name} = {bucket} }}"),
+        ),
+        ("probe.flood.pacing.load", format!("{:.4}%", 0.12 * mbit)),
+        (
+            "probe.filler.pacing.poisson",
+            format!("{:.0}us", 18_000.0 / mbit),
+        ),
+    ]
+}
+
+fn bits(found: &Calibration) -> f64 {
+    found.rate.as_ref().unwrap().bits_per_second().value
+}
+
+#[test]
+fn a_shaper_is_told_from_a_link() {
+    let bucket = "{ rate = \"6Mbit/s\", burst = \"9kB\" }";
+    let (resolved, seen, found) = of(&behind("shaper", bucket, "50kB", 6.0));
+    assert!(
+        matches!(found.limiter, Some(Limiter::Shaper(_))),
+        "{found:#?}"
+    );
+    assert!(near(bits(&found), 6e6, 0.002), "{found:#?}");
+    let burst = found.bucket().unwrap().burst.unwrap();
+    assert!(near(burst.value, 9_000.0, 0.03), "{burst:?}");
+    let buffer = found.buffer.unwrap();
+    assert!(near(buffer.limit(), 50_000.0, 0.01), "{buffer:?}");
+    assert_eq!(found.discipline(), Some("fifo"));
+    model_agrees(&resolved, &seen, &found, 0.03);
+}
+
+#[test]
+fn two_rates_are_found() {
+    let bucket =
+        "{ rate = \"5Mbit/s\", burst = \"120kB\", ceil = \"9Mbit/s\", ceil_burst = \"4kB\" }";
+    let mut sets = behind("shaper", bucket, "150kB", 12.0);
+    sets.push(("probe.*.duration", "3s".to_owned()));
+    let (_, _, found) = of(&sets);
+    assert!(near(bits(&found), 5e6, 0.005), "{:#?}", found.limiter);
+    let bucket = found.bucket().unwrap();
+    assert!(
+        near(bucket.burst.unwrap().value, 120_000.0, 0.03),
+        "{bucket:?}"
+    );
+    let ceiling = bucket.ceiling.unwrap();
+    assert!(near(ceiling.bits_per_second(), 9e6, 0.02), "{bucket:?}");
+    assert!(near(ceiling.burst, 4_000.0, 0.4), "{bucket:?}");
+}
+
+#[test]
+fn a_policer_is_told_from_a_queue() {
+    let bucket = "{ rate = \"6Mbit/s\", burst = \"15kB\" }";
+    let (resolved, seen, found) = of(&behind("policer", bucket, "50kB", 6.0));
+    assert!(
+        matches!(found.limiter, Some(Limiter::Policer(_))),
+        "{found:#?}"
+    );
+    assert!(near(bits(&found), 6e6, 0.002), "{found:#?}");
+    let burst = found.bucket().unwrap().burst.unwrap();
+    assert!(near(burst.value, 15_000.0, 0.02), "{burst:?}");
+    assert!(found.buffer.is_none() && found.queue.is_none());
+    model_agrees(&resolved, &seen, &found, 0.03);
 }
 
 /// Without a trial that overflows, or without sizes, what cannot be known is said and not made up.

@@ -231,6 +231,32 @@ pub enum PacketDiscard {
     Early,
 }
 
+/// A token bucket: how much may pass over a long time, and how much at once. With a ceiling there are two, and a packet
+/// takes tokens from both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBucket {
+    /// Over a long time. Links still have their own rate, which is the higher one.
+    pub rate: Rate,
+    /// How many bytes may pass at once after a rest: at least the largest packet.
+    pub burst: Size,
+    /// Until the burst is used up: the higher rate of two, as of htb or of tbf's `peakrate`.
+    pub ceil: Option<Rate>,
+    /// How many bytes may pass at once at the ceiling. 1600 B by default.
+    pub ceil_burst: Option<Size>,
+    /// What is counted of a packet beyond its IP bytes. 14 B by default, as the kernel counts Ethernet frames.
+    pub header: Option<Size>,
+}
+
+impl TokenBucket {
+    /// Bytes that are counted of a packet beyond its IP bytes.
+    pub fn counted(&self) -> u32 {
+        const ETHERNET: u32 = 14;
+        let given = self.header.map(|header| u32::try_from(header.0));
+        given.map_or(ETHERNET, |header| header.unwrap_or(u32::MAX))
+    }
+}
+
 /// A switch, and the queues at its ports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -256,6 +282,10 @@ pub struct Switch {
     pub quantum: Option<Size>,
     /// kernel-tbf, kernel-htb: bytes that may leave at once.
     pub burst: Option<Size>,
+    /// testbed's soft switch and sim: what a port's queue may send, and how much at once. What is beyond it waits.
+    pub shaper: Option<TokenBucket>,
+    /// testbed's soft switch and sim: what may come to a port's queue. What is beyond it is dropped.
+    pub policer: Option<TokenBucket>,
     /// red.
     pub red: Option<Red>,
     /// codel and fq-codel.
@@ -295,6 +325,8 @@ impl Switch {
             weights,
             quantum: own.quantum.or(base.quantum),
             burst: own.burst.or(base.burst),
+            shaper: own.shaper.or(base.shaper),
+            policer: own.policer.or(base.policer),
             red: own.red.or(base.red),
             codel: own.codel.or(base.codel),
             credit: own.credit.or(base.credit),

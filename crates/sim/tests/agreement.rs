@@ -21,6 +21,9 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"red\"\nbuffer = \"60packets\"",
     "discipline = \"codel\"\nbuffer = \"100packets\"",
     "discipline = \"fq-codel\"\nbuffer = \"100packets\"",
+    "buffer = \"40kB\"\nshaper = { rate = \"30Mbit/s\", burst = \"10kB\" }",
+    "discipline = \"codel\"\nbuffer = \"100packets\"\nshaper = { rate = \"30Mbit/s\", burst = \"9kB\", ceil = \"70Mbit/s\" }",
+    "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",
 ];
 
 const CELL_DISCIPLINES: &[(&str, &str)] = &[

@@ -95,6 +95,18 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "the links carry packets",
         ),
         (
+            on_pairs("switch = { shaper = { rate = \"0bit/s\", burst = \"2kB\" } }"),
+            "path.switch.shaper",
+            "nothing would pass",
+        ),
+        (
+            on_pairs(
+                "switch = { policer = { rate = \"1Mbit/s\", burst = \"2kB\", ceil = \"900kbit/s\" } }",
+            ),
+            "path.switch.policer",
+            "the higher of the two rates",
+        ),
+        (
             on_pairs("switch = { discipline = \"kernel-tbf\" }"),
             "path.switch.discipline",
             "",

@@ -59,6 +59,10 @@ pub enum Cause {
     EarlyPacketDiscard,
     /// A cell of its PDU was lost before it.
     PartialPacketDiscard,
+    /// The policer's bucket had too few tokens.
+    Policer,
+    /// It is larger than the shaper's bucket.
+    Shaper,
     /// The switch was reset, or not yet up again.
     Reset,
 }
@@ -72,6 +76,8 @@ impl Cause {
             Cause::CoDel => "CoDel",
             Cause::EarlyPacketDiscard => "early packet discard",
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
+            Cause::Policer => "the policer's bucket was empty",
+            Cause::Shaper => "they were larger than the shaper's bucket",
             Cause::Reset => "the switch was reset",
         }
     }

@@ -3,6 +3,9 @@
 //! An item is taken when its buffer has room; then the discipline decides when it leaves, or whether it
 //! is dropped after all. The time through the switch, the links and the routes are the driver's.
 //!
+//! A policer drops before the buffer is asked; a shaper holds what the discipline gave until its tokens are there, and
+//! until then it is held here. The buffer behind a shaper counts the bytes that the shaper counts, as the kernel does.
+//!
 //! What is being transmitted was dequeued when its transmission began and is no longer held here.
 
 use crate::buffer::{Bound, Buffer, Memory};
@@ -10,6 +13,7 @@ use crate::discard::Discarder;
 use crate::discipline::{Discipline, Queue};
 use crate::item::{Backlog, Cause, Dropped, Item};
 use crate::settings::{Kind, Settings};
+use crate::token_bucket::{Shaper, TokenBucket};
 use delaylab_model::Picos;
 use delaylab_stats::random::SplitMix;
 
@@ -28,12 +32,38 @@ struct Port<T> {
     /// What each class queue holds, where that is limited.
     queues: Option<ClassQueues>,
     discard: Option<Discarder>,
+    /// Bytes of each item that the buffer does not count.
+    uncounted: u32,
+    policer: Option<Box<TokenBucket>>,
+    shaper: Option<Box<Shaper<T>>>,
 }
 
 #[derive(Debug, Clone)]
 struct ClassQueues {
     most: Bound,
     held: [Backlog; 256],
+}
+
+/// An item of which some bytes are not counted.
+struct Counted<'a, T> {
+    item: &'a T,
+    less: u32,
+}
+
+impl<T: Item> Item for Counted<'_, T> {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.item.bytes().saturating_sub(self.less)
+    }
+
+    fn flow(&self) -> u32 {
+        self.item.flow()
+    }
+
+    #[inline]
+    fn ingress(&self) -> u16 {
+        self.item.ingress()
+    }
 }
 
 impl ClassQueues {
@@ -56,6 +86,11 @@ impl<T: Item> Switch<T> {
             held: Backlog::default(),
             queues: ClassQueues::new(settings.queue_share),
             discard: Discarder::new(settings.discard),
+            uncounted: settings.shaper.map_or(0, |limits| limits.uncounted),
+            policer: settings
+                .policer
+                .map(|limits| Box::new(TokenBucket::new(limits))),
+            shaper: settings.shaper.map(|limits| Box::new(Shaper::new(limits))),
         };
         Self {
             ports: (0..ports).map(|_| port(seeds.next())).collect(),
@@ -84,7 +119,8 @@ impl<T: Item> Switch<T> {
     /// If there is no such port.
     #[inline]
     pub fn has_room(&self, egress: usize, item: &T) -> bool {
-        self.buffer.admits(item, self.ports[egress].queue.backlog())
+        let port = &self.ports[egress];
+        self.buffer.admits(&port.counted(item), port.held)
     }
 
     /// An output port is free: what it transmits next.
@@ -95,7 +131,7 @@ impl<T: Item> Switch<T> {
     pub fn dequeue(&mut self, now: Picos, egress: usize, drops: &mut Vec<Dropped<T>>) -> Option<T> {
         let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
         let before = drops.len();
-        let item = port.queue.dequeue(now, drops);
+        let item = port.next(now, drops);
         if drops.len() > before {
             port.account(buffer, &drops[before..]);
         }
@@ -112,7 +148,28 @@ impl<T: Item> Switch<T> {
     /// If there is no such port.
     #[inline]
     pub fn next_event(&self, egress: usize) -> Option<Picos> {
-        self.ports[egress].queue.next_event()
+        let port = &self.ports[egress];
+        let shaper = port.shaper.as_ref();
+        let held = shaper.and_then(|shaper| shaper.next_event());
+        held.or_else(|| port.queue.next_event())
+    }
+
+    /// What an output port would transmit next, whatever its shaper says: for a reset, which empties it.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    pub fn give_up(&mut self, now: Picos, egress: usize, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
+        let before = drops.len();
+        let held = port.shaper.as_mut().and_then(|shaper| shaper.give_up());
+        let item = held.or_else(|| port.queue.dequeue(now, drops));
+        if drops.len() > before {
+            port.account(buffer, &drops[before..]);
+        }
+        if let Some(item) = &item {
+            port.gives(buffer, item);
+        }
+        item
     }
 
     /// What an output port holds.
@@ -141,6 +198,30 @@ impl<T: Item> Switch<T> {
 }
 
 impl<T: Item> Port<T> {
+    /// The item as the buffer counts it.
+    #[inline]
+    const fn counted<'a>(&self, item: &'a T) -> Counted<'a, T> {
+        let less = self.uncounted;
+        Counted { item, less }
+    }
+
+    /// Does the policer let it pass?
+    #[inline]
+    fn conforms(&mut self, now: Picos, item: &T) -> bool {
+        let policer = self.policer.as_mut();
+        policer.is_none_or(|policer| policer.take(now, item).is_ok())
+    }
+
+    /// What the discipline gives, if the shaper lets it pass.
+    #[inline]
+    fn next(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        let queue = &mut self.queue;
+        match &mut self.shaper {
+            None => queue.dequeue(now, drops),
+            Some(shaper) => shaper.dequeue(now, drops, |drops| queue.dequeue(now, drops)),
+        }
+    }
+
     /// Puts an item into its queue if its buffer has room. Was it kept?
     #[inline]
     fn offer(
@@ -150,21 +231,28 @@ impl<T: Item> Port<T> {
         item: T,
         drops: &mut Vec<Dropped<T>>,
     ) -> bool {
-        if !buffer.admits(&item, self.held) {
+        if !self.conforms(now, &item) {
+            let cause = Cause::Policer;
+            drops.push(Dropped { item, cause });
+            return false;
+        }
+        let counted = self.counted(&item);
+        let bytes = counted.bytes();
+        if !buffer.admits(&counted, self.held) {
             self.refuse(now, item, drops);
             return false;
         }
         if let Some(queues) = &mut self.queues {
             let most = queues.most;
             let held = queues.held(&item);
-            if !most.has_room(*held, item.bytes()) {
+            if !most.has_room(*held, bytes) {
                 self.refuse(now, item, drops);
                 return false;
             }
-            held.add(item.bytes());
+            held.add(bytes);
         }
-        self.held.add(item.bytes());
-        buffer.takes(&item);
+        self.held.add(bytes);
+        buffer.takes(&self.counted(&item));
         let before = drops.len();
         self.queue.enqueue(now, item, drops);
         drops.len() == before || self.account(buffer, &drops[before..])
@@ -173,10 +261,12 @@ impl<T: Item> Port<T> {
     /// It holds this no longer.
     #[inline]
     fn gives(&mut self, buffer: &mut Buffer, item: &T) {
-        self.held.remove(item.bytes());
-        buffer.gives(item);
+        let counted = self.counted(item);
+        let bytes = counted.bytes();
+        buffer.gives(&counted);
+        self.held.remove(bytes);
         if let Some(queues) = &mut self.queues {
-            queues.held(item).remove(item.bytes());
+            queues.held(item).remove(bytes);
         }
     }
 
@@ -207,7 +297,7 @@ impl<T: Item> Port<T> {
         drops: &mut Vec<Dropped<T>>,
     ) {
         let (flow, pdu) = (item.flow(), item.pdu());
-        let held = buffer.held_for(&item, self.held);
+        let held = buffer.held_for(&self.counted(&item), self.held);
         let discard = self.discard.as_mut();
         if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, held)) {
             drops.push(Dropped { item, cause });

@@ -9,13 +9,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration` \
-is one): what the hosts cost a packet and a byte, the bottleneck's rate, buffer and discipline, and what \
-the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are \
+is one): what the hosts cost a packet and a byte, the bottleneck's rate, whether a link, a shaper or a \
+policer has it, its buffer and discipline, and what the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are \
 compared. All of it goes into a new folder in the run, RUN/models/NAME-model-TIME; nothing measured changes.
 
 Examples:
   delaylab run calibration --quick && delaylab calibrate latest
-  delaylab calibrate latest --json")]
+  delaylab calibrate latest --json
+  delaylab calibrate latest --strict        1 unless all that the model needs is identified")]
 pub struct CalibrateArgs {
     /// Which run, and how it is shown.
     #[command(flatten)]
@@ -26,11 +27,13 @@ pub struct CalibrateArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Calibrates the run, changes its model and simulates both. The range is what the model is off by before \
-the change, at the same quantile, and what it is off by without load.
+the change, at the same quantile, what it is off by without load, and what another run of as many packets \
+may differ by.
 
 Examples:
   delaylab predict latest --set path.switch.discipline=fq-codel
   delaylab predict latest --set path.rate=20Mbit/s --set path.switch.buffer=30kB
+  delaylab predict latest --set path.switch.shaper.rate=8Mbit/s
   delaylab predict latest --set probe.flood.pacing.load=8%")]
 pub struct PredictArgs {
     /// Which run, and how it is shown.
@@ -55,6 +58,10 @@ pub struct OfArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+
+    /// End with code 1 if the model assumes something that the run does not identify
+    #[arg(long)]
+    pub strict: bool,
 
     /// No progress
     #[arg(short, long)]

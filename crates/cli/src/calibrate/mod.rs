@@ -8,7 +8,7 @@
 mod measured;
 mod modelled;
 
-use crate::args::calibrate::{CalibrateArgs, PredictArgs};
+use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_explain::calibrate::overlay::{self, Pair};
@@ -39,10 +39,30 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     let document = calibration_document(&shown);
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
     if args.of.json {
-        return terminal::print(format!("{document}\n"));
+        terminal::print(format!("{document}\n"))?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(calibration_text(&shown, &files, &style))?;
     }
-    let style = terminal::style(&io::stdout(), false);
-    terminal::print(calibration_text(&shown, &files, &style))
+    identified(&measured, &args.of)
+}
+
+/// With `--strict` the model may assume nothing.
+fn identified(measured: &Measured, of: &OfArgs) -> Result<(), Failed> {
+    let unknown = measured.found.unknown.iter();
+    let assumed: Vec<_> = unknown
+        .filter(|unknown| unknown.assumed)
+        .map(|unknown| unknown.what)
+        .collect();
+    if !of.strict || assumed.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "{} does not identify: {}",
+        measured.name,
+        assumed.join("; ")
+    );
+    Err(Failed::new(Exit::Unreachable, why))
 }
 
 /// Runs `delaylab predict`.
@@ -72,10 +92,12 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let document = prediction_document(&shown);
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
     if args.of.json {
-        return terminal::print(format!("{document}\n"));
+        terminal::print(format!("{document}\n"))?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(prediction_text(&shown, &files, &style))?;
     }
-    let style = terminal::style(&io::stdout(), false);
-    terminal::print(prediction_text(&shown, &files, &style))
+    identified(&measured, &args.of)
 }
 
 fn pairs(measured: &Measured, model: &Modelled) -> Vec<Pair> {
@@ -83,11 +105,7 @@ fn pairs(measured: &Measured, model: &Modelled) -> Vec<Pair> {
 }
 
 /// What is known is shown all the same.
-fn without_model(
-    measured: &Measured,
-    of: &crate::args::calibrate::OfArgs,
-    why: &str,
-) -> Result<(), Failed> {
+fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Failed> {
     let shown = Calibrated {
         run: &measured.name,
         model: None,

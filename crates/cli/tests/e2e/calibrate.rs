@@ -44,6 +44,7 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     );
     near(&found["found"]["buffer"]["limit"], 64_000.0, 0.01);
     assert_eq!(found["found"]["discipline"]["name"], "fifo");
+    assert_eq!(found["found"]["limiter"]["kind"], "link");
     let model = scratch.path(found["model"].as_str().unwrap());
     for file in [
         "model.toml",
@@ -70,7 +71,11 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     let predicted = document(&scratch, &format!("predict latest --json {change}"));
     assert_eq!(predicted["schema"], "delaylab/prediction/1");
     done(&scratch, &format!("{SIMULATED} {change}"));
-    let after = document(&scratch, "calibrate latest --json");
+    // Which of the fair queues it is cannot be told, and the model has one of them.
+    let told = ran(&scratch, "calibrate latest --json --strict");
+    assert_eq!(told.code, 1, "{}", told.stderr);
+    assert!(told.stderr.contains("which fair queue"), "{}", told.stderr);
+    let after: Value = serde_json::from_str(&told.stdout).unwrap();
     let mut compared = 0;
     for lane in predicted["lanes"].as_array().unwrap() {
         let overlay = after["overlay"].as_array().unwrap();
@@ -89,7 +94,7 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
 }
 
 fn what_is_told_reads_well(scratch: &Scratch) {
-    let told = done(scratch, "calibrate latest -q");
+    let told = done(scratch, "calibrate latest -q --strict");
     assert_eq!(told.stderr, "");
     for words in [
         "10.000 Mbit/s",

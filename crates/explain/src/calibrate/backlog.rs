@@ -27,18 +27,31 @@ pub struct Standing {
     pub largest: f64,
 }
 
+/// How a packet leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sends {
+    /// Bit by bit: while it is being sent it stands no more.
+    AtItsRate,
+    /// All of it once there are tokens for it; until then it stands.
+    AtOnce,
+}
+
 impl Overflow {
     /// Every packet, with what it found.
-    pub(super) fn standing(&self, rate: &Rate) -> Vec<Standing> {
+    pub(super) fn standing(&self, rate: &Rate, sends: Sends) -> Vec<Standing> {
         let byte = rate.ns_per_byte.value;
+        let own = match sends {
+            Sends::AtItsRate => byte,
+            Sends::AtOnce => 0.0,
+        };
         let [constant, slope] = self.least;
         // What the line to the queue takes for a byte; there, where only the sum of both ways is known.
         let there = match self.ways {
             Ways::Apart => slope,
             Ways::Together => slope / 2.0,
         };
-        let before = ((there - byte) / 2.0).max(0.0);
-        let behind = (slope - byte - before).max(0.0);
+        let before = ((there - own) / 2.0).max(0.0);
+        let behind = (slope - own - before).max(0.0);
         // Put off by what all packets take, so that a packet that meets no other is sent as it comes.
         let came = |passage: &Passage| passage.sent + constant + before * passage.wire;
         let arrived = self.arrived();
@@ -46,7 +59,7 @@ impl Overflow {
         let arrivals = arrived.iter().map(|passage| (came(passage), passage.wire));
         let arrivals = Running::of(arrivals.collect());
         let begun = arrived.iter().zip(left).map(|(passage, left)| {
-            let begun = left - passage.wire * byte;
+            let begun = left - passage.wire * own;
             (begun.max(came(passage)), passage.wire)
         });
         let begun = Running::of(begun.collect());

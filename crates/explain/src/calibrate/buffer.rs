@@ -42,16 +42,22 @@ pub struct Buffer {
 impl Buffer {
     /// `None` where too little was dropped. The unit is the one that fewer packets contradict.
     pub(super) fn of(standing: &[Standing]) -> Option<Self> {
-        let bytes = |one: &Standing| one.bytes + one.wire;
-        let packets = |one: &Standing| one.packets + 1.0;
-        let bytes = Self::counted(standing, Counts::Bytes, bytes)?;
-        let packets = Self::counted(standing, Counts::Packets, packets)?;
+        let bytes = Self::counting(standing, Counts::Bytes)?;
+        let packets = Self::counting(standing, Counts::Packets)?;
         // Packets of one size cannot tell: bytes are usual.
         Some(if packets.contradict < bytes.contradict {
             packets
         } else {
             bytes
         })
+    }
+
+    /// What tells packets that were taken from those that were dropped, counted in this unit.
+    pub(super) fn counting(standing: &[Standing], counts: Counts) -> Option<Self> {
+        match counts {
+            Counts::Bytes => Self::counted(standing, counts, |one| one.bytes + one.wire),
+            Counts::Packets => Self::counted(standing, counts, |one| one.packets + 1.0),
+        }
     }
 
     fn counted(

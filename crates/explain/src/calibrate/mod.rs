@@ -12,6 +12,7 @@
 //! | [`hosts`] | the four lines of the hosts, and their noise |
 //! | [`passage`] | when each packet went in and came out, and how large it was on the wire |
 //! | [`rate`] | how fast the bottleneck sends while it never rests |
+//! | [`limiter`] | whether that is a link, a shaper or a policer, and the size of its bucket |
 //! | [`backlog`] | what stood before each packet, taken or dropped |
 //! | [`buffer`] | the limit that tells the two apart |
 //! | [`queue`] | whether packets wait for those of other flows |
@@ -21,11 +22,13 @@
 //! | [`prediction`] | what a change would make of them |
 //!
 //! Sizes are those on the wire, framing included: it is what lines send and what the simulator's buffers
-//! count.
+//! count. Behind a token bucket both count what the bucket counts: of Ethernet the header and the IP packet, as the
+//! kernel does.
 
 pub mod backlog;
 pub mod buffer;
 pub mod hosts;
+pub mod limiter;
 pub mod line;
 pub mod model;
 pub mod overlay;
@@ -36,8 +39,10 @@ pub mod rate;
 pub mod seen;
 pub mod unknown;
 
+use backlog::Sends;
 use buffer::Buffer;
 use hosts::Hosts;
+use limiter::{Limiter, Verdict};
 use line::{Line, Statistic};
 use passage::{Overflow, Passage, Ways};
 use queue::Queue;
@@ -62,6 +67,10 @@ pub struct Calibration {
     pub back: Option<Line>,
     /// The bottleneck's rate.
     pub rate: Option<Rate>,
+    /// What has that rate.
+    pub limiter: Option<Limiter>,
+    /// Whether that is certain; `None` where no line says anything about it.
+    pub verdict: Option<Verdict>,
     /// What it holds.
     pub buffer: Option<Buffer>,
     /// Which packet is next.
@@ -84,26 +93,88 @@ pub fn calibrate(seen: &Seen) -> Calibration {
         .filter(|trial| trial.overflows())
         .filter_map(|trial| Overflow::of(trial, seen.framing, ways, forward.as_ref()))
         .collect();
-    let rate = Rate::of(&overflows);
-    let standing = rate
-        .iter()
-        .flat_map(|rate| overflows.iter().map(|overflow| overflow.standing(rate)));
-    let standing: Vec<_> = standing.flatten().collect();
+    let Limited {
+        overflows,
+        rate,
+        limiter,
+        verdict,
+    } = limited(overflows, seen, ways, forward.as_ref());
+    // A policer has no queue.
+    let queues = rate
+        .as_ref()
+        .filter(|_| !matches!(limiter, Some(Limiter::Policer(_))));
+    let sends = match limiter {
+        Some(Limiter::Shaper(_)) => Sends::AtOnce,
+        _ => Sends::AtItsRate,
+    };
+    let standing = queues.into_iter().flat_map(|rate| {
+        let each = overflows.iter();
+        each.flat_map(move |overflow| overflow.standing(rate, sends))
+    });
+    let standing: Vec<_> = standing.collect();
     let found = Calibration {
         ways,
         trials: [unloaded.len(), overflows.len()],
         flawed: seen.trials.iter().filter(|trial| trial.flawed).count(),
         hosts: Hosts::of(&unloaded, seen.framing, ways, [&forward, &back]),
         buffer: Buffer::of(&standing),
-        queue: rate.as_ref().and_then(|rate| Queue::of(&standing, rate)),
+        queue: queues.and_then(|rate| Queue::of(&standing, rate)),
         forward,
         back,
         rate,
+        limiter,
+        verdict,
         unknown: Vec::new(),
     };
     Calibration {
         unknown: unknown::list(seen, &found),
         ..found
+    }
+}
+
+/// What overflowed, and what limited it.
+struct Limited {
+    /// With packets as large as the limiter counts them.
+    overflows: Vec<Overflow>,
+    rate: Option<Rate>,
+    limiter: Option<Limiter>,
+    verdict: Option<Verdict>,
+}
+
+fn limited(overflows: Vec<Overflow>, seen: &Seen, ways: Ways, forward: Option<&Line>) -> Limited {
+    let less = limiter::uncounted(seen.framing());
+    let counted = || -> Vec<Overflow> {
+        let each = overflows.iter();
+        each.map(|overflow| overflow.counted(less)).collect()
+    };
+    if let Some((rate, bucket)) = limiter::policer(&counted()) {
+        return Limited {
+            overflows: counted(),
+            rate: Some(rate),
+            limiter: Some(Limiter::Policer(bucket)),
+            verdict: None,
+        };
+    }
+    let rate = Rate::of(&overflows);
+    let verdict = rate
+        .as_ref()
+        .and_then(|rate| Verdict::of(forward, ways, rate));
+    if verdict.is_none_or(|verdict| verdict.is_link) {
+        return Limited {
+            limiter: verdict.map(|_| Limiter::Link),
+            overflows,
+            rate,
+            verdict,
+        };
+    }
+    let overflows = counted();
+    let found = limiter::shaper(&overflows, forward);
+    let (rate, bucket) = found.unzip();
+    Limited {
+        overflows,
+        rate,
+        limiter: bucket.map(Limiter::Shaper),
+        verdict,
     }
 }
 
@@ -115,12 +186,6 @@ impl Calibration {
             Ways::Together => 0.5,
         };
         Some(self.forward.as_ref()?.slope.value * share)
-    }
-
-    /// What the lines before and behind the bottleneck add to a byte each, in nanoseconds.
-    fn beside(&self) -> Option<f64> {
-        let rate = self.rate.as_ref()?;
-        Some(((self.slope()? - rate.ns_per_byte.value) / 2.0).max(0.0))
     }
 }
 

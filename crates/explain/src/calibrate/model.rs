@@ -8,10 +8,12 @@
 //! ```
 //!
 //! The least delay's constant is the bottleneck's propagation; what of its slope the bottleneck does not
-//! explain, the lines beside it have, half each.
+//! explain, the lines beside it have, half each. Behind a token bucket all of the slope is the links': the bottleneck's, less
+//! what a line takes whose rate the experiment says.
 
 use super::Calibration;
 use super::buffer::Counts;
+use super::limiter::{Bucket, Limiter};
 use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::path::{Framing, Path};
@@ -20,6 +22,8 @@ use delaylab_model::record::Method;
 use std::fmt::Write;
 use toml::{Table, Value};
 
+/// The largest frame of an MTU of 1500 bytes: a bucket holds one.
+const LARGEST: f64 = 1514.0;
 /// A line that takes less for a byte than this is as fast as none, in nanoseconds.
 const NO_LINE: f64 = 0.08;
 /// Such a line's rate, in bits a second.
@@ -139,6 +143,19 @@ fn path_section(
     let slope = found.slope().ok_or(ModelError::NoLine)?.max(NO_LINE / 10.0);
     let mut text = format!("# Found in {run}.\n[path]\n");
     match &found.rate {
+        Some(_) if found.bucket().is_some() => {
+            let _ = writeln!(
+                text,
+                "# The link: all of the least delay's slope. What limits it is below, a token bucket."
+            );
+            let own = slope - 2.0 * beside(found, slope, measured, probes);
+            let bits = if own < NO_LINE {
+                FAST as f64
+            } else {
+                8e9 / own
+            };
+            let _ = writeln!(text, "rate = \"{bits:.0}bit/s\"");
+        }
         Some(rate) => {
             let bits = rate.bits_per_second().value;
             let _ = writeln!(
@@ -162,10 +179,11 @@ fn path_section(
         let _ = writeln!(text, "mtu = \"{}B\"", mtu.0);
     }
     let _ = writeln!(text, "\n[path.switch]\n{}", queue(found));
+    text += &bucket(found);
     let both = found.back.as_ref().map_or(forward.constant.value, |back| {
         forward.constant.value + back.constant.value
     });
-    let beside = found.beside().unwrap_or(0.0);
+    let beside = beside(found, slope, measured, probes);
     let propagation = (both / 2.0).max(0.0);
     for switch in ["s1", "s2"] {
         let _ = writeln!(
@@ -183,6 +201,27 @@ fn path_section(
         let _ = write!(text, "{}", pair(found, measured, probe, at + 1, beside));
     }
     Ok(text)
+}
+
+/// What each of the two lines beside the bottleneck takes for a byte, in nanoseconds.
+fn beside(found: &Calibration, slope: f64, measured: &Path, probes: &[Probe]) -> f64 {
+    if found.bucket().is_some() {
+        let given = probes.iter().find_map(|probe| given(measured, probe));
+        let line = given.map_or(0.0, |rate| 8e9 / rate as f64);
+        return if 2.0 * line < slope { line } else { 0.0 };
+    }
+    let Some(rate) = &found.rate else {
+        return 0.0;
+    };
+    ((slope - rate.ns_per_byte.value) / 2.0).max(0.0)
+}
+
+/// The rate of a tester's line: a share of it is a rate only there.
+fn given(measured: &Path, probe: &Probe) -> Option<u64> {
+    let frames = probe.method == Method::Frame;
+    measured
+        .rate_at(probe.from.as_deref())
+        .filter(|&rate| frames && rate > 0)
 }
 
 /// The two hosts of a stream, and their lines.
@@ -217,9 +256,7 @@ fn pair(
             packet.max(0.0)
         );
     }
-    // A share of a line's rate is a rate only at that line.
-    let frames = probe.filter(|probe| probe.method == Method::Frame);
-    let given = frames.and_then(|probe| measured.rate_at(probe.from.as_deref()));
+    let given = probe.and_then(|probe| given(measured, probe));
     let rate = given.unwrap_or(if beside < NO_LINE {
         FAST
     } else {
@@ -255,6 +292,9 @@ fn too_busy(probe: &Probe, packet: f64) -> Option<&'static str> {
 }
 
 fn queue(found: &Calibration) -> String {
+    if matches!(found.limiter, Some(Limiter::Policer(_))) {
+        return "# Nothing waits.\ndiscipline = \"fifo\"".to_owned();
+    }
     let Some(queue) = &found.queue else {
         return "# Discipline unknown.\ndiscipline = \"fifo\"".to_owned() + &limit(found);
     };
@@ -264,6 +304,43 @@ fn queue(found: &Calibration) -> String {
     );
     let discipline = found.discipline().unwrap_or("fifo");
     format!("{waited}discipline = \"{discipline}\"{}", limit(found))
+}
+
+/// The section of a shaper or a policer.
+fn bucket(found: &Calibration) -> String {
+    let (name, bucket) = match &found.limiter {
+        Some(Limiter::Shaper(bucket)) => ("shaper", bucket),
+        Some(Limiter::Policer(bucket)) => ("policer", bucket),
+        Some(Limiter::Link) | None => return String::new(),
+    };
+    let Some(rate) = &found.rate else {
+        return String::new();
+    };
+    let bits = rate.bits_per_second().value;
+    let mut text = format!("\n[path.switch.{name}]\nrate = \"{bits:.0}bit/s\"\n");
+    let Bucket { burst, ceiling } = bucket;
+    match burst {
+        Some(burst) => {
+            // Less than the largest packet would never pass.
+            let bytes = burst.value.max(LARGEST);
+            let _ = writeln!(
+                text,
+                "# What passed at once after a rest.\nburst = \"{bytes:.0}B\""
+            );
+        }
+        None => {
+            let _ = writeln!(text, "# Unknown: a frame.\nburst = \"{LARGEST:.0}B\"");
+        }
+    }
+    if let Some(ceiling) = ceiling {
+        let bits = ceiling.bits_per_second();
+        let _ = writeln!(
+            text,
+            "# Until the burst was used up.\nceil = \"{bits:.0}bit/s\"\nceil_burst = \"{:.0}B\"",
+            ceiling.burst.max(LARGEST)
+        );
+    }
+    text
 }
 
 fn limit(found: &Calibration) -> String {

@@ -2,7 +2,8 @@
 //!
 //! How far off is what calibration was off by: at the same quantile of the same probe and levels as a share, and
 //! beside it the most by which the probe (or any, where there are too few of its packets) was off without load,
-//! where only hosts differ. A change that brings in what
+//! where only hosts differ. To that comes what a quantile of as many packets differs by from one run to the next.
+//! A change that brings in what
 //! was never measured (a discipline's parameters) has errors of its own, which nobody knows.
 
 use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
@@ -70,9 +71,10 @@ impl Predicted {
             };
             let hosts = unloaded.iter().map(off).fold(0.0, f64::max);
             let off = value * share + hosts;
+            let (low, high) = self.after.delay(measure).again(q)?;
             expected[at] = Expected {
                 value,
-                between: ((value - off).max(0.0), value + off),
+                between: ((low - off).max(0.0), high + off),
             };
         }
         Some(expected)

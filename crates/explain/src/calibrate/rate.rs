@@ -30,7 +30,19 @@ struct Stretch {
 impl Rate {
     /// `None` where no trial kept the bottleneck busy.
     pub(super) fn of(overflows: &[Overflow]) -> Option<Self> {
-        let stretches: Vec<Stretch> = overflows.iter().flat_map(stretches).collect();
+        Self::of_stretches(&overflows.iter().flat_map(stretches).collect::<Vec<_>>())
+    }
+
+    /// The same of the second half of each trial, when what passes at once after a rest has passed.
+    pub(super) fn late(overflows: &[Overflow]) -> Option<Self> {
+        let late = overflows.iter().flat_map(|overflow| {
+            let mut all = stretches(overflow);
+            all.split_off(all.len() / 2)
+        });
+        Self::of_stretches(&late.collect::<Vec<_>>())
+    }
+
+    fn of_stretches(stretches: &[Stretch]) -> Option<Self> {
         if stretches.len() < STRETCHES {
             return None;
         }
@@ -43,7 +55,7 @@ impl Rate {
         let blocks = stretches.chunks_exact(BLOCK).map(sum);
         let blocks: Vec<f64> = blocks.map(|block| block.ns / block.bytes).collect();
         let fit = least_squares(&[vec![1.0; blocks.len()]], &blocks).ok()?;
-        let Stretch { bytes, ns } = sum(&stretches);
+        let Stretch { bytes, ns } = sum(stretches);
         let value = ns / bytes;
         let half = fit.coefficients[0].inference.map(|found| {
             let (low, high) = found.interval;

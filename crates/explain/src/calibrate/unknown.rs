@@ -1,6 +1,7 @@
 //! What a run cannot identify: why not, and what would.
 
 use super::Calibration;
+use super::limiter::Limiter;
 use super::passage::Ways;
 use super::queue::Order;
 use super::seen::Seen;
@@ -17,6 +18,16 @@ pub struct Unknown {
     pub why: String,
     /// What would identify it, as a sentence; empty where nothing here does.
     pub remedy: &'static str,
+    /// The model has an assumption in its place, and another would fit what was measured too.
+    pub assumed: bool,
+}
+
+impl Unknown {
+    /// It leaves something out, but the model assumes nothing in its place that changes what it does.
+    const fn harmless(mut self) -> Self {
+        self.assumed = false;
+        self
+    }
 }
 
 const RUN: &str = "`delaylab run calibration` has such trials.";
@@ -29,6 +40,8 @@ pub(super) fn list(seen: &Seen, found: &Calibration) -> Vec<Unknown> {
         no_stamps(found),
         no_overflow(seen, found),
         where_lines_are(found),
+        link_or_shaper(found),
+        burst(found),
         buffer(found),
         discipline(found),
     ];
@@ -40,6 +53,7 @@ fn unknown(what: &'static str, why: impl Into<String>, remedy: &'static str) -> 
         what,
         why: why.into(),
         remedy,
+        assumed: true,
     })
 }
 
@@ -105,7 +119,12 @@ fn no_overflow(seen: &Seen, found: &Calibration) -> Option<Unknown> {
 fn where_lines_are(found: &Calibration) -> Option<Unknown> {
     let [there, back] = [found.forward.as_ref()?, found.back.as_ref()?];
     let [there, back] = [there.slope.value, back.slope.value];
-    if (there - back).abs() <= SAME * there.abs() {
+    // Beside what the bottleneck takes for a byte, lines that take next to nothing do not differ.
+    let byte = found
+        .rate
+        .as_ref()
+        .map_or(0.0, |rate| rate.ns_per_byte.value);
+    if (there - back).abs() <= SAME * there.abs().max(byte) {
         return None;
     }
     unknown(
@@ -117,8 +136,42 @@ fn where_lines_are(found: &Calibration) -> Option<Unknown> {
     )
 }
 
+fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
+    found.rate.as_ref()?;
+    let why = match found.verdict {
+        Some(verdict) if verdict.is_open => format!(
+            "Without load a byte takes {:.0} % of its time at the rate, with an interval that allows for both a link \
+             and a token bucket.",
+            100.0 * verdict.share
+        ),
+        None if found.limiter.is_none() => {
+            "Nothing is known of how the least delay depends on size.".to_owned()
+        }
+        _ => return None,
+    };
+    unknown(
+        "a link or a shaper",
+        why,
+        "Packets of more sizes without load, or more of each.",
+    )
+}
+
+fn burst(found: &Calibration) -> Option<Unknown> {
+    if found.bucket()?.burst.is_some() {
+        return None;
+    }
+    unknown(
+        "burst",
+        "No packet that waited was seen after a rest.",
+        "A rest before each flood, longer than the burst takes at the rate.",
+    )
+}
+
 fn buffer(found: &Calibration) -> Option<Unknown> {
     found.rate.as_ref()?;
+    if matches!(found.limiter, Some(Limiter::Policer(_))) {
+        return None;
+    }
     match &found.buffer {
         None => unknown(
             "buffer",
@@ -140,6 +193,9 @@ fn buffer(found: &Calibration) -> Option<Unknown> {
 
 fn discipline(found: &Calibration) -> Option<Unknown> {
     found.rate.as_ref()?;
+    if matches!(found.limiter, Some(Limiter::Policer(_))) {
+        return None;
+    }
     let early = found.buffer.is_some_and(|buffer| buffer.drops_early());
     let Some(queue) = &found.queue else {
         return unknown(
@@ -153,7 +209,8 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
             "FIFO or CoDel in its first seconds",
             "A flood that does not listen fills a CoDel queue too, until it drops often enough.",
             "Longer trials, or TCP beside the probes: CoDel keeps the delay near its target of 5 ms.",
-        ),
+        )
+        .map(Unknown::harmless),
         (Order::First, true) => unknown(
             "CoDel or RED",
             "Both drop early from one queue.",

@@ -3,6 +3,7 @@
 use super::{Calibrated, Prediction};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::Counts;
+use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Distance, Lane, Measure, QUANTILES};
 use delaylab_explain::calibrate::passage::Ways;
@@ -172,18 +173,44 @@ fn found(found: &Calibration) -> Value {
     let unknown = found
         .unknown
         .iter()
-        .map(|unknown| json!({"what": unknown.what, "why": unknown.why, "remedy": unknown.remedy}));
+        .map(|unknown| json!({"what": unknown.what, "why": unknown.why, "remedy": unknown.remedy, "assumed": unknown.assumed}));
     json!({
         "directions": match found.ways { Ways::Apart => "apart", Ways::Together => "together" },
         "trials": {
             "unloaded": found.trials[0], "overflowing": found.trials[1], "flawed": found.flawed,
         },
         "rate": rate,
+        "limiter": limiter(found),
         "buffer": buffer,
         "discipline": queue,
         "least_delay": { "forward": line(found.forward.as_ref()), "back": line(found.back.as_ref()) },
         "hosts": hosts.into_iter().collect::<Map<_, _>>(),
         "unknown": unknown.collect::<Vec<_>>(),
+    })
+}
+
+fn limiter(found: &Calibration) -> Value {
+    let Some(limiter) = &found.limiter else {
+        return Value::Null;
+    };
+    let kind = match limiter {
+        Limiter::Link => "link",
+        Limiter::Shaper(_) => "shaper",
+        Limiter::Policer(_) => "policer",
+    };
+    let bucket = found.bucket();
+    let ceiling = bucket.and_then(|bucket| bucket.ceiling).map(|ceiling| {
+        json!({
+            "bits_per_second": number(ceiling.bits_per_second()),
+            "burst_bytes": number(ceiling.burst),
+        })
+    });
+    json!({
+        "kind": kind,
+        "certain": found.verdict.is_none_or(|verdict| !verdict.is_open),
+        "slope_share": found.verdict.map(|verdict| number(verdict.share)),
+        "burst_bytes": bucket.and_then(|bucket| bucket.burst).map(estimate),
+        "ceiling": ceiling,
     })
 }
 

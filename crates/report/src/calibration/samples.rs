@@ -4,6 +4,7 @@ use super::{Calibrated, Prediction};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::{Buffer, Counts};
 use delaylab_explain::calibrate::hosts::Hosts;
+use delaylab_explain::calibrate::limiter::{Limiter, Verdict};
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Distribution, Lane, Pair};
 use delaylab_explain::calibrate::passage::Ways;
@@ -94,6 +95,12 @@ fn found() -> Calibration {
             busy: 9.13e9,
             bytes: 11.42e6,
         }),
+        limiter: Some(Limiter::Link),
+        verdict: Some(Verdict {
+            is_link: true,
+            is_open: false,
+            share: 1.2,
+        }),
         buffer: Some(Buffer {
             counts: Counts::Bytes,
             between: (63_992.0, 64_010.0),
@@ -110,6 +117,7 @@ fn found() -> Calibration {
             what: "some of the hosts' costs",
             why: "No stamps tell what these cost: reflector sends.".to_owned(),
             remedy: "delaylab's reflector stamps at both of its ends.",
+            assumed: true,
         }],
     }
 }

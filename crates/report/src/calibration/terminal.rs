@@ -45,7 +45,7 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
 }
 
 const NOTE: &str = "response, for frames one way; expected: as far off as the model is before the change, at the same \
-     quantile of the same packets, and as it is without load. What was never measured, such as a discipline's \
+     quantile of the same packets, as it is without load, and as another run of as many packets. What was never measured, such as a discipline's \
      parameters, may differ more";
 
 fn joined(sections: &[String], style: &Style) -> String {

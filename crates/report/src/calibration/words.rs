@@ -2,6 +2,7 @@
 
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::{Buffer, Counts};
+use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Lane, Measure};
 use delaylab_explain::calibrate::passage::Ways;
@@ -33,8 +34,11 @@ pub(crate) fn facts(found: &Calibration) -> Vec<Fact> {
     ];
     let lines = network.into_iter().chain(found.hosts.lines());
     let lines = lines.filter_map(|(what, line)| Some(of_line(what, line?)));
-    [rate(found), buffer(found), discipline(found)]
+    let limited = [rate(found), limiter(found), burst(found), ceiling(found)];
+    let queue = [buffer(found), discipline(found)];
+    limited
         .into_iter()
+        .chain(queue)
         .flatten()
         .chain(lines)
         .collect()
@@ -54,6 +58,56 @@ fn rate(found: &Calibration) -> Option<Fact> {
             rate.bytes / 1e6,
             format_duration_f64(rate.busy)
         ),
+    })
+}
+
+fn limiter(found: &Calibration) -> Option<Fact> {
+    let value = match found.limiter.as_ref()? {
+        Limiter::Link => "link",
+        Limiter::Shaper(_) => "shaper",
+        Limiter::Policer(_) => "policer",
+    };
+    let from = match found.verdict {
+        Some(verdict) => format!("unloaded slope {:.0} % of that", 100.0 * verdict.share),
+        None => "packets are lost and none waits".to_owned(),
+    };
+    let open = found.verdict.is_some_and(|verdict| verdict.is_open);
+    Some(Fact {
+        what: "limited by",
+        value: if open {
+            format!("{value} or not")
+        } else {
+            value.to_owned()
+        },
+        between: String::new(),
+        from,
+    })
+}
+
+fn burst(found: &Calibration) -> Option<Fact> {
+    let burst = found.bucket()?.burst?;
+    let bytes = |value: f64| format!("{value:.0} B");
+    Some(Fact {
+        what: "burst",
+        value: bytes(burst.value),
+        between: burst
+            .interval
+            .map(|(low, high)| between(bytes(low), bytes(high)))
+            .unwrap_or_default(),
+        from: match found.limiter {
+            Some(Limiter::Policer(_)) => "what passed and what was dropped".to_owned(),
+            _ => "what passed at once after a rest".to_owned(),
+        },
+    })
+}
+
+fn ceiling(found: &Calibration) -> Option<Fact> {
+    let ceiling = found.bucket()?.ceiling?;
+    Some(Fact {
+        what: "ceiling",
+        value: mbit(ceiling.bits_per_second()),
+        between: String::new(),
+        from: format!("for the burst; {:.0} B at once", ceiling.burst),
     })
 }
 

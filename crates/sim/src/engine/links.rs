@@ -139,7 +139,7 @@ impl<E: EventSet> Engine<E> {
         {
             self.catch_up(port);
             let queues = &mut self.switches[switch as usize].switch;
-            while let Some(unit) = queues.dequeue(self.now, egress, &mut self.drops) {
+            while let Some(unit) = queues.give_up(self.now, egress, &mut self.drops) {
                 self.drops.push(dropped_by_reset(unit));
             }
             self.note_drops(port);

@@ -20,7 +20,7 @@
 //! which its transmission begins, in their order, so every discipline, stamp and trace is as if there
 //! had been an event at each departure; but there is one event a hop, not two. (`Serving::Eager` has
 //! them all; a test compares the two.) Only queues that wait for something else than the line, as those
-//! with ABR, CBR or credit do, are served by events of their own.
+//! with ABR, CBR, credit or a shaper do, are served by events of their own.
 
 mod connections;
 mod credits;

@@ -251,6 +251,16 @@ fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Re
         let why = "credit bounds what is held to n2 + n3 cells a channel: leave the buffer out";
         return refuse(format!("{under}.buffer"), why);
     }
+    if section.shaper.is_some() || section.policer.is_some() {
+        let field = if section.shaper.is_some() {
+            "shaper"
+        } else {
+            "policer"
+        };
+        let why =
+            "what waits for credits is in no queue that a token bucket could be at: leave it out";
+        return refuse(format!("{under}.{field}"), why);
+    }
     if path.shaper.is_some() || path.abr.is_some() {
         let field = if path.abr.is_some() {
             "path.abr"

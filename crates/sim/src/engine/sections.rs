@@ -1,6 +1,6 @@
 //! What sections of an experiment mean to the simulation: a switch's settings, a TCP load's, a load's times.
 
-use crate::network::in_cells;
+use crate::network::{in_cells, wire};
 use crate::refuse;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
@@ -27,6 +27,9 @@ pub const LOAD_PAYLOAD: u64 = 1024;
 pub(super) const WINDOW_OF_1995: u64 = 64 << 10;
 pub(super) const WINDOW: u64 = 4 << 20;
 
+/// An IP packet that is sent without padding.
+const LARGE: u32 = 1_000;
+
 /// Class queues from the first that is served on: what `[path.queue]` and `[path.switch.weights]` name.
 pub const QUEUES: [&str; 4] = ["network-control", "expedited", "best-effort", "scavenger"];
 
@@ -48,6 +51,12 @@ pub fn switch_settings(
         Ok(settings) => settings,
         Err(wrong) => return refuse(format!("path.switch.{}", wrong.field), wrong.reason),
     };
+    // Of a packet that needs no padding.
+    let overhead = match counts {
+        Counts::Cells => 0,
+        Counts::Packets => wire(framing, LARGE).bytes - LARGE,
+    };
+    let settings = settings.with_framing(overhead, section);
     let discard = section.packet_discard.unwrap_or_default();
     if discard != PacketDiscard::None && counts == Counts::Packets {
         return refuse(

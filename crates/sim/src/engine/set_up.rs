@@ -425,7 +425,7 @@ impl<'a> Maker<'a> {
             series += usize::from(traced);
             let plain = match near {
                 Near::Nic(nic) => self.nics[nic as usize].is_plain(),
-                Near::Switch { .. } => true,
+                Near::Switch { .. } => !self.is_shaped(port.from),
             };
             self.ports.push(Port {
                 line: Transmitter::new(port.rate),
@@ -453,6 +453,14 @@ impl<'a> Maker<'a> {
         match &self.network.nodes[node as usize].kind {
             Kind::Switch(switch) => switch.pause,
             Kind::Host(_) => None,
+        }
+    }
+
+    /// Do its queues wait for tokens too?
+    fn is_shaped(&self, node: NodeId) -> bool {
+        match &self.network.nodes[node as usize].kind {
+            Kind::Switch(switch) => switch.shaper.is_some(),
+            Kind::Host(_) => false,
         }
     }
 

@@ -12,6 +12,7 @@
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues |
 //! | credit | none: it must be given |
+//! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
 //! `threshold` is where efci marks and explicit-rate acts; of the other disciplines it limits a port's
 //! share of its buffer. A share of it (`"50%"`) is of the buffer. Tables of other disciplines may stand
@@ -28,6 +29,7 @@ use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
 use crate::discipline::{codel, fq_codel, red};
 use crate::item::Item;
+use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
 
 /// What the links of a switch carry, and so what its queues count.
@@ -50,6 +52,10 @@ pub struct Settings {
     pub queue_share: Bound,
     /// Whether PDUs are dropped as a whole.
     pub discard: Discard,
+    /// Between the queue of each port and its line.
+    pub shaper: Option<Buckets>,
+    /// Before the queue of each port.
+    pub policer: Option<Buckets>,
 }
 
 /// A discipline and its parameters.
@@ -149,6 +155,22 @@ impl Settings {
     pub fn with_mark(mut self, at: AbrMark) -> Self {
         if let Kind::Fifo { mark: Some(mark) } = &mut self.kind {
             mark.at = at;
+        }
+        self
+    }
+
+    /// The same between links whose frames have so many bytes beyond the IP packet. As read, shapers and policers count
+    /// all bytes of an item.
+    #[must_use]
+    pub fn with_framing(mut self, overhead: u32, section: &path::Switch) -> Self {
+        let pairs = [
+            (&mut self.shaper, section.shaper),
+            (&mut self.policer, section.policer),
+        ];
+        for (buckets, given) in pairs {
+            if let (Some(buckets), Some(given)) = (buckets, given) {
+                buckets.uncounted = overhead.saturating_sub(given.counted());
+            }
         }
         self
     }

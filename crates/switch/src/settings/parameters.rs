@@ -5,6 +5,7 @@ use super::read::Reader;
 use super::{By, Counts, Weights, Wrong};
 use crate::buffer::Bound;
 use crate::discipline::{codel, red};
+use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path;
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
@@ -12,6 +13,8 @@ use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 /// What is not given.
 pub(super) const QUANTUM: Size = Size(1_514);
 const CELL: Size = Size(53);
+/// The bucket of a ceiling: a frame.
+const CEIL_BURST: Size = Size(1_600);
 const CODEL: path::CoDel = path::CoDel {
     target: Duration(5 * MILLISECOND),
     interval: Duration(100 * MILLISECOND),
@@ -23,6 +26,46 @@ const RED: path::Red = path::Red {
 };
 
 impl Reader<'_> {
+    /// A shaper or a policer.
+    pub(super) fn buckets(
+        &self,
+        field: &'static str,
+        given: Option<path::TokenBucket>,
+    ) -> Result<Option<Buckets>, Wrong> {
+        let Some(given) = given else {
+            return Ok(None);
+        };
+        let ceiling = given.ceil.map(|rate| Parameters {
+            rate: rate.0,
+            burst: given.ceil_burst.unwrap_or(CEIL_BURST).0,
+        });
+        let rate = Parameters {
+            rate: given.rate.0,
+            burst: given.burst.0,
+        };
+        let each = || std::iter::once(rate).chain(ceiling);
+        if each().any(|bucket| bucket.rate == 0 || bucket.burst == 0) {
+            return wrong(field, "nothing would pass: give more than 0");
+        }
+        if ceiling.is_none() && given.ceil_burst.is_some() {
+            return wrong(field, "`ceil_burst` is the bucket of `ceil`: give both");
+        }
+        if ceiling.is_some_and(|ceiling| ceiling.rate < rate.rate) {
+            return wrong(
+                field,
+                "`ceil` is the higher of the two rates: raise it above `rate`",
+            );
+        }
+        if self.limits.counts == Counts::Cells && given.header.is_some() {
+            return wrong(field, "cells are counted whole: leave `header` out");
+        }
+        Ok(Some(Buckets {
+            rate,
+            ceiling,
+            uncounted: 0,
+        }))
+    }
+
     pub(super) fn weights(&self) -> Result<Weights, Wrong> {
         let given = &self.switch.weights;
         if given.is_empty() {

@@ -51,6 +51,8 @@ impl<'a> Reader<'a> {
             memory: self.memory()?,
             queue_share: self.queue_share()?,
             discard: Discard::Cells,
+            shaper: self.buckets("shaper", self.switch.shaper)?,
+            policer: self.buckets("policer", self.switch.policer)?,
         })
     }
 

@@ -208,7 +208,7 @@ proptest! {
                 let kind = kind.clone();
                 let discard = Discard::Cells;
                 let queue_share = Bound::items(queue_share);
-                let settings = Settings { kind, memory, queue_share, discard };
+                let settings = Settings { kind, memory, queue_share, discard, shaper: None, policer: None };
                 let ledger = run(&settings, &steps);
                 is_in_order(&ledger);
             }
@@ -222,7 +222,7 @@ proptest! {
                 let memory = Memory::of_each_output(Bound::items(12));
                 let kind = kind.clone();
                 let queue_share = Bound::UNLIMITED;
-                is_in_order(&run(&Settings { kind, memory, queue_share, discard }, &steps));
+                is_in_order(&run(&Settings { kind, memory, queue_share, discard, shaper: None, policer: None }, &steps));
             }
         }
     }
@@ -237,6 +237,8 @@ fn equal_seeds_make_equal_decisions() {
         memory,
         queue_share: Bound::UNLIMITED,
         discard: Discard::Cells,
+        shaper: None,
+        policer: None,
     };
     let dropped = |seed| {
         let mut switch = Switch::new(&settings, 2, seed);

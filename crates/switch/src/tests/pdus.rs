@@ -17,6 +17,8 @@ fn overload(discard: Discard, size: u64) -> Vec<(u32, u32)> {
             memory,
             queue_share: Bound::UNLIMITED,
             discard,
+            shaper: None,
+            policer: None,
         },
         1,
         1,

@@ -226,6 +226,16 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
                     let why = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
                     return refuse("path.switch.pause", why);
                 }
+                Some(_) if section.shaper.is_some() || section.policer.is_some() => {
+                    let field = if section.shaper.is_some() {
+                        "shaper"
+                    } else {
+                        "policer"
+                    };
+                    let why = "the kernel's queues have a bucket of the link's `rate` and `burst`: use a soft switch, \
+                               like \"fifo\"";
+                    return refuse(format!("path.switch.{field}"), why);
+                }
                 Some(discipline) => of_a_kernel_queue(discipline, section, path, built)?,
                 None => of_a_soft_switch(section, path)?,
             }

@@ -110,6 +110,8 @@ struct Port {
     from_host: Transmitter,
     line: Transmitter,
     sending: Option<Frame>,
+    /// When what its shaper holds may leave, where that is among the events.
+    ready_at: Option<Picos>,
     backlog: Trace,
     utilisation: Trace,
 }
@@ -120,6 +122,8 @@ enum Event {
     Arrives(u16, Frame),
     /// The last bit has left this port.
     Sent(u16),
+    /// What this port's shaper holds may leave.
+    Ready(u16),
     /// And has come to the other end.
     Leaves(u16, Vec<u8>),
     /// The switch is reset, and up again then.
@@ -153,6 +157,7 @@ impl Device {
             from_host: Transmitter::new(port.rate),
             line: Transmitter::new(port.rate),
             sending: None,
+            ready_at: None,
             backlog: Trace::new(0),
             utilisation: Trace::new(0),
             settings: port.clone(),
@@ -287,6 +292,7 @@ impl Device {
             match event {
                 Event::Arrives(egress, frame) => self.arrives(egress, frame, due),
                 Event::Sent(egress) => self.sent(egress, due),
+                Event::Ready(egress) => self.ready(egress, due),
                 Event::Leaves(egress, bytes) => due.send.push((egress, bytes)),
                 Event::Resets(up_at) => self.reset(up_at),
             }
@@ -299,14 +305,15 @@ impl Device {
         self.up_at = up_at;
         // No line is busy any more, and no transmission will end.
         self.events
-            .retain(|_, event| !matches!(event, Event::Sent(_)));
+            .retain(|_, event| !matches!(event, Event::Sent(_) | Event::Ready(_)));
         for egress in 0..self.ports.len() as u16 {
             let at = usize::from(egress);
             let port = &mut self.ports[at];
             port.line = Transmitter::new(port.settings.rate);
+            port.ready_at = None;
             let lost = port.sending.take();
             self.drops.extend(lost.map(reset));
-            while let Some(frame) = self.switch.dequeue(self.now, at, &mut self.drops) {
+            while let Some(frame) = self.switch.give_up(self.now, at, &mut self.drops) {
                 self.drops.push(reset(frame));
             }
             self.account(egress);
@@ -338,7 +345,7 @@ impl Device {
         let since = self.now - self.traced_from;
         port.utilisation.set(since, u64::from(next.is_some()));
         let Some(frame) = next else {
-            return;
+            return self.wait(egress);
         };
         if let Some(whose) = frame.whose {
             due.met.push(Met {
@@ -354,6 +361,26 @@ impl Device {
             .send(self.now.max(port.line.free_at()), frame.wire);
         port.sending = Some(frame);
         self.at(sent, Event::Sent(egress));
+    }
+
+    /// A shaper holds what is next until then.
+    fn wait(&mut self, egress: u16) {
+        let at = self.switch.next_event(usize::from(egress));
+        let port = &mut self.ports[usize::from(egress)];
+        if let Some(at) = at.filter(|&at| port.ready_at != Some(at)) {
+            port.ready_at = Some(at);
+            self.at(at, Event::Ready(egress));
+        }
+    }
+
+    fn ready(&mut self, egress: u16, due: &mut Due) {
+        let at = usize::from(egress);
+        let port = &mut self.ports[at];
+        port.ready_at = None;
+        if port.sending.is_none() {
+            self.begin(egress, due);
+        }
+        self.trace(at);
     }
 
     fn sent(&mut self, egress: u16, due: &mut Due) {

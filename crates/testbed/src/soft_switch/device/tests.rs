@@ -3,6 +3,7 @@
 use super::*;
 use crate::soft_switch::probes::Watched;
 use delaylab_model::path;
+use delaylab_model::quantity::{Rate, Size};
 use delaylab_model::record::Method;
 use delaylab_switch::Counts as Counting;
 use etherparse::PacketBuilder;
@@ -116,6 +117,32 @@ fn after_a_short_reset_the_line_begins_anew() {
     }
     assert_eq!(due.send, [(1, packet(0, 1, 1, 800))]);
     assert_eq!(left, first + 2 * second);
+}
+
+/// A bucket of one frame at a byte a microsecond: the first leaves at once, each further one when its tokens are there.
+#[test]
+fn a_shaper_holds_frames_until_their_tokens_are_there() {
+    let bytes = on_the_line(1000) / 800_000;
+    let shaper = path::TokenBucket {
+        rate: Rate(8_000_000),
+        burst: Size(bytes),
+        ceil: None,
+        ceil_burst: None,
+        header: None,
+    };
+    let mut device = Device::new(settings(2, |section| section.shaper = Some(shaper)), 1);
+    let (mut probes, mut due) = (watching(), Due::default());
+    for seq in 0..3 {
+        device.receive(0, 0, &packet(0, 1, seq, 1000), &mut probes);
+    }
+    finish(&mut device, &mut due);
+    assert_eq!(due.send.len(), 3);
+    let left: Vec<_> = due.met.iter().map(|met| met.dequeue).collect();
+    let first = on_the_line(1000);
+    assert_eq!(
+        left,
+        [first, first + bytes * MICRO, first + 2 * bytes * MICRO]
+    );
 }
 
 #[test]

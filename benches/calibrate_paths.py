@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Calibrate random paths of each kind, change each, and hold what was predicted against what the change does.
+
+    benches/calibrate_paths.py [--paths 20] [--world sim|testbed|kernel] [--only link|tbf|policer|htb] [--delaylab FILE]
+
+`sim` and `testbed` take the switch's `shaper` and `policer`; `kernel` (root) the kernel's tbf, so only link and tbf. A kind is
+a link with a rate and a buffer; tbf a shaper of one rate; policer one that drops and holds nothing; htb a shaper with a
+rate and a ceiling that the flood exceeds. Every run has a seed of its own, so the changed path meets other packets than
+the prediction, and differs by chance too; with --same-seed it meets the same ones, which shows the model's error alone.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import tempfile
+from collections import Counter
+
+WITHIN = 0.10
+ACCESS_BITS = 1e9
+FILLER_BITS = (300 + 28 + 38) * 8
+# Share of the rate (htb: of the ceiling) that the flood offers, and the filler.
+FLOOD, FILLER = 1.3, 0.16
+QUANTILES = "p50", "p99"
+# A distribution of fewer packets has no 99th percentile.
+PACKETS = 100
+TIME_OUT_S = 600
+
+
+def delaylab(options, *words):
+    ran = subprocess.run([options.delaylab, *words, "-q"], capture_output=True, text=True, timeout=TIME_OUT_S, check=False)
+    if ran.returncode:
+        raise SystemExit(f"delaylab {' '.join(map(str, words))}: {ran.stderr.strip()}")
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def given(sets):
+    return [word for path, value in sets.items() for word in ("--set", f"{path}={value}")]
+
+
+class Path:
+    """What a path is set to."""
+
+    def __init__(self, kind, draw, world):
+        self.kind, self.world = kind, world
+        self.rate = draw.randint(2_000_000, 20_000_000)
+        self.buffer = draw.randint(20_000, 150_000)
+        self.burst = draw.randint(3_000, 30_000)
+        self.discipline = draw.choice(["fifo", "per-flow"]) if world != "kernel" else "fifo"
+        self.ceil = None
+        if kind == "htb":
+            self.ceil = int(self.rate * draw.uniform(1.3, 2.5))
+            self.burst = draw.randint(40_000, 200_000)
+
+    def switch(self):
+        if self.world == "kernel" and self.kind == "tbf":
+            return {"path.rate": f"{self.rate}bit/s", "path.switch.burst": f"{self.burst}B",
+                    "path.switch.buffer": f"{self.buffer}B", "path.switch.discipline": "kernel-tbf",
+                    "path.switch.latency": "0us"}
+        sets = {"path.switch.buffer": f"{self.buffer}B", "path.switch.discipline": self.discipline}
+        if self.kind == "link":
+            return {**sets, "path.rate": f"{self.rate}bit/s"}
+        name = "policer" if self.kind == "policer" else "shaper"
+        sets |= {"path.rate": "1Gbit/s", f"path.switch.{name}.rate": f"{self.rate}bit/s",
+                 f"path.switch.{name}.burst": f"{self.burst}B"}
+        if self.ceil:
+            sets |= {f"path.switch.{name}.ceil": f"{self.ceil}bit/s", f"path.switch.{name}.ceil_burst": "3kB"}
+        return sets
+
+    def load(self):
+        most = self.ceil or self.rate
+        over = (FLOOD + FILLER) * most - self.rate
+        # Until bucket and buffer have been used up, and two seconds more.
+        fill = (self.buffer + self.burst) * 8 / over
+        return {"probe.flood.pacing.load": f"{100 * FLOOD * most / ACCESS_BITS:.5f}%",
+                "probe.filler.pacing.poisson": f"{FILLER_BITS / (FILLER * most) * 1e6:.0f}us",
+                "probe.*.duration": f"{(2 + fill) * 1e3:.0f}ms"}
+
+    def change(self, draw):
+        """What is changed, as it is set in the path and in its model."""
+        kinds = ["rate"] if self.kind == "policer" else ["rate", "buffer"]
+        if self.kind in ("link", "tbf") and self.world != "kernel":
+            kinds.append("discipline")
+        which = draw.choice(kinds)
+        if which == "buffer":
+            sets = {"path.switch.buffer": f"{int(self.buffer * draw.uniform(0.5, 2))}B"}
+            return which, sets, sets
+        if which == "discipline":
+            sets = {"path.switch.discipline": "per-flow" if self.discipline == "fifo" else "fifo"}
+            return which, sets, sets
+        rate = f"{int(self.rate * draw.uniform(0.7, 1.1))}bit/s"
+        model = {"link": "path.rate", "policer": "path.switch.policer.rate"}.get(self.kind, "path.switch.shaper.rate")
+        return which, {"path.rate" if self.world == "kernel" else model: rate}, {model: rate}
+
+
+def run(options, folder, sets, seed):
+    world = "sim" if options.world == "sim" else "testbed"
+    links = {f"path.link.{end}-{number}.rate": f"{ACCESS_BITS:.0f}bit/s" for end in ("in", "out") for number in range(1, 5)}
+    done = delaylab(options, "run", "calibration", "--world", world, "--quick", "--json", "--no-report", "--seed", str(seed),
+                    "-o", folder, *given({**links, **sets}))
+    return pathlib.Path(done["folder"] if "folder" in done else done["report"])
+
+
+def key(lane):
+    return lane["probe"], *sorted(lane["factors"].items())
+
+
+KINDS = {"link": "link", "tbf": "shaper", "htb": "shaper", "policer": "policer"}
+
+
+def one(options, path, draw, folder):
+    """Rows of what was found, and of each quantile: how far off, and whether its interval has it."""
+    seeds = draw.randint(1, 1 << 30), draw.randint(1, 1 << 30)
+    before = run(options, folder, {**path.switch(), **path.load()}, seeds[0])
+    which, truth, model = path.change(draw)
+    prediction = delaylab(options, "predict", before, "--json", *given(model))
+    after = run(options, folder, {**path.switch(), **path.load(), **truth}, seeds[not options.same_seed])
+    document = delaylab(options, "calibrate", after, "--json")
+    measured = {key(lane): lane for lane in document["overlay"]}
+    found = prediction["found"]
+    errors = []
+    for lane in prediction["lanes"]:
+        if lane["packets"] < PACKETS or not lane["network"]:
+            continue
+        other = measured[key(lane)]["network"]
+        for quantile in QUANTILES if other else ():
+            value, real = lane["network"][quantile], other[quantile]["measured_ns"]
+            covers = value["expected_from_ns"] <= real <= value["expected_to_ns"]
+            errors.append((key(lane), quantile, value["predicted_ns"] / real - 1, covers))
+    return found, which, errors
+
+
+def off(found, truth):
+    return "–" if found is None else f"{100 * (found / truth - 1):+.2f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paths", type=int, default=20)
+    parser.add_argument("--world", choices=["sim", "testbed", "kernel"], default="sim")
+    parser.add_argument("--only", choices=list(KINDS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--delaylab", default="target/release/delaylab")
+    parser.add_argument("--same-seed", action="store_true", help="the changed path meets the same packets")
+    parser.add_argument("-v", action="store_true", help="print every quantile that is off")
+    options = parser.parse_args()
+    kinds = [options.only] if options.only else [kind for kind in KINDS if options.world != "kernel" or kind in ("link", "tbf")]
+    print("kind     rate Mbit/s   found kind  rate %  burst %  buffer %  ceil %   changed     quantiles  within 10 %  covered  worst %")
+    for kind in kinds:
+        draw = random.Random(f"{options.seed} {kind}")
+        totals = Counter()
+        for _ in range(options.paths):
+            path = Path(kind, draw, options.world)
+            with tempfile.TemporaryDirectory() as folder:
+                found, which, errors = one(options, path, draw, folder)
+            limiter = found["limiter"] or {}
+            rate = found["rate"] and found["rate"]["bits_per_second"]["value"]
+            burst = limiter.get("burst_bytes") and limiter["burst_bytes"]["value"]
+            buffer = found["buffer"] and found["buffer"]["limit"]
+            ceiling = limiter.get("ceiling") and limiter["ceiling"]["bits_per_second"]
+            near = sum(abs(error) <= WITHIN for _, _, error, _ in errors)
+            covered = sum(covers for *_, covers in errors)
+            worst = max((abs(error) for _, _, error, _ in errors), default=0)
+            right = limiter.get("kind") == KINDS[kind] and (ceiling is not None) == (path.ceil is not None)
+            totals += Counter(paths=1, right=right, all_near=near == len(errors), quantiles=len(errors), near=near, covered=covered)
+            print(f"{kind:8} {path.rate / 1e6:11.3f}   {limiter.get('kind') or '–':10}  {off(rate, path.rate):>6}  "
+                  f"{off(burst, path.burst):>7}  {off(buffer, path.buffer):>8}  {off(ceiling, path.ceil or 1):>6}   {which:10}  "
+                  f"{len(errors):9}  {near:11}  {covered:7}  {100 * worst:7.1f}", flush=True)
+            if options.v:
+                for what, quantile, error, covers in errors:
+                    if abs(error) > WITHIN or not covers:
+                        print("   ", *what, quantile, f"{100 * error:+.1f} %", "" if covers else "not covered")
+        print(f"{kind}: kind right {totals['right']} of {totals['paths']}; all quantiles within 10 % in {totals['all_near']} of "
+              f"{totals['paths']} paths; {totals['near']} of {totals['quantiles']} quantiles within 10 %, {totals['covered']} "
+              f"covered", flush=True)
+
+
+if __name__ == "__main__":
+    main()

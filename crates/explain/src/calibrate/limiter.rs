@@ -1,0 +1,371 @@
+//! What limits the bottleneck: a link that sends each packet at its rate, a token bucket that holds what waits, or a
+//! policer that drops and holds nothing.
+//!
+//! A link takes as much longer for a larger packet as its rate says, also without load; through a bucket that is full a packet
+//! passes at once, whatever its size. So the slope of the least delay in size, beside the rate under
+//! overflow, tells a link from a shaper. A policer loses packets while those that it takes wait for nothing.
+
+use super::Calibration;
+use super::buffer::{Buffer, Counts};
+use super::line::{Estimate, Line};
+use super::passage::{Overflow, Passage, Ways};
+use super::rate::Rate;
+use delaylab_model::path::Framing;
+
+/// From this share of the rate's time for a byte on, the slope is that of a link with this rate.
+const LINK: f64 = 0.9;
+/// Below it is taken to be a shaper's where the interval leaves both open.
+const BETWEEN: f64 = 0.6;
+/// A packet that a policer takes waits for less than this share of the largest packet's time; in a queue that overflows
+/// three of four wait longer than one.
+const AT_ONCE: f64 = 0.25;
+/// What the kernel counts of an Ethernet frame beyond the IP packet: its header.
+const HEADER: f64 = 14.0;
+/// What [`super::line::on_the_wire`] adds to an IP packet in such a frame.
+const ETHERNET: f64 = 38.0;
+
+/// What limits the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limiter {
+    /// A link: it sends every packet at its rate.
+    Link,
+    /// A token bucket with a queue.
+    Shaper(Bucket),
+    /// A token bucket without one.
+    Policer(Bucket),
+}
+
+/// A token bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bucket {
+    /// Bytes that pass at once after a rest. `None`: never seen.
+    pub burst: Option<Estimate>,
+    /// A second bucket, at whose rate packets leave until the first is empty.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// The higher of two rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ceiling {
+    /// Nanoseconds a byte.
+    pub ns_per_byte: f64,
+    /// Bytes that pass at once.
+    pub burst: f64,
+}
+
+impl Ceiling {
+    /// In bits a second.
+    pub fn bits_per_second(&self) -> f64 {
+        8e9 / self.ns_per_byte
+    }
+}
+
+/// Which kind it is, and whether the run tells it for certain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// The likelier of both.
+    pub is_link: bool,
+    /// It could be either.
+    pub is_open: bool,
+    /// The slope as a share of what a byte takes at the rate.
+    pub share: f64,
+}
+
+impl Verdict {
+    /// By the least delay's slope, and the rate under overflow. `None` without a line.
+    pub(super) fn of(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
+        let slope = forward?.slope;
+        let there = match ways {
+            Ways::Apart => 1.0,
+            Ways::Together => 0.5,
+        };
+        let share = |slope: f64| there * slope / rate.ns_per_byte.value;
+        let value = share(slope.value);
+        let (low, high) = slope.interval.unwrap_or((slope.value, slope.value));
+        let is_open = share(low) < BETWEEN && share(high) >= LINK
+            || (BETWEEN..LINK).contains(&value) && share(high) >= LINK;
+        Some(Self {
+            is_link: value >= if is_open { BETWEEN } else { LINK },
+            is_open,
+            share: value,
+        })
+    }
+}
+
+/// Bytes of each packet on the wire that a token bucket does not count.
+pub(super) fn uncounted(framing: Framing) -> f64 {
+    match framing {
+        Framing::Ethernet => ETHERNET - HEADER,
+        Framing::Aal5 | Framing::Aal5Llc | Framing::Ppp => 0.0,
+    }
+}
+
+impl Overflow {
+    /// The same with packets as large as a bucket counts them.
+    pub(super) fn counted(&self, less: f64) -> Self {
+        let mut counted = self.clone();
+        for passage in &mut counted.passages {
+            passage.wire -= less;
+        }
+        counted.least[0] += less * counted.least[1];
+        counted
+    }
+
+    /// Does it lose packets although those that pass do not wait? Their bytes over the time from the first loss to
+    /// the last.
+    fn policed(&self) -> Option<f64> {
+        let mut lost = self.passages.iter().filter(|one| one.out.is_none());
+        let first = lost.next()?.sent;
+        let last = lost.next_back()?.sent;
+        let within = |passage: &&Passage| (first..last).contains(&passage.sent);
+        let taken = self.passages.iter().filter(|one| one.out.is_some());
+        let taken: Vec<&Passage> = taken.filter(within).collect();
+        let bytes: f64 = taken.iter().map(|passage| passage.wire).sum();
+        let byte = (last - first) / bytes;
+        let largest = super::largest(self.passages.iter());
+        let mut waits: Vec<f64> = taken.iter().filter_map(|one| self.waited(one)).collect();
+        waits.sort_by(f64::total_cmp);
+        let three_quarters = waits.get(waits.len() * 3 / 4)?;
+        (*three_quarters < AT_ONCE * largest * byte).then_some(byte)
+    }
+}
+
+/// Trials of which this share of a rate is tried around the first estimate, and in how many steps each way.
+const AROUND: f64 = 0.01;
+const STEPS: i32 = 50;
+
+/// A policer's rate and bucket, where every trial that loses packets has one.
+pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
+    let rates: Option<Vec<f64>> = overflows.iter().map(Overflow::policed).collect();
+    let rates = rates.filter(|rates| !rates.is_empty())?;
+    let first = rates.iter().sum::<f64>() / rates.len() as f64;
+    let tried =
+        (-STEPS..=STEPS).map(|step| first * (1.0 + AROUND * f64::from(step) / f64::from(STEPS)));
+    let each = tried.filter_map(|byte| Some((byte, bucket_of(overflows, byte)?)));
+    let all: Vec<(f64, Buffer)> = each.collect();
+    let fewest = all
+        .iter()
+        .map(|(_, one)| one.contradict)
+        .fold(1.0, f64::min);
+    let best: Vec<&(f64, Buffer)> = all
+        .iter()
+        .filter(|(_, one)| one.contradict <= fewest)
+        .collect();
+    let (byte, bucket) = *best[best.len() / 2];
+    let rates = [best[0].0, best[best.len() - 1].0];
+    let bytes: f64 = overflows
+        .iter()
+        .flat_map(|overflow| &overflow.passages)
+        .filter(|one| one.out.is_some())
+        .map(|one| one.wire)
+        .sum();
+    let rate = Rate {
+        ns_per_byte: Estimate {
+            value: byte,
+            interval: Some((rates[0], rates[1])),
+        },
+        busy: byte * bytes,
+        bytes,
+    };
+    let burst = Estimate {
+        value: bucket.limit(),
+        interval: Some(bucket.between),
+    };
+    let bucket = Bucket {
+        burst: Some(burst),
+        ceiling: None,
+    };
+    Some((rate, bucket))
+}
+
+/// The bucket that tells what passed from what was dropped: what stood in a queue without a limit at this rate, if it took
+/// what passed.
+fn bucket_of(overflows: &[Overflow], byte: f64) -> Option<Buffer> {
+    let mut found = Vec::new();
+    for overflow in overflows {
+        let mut level = Level::default();
+        let largest = super::largest(overflow.passages.iter());
+        for passage in &overflow.passages {
+            let stands = level.at(passage.sent, byte);
+            found.push(super::backlog::Standing {
+                flood: passage.stream == overflow.flood,
+                wire: passage.wire,
+                bytes: stands,
+                packets: 0.0,
+                waited: passage.out.map(|_| 0.0),
+                largest,
+            });
+            if passage.out.is_some() {
+                level.bytes += passage.wire;
+            }
+        }
+    }
+    Buffer::counting(&found, Counts::Bytes)
+}
+
+/// Bytes that have come and not yet left at a rate: what is missing in a bucket of that rate.
+#[derive(Debug, Clone, Copy, Default)]
+struct Level {
+    bytes: f64,
+    at: f64,
+}
+
+impl Level {
+    fn at(&mut self, now: f64, byte: f64) -> f64 {
+        self.bytes = (self.bytes - (now - self.at).max(0.0) / byte).max(0.0);
+        self.at = self.at.max(now);
+        self.bytes
+    }
+}
+
+/// How much was missing in a shaper's bucket when a packet had waited and left: all of it. Between the two is
+/// what stands in the queue.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    /// When.
+    at: f64,
+    /// Bytes that were missing beyond those that stood.
+    missing: f64,
+    /// Bytes that had left.
+    left: f64,
+}
+
+/// Departures that tell a bucket's size: later ones differ by what the rate is off by.
+const DEPARTURES: usize = 200;
+/// A packet has waited that is this many of the largest packets' times late.
+const WAITED: f64 = 1.0;
+
+fn samples(overflow: &Overflow, byte: f64) -> Vec<Sample> {
+    let largest = super::largest(overflow.passages.iter());
+    let taken = overflow.passages.iter().filter_map(|passage| {
+        let came = passage.sent + overflow.undisturbed(passage.wire);
+        Some((came, passage.out?, passage.wire))
+    });
+    let taken: Vec<(f64, f64, f64)> = taken.collect();
+    let came = taken.iter().map(|&(came, _, wire)| (came, wire, None));
+    let left = taken
+        .iter()
+        .map(|&(came, out, wire)| (out.max(came), -wire, Some(out - came)));
+    let mut events: Vec<_> = came.chain(left).collect();
+    // What comes and leaves at one time comes first.
+    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    let (mut level, mut stands, mut gone) = (Level::default(), 0.0, 0.0);
+    let mut samples = Vec::new();
+    for (at, wire, waited) in events {
+        let missing = level.at(at, byte);
+        stands += wire;
+        let Some(waited) = waited else {
+            level.bytes += wire;
+            continue;
+        };
+        gone -= wire;
+        if waited > WAITED * largest * byte {
+            samples.push(Sample {
+                at,
+                missing: missing - stands,
+                left: gone,
+            });
+        }
+    }
+    samples
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// A shaper's rate and bucket.
+pub(super) fn shaper(overflows: &[Overflow], forward: Option<&Line>) -> Option<(Rate, Bucket)> {
+    let [all, late] = [Rate::of(overflows)?, Rate::late(overflows)?];
+    let link = forward.map_or(0.0, |line| line.slope.value);
+    if let Some(bucket) = two_rates(overflows, &late, link) {
+        return Some((late, bucket));
+    }
+    let first = |overflow: &Overflow| {
+        let samples = samples(overflow, all.ns_per_byte.value);
+        let first = samples.iter().take(DEPARTURES).map(|one| one.missing);
+        median(first.collect())
+    };
+    let burst = largest(overflows.iter().filter_map(first));
+    let ceiling = None;
+    Some((all, Bucket { burst, ceiling }))
+}
+
+/// The largest of the trials' values, and between which they are: a bucket that was not full when a trial began looks
+/// smaller, and so does one before late stamps.
+fn largest(each: impl Iterator<Item = f64>) -> Option<Estimate> {
+    let mut each: Vec<f64> = each.map(|bytes| bytes.max(0.0)).collect();
+    each.sort_by(f64::total_cmp);
+    Some(Estimate {
+        value: *each.last()?,
+        interval: Some((*each.first()?, *each.last()?)),
+    })
+}
+
+/// A ceiling is at least this much above the rate, and seen for so many departures.
+const HIGHER: f64 = 1.1;
+const AT_CEILING: usize = 20;
+/// A ceiling within this share of what the links carry is a link.
+const OF_LINK: f64 = 0.1;
+
+/// The higher of two rates, where what waited after a rest left faster than later.
+struct Rise {
+    ns_per_byte: f64,
+    burst: f64,
+    /// The bucket of the lower rate.
+    plateau: f64,
+}
+
+fn two_rates(overflows: &[Overflow], late: &Rate, link: f64) -> Option<Bucket> {
+    let each = overflows.iter();
+    let rises: Vec<Rise> = each.filter_map(|one| rise(one, late)).collect();
+    if rises.len() * 2 <= overflows.len() {
+        return None;
+    }
+    let ns_per_byte = median(rises.iter().map(|rise| rise.ns_per_byte).collect())?;
+    if (ns_per_byte - link).abs() < OF_LINK * ns_per_byte {
+        return None;
+    }
+    Some(Bucket {
+        burst: largest(rises.iter().map(|rise| rise.plateau)),
+        ceiling: Some(Ceiling {
+            ns_per_byte,
+            burst: median(rises.iter().map(|rise| rise.burst).collect())?.max(0.0),
+        }),
+    })
+}
+
+fn rise(overflow: &Overflow, late: &Rate) -> Option<Rise> {
+    let byte = late.ns_per_byte.value;
+    let all = samples(overflow, byte);
+    let middle = all.iter().skip(all.len() / 2).take(DEPARTURES);
+    let plateau = median(middle.map(|one| one.missing).collect())?;
+    let packet = super::largest(overflow.passages.iter());
+    let until = all
+        .iter()
+        .position(|one| one.missing >= plateau - packet)
+        .filter(|&until| until >= AT_CEILING)?;
+    let (first, last) = (all[0], all[until]);
+    let ns_per_byte = (last.at - first.at) / (last.left - first.left);
+    if ns_per_byte * HIGHER > byte {
+        return None;
+    }
+    let at_ceiling = samples(overflow, ns_per_byte);
+    let within = at_ceiling.iter().filter(|one| one.at < last.at);
+    Some(Rise {
+        ns_per_byte,
+        burst: median(within.map(|one| one.missing).collect())?,
+        plateau,
+    })
+}
+
+impl Calibration {
+    /// The shaper's or the policer's bucket.
+    pub fn bucket(&self) -> Option<&Bucket> {
+        match &self.limiter {
+            Some(Limiter::Shaper(bucket) | Limiter::Policer(bucket)) => Some(bucket),
+            Some(Limiter::Link) | None => None,
+        }
+    }
+}
