@@ -13,6 +13,8 @@ const NEIGHBOURS: usize = 20;
 /// A packet that came to the queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
+    /// Which stream of its trial it is of.
+    pub stream: usize,
     /// Is it of the stream that overflows the queue?
     pub flood: bool,
     /// Its bytes on the wire.
@@ -37,9 +39,15 @@ pub(super) enum Sends {
 }
 
 impl Overflow {
-    /// Every packet, with what it found.
-    pub(super) fn standing(&self, rate: &Rate, sends: Sends) -> Vec<Standing> {
+    /// Every packet, with what it found. `ceiling`: nanoseconds a byte of a rate that is higher at first.
+    pub(super) fn standing(
+        &self,
+        rate: &Rate,
+        sends: Sends,
+        ceiling: Option<f64>,
+    ) -> Vec<Standing> {
         let byte = rate.ns_per_byte.value;
+        let fastest = ceiling.unwrap_or(byte);
         let own = match sends {
             Sends::AtItsRate => byte,
             Sends::AtOnce => 0.0,
@@ -55,7 +63,7 @@ impl Overflow {
         // Put off by what all packets take, so that a packet that meets no other is sent as it comes.
         let came = |passage: &Passage| passage.sent + constant + before * passage.wire;
         let arrived = self.arrived();
-        let left = departures(&arrived, byte, behind);
+        let left = departures(&arrived, [byte, fastest], behind);
         let arrivals = arrived.iter().map(|passage| (came(passage), passage.wire));
         let arrivals = Running::of(arrivals.collect());
         let begun = arrived.iter().zip(left).map(|(passage, left)| {
@@ -68,6 +76,7 @@ impl Overflow {
             let now = came(passage);
             let [into, out] = [arrivals.before(now), begun.through(now)];
             Standing {
+                stream: passage.stream,
                 flood: passage.stream == self.flood,
                 wire: passage.wire,
                 bytes: (into.bytes - out.bytes).max(0.0),
@@ -81,21 +90,26 @@ impl Overflow {
 }
 
 /// When the last bit of each left the bottleneck: the earliest time that its own stamp and those of its
-/// neighbours, at the line's rate, allow.
-fn departures(arrived: &[Passage], byte: f64, behind: f64) -> Vec<f64> {
+/// neighbours allow. At the slowest rate it follows those before it; at the fastest, those behind it follow it.
+fn departures(arrived: &[Passage], [slowest, fastest]: [f64; 2], behind: f64) -> Vec<f64> {
     let mut sum = 0.0;
     let each = arrived.iter().map(|passage| {
         sum += passage.wire;
-        passage.out.unwrap_or(f64::INFINITY) - behind * passage.wire - sum * byte
+        let out = passage.out.unwrap_or(f64::INFINITY);
+        (out - behind * passage.wire, sum)
     });
-    let each: Vec<f64> = each.collect();
-    let mut sum = 0.0;
-    let departure = |(at, passage): (usize, &Passage)| {
-        sum += passage.wire;
-        let near = at.saturating_sub(NEIGHBOURS)..each.len().min(at + NEIGHBOURS + 1);
-        each[near].iter().copied().fold(f64::INFINITY, f64::min) + sum * byte
+    let each: Vec<(f64, f64)> = each.collect();
+    let departure = |at: usize| {
+        let (_, own) = each[at];
+        let first = at.saturating_sub(NEIGHBOURS);
+        let near = &each[first..each.len().min(at + NEIGHBOURS + 1)];
+        let allowed = near.iter().map(|&(left, sum)| {
+            let byte = if sum > own { fastest } else { slowest };
+            left + (own - sum) * byte
+        });
+        allowed.fold(f64::INFINITY, f64::min)
     };
-    arrived.iter().enumerate().map(departure).collect()
+    (0..each.len()).map(departure).collect()
 }
 
 /// Sums over time.

@@ -127,6 +127,7 @@ mod tests {
 
     fn standing(bytes: f64, wire: f64, taken: bool) -> Standing {
         Standing {
+            stream: 0,
             flood: true,
             wire,
             bytes,

@@ -188,6 +188,7 @@ fn bucket_of(overflows: &[Overflow], byte: f64) -> Option<Buffer> {
         for passage in &overflow.passages {
             let stands = level.at(passage.sent, byte);
             found.push(super::backlog::Standing {
+                stream: passage.stream,
                 flood: passage.stream == overflow.flood,
                 wire: passage.wire,
                 bytes: stands,
@@ -360,12 +361,24 @@ fn rise(overflow: &Overflow, late: &Rate) -> Option<Rise> {
     })
 }
 
+impl Limiter {
+    /// The shaper's or the policer's bucket.
+    pub const fn bucket(&self) -> Option<&Bucket> {
+        match self {
+            Self::Shaper(bucket) | Self::Policer(bucket) => Some(bucket),
+            Self::Link => None,
+        }
+    }
+
+    /// The higher of two rates.
+    pub(super) fn ceiling(&self) -> Option<Ceiling> {
+        self.bucket()?.ceiling
+    }
+}
+
 impl Calibration {
     /// The shaper's or the policer's bucket.
     pub fn bucket(&self) -> Option<&Bucket> {
-        match &self.limiter {
-            Some(Limiter::Shaper(bucket) | Limiter::Policer(bucket)) => Some(bucket),
-            Some(Limiter::Link) | None => None,
-        }
+        self.limiter.as_ref()?.bucket()
     }
 }

@@ -107,9 +107,11 @@ pub fn calibrate(seen: &Seen) -> Calibration {
         Some(Limiter::Shaper(_)) => Sends::AtOnce,
         _ => Sends::AtItsRate,
     };
+    let ceiling = limiter.as_ref().and_then(Limiter::ceiling);
+    let ceiling = ceiling.map(|ceiling| ceiling.ns_per_byte);
     let standing = queues.into_iter().flat_map(|rate| {
         let each = overflows.iter();
-        each.flat_map(move |overflow| overflow.standing(rate, sends))
+        each.flat_map(move |overflow| overflow.standing(rate, sends, ceiling))
     });
     let standing: Vec<_> = standing.collect();
     let found = Calibration {
