@@ -179,6 +179,16 @@ fn a_buffer_that_counts_packets_is_one() {
 }
 
 /// The model is an experiment, and does what was measured.
+/// What is simulated and not recorded is seen as a run of it is.
+#[test]
+fn a_world_is_seen_as_its_run_is() {
+    let resolved = resolve(&catalogue(), &short(&[]));
+    let recorded = simulated(&resolved);
+    let seen = Seen::of_world(&mut Simulated::new(1, || 0), &resolved).unwrap();
+    assert_eq!(seen.framing, recorded.framing);
+    assert_eq!(overlay::lanes(&seen), overlay::lanes(&recorded));
+}
+
 #[test]
 fn the_model_does_what_the_path_did() {
     for discipline in ["fifo", "per-flow"] {

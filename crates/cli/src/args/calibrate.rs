@@ -26,9 +26,9 @@ pub struct CalibrateArgs {
 /// Say what a change would make of a measured path
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Calibrates the run, changes its model and simulates both. The range is what the model is off by before \
-the change, at the same quantile, what it is off by without load, and what another run of as many packets \
-may differ by.
+Calibrates the run, changes its model and simulates both. The change is simulated nine times, each time with \
+other packets and another path that the calibration allows: their median is predicted. The range has what a \
+new run of the same length shows, 95 times of 100; how far the model was off before the change is in it.
 
 Examples:
   delaylab predict latest --set path.switch.discipline=fq-codel

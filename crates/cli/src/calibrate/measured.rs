@@ -48,7 +48,12 @@ impl Measured {
 
     /// Its model as an experiment, called by the run's name and `kind`; why there is none.
     pub(super) fn model(&self, kind: &str) -> Result<String, String> {
-        let text = model::experiment(&self.found, &self.resolved, &self.name, kind);
+        self.model_of(&self.found, kind)
+    }
+
+    /// The model of the same run, had this been found.
+    pub(super) fn model_of(&self, found: &Calibration, kind: &str) -> Result<String, String> {
+        let text = model::experiment(found, &self.resolved, &self.name, kind);
         text.map_err(|error| error.to_string())
     }
 }

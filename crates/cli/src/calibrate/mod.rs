@@ -72,11 +72,12 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let before = measured.model("model").map_err(wrong)?;
     let after = measured.model("predicted").map_err(wrong)?;
     // What is wrong with a change is said before anything is simulated.
-    modelled::resolve(&after, &args.sets)?;
+    modelled::resolve(&after, &args.sets, None)?;
     let model = Modelled::run(&measured, &before, &[], &args.of)?;
     let pairs = pairs(&measured, &model);
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
-    let lanes = predicted(pairs, &changed.lanes);
+    let again = modelled::again(&measured, &args.sets, &args.of)?;
+    let lanes = predicted(pairs, &changed.lanes, &again);
     if lanes.is_empty() {
         return Err(Failed::usage(
             "nothing can be compared: after the change there is no combination of levels and probe that was measured",

@@ -3,16 +3,20 @@
 use super::measured::Measured;
 use crate::args::calibrate::OfArgs;
 use crate::args::experiment::ShownArgs;
-use crate::exit::Failed;
-use crate::experiment::worlds::Asked;
+use crate::exit::{Exit, Failed};
+use crate::experiment::worlds::{self, Asked};
 use crate::experiment::{choose, conclude, run};
 use delaylab_explain::calibrate::overlay::{self, Lane};
+use delaylab_explain::calibrate::prediction::AGAIN;
 use delaylab_explain::calibrate::seen::Seen;
+use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved, Source};
+use delaylab_sim::world::Simulated;
+use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use serde_json::Value;
-use std::fs;
 use std::path::PathBuf;
+use std::{fs, panic, thread};
 
 /// Where models are, in the folder of the run that they are of.
 const MODELS: &str = "models";
@@ -26,8 +30,12 @@ pub(super) struct Modelled {
     pub(super) lanes: Vec<Lane>,
 }
 
-/// The model with these changes.
-pub(super) fn resolve(text: &str, sets: &[(String, String)]) -> Result<Resolved, Failed> {
+/// The model with these changes, and with this seed instead of the measured run's.
+pub(super) fn resolve(
+    text: &str,
+    sets: &[(String, String)],
+    seed: Option<u64>,
+) -> Result<Resolved, Failed> {
     let source = Source {
         name: "model.toml".to_owned(),
         text: text.to_owned(),
@@ -35,9 +43,53 @@ pub(super) fn resolve(text: &str, sets: &[(String, String)]) -> Result<Resolved,
     let experiment = Experiment::read(source).map_err(choose::wrong)?;
     let choices = Choices {
         sets: sets.to_vec(),
+        seed,
         ..Choices::default()
     };
     choose::resolve(&experiment, &choices)
+}
+
+/// More simulations of the model with these changes, each with other packets and with another path that the
+/// calibration's intervals allow. Nothing is recorded of them.
+pub(super) fn again(
+    measured: &Measured,
+    sets: &[(String, String)],
+    of: &OfArgs,
+) -> Result<Vec<Vec<Lane>>, Failed> {
+    let mut random = SplitMix::new(measured.resolved.seed);
+    let mut experiments = Vec::new();
+    for _ in 0..AGAIN {
+        let found = measured.found.drawn(&mut random);
+        let text = measured.model_of(&found, "again");
+        let text = text.map_err(|why| Failed::new(Exit::Unreachable, why))?;
+        // A seed has 63 bits.
+        experiments.push(resolve(&text, sets, Some(random.next() >> 1))?);
+    }
+    let threads = worlds::threads(of.threads);
+    let each = experiments.len().div_ceil(threads);
+    thread::scope(|scope| {
+        let parts = experiments.chunks(each);
+        let parts: Vec<_> = parts
+            .map(|part| scope.spawn(|| part.iter().map(|one| simulated(measured, one)).collect()))
+            .collect();
+        let joined = parts.into_iter().map(|part| part.join());
+        let lanes: Result<Vec<Vec<_>>, Failed> = joined
+            .map(|part| part.unwrap_or_else(|panic| panic::resume_unwind(panic)))
+            .collect();
+        Ok(lanes?.concat())
+    })
+}
+
+fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Lane>, Failed> {
+    let mut world = Simulated::new(1, signals::stops_asked);
+    let seen = Seen::of_world(&mut world, resolved);
+    let seen = seen.map_err(|error| Failed::environment(error.to_string()))?;
+    if signals::stops_asked() > 0 {
+        return Err(Failed::new(Exit::Unreachable, "stopped"));
+    }
+    let mut lanes = overlay::lanes(&seen);
+    overlay::add_noise(&mut lanes, &measured.found.hosts.noise, resolved.seed);
+    Ok(lanes)
 }
 
 impl Modelled {
@@ -48,7 +100,7 @@ impl Modelled {
         sets: &[(String, String)],
         of: &OfArgs,
     ) -> Result<Self, Failed> {
-        let resolved = resolve(text, sets)?;
+        let resolved = resolve(text, sets, None)?;
         let asked = Asked {
             threads: of.threads,
             ..Asked::default()

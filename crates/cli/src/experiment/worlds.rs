@@ -124,9 +124,13 @@ fn testbed() -> Testbed {
 }
 
 fn simulated(asked: &Asked) -> Simulated {
+    Simulated::new(threads(asked.threads), signals::stops_asked)
+}
+
+/// How many simulations at once: as many as asked for, or one a CPU.
+pub fn threads(asked: Option<NonZeroUsize>) -> usize {
     let all = || available_parallelism().map_or(1, NonZeroUsize::get);
-    let threads = asked.threads.map_or_else(all, NonZeroUsize::get);
-    Simulated::new(threads, signals::stops_asked)
+    asked.map_or_else(all, NonZeroUsize::get)
 }
 
 fn refuse_threads(asked: &Asked) -> Result<(), Failed> {

@@ -19,6 +19,7 @@
 //! | [`unknown`] | what the run cannot identify, and why |
 //! | [`model`] | the path as an experiment for the world `sim` |
 //! | [`overlay`] | measured and simulated distributions side by side |
+//! | [`draw`] | the path as its intervals allow it to be too |
 //! | [`prediction`] | what a change would make of them |
 //!
 //! Sizes are those on the wire, framing included: it is what lines send and what the simulator's buffers
@@ -27,6 +28,7 @@
 
 pub mod backlog;
 pub mod buffer;
+pub mod draw;
 pub mod hosts;
 pub mod limiter;
 pub mod line;

@@ -41,9 +41,6 @@ impl Measure {
     }
 }
 
-/// The normal distribution's 97.5 % quantile.
-const Z_95: f64 = 1.96;
-
 /// The quantiles that are compared.
 pub const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
@@ -63,20 +60,6 @@ impl Distribution {
     /// `None` without values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         rank(self.values.len(), q).map(|at| self.values[at])
-    }
-
-    /// Between which values the same quantile of as many others of the same distribution lies, 95 times of 100: the
-    /// order statistics 1.96·√(2nq(1 − q)) ranks away (twice the variance of one sample's, because both runs are
-    /// samples), if each value is independent of the others.
-    pub fn again(&self, q: f64) -> Option<(f64, f64)> {
-        let at = rank(self.values.len(), q)?;
-        let ranks = Z_95 * (2.0 * self.values.len() as f64 * q * (1.0 - q)).sqrt();
-        let ranks = ranks.ceil() as usize;
-        let last = self.values.len() - 1;
-        Some((
-            self.values[at.saturating_sub(ranks)],
-            self.values[(at + ranks).min(last)],
-        ))
     }
 }
 

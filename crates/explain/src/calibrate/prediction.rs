@@ -1,40 +1,78 @@
-//! What a change of the path would make of the delays, and how far off that may be.
+//! What a change of the path would make of the delays, and what a new run of the changed path would show.
 //!
-//! How far off is what calibration was off by: at the same quantile of the same probe and levels as a share, and
-//! beside it the most by which the probe (or any, where there are too few of its packets) was off without load,
-//! where only hosts differ. To that comes what a quantile of as many packets differs by from one run to the next.
-//! A change that brings in what
-//! was never measured (a discipline's parameters) has errors of its own, which nobody knows.
+//! A run of the same length is one sample: its quantiles differ from one run to the next, and with packets that wait for
+//! each other by more than those of as many independent ones. So the changed model is simulated several times, each time with
+//! other packets and with a rate, a bucket and a buffer drawn from their intervals ([`super::draw`]). The median of these
+//! quantiles is predicted, and where one more would be follows from how far they are apart (Student's t).
+//!
+//! Beside that stands what calibration was off by, with the same packets: at the same quantile of the same probe and levels
+//! as a share, and the most by which the probe (or any, where there are too few of its packets) was off
+//! without load, where only hosts differ. The two are independent, so their squares add.
+//!
+//! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which nobody knows.
 
 use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
+use delaylab_stats::student;
+
+/// How often the changed model is simulated beyond the once with the measured run's packets.
+pub const AGAIN: usize = 8;
+/// Of the intervals.
+const CONFIDENCE: f64 = 0.95;
+/// Times in an experiment are whole nanoseconds: a packet passes about this many of them there and back.
+const WHOLE: f64 = 10.0;
+
+/// The quantiles of a lane, by [`Measure::ALL`]; `None` where there is no value.
+type Quantiles = [Option<[f64; QUANTILES.len()]>; Measure::ALL.len()];
 
 /// One lane: as measured, and as it would be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted {
     /// Measured before the change, and simulated before it.
     pub before: Pair,
-    /// Simulated after it.
+    /// Simulated after it, with the measured run's packets.
     pub after: Lane,
+    /// Quantiles of each simulation after it, [`Predicted::after`] among them.
+    pub runs: Vec<Quantiles>,
 }
 
 /// A quantile after the change, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// As simulated.
+    /// The median of all simulations.
     pub value: f64,
-    /// Between these it is expected.
+    /// With the measured run's packets.
+    pub same_packets: f64,
+    /// Between these a new run has it, 95 times of 100.
     pub between: (f64, f64),
 }
 
-/// Joins lanes after a change to the pairs before it.
-pub fn predicted(before: Vec<Pair>, after: &[Lane]) -> Vec<Predicted> {
+/// Joins lanes after a change to the pairs before it. `again`: the lanes of more simulations of the change.
+pub fn predicted(before: Vec<Pair>, after: &[Lane], again: &[Vec<Lane>]) -> Vec<Predicted> {
     let join = |before: Pair| {
         let same =
             |lane: &&Lane| lane.probe == before.model.probe && lane.factors == before.model.factors;
         let after = after.iter().find(same)?.clone();
-        Some(Predicted { before, after })
+        let others = again.iter().filter_map(|run| run.iter().find(same));
+        let runs = std::iter::once(&after)
+            .chain(others)
+            .map(quantiles)
+            .collect();
+        Some(Predicted {
+            before,
+            after,
+            runs,
+        })
     };
     before.into_iter().filter_map(join).collect()
+}
+
+/// What of a simulation is kept.
+fn quantiles(lane: &Lane) -> Quantiles {
+    Measure::ALL.map(|measure| {
+        let delay = lane.delay(measure);
+        let [p50, p90, p99] = QUANTILES.map(|q| delay.quantile(q));
+        Some([p50?, p90?, p99?])
+    })
 }
 
 impl Predicted {
@@ -45,6 +83,31 @@ impl Predicted {
         all: &[Predicted],
     ) -> Option<[Expected; QUANTILES.len()]> {
         let own = self.before.distance(measure)?;
+        let hosts = self.off_without_load(measure, all);
+        let mut expected = [Expected {
+            value: 0.0,
+            same_packets: 0.0,
+            between: (0.0, 0.0),
+        }; QUANTILES.len()];
+        for (at, q) in QUANTILES.into_iter().enumerate() {
+            let same_packets = self.after.delay(measure).quantile(q)?;
+            let runs = self.runs.iter();
+            let runs = runs.filter_map(|run| Some(run[measure as usize]?[at]));
+            let (value, chance) = one_more(runs.collect())?;
+            let share = own.errors()[at].abs();
+            let model = value * share + hosts[at];
+            let off = chance.hypot(model) + WHOLE;
+            expected[at] = Expected {
+                value,
+                same_packets,
+                between: ((value - off).max(0.0), value + off),
+            };
+        }
+        Some(expected)
+    }
+
+    /// The most by which the model is off without load, at each quantile.
+    fn off_without_load(&self, measure: Measure, all: &[Predicted]) -> [f64; QUANTILES.len()] {
         let probe = &self.before.measured.probe;
         let unloaded = |any: bool| -> Vec<Distance> {
             let pairs = all.iter().map(|one| &one.before);
@@ -52,33 +115,31 @@ impl Predicted {
             let meant = meant.filter(|pair| is_known(&pair.measured, measure));
             meant.filter_map(|pair| pair.distance(measure)).collect()
         };
-        let own_unloaded = unloaded(false);
-        let unloaded = if own_unloaded.is_empty() {
-            unloaded(true)
-        } else {
-            own_unloaded
-        };
-        let mut expected = [Expected {
-            value: 0.0,
-            between: (0.0, 0.0),
-        }; QUANTILES.len()];
-        for (at, q) in QUANTILES.into_iter().enumerate() {
-            let value = self.after.delay(measure).quantile(q)?;
-            let share = own.errors()[at].abs();
+        let own = unloaded(false);
+        let known = if own.is_empty() { unloaded(true) } else { own };
+        std::array::from_fn(|at| {
             let off = |distance: &Distance| {
                 let [measured, model] = distance.quantiles[at];
                 (model - measured).abs()
             };
-            let hosts = unloaded.iter().map(off).fold(0.0, f64::max);
-            let off = value * share + hosts;
-            let (low, high) = self.after.delay(measure).again(q)?;
-            expected[at] = Expected {
-                value,
-                between: ((low - off).max(0.0), high + off),
-            };
-        }
-        Some(expected)
+            known.iter().map(off).fold(0.0, f64::max)
+        })
     }
+}
+
+/// The median of some runs, and how far from it one more is at most, 95 times of 100.
+fn one_more(mut runs: Vec<f64>) -> Option<(f64, f64)> {
+    runs.sort_by(f64::total_cmp);
+    let count = runs.len();
+    let median = f64::midpoint(*runs.get(count.checked_sub(1)? / 2)?, runs[count / 2]);
+    if count < 2 {
+        return Some((median, 0.0));
+    }
+    let mean = runs.iter().sum::<f64>() / count as f64;
+    let squares: f64 = runs.iter().map(|value| (value - mean).powi(2)).sum();
+    let sd = (squares / (count - 1) as f64).sqrt();
+    let t = student::two_sided(CONFIDENCE, (count - 1) as u32);
+    Some((median, t * sd * (1.0 + 1.0 / count as f64).sqrt()))
 }
 
 /// Packets that make a distribution.
@@ -87,4 +148,30 @@ const PACKETS: usize = 20;
 /// Is it the distribution of a probe without load?
 fn is_known(lane: &Lane, measure: Measure) -> bool {
     lane.unloaded && lane.delay(measure).values.len() >= PACKETS
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_stats::random::SplitMix;
+
+    #[test]
+    fn one_more_run_is_where_it_is_expected() {
+        let mut random = SplitMix::new(3);
+        let trials = 2000;
+        let covered = (0..trials).filter(|_| {
+            let runs = (0..=AGAIN).map(|_| random.normal()).collect();
+            let (median, off) = one_more(runs).unwrap();
+            (random.normal() - median).abs() <= off
+        });
+        let share = covered.count() as f64 / f64::from(trials);
+        assert!((0.93..0.97).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn one_run_says_nothing_of_chance() {
+        assert_eq!(one_more(Vec::new()), None);
+        assert_eq!(one_more(vec![5.0]), Some((5.0, 0.0)));
+    }
 }

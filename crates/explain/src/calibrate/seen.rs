@@ -3,11 +3,13 @@
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::record::{Method, Outcome, Record};
-use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_model::trial::{self, ProbeFacts, RecordFacts, ReflectorClock, Residence};
+use delaylab_model::world::{Sink, World};
 use delaylab_store::run::Run;
 use std::collections::BTreeMap;
+use std::io;
 
 /// A clock that is known this well is one clock: what is looked for is ten times as long and more.
 const ONE_CLOCK: Nanos = 20_000;
@@ -60,7 +62,7 @@ impl Seen {
         let planned = resolved.planned.iter();
         let loads: BTreeMap<u32, u32> = planned
             .map(|planned| &planned.trial)
-            .map(|trial| (trial.id, trial.loads.iter().map(|load| load.streams).sum()))
+            .map(|trial| (trial.id, loads(trial)))
             .collect();
         let mut records = BTreeMap::<(u32, u16), Vec<Record>>::new();
         run.for_each_record(None, |record| {
@@ -87,12 +89,25 @@ impl Seen {
             });
         }
         Self {
-            framing: resolved
-                .planned
-                .first()
-                .and_then(|planned| planned.trial.path.framing),
+            framing: framing(resolved),
             trials: trials.into_values().collect(),
         }
+    }
+
+    /// Carries out the trials of an experiment and records nothing.
+    ///
+    /// # Errors
+    /// The world's.
+    pub fn of_world<W: World>(world: &mut W, resolved: &Resolved) -> Result<Self, W::Error> {
+        let trials = resolved.planned.iter().map(|planned| {
+            let mut kept = Kept(vec![Vec::new(); planned.trial.probes.len()]);
+            let facts = world.run(&planned.trial, &mut kept)?;
+            Ok(Trial::of_world(planned, &facts, kept))
+        });
+        Ok(Self {
+            framing: framing(resolved),
+            trials: trials.collect::<Result<_, _>>()?,
+        })
     }
 
     /// How packets are put on links: Ethernet where nothing is said.
@@ -101,7 +116,51 @@ impl Seen {
     }
 }
 
+fn framing(resolved: &Resolved) -> Option<Framing> {
+    resolved.planned.first()?.trial.path.framing
+}
+
+fn loads(trial: &trial::Trial) -> u32 {
+    trial.loads.iter().map(|load| load.streams).sum()
+}
+
+/// The records of each probe.
+struct Kept(Vec<Vec<Record>>);
+
+impl Sink for Kept {
+    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        if let Some(own) = self.0.get_mut(usize::from(record.probe)) {
+            own.push(*record);
+        }
+        Ok(())
+    }
+}
+
 impl Trial {
+    fn of_world(planned: &Planned, facts: &[ProbeFacts], Kept(records): Kept) -> Self {
+        let probes = planned.trial.probes.iter().zip(facts).zip(records);
+        let streams = probes.map(|((probe, facts), mut records)| {
+            records.sort_unstable_by_key(|record| record.seq);
+            Stream {
+                probe: probe.name.clone(),
+                method: probe.method,
+                facts: facts.records,
+                warmup: probe.warmup,
+                records,
+            }
+        });
+        Self {
+            factors: planned.factors.clone(),
+            loads: loads(&planned.trial),
+            flawed: facts.iter().any(|facts| !facts.flaws.is_empty()),
+            streams: streams.collect(),
+        }
+    }
+
     /// Nothing competes, and nothing is lost but by accident.
     pub fn is_unloaded(&self) -> bool {
         let accident =

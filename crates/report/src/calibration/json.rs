@@ -130,6 +130,7 @@ fn predicted(one: &Predicted, measure: Measure, all: &[Predicted]) -> Value {
             "measured_ns": whole(measured),
             "model_ns": whole(model),
             "predicted_ns": whole(expected[at].value),
+            "same_packets_ns": whole(expected[at].same_packets),
             "expected_from_ns": whole(low),
             "expected_to_ns": whole(high),
         });

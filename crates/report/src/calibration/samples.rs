@@ -8,7 +8,7 @@ use delaylab_explain::calibrate::limiter::{Limiter, Verdict};
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Distribution, Lane, Pair};
 use delaylab_explain::calibrate::passage::Ways;
-use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_explain::calibrate::prediction::{Predicted, predicted};
 use delaylab_explain::calibrate::queue::{Order, Queue};
 use delaylab_explain::calibrate::rate::Rate;
 use delaylab_explain::calibrate::unknown::Unknown;
@@ -144,14 +144,17 @@ fn lane(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Lane {
 }
 
 fn lanes() -> Vec<Predicted> {
-    let one = |case, probe, measured, model, after, lost: [usize; 3]| Predicted {
-        before: Pair {
+    let one = |case, probe, measured, model, after: [f64; 2], lost: [usize; 3]| {
+        let pair = Pair {
             measured: lane(case, probe, measured, lost[0]),
             model: lane(case, probe, model, lost[1]),
-        },
-        after: lane(case, probe, after, lost[2]),
+        };
+        let [from, step] = after;
+        let again =
+            [0.98, 1.01].map(|share| vec![lane(case, probe, [from * share, step], lost[2])]);
+        predicted(vec![pair], &[lane(case, probe, after, lost[2])], &again)
     };
-    vec![
+    let lanes = [
         one(
             "unloaded",
             "echo",
@@ -176,5 +179,6 @@ fn lanes() -> Vec<Predicted> {
             [30_000.0, 60.0],
             [80, 81, 90],
         ),
-    ]
+    ];
+    lanes.concat()
 }

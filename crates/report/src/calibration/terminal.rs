@@ -44,9 +44,9 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
     joined(&sections, style)
 }
 
-const NOTE: &str = "response, for frames one way; expected: as far off as the model is before the change, at the same \
-     quantile of the same packets, as it is without load, and as another run of as many packets. What was never measured, such as a discipline's \
-     parameters, may differ more";
+const NOTE: &str = "response, for frames one way; expected: where a new run of the same length has it, 95 times of 100: what \
+     simulations with other packets differ by, and as far off as the model is before the change and without load. \
+     What was never measured, such as a discipline's parameters, may differ more";
 
 fn joined(sections: &[String], style: &Style) -> String {
     let shown: Vec<_> = sections.iter().filter(|s| !s.is_empty()).cloned().collect();

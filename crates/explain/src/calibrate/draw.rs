@@ -1,0 +1,84 @@
+//! A calibrated path as it may be too: the rate, the bucket and the buffer drawn from where their intervals have them.
+//!
+//! What the lines of the hosts and of the least delay are off by is not drawn: without load the model shows it.
+
+use super::Calibration;
+use super::buffer::Buffer;
+use super::limiter::{Bucket, Limiter};
+use super::line::Estimate;
+use delaylab_stats::random::SplitMix;
+
+/// Half an interval of 95 % in standard deviations.
+const HALF: f64 = 1.96;
+
+impl Calibration {
+    /// One draw.
+    #[must_use]
+    pub fn drawn(&self, random: &mut SplitMix) -> Self {
+        let mut drawn = self.clone();
+        let policed = matches!(self.limiter, Some(Limiter::Policer(_)));
+        if let Some(rate) = &mut drawn.rate {
+            rate.ns_per_byte.value = if policed {
+                // All rates within contradict what was seen as little.
+                within(rate.ns_per_byte, random)
+            } else {
+                around(rate.ns_per_byte, random)
+            };
+        }
+        if let Some(Limiter::Shaper(Bucket { burst, .. }) | Limiter::Policer(Bucket { burst, .. })) =
+            &mut drawn.limiter
+            && let Some(burst) = burst
+        {
+            burst.value = within(*burst, random);
+        }
+        if let Some(Buffer { between, .. }) = &mut drawn.buffer {
+            let limit = uniform(*between, random);
+            *between = (limit, limit);
+        }
+        drawn
+    }
+}
+
+/// Normal, with 95 % in the interval.
+fn around(estimate: Estimate, random: &mut SplitMix) -> f64 {
+    let Some((low, high)) = estimate.interval else {
+        return estimate.value;
+    };
+    estimate.value + (high - low) / 2.0 / HALF * random.normal()
+}
+
+/// Anywhere in the interval.
+fn within(estimate: Estimate, random: &mut SplitMix) -> f64 {
+    estimate
+        .interval
+        .map_or(estimate.value, |interval| uniform(interval, random))
+}
+
+fn uniform((low, high): (f64, f64), random: &mut SplitMix) -> f64 {
+    low + (high - low) * random.uniform()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_where_the_intervals_are() {
+        let mut random = SplitMix::new(1);
+        let known = Estimate {
+            value: 7.0,
+            interval: None,
+        };
+        assert!(around(known, &mut random) == 7.0 && within(known, &mut random) == 7.0);
+        let estimate = Estimate {
+            value: 10.0,
+            interval: Some((8.0, 12.0)),
+        };
+        let inside = |value: f64| (8.0..=12.0).contains(&value);
+        let draws = 4000;
+        let normal = (0..draws).filter(|_| inside(around(estimate, &mut random)));
+        let share = normal.count() as f64 / f64::from(draws);
+        assert!((0.94..0.96).contains(&share), "{share}");
+        assert!((0..draws).all(|_| inside(within(estimate, &mut random))));
+    }
+}
