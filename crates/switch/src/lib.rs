@@ -13,7 +13,7 @@
 //! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
 //! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
 //! | [`credit`] | what may be sent on a virtual channel: N23 |
-//! | [`token_bucket`] | what waits for tokens, and what is dropped for want of them |
+//! | [`token_bucket`] | what waits for tokens, and what is dropped without them |
 //! | [`explicit_rate`] | which rate a switch writes into RM cells: EPRCA, ERICA |
 #![forbid(unsafe_code)]
 

@@ -5,11 +5,11 @@
 //! other packets and with a rate, a bucket and a buffer drawn from their intervals ([`super::draw`]). The median of these
 //! quantiles is predicted, and where one more would be follows from how far they are apart (Student's t).
 //!
-//! Beside that stands what calibration was off by, with the same packets: at the same quantile of the same probe and levels
+//! To that comes what calibration was off by, with the same packets: at the same quantile of the same probe and levels
 //! as a share, and the most by which the probe (or any, where there are too few of its packets) was off
 //! without load, where only hosts differ. The two are independent, so their squares add.
 //!
-//! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which nobody knows.
+//! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which are not known.
 
 use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
 use delaylab_stats::student;

@@ -119,7 +119,7 @@ fn no_overflow(seen: &Seen, found: &Calibration) -> Option<Unknown> {
 fn where_lines_are(found: &Calibration) -> Option<Unknown> {
     let [there, back] = [found.forward.as_ref()?, found.back.as_ref()?];
     let [there, back] = [there.slope.value, back.slope.value];
-    // Beside what the bottleneck takes for a byte, lines that take next to nothing do not differ.
+    // Compared with what the bottleneck takes for a byte, lines that take next to nothing do not differ.
     let byte = found
         .rate
         .as_ref()
