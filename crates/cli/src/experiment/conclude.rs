@@ -38,7 +38,7 @@ pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Co
         terminal::say(format!("warning: {warning}"));
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
-    let data = run_data(&run);
+    let data = data_for(&run, with_page);
     write_benchmark(&data, &finished.folder)?;
     let page = page_in(&finished.folder, &data, with_page)?;
     Ok(Concluded { data, judged, page })
@@ -86,9 +86,19 @@ pub fn run_data(run: &Run) -> RunData {
     stored::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
-/// The run as it is shown beside another one.
-pub fn run_data_beside(run: &Run) -> RunData {
+/// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
+/// than all else.
+pub fn terminal_data(run: &Run) -> RunData {
     stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+}
+
+/// The run as it is shown, with or without a page.
+pub fn data_for(run: &Run, with_page: bool) -> RunData {
+    if with_page {
+        run_data(run)
+    } else {
+        terminal_data(run)
+    }
 }
 
 /// Without this directory's own path in front.

@@ -15,7 +15,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let run = choose::run(&args.run, &args.runs)?;
     if let Some(other) = &args.beside {
         let other = choose::run(other, &args.runs)?;
-        let [first, second] = [&run, &other].map(conclude::run_data_beside);
+        let [first, second] = [&run, &other].map(conclude::terminal_data);
         return beside(&first, &second);
     }
     let data = conclude::run_data(&run);
