@@ -225,7 +225,7 @@ mod tests {
                 .map(|k| k * 2_530_000)
                 .filter_map(|due| {
                     let next = sent.iter().find(|sent| sent.at >= due)?;
-                    let waits = next.at < due + MS && random.uniform() < 0.85;
+                    let waits = random.uniform() < 0.9;
                     Some(if waits { next.at + 28_000 } else { due })
                 })
                 .collect();

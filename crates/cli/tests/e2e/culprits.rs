@@ -4,15 +4,14 @@
 //!
 //! A line for each process of each set is printed (`--nocapture`); `docs/explain.md` has the sums of one run.
 
+use super::explain::{LIVE, explained, last_cpu, records, root};
 use crate::harness::process::{Process, Ran, delaylab};
 use crate::harness::scratch::Scratch;
 use crate::or_skip;
-use delaylab_kernel::{clock, privilege, process, scheduling};
-use delaylab_model::record::Record;
+use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_stats::excursion;
 use delaylab_stats::random::SplitMix;
-use delaylab_store::run::Run;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -176,23 +175,10 @@ fn draw(random: &mut SplitMix) -> Vec<Role> {
     }
 }
 
-const LIVE: &str = r#"
-name = "culprits"
-title = "Processes that run beside the probe"
-world = "live"
-
-[[probe]]
-name = "echo"
-method = "udp"
-pacing = { poisson = "1ms" }
-duration = "8s"
-"#;
-
 /// Runs the experiment beside these.
 fn run_beside(roles: &[Role], scratch: &Scratch) -> Vec<Done> {
-    scratch.file("culprits.toml", LIVE);
-    // The last CPU: the first has the machine's own work.
-    let cpu = *scheduling::affinity().unwrap().last().unwrap();
+    scratch.file("planted.toml", LIVE);
+    let cpu = last_cpu();
     let log = |at: usize| scratch.path(&format!("log-{at}"));
     let culprits: Vec<Culprit> = (roles.iter().enumerate())
         .map(|(at, role)| Culprit::start(role, cpu, log(at)))
@@ -200,29 +186,16 @@ fn run_beside(roles: &[Role], scratch: &Scratch) -> Vec<Done> {
     let mut command = Command::new("nice");
     command.args(["-n", &NICE.to_string(), "taskset", "-c", &cpu.to_string()]);
     command.arg(delaylab(None).get_program());
-    command.args(["run", "culprits.toml", "-q", "--no-report"]);
+    command.args(["run", "planted.toml", "-q", "--no-report"]);
     let ran = Ran::of(command.current_dir(scratch.path(".")));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     culprits.into_iter().map(Culprit::end).collect()
 }
 
-fn explained(scratch: &Scratch) -> Value {
-    let mut command = delaylab(None);
-    command
-        .args(["explain", "--json"])
-        .current_dir(scratch.path("."));
-    let ran = Ran::of(&mut command);
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap()
-}
-
 /// Of the packets that `explain` calls late, the share and the lost time of each culprit: by which most of what a
 /// packet lost was taken.
 fn truth(run: &Path, done: &[Done]) -> Vec<(f64, f64)> {
-    let mut records: Vec<Record> = Vec::new();
-    Run::open(run)
-        .unwrap()
-        .for_each_record(None, |record| records.push(*record));
+    let records = records(run);
     let answered = || {
         records
             .iter()
@@ -360,12 +333,6 @@ struct Judged {
     periods: usize,
     wrong_periods: usize,
     shares: usize,
-}
-
-fn root() -> Result<(), String> {
-    let root = privilege::is_root();
-    root.then_some(())
-        .ok_or_else(|| "going before other processes needs root".to_owned())
 }
 
 /// Plants sets and prints what was found of each.

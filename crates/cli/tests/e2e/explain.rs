@@ -77,9 +77,10 @@ impl Culprit {
     }
 }
 
-const LIVE: &str = r#"
+/// A probe beside which others run.
+pub(super) const LIVE: &str = r#"
 name = "planted"
-title = "A process that runs beside the probe"
+title = "Processes that run beside the probe"
 world = "live"
 
 [[probe]]
@@ -90,11 +91,11 @@ duration = "8s"
 "#;
 
 /// The last CPU: the first has the machine's own work.
-fn last_cpu() -> usize {
+pub(super) fn last_cpu() -> usize {
     *scheduling::affinity().unwrap().last().unwrap()
 }
 
-fn root() -> Result<(), String> {
+pub(super) fn root() -> Result<(), String> {
     let root = delaylab_kernel::privilege::is_root();
     root.then_some(())
         .ok_or_else(|| "going before other processes needs root".to_owned())
@@ -123,7 +124,7 @@ fn run_beside_culprit(scratch: &Scratch, user: Option<u32>) -> Vec<(Nanos, Nanos
     bursts
 }
 
-fn explained(scratch: &Scratch) -> Value {
+pub(super) fn explained(scratch: &Scratch) -> Value {
     let mut command = delaylab(None);
     command
         .args(["explain", "--json"])
@@ -140,7 +141,7 @@ fn first_named(found: &Value) -> Option<&str> {
     causes.find_map(|cause| cause["name"].as_str())
 }
 
-fn records(run: &Path) -> Vec<Record> {
+pub(super) fn records(run: &Path) -> Vec<Record> {
     let mut records = Vec::new();
     let run = Run::open(run).unwrap();
     run.for_each_record(None, |record| records.push(*record));

@@ -1,6 +1,6 @@
 //! The period at which starts have the same phase.
 //!
-//! Periods near the gaps that are most frequent are tried, and near halves and thirds of these. The
+//! Periods near the gaps that are most frequent are tried, near the mean gap, and near halves and thirds of these. The
 //! phases of n starts at random, of any one period, have a mean of squared length 1/n on average, with an
 //! exponential tail; what is asked for leaves random starts one chance in ten thousand over all that are tried.
 
@@ -9,8 +9,8 @@ use delaylab_model::Nanos;
 use std::f64::consts::TAU;
 
 /// The mean phase is at least so long: 0 at random, 1 of an exact timer. One that waits for up to half of its
-/// period each second time has 0.6.
-const LEAST_LENGTH: f64 = 0.5;
+/// period each second time has 0.6, one that waits for 0.4 of it on average, exponentially, 0.37.
+const LEAST_LENGTH: f64 = 0.25;
 /// A logarithm of the chances against random starts.
 const SURE: f64 = 9.2;
 /// Gaps that differ by less are one kind.
@@ -18,23 +18,25 @@ const ALIKE: f64 = 1.1;
 /// The frequent gap may be so many periods.
 const MOST_SKIPPED: u32 = 3;
 /// So far around a candidate the period is looked for.
-const AROUND: f64 = 0.06;
+const AROUND: f64 = 0.12;
 /// Frequencies for each one that the time observed tells apart.
 const FINER: f64 = 4.0;
-/// Starts of a stretch that are looked at.
-const MOST_STARTS: usize = 2_000;
+/// Starts of a stretch that are looked at: time grows with their square.
+const MOST_STARTS: usize = 500;
 
 /// The period of starts whose gaps are these, by the stretch that has most of them: a stretch of few has a
 /// period by chance.
 pub(super) fn regular(stretches: &[Vec<Nanos>], gaps: &[f64]) -> Option<Regular> {
     let starts = since_first(stretches.iter().max_by_key(|starts| starts.len())?);
     let lasts = starts.last().copied().filter(|&lasts| lasts > 0.0)?;
-    let frequent = most_frequent(gaps)?;
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let step = 1.0 / (FINER * lasts);
     let (mut best, mut tried) = ((0.0, 0.0), 0.0);
     // A shorter period explains the starts of a longer one as well: it must do so better.
-    for times in 1..=MOST_SKIPPED {
-        let around = f64::from(times) / frequent;
+    for (times, gap) in
+        (1..=MOST_SKIPPED).flat_map(|times| [(times, most_frequent(gaps)), (times, Some(mean))])
+    {
+        let around = f64::from(times) / gap?;
         let mut frequency = around * (1.0 - AROUND);
         while frequency <= around * (1.0 + AROUND) {
             let length = mean_phase(&starts, frequency);
