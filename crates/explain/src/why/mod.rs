@@ -34,6 +34,7 @@ use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
 use rhythm::{Rhythm, Sending};
+use std::cell::OnceCell;
 use unknown::Unknown;
 use ways::OneWay;
 
@@ -207,6 +208,7 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
         unknown: unknown::of(run, &gathered),
         sources: gathered.sources.clone(),
     };
+    let known = OnceCell::new();
     for (what, tally) in &gathered.tallies {
         let who = match what {
             What::Ran { who, .. } => Some(who),
@@ -215,7 +217,7 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
         let driven = who.and_then(|who| sending.drives(who, &trains));
         let rhythm = match driven {
             Some(_) => None,
-            None => rhythm::of(what, tally, &gathered.streams, &trains),
+            None => rhythm::of(what, tally, &gathered.streams, &trains, &known),
         };
         let alike = Alike::of(what, &gathered, &trains);
         let seen = Seen {

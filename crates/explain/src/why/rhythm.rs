@@ -14,6 +14,7 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{self, Match, Settings};
 use delaylab_stats::trains::{Owner, Trains, TrainsBuilder};
 use delaylab_store::run::Run;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Share of causes without a period that may be said to have one.
@@ -90,12 +91,14 @@ impl Sending {
     }
 }
 
-/// At which intervals a cause comes, if it does.
-pub(super) fn of(
+/// At which intervals a cause comes, if it does. `known`: what of these trains is regular, once that was looked for,
+/// which takes long.
+pub(super) fn of<'a>(
     what: &What,
     tally: &Tally,
     streams: &[Stream<'_>],
-    trains: &Trains,
+    trains: &'a Trains,
+    known: &OnceCell<Vec<(&'a str, f64)>>,
 ) -> Option<Rhythm> {
     if let What::Ran { who, .. } = what {
         // Much shorter runs than those that delayed packets are something else that it does. Long runs meet
@@ -121,6 +124,6 @@ pub(super) fn of(
         period_ns: found.period_ns,
         error_ns: found.period_ns * found.error,
         basis: Basis::Packets(found.events, found.share),
-        matches: periodicity::matching(&found, &trains.known()),
+        matches: periodicity::matching(&found, known.get_or_init(|| trains.known())),
     })
 }

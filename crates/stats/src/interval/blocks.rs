@@ -61,6 +61,9 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
 /// depend on each other is known much better, and tells what to expect of the tail ([`JointTail`]).
 fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Option<f64> {
     let own = below.autocorrelation_time(|correlation| correlation)?;
+    if q == 0.5 {
+        return Some(own);
+    }
     let Some(&median) = ranked.quantile(0.5) else {
         return Some(own);
     };
