@@ -67,7 +67,7 @@ mod traceroute;
 mod windows;
 mod xml;
 
-pub use check::{Disagreement, check, ours, shown};
+pub use check::{Disagreement, check, shown};
 pub use error::ImportError;
 pub use figure::{Delay, Figure, Said, Statistic};
 pub use format::{Format, Rules};
@@ -139,7 +139,8 @@ pub fn read_from(input: Input<'_>, options: &Options) -> Result<Imported, Import
         json::whole(&input.bytes()?)?;
         return Err(ImportError::Unrecognised { nearest });
     };
-    let imported = (format.read)(input, options)?;
+    let mut imported = (format.read)(input, options)?;
+    check::recompute(&mut imported);
     let empty = imported.streams.iter().all(|it| it.records.is_empty());
     match &imported.strange {
         // Its figures may be of another program that prints similar ones.

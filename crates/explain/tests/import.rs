@@ -132,6 +132,7 @@ const SAMPLES: &[Sample] = &[
     ("ping.txt.zst", "ping", &[(50, 50)], 8),
     ("table.csv", "table", &[(4, 3), (1, 1)], 0),
     ("table-decimal-comma.csv", "table", &[(3, 2)], 0),
+    ("table-pandas.parquet", "table", &[(60, 58)], 0),
     ("traceroute.txt", "traceroute", &[(3, 3), (3, 3)], 0),
     ("traceroute-icmp.txt", "traceroute", &[(5, 5), (5, 4)], 0),
     (

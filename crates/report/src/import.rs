@@ -2,7 +2,7 @@
 //!
 //! Times are nanoseconds, shares 0 to 1; what is not known is null.
 
-use delaylab_explain::import::{self, Disagreement, Imported, Said, ours};
+use delaylab_explain::import::{self, Disagreement, Imported, Said};
 use delaylab_model::plan::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -151,7 +151,7 @@ impl<'a> Figure<'a> {
             stream: stream_name(imported, said.stream),
             what: said.what.to_string(),
             theirs: said.value,
-            ours: ours(imported, said),
+            ours: said.ours,
             unit: said.unit,
             printed: &said.printed,
         }

@@ -34,6 +34,9 @@ pub const LEAST_VALUES: usize = 40;
 pub const LEAST_SEGMENT: usize = 5;
 /// More values are put together in groups, by their medians.
 const MOST_POINTS: usize = 100_000;
+/// Of more values the medians of neighbouring ones are taken before anything else: what is held does not grow
+/// with the series, and of so many a change of fewer than these is an excursion.
+const MOST_VALUES: usize = 10 * MOST_POINTS;
 /// What a first cut costs, in variances of the ranks' noise: less than any change is worth.
 const FIRST_PENALTY: f64 = 5.0;
 /// How sure a level of a hundredth of the series is: `SURE` + `EACH_PLACE`·ln 100, in squares of a
@@ -46,7 +49,7 @@ const VISIBLE_LENGTH: usize = 50;
 /// A change of level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangePoint {
-    /// The first value of the new level.
+    /// The first value of the new level; of more than a million values to within a millionth of them.
     pub index: usize,
     /// Its time.
     pub time: Nanos,
@@ -79,32 +82,69 @@ pub struct Visible {
 ///
 /// Errors: why it cannot be told.
 pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<Changes, String> {
-    let present: Vec<usize> = (0..times.len().min(values.len()))
-        .filter(|&index| values[index].is_finite())
-        .collect();
-    if present.len() < LEAST_VALUES {
+    let series = Grouped::of(&values[..times.len().min(values.len())], MOST_VALUES);
+    if series.medians.len() < LEAST_VALUES {
         return Err(format!(
             "{} values are too few to tell when their level changes; at least {LEAST_VALUES} are \
              needed",
-            present.len()
+            series.medians.len()
         ));
     }
-    let finite: Vec<f64> = present.iter().map(|&index| values[index]).collect();
-    let search = Search::among(among);
-    let bounds = search.levels(&finite);
+    let medians = &series.medians;
+    let bounds = Search::among(among).levels(medians);
     let change = |ends: &[usize]| {
-        let (before, after) = (&finite[ends[0]..ends[1]], &finite[ends[1]..ends[2]]);
-        let index = present[ends[1]];
+        let (before, after) = (&medians[ends[0]..ends[1]], &medians[ends[1]..ends[2]]);
+        let index = series.first[ends[1]];
         ChangePoint {
             index,
             time: times[index],
             median: two_samples::shift(Functional::Quantile(0.5), &[before], &[after], seed),
         }
     };
+    let visible = visible(medians, &bounds);
     Ok(Changes {
         points: bounds.windows(3).map(change).collect(),
-        visible: visible(&finite, &bounds),
+        visible: Visible {
+            values: visible.values * series.group,
+            ..visible
+        },
     })
+}
+
+/// Medians of neighbouring values, so many at most.
+struct Grouped {
+    medians: Vec<f64>,
+    /// The index of the first value of each.
+    first: Vec<usize>,
+    /// How many values each is of; the last may be of fewer.
+    group: usize,
+}
+
+impl Grouped {
+    /// Of values of which NaN are none.
+    fn of(values: &[f64], most: usize) -> Self {
+        let present = values.iter().enumerate();
+        let present = present.filter(|(_, value)| value.is_finite());
+        let group = present.clone().count().div_ceil(most).max(1);
+        let (mut medians, mut first) = (Vec::new(), Vec::new());
+        let mut open = Vec::with_capacity(group);
+        for (index, &value) in present {
+            if open.is_empty() {
+                first.push(index);
+            }
+            open.push(value);
+            if open.len() == group {
+                medians.extend(Functional::Quantile(0.5).of(&mut open));
+                open.clear();
+            }
+        }
+        medians.extend(Functional::Quantile(0.5).of(&mut open));
+        Self {
+            medians,
+            first,
+            group,
+        }
+    }
 }
 
 /// The first indices of new levels.

@@ -38,6 +38,7 @@ pub use known::{Match, Relation, matching};
 
 use delaylab_model::Nanos;
 use fold::Folded;
+use schedule::Schedule;
 use score::Exposure;
 
 /// Fewer events than this have no period.
@@ -115,13 +116,11 @@ pub fn find(
     let mut probes = probes.to_vec();
     probes.sort_unstable();
     let late = indices(events, &probes);
-    let events = apart(&late);
-    if events.len() < LEAST_EVENTS {
-        return Err(format!(
-            "{} separate events are too few to have a period; at least {LEAST_EVENTS} are needed",
-            events.len()
-        ));
-    }
+    few(late.len())?;
+    let range = frequencies(&probes, settings)?;
+    let schedule = Schedule::new(&probes, &late);
+    let (events, lengths) = apart(&late, &schedule);
+    few(events.len())?;
     if events.len() * SELDOM > probes.len() {
         return Err(format!(
             "{} of {} packets are events: too many to ask when they come",
@@ -129,11 +128,10 @@ pub fn find(
             probes.len()
         ));
     }
-    let range = frequencies(&probes, settings)?;
-    let probes = schedule::undelayed(&probes, &late);
+    let probes = schedule.times;
     let exposure = Exposure::new(&probes, range);
     let scores = exposure.scores(&events);
-    let threshold = exposure.threshold(events.len(), settings.false_alarms, settings.seed);
+    let threshold = exposure.threshold(&lengths, settings.false_alarms, settings.seed);
     let Some(peak) = score::fundamental(&scores, &exposure, threshold) else {
         return Ok(None);
     };
@@ -163,15 +161,22 @@ fn indices(events: &[Nanos], probes: &[Nanos]) -> Vec<usize> {
     indices
 }
 
-/// The first of neighbouring ones.
-fn apart(late: &[usize]) -> Vec<usize> {
-    let mut before = None;
-    let first = late.iter().copied().filter(|&index| {
-        let neighbour = before.is_some_and(|before| before + 1 == index);
-        before = Some(index);
-        !neighbour
-    });
-    first.collect()
+fn few(events: usize) -> Result<(), String> {
+    if events < LEAST_EVENTS {
+        return Err(format!(
+            "{events} separate events are too few to have a period; at least {LEAST_EVENTS} are needed"
+        ));
+    }
+    Ok(())
+}
+
+/// The first probe of each event, and how many probes it lasts: neighbours are one. So are those that would be if
+/// they had not been late: a packet that is sent later than the next ones stands behind them.
+fn apart(late: &[usize], schedule: &Schedule) -> (Vec<usize>, Vec<usize>) {
+    let neighbours = |&a: &usize, &b: &usize| a + 1 == b || schedule.neighbours(a, b);
+    let events = late.chunk_by(neighbours);
+    let lasts = |event: &[usize]| event[event.len() - 1] - event[0] + 1;
+    events.map(|event| (event[0], lasts(event))).unzip()
 }
 
 /// The median gap between probes.

@@ -201,6 +201,11 @@ fn goes_on(before: Piece, piece: Piece) -> bool {
 }
 
 impl Trains {
+    /// Was nothing seen running?
+    pub fn is_empty(&self) -> bool {
+        self.activations.is_empty()
+    }
+
     /// Whose an event is. `None` for one without a name.
     pub fn owner(&self, event: &NoiseEvent) -> Option<Owner> {
         let owner = owner(&self.processes, event)?;

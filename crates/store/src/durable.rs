@@ -21,6 +21,19 @@ pub(crate) fn put_in_place(path: &Path) -> Result<(), StoreError> {
     fs::rename(unfinished(path), path).map_err(StoreError::at(path))
 }
 
+/// Gives a whole and synced file a second name. False where the file system has no links.
+pub(crate) fn link(file: &Path, path: &Path) -> Result<bool, StoreError> {
+    let temporary = unfinished(path);
+    remove(&temporary)?;
+    if fs::hard_link(file, &temporary).is_err() {
+        return Ok(false);
+    }
+    put_in_place(path)?;
+    // Two names of one file are not made one by renaming: where this was stopped before, it is still there.
+    remove(&temporary)?;
+    Ok(true)
+}
+
 /// Writes a small file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temporary = unfinished(path);

@@ -5,7 +5,7 @@ use crate::error::{StoreError, arrow};
 use crate::folder::{FINDINGS, Folder, TRIALS};
 use crate::interrupted;
 use crate::journal::JournalReader;
-use crate::parquet_file::ParquetFile;
+use crate::parquet_file::{self, ParquetFile};
 use crate::parquet_source::ParquetSource;
 use crate::part;
 use crate::table::{self, Row, every_table};
@@ -49,12 +49,29 @@ fn table<R: Row>(folder: &Folder, schema: &SchemaRef) -> Result<(), StoreError> 
     if R::IS_OPTIONAL && parts.is_empty() {
         return Ok(());
     }
-    let mut file = ParquetFile::create(&folder.table(R::TABLE), schema)?;
+    let all = folder.table(R::TABLE);
+    if parts.len() == 1
+        && let Some(only) = parts.values().next()
+        && is_table(only, schema)?
+        && durable::link(only, &all)?
+    {
+        return Ok(());
+    }
+    let mut file = ParquetFile::create(&all, schema)?;
     for path in parts.values() {
         copy(path, schema, &mut file)?;
         file.end_trial()?;
     }
     file.finish()
+}
+
+/// Is a part written as a table is? Of a run with one trial it becomes the table as it is.
+fn is_table(part: &Path, schema: &SchemaRef) -> Result<bool, StoreError> {
+    let source = ParquetSource::open(part, schema).map_err(StoreError::parquet(part))?;
+    let groups = source.row_groups(None).into_iter();
+    Ok(!parquet_file::is_plain(
+        groups.map(|group| source.rows_of(group)).sum(),
+    ))
 }
 
 fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`writer`] | [`writer::RunWriter`] and [`writer::TrialWriter`]: a run as it is recorded |
+//! | [`known_trial`] | [`known_trial::KnownTrial`]: a trial of which everything is known beforehand |
 //! | [`resume`] | taking up a run that was killed |
 //! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
 //! | [`run::tail`] | the records of a run in progress, as they come |
@@ -26,6 +27,7 @@ pub mod index;
 mod interrupted;
 mod join;
 mod journal;
+pub mod known_trial;
 mod latest;
 mod parquet_file;
 mod parquet_source;

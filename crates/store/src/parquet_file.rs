@@ -51,10 +51,10 @@ impl ParquetFile {
         rows: &SchemaRef,
         count: u64,
     ) -> Result<Self, StoreError> {
-        if count > PLAIN_PART {
-            return Self::create(path, rows);
+        if is_plain(count) {
+            return Self::with(path, stamps::file_schema(rows), plain());
         }
-        Self::with(path, stamps::file_schema(rows), plain())
+        Self::create(path, rows)
     }
 
     fn with(
@@ -149,6 +149,11 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
         }
     }
     properties.build()
+}
+
+/// Is a part of so many rows written plainly?
+pub(crate) const fn is_plain(count: u64) -> bool {
+    count <= PLAIN_PART
 }
 
 /// Values as they are.

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// For how long noise held a record's CPU while it was under way, where a source of noise ran, and
@@ -44,6 +44,46 @@ pub(crate) fn schema<R: Row>() -> SchemaRef {
     }
 }
 
+/// A trial's part of the records, which is being written.
+pub(crate) struct RecordsPart {
+    path: PathBuf,
+    own: SchemaRef,
+    all: SchemaRef,
+    file: ParquetFile,
+}
+
+impl RecordsPart {
+    /// `count`: how many there will be.
+    pub(crate) fn create(folder: &Folder, trial: u32, count: u64) -> Result<Self, StoreError> {
+        let path = folder.part(Record::TABLE, trial);
+        let all = records_schema();
+        Ok(Self {
+            file: ParquetFile::create_part(&path, &all, count)?,
+            path,
+            own: table::schema::<Record>(),
+            all,
+        })
+    }
+
+    /// The next of them in the order of the file.
+    pub(crate) fn write(
+        &mut self,
+        rows: &[Record],
+        noise_of: &NoiseOf<'_>,
+    ) -> Result<(), StoreError> {
+        let batch = || {
+            let mut columns = table::batch(&self.own, rows)?.columns().to_vec();
+            columns.extend(noise_columns(rows, noise_of));
+            RecordBatch::try_new(self.all.clone(), columns)
+        };
+        self.file.write(&batch().map_err(arrow(&self.path))?)
+    }
+
+    pub(crate) fn finish(self) -> Result<(), StoreError> {
+        self.file.finish()
+    }
+}
+
 /// Writes a trial's part of the records.
 pub(crate) fn write_records(
     folder: &Folder,
@@ -51,17 +91,11 @@ pub(crate) fn write_records(
     journal: &Journal<Record>,
     noise_of: &NoiseOf<'_>,
 ) -> Result<(), StoreError> {
-    let path = folder.part(Record::TABLE, trial);
-    let own = table::schema::<Record>();
-    let all = records_schema();
-    let batch = |rows: &[Record]| {
-        let mut columns = table::batch(&own, rows)?.columns().to_vec();
-        columns.extend(noise_columns(rows, noise_of));
-        RecordBatch::try_new(all.clone(), columns)
-    };
-    write_sorted(&path, &all, journal, |rows| {
-        batch(rows).map_err(arrow(&path))
-    })
+    let mut part = RecordsPart::create(folder, trial, journal.rows())?;
+    sorted(journal.path(), journal.streams(), |rows| {
+        part.write(rows, noise_of)
+    })?;
+    part.finish()
 }
 
 fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
@@ -87,21 +121,28 @@ pub(crate) fn write<R: Row>(
     }
     let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
-    let batch = |rows: &[R]| table::batch(&schema, rows).map_err(arrow(&path));
-    write_sorted(&path, &schema, journal, batch)
-}
-
-fn write_sorted<R: Row>(
-    path: &Path,
-    schema: &SchemaRef,
-    journal: &Journal<R>,
-    batch: impl Fn(&[R]) -> Result<RecordBatch, StoreError>,
-) -> Result<(), StoreError> {
-    let mut file = ParquetFile::create_part(path, schema, journal.rows())?;
-    sorted(journal.path(), journal.streams(), |rows| {
-        file.write(&batch(rows)?)
+    let mut file = ParquetFile::create_part(&path, &schema, journal.rows())?;
+    sorted(journal.path(), journal.streams(), |rows: &[R]| {
+        file.write(&table::batch(&schema, rows).map_err(arrow(&path))?)
     })?;
     file.finish()
+}
+
+/// The same of rows in any order, which are all.
+pub(crate) fn write_rows<R: Row>(
+    folder: &Folder,
+    trial: u32,
+    rows: &[R],
+) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let path = folder.part(R::TABLE, trial);
+    let schema = table::schema::<R>();
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| (row.stream(), row.key()));
+    let batch = table::batch(&schema, &rows).map_err(arrow(&path))?;
+    ParquetFile::create_part(&path, &schema, rows.len() as u64)?.write_all(&batch)
 }
 
 /// Hands over the rows of a journal, one stream after the other, each in order.

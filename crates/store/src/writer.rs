@@ -5,6 +5,7 @@ use crate::error::{StoreError, arrow};
 use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, PARTIAL, TRIALS};
 use crate::join;
 use crate::journal::{Journal, JournalReader};
+use crate::known_trial::KnownTrial;
 use crate::latest;
 use crate::part::{self, NoiseOf};
 use crate::table::{self, Row};
@@ -92,13 +93,24 @@ impl RunWriter {
 
     /// Begins to record a trial. Several may be recorded at once.
     pub fn begin_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
+        self.unless_recorded(trial)?;
+        TrialWriter::create(&self.folder, trial)
+    }
+
+    /// Begins to write a trial of which everything is known, with so many packets.
+    pub fn known_trial(&self, trial: u32, packets: u64) -> Result<KnownTrial, StoreError> {
+        self.unless_recorded(trial)?;
+        KnownTrial::create(&self.folder, trial, packets)
+    }
+
+    fn unless_recorded(&self, trial: u32) -> Result<(), StoreError> {
         if self.folder.part(TRIALS, trial).exists() {
             return Err(StoreError::Recorded {
                 path: self.folder.0.clone(),
                 trial,
             });
         }
-        TrialWriter::create(&self.folder, trial)
+        Ok(())
     }
 
     /// Joins what the trials left, adds the findings, and gives the folder its name.

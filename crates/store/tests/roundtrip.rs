@@ -338,3 +338,61 @@ fn two_columns_of_one_name_are_refused_before_anything_is_lost() {
     run.for_each_interrupted(|_| apart += 1);
     assert_eq!(apart, 20);
 }
+
+#[test]
+fn a_trial_that_is_known_is_read_back_as_one_that_was_recorded() {
+    // Few rows are copied into their table, many become it as they are.
+    for count in [50, 5_000] {
+        let runs = tempfile::tempdir().unwrap();
+        let run = create(runs.path());
+        let all = records(0, count);
+        let mut trial = run.known_trial(0, all.len() as u64).unwrap();
+        all.chunks(999)
+            .for_each(|some| trial.records(some).unwrap());
+        let mut points = series(0);
+        points.reverse();
+        trial.finish(&[row(0, 0), row(0, 1)], &points).unwrap();
+        let again = run.known_trial(0, 1).map(drop);
+        assert!(matches!(again, Err(StoreError::Recorded { .. })));
+        let folder = run.finish(&findings()).unwrap().folder;
+        let run = Run::open(&folder).unwrap();
+        assert_eq!(run.problems(), Vec::<String>::new());
+        assert_eq!(run.state(), State::Complete);
+        assert_eq!(read(&run, None), all);
+        assert_eq!(run.series(None), series(0));
+        assert_eq!(run.trials(), [row(0, 0), row(0, 1)]);
+        assert!(!folder.join("parts").exists());
+    }
+}
+
+#[test]
+fn a_known_trial_is_written_in_order_or_not_at_all() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut trial = run.known_trial(0, 2).unwrap();
+    let refused = trial.records(&[record(0, 0, 1), record(0, 0, 0)]);
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("packet 0 of probe 0")
+    );
+    drop(trial);
+    assert_eq!(Run::open(run.folder()).unwrap().record_count(), 0);
+}
+
+/// Joining that was stopped when the only part had become the table is done again.
+#[test]
+fn a_part_that_became_the_table_before_a_stop_still_is_it() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    write_trial(&run, 0, 5_000);
+    let part = run.folder().join("parts/records-0.parquet");
+    fs::hard_link(part, run.folder().join("records.parquet")).unwrap();
+    let folder = run.finish(&findings()).unwrap().folder;
+    assert_eq!(read(&Run::open(&folder).unwrap(), None), records(0, 5_000));
+    let left = fs::read_dir(&folder).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.contains("unfinished")).collect();
+    assert_eq!(left, Vec::<String>::new());
+}

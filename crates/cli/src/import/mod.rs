@@ -57,9 +57,9 @@ impl Found {
 
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<(), Failed> {
-    let found = Found::read(args)?;
+    let mut found = Found::read(args)?;
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
-    let finished = recorded::run(&found, &args.output).map_err(|error| environment(&error))?;
+    let finished = recorded::run(&mut found, &args.output).map_err(|error| environment(&error))?;
     for warning in &finished.warnings {
         terminal::say(format!("warning: {warning}"));
     }

@@ -2,7 +2,6 @@
 
 use super::Found;
 use delaylab_explain::import::{Clock, Imported, Records, Rules, Stream, shown};
-use delaylab_kernel::clock;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::WorldName;
@@ -21,10 +20,10 @@ use std::time::{Duration, SystemTime};
 /// The number of the only trial.
 const TRIAL: u32 = 0;
 /// Records that are handed over at once.
-const BATCH: usize = 1 << 14;
+const BATCH: usize = 1 << 11;
 
-/// Writes the run into a folder of its own below `runs`.
-pub(super) fn run(found: &Found, runs: &Path) -> Result<Finished, StoreError> {
+/// Writes the run into a folder of its own below `runs`. The packets are there from then on, and no longer held.
+pub(super) fn run(found: &mut Found, runs: &Path) -> Result<Finished, StoreError> {
     let name = format!("import-{}", found.imported.format.word());
     let writer = RunWriter::create(
         runs,
@@ -45,39 +44,29 @@ pub(super) fn run(found: &Found, runs: &Path) -> Result<Finished, StoreError> {
     finished
 }
 
-fn trial(found: &Found, writer: &RunWriter) -> Result<(), StoreError> {
-    let mut trial = writer.begin_trial(TRIAL)?;
+fn trial(found: &mut Found, writer: &RunWriter) -> Result<(), StoreError> {
+    let streams = found.imported.streams.iter();
+    let packets = streams.map(|stream| stream.records.len() as u64).sum();
+    let mut trial = writer.known_trial(TRIAL, packets)?;
     let mut rows = Vec::new();
-    for (index, stream) in found.imported.streams.iter().enumerate() {
-        let rules = found.imported.format.rules;
+    let rules = found.imported.format.rules;
+    for index in 0..found.imported.streams.len() {
+        let stream = &mut found.imported.streams[index];
         let mut batch = Vec::with_capacity(BATCH);
         let mut summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT);
-        for record in ordered(&stream.records) {
+        for record in stream.records.drain() {
             let record = recorded(&record, rules);
             summary.push(&record);
             batch.push(record);
             if batch.len() == BATCH {
                 trial.records(&batch)?;
-                trial.sync_if_due(clock::monotonic())?;
                 batch.clear();
             }
         }
         trial.records(&batch)?;
-        rows.push(row(found, index, stream, summary));
+        rows.push(row(found, index, summary));
     }
-    trial.series(&found.imported.series)?;
-    // Nobody watched what else had the CPU.
-    trial.finish(&rows, &|_: &Record| (None, None))
-}
-
-/// Records by their number. Those of most files are, and are not held a second time.
-fn ordered(records: &Records) -> Box<dyn Iterator<Item = Record> + '_> {
-    if records.in_order() {
-        return Box::new(records.iter());
-    }
-    let mut all: Vec<Record> = records.iter().collect();
-    all.sort_by_key(|record| record.seq);
-    Box::new(all.into_iter())
+    trial.finish(&rows, &found.imported.series)
 }
 
 /// What readers of runs need beyond what the file says. A packet that was lost was sent all the same, at
@@ -94,7 +83,8 @@ fn recorded(record: &Record, rules: Rules) -> Record {
     }
 }
 
-fn row(found: &Found, index: usize, stream: &Stream, summary: SummaryBuilder) -> TrialRow {
+fn row(found: &Found, index: usize, summary: SummaryBuilder) -> TrialRow {
+    let stream = &found.imported.streams[index];
     let summary = summary.finish();
     TrialRow {
         trial: TRIAL,

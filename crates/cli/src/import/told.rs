@@ -1,7 +1,7 @@
 //! What was imported, for people.
 
 use super::Found;
-use delaylab_explain::import::{Disagreement, Said, ours, shown};
+use delaylab_explain::import::{Disagreement, Said, shown};
 use delaylab_report::import::stream_name;
 use delaylab_report::run::RunData;
 use delaylab_report::run_terminal;
@@ -57,8 +57,9 @@ fn figures(found: &Found) -> Table {
     );
     table.row(heads.map(Cell::dim));
     for said in &imported.said {
-        let recomputed = ours(imported, said);
-        let recomputed = recomputed.map_or_else(|| "–".to_owned(), |value| shown(value, said.unit));
+        let recomputed = said
+            .ours
+            .map_or_else(|| "–".to_owned(), |value| shown(value, said.unit));
         let paint = if disagrees(found, said) {
             Paint::Warning
         } else {

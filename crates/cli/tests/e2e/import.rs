@@ -43,6 +43,7 @@ const SAMPLES: &[Sample] = &[
     ("rrd-fetch.txt", "smokeping-rrd", &[(40, 39)]),
     ("rrul.flent.gz", "flent", &[(10, 9), (10, 9)]),
     ("table.csv", "table", &[(4, 3), (1, 1)]),
+    ("table-pandas.parquet", "table", &[(60, 58)]),
     ("traceroute.txt", "traceroute", &[(3, 3), (3, 3)]),
     ("windows-de.txt", "ping-of-windows", &[(4, 3)]),
 ];

@@ -51,11 +51,16 @@ pub fn check(imported: &Imported) -> Vec<Disagreement> {
     judged.collect()
 }
 
-/// What the peer's own samples give for a figure that it printed, by its own definition and in the same
-/// unit. `None`: the file has no samples for it, or not all that the peer counted.
-pub fn ours(imported: &Imported, said: &Said) -> Option<f64> {
-    let stream = imported.streams.get(said.stream)?;
-    Some(recomputed(imported, stream, said)?.value)
+/// Puts what the packets give beside each figure that the peer said.
+pub(super) fn recompute(imported: &mut Imported) {
+    let ours = |said: &Said| {
+        let stream = imported.streams.get(said.stream)?;
+        Some(recomputed(imported, stream, said)?.value)
+    };
+    let ours: Vec<Option<f64>> = imported.said.iter().map(ours).collect();
+    for (said, ours) in imported.said.iter_mut().zip(ours) {
+        said.ours = ours;
+    }
 }
 
 /// What the samples give, and how far below and above it the peer's figure may be.

@@ -43,9 +43,15 @@ pub fn time(text: &str, unit: Nanos) -> Option<Time> {
             .fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'))
     };
     let scale = 10_i64.pow(u32::try_from(rest.len()).ok()?);
-    let behind = i128::from(digits(rest)) * i128::from(unit) / i128::from(scale);
-    let nanos = digits(whole).checked_mul(unit)?;
-    let nanos = nanos.checked_add(Nanos::try_from(behind).ok()?)?;
+    // Most fit into 64 bits, of which a product is divided faster.
+    let behind = match digits(rest).checked_mul(unit) {
+        Some(product) => product / scale,
+        None => {
+            let product = i128::from(digits(rest)) * i128::from(unit);
+            Nanos::try_from(product / i128::from(scale)).ok()?
+        }
+    };
+    let nanos = digits(whole).checked_mul(unit)?.checked_add(behind)?;
     let step = (unit / scale).max(1);
     (nanos <= LARGEST).then_some(Time { nanos, step })
 }

@@ -86,6 +86,9 @@ pub struct Said {
     pub unit: Unit,
     /// The peer's word for it and the value, as printed.
     pub printed: String,
+    /// What its own packets give for it, by the peer's definition and in the same unit. `None`: the file has no
+    /// samples for it, or not all that the peer counted.
+    pub ours: Option<f64>,
 }
 
 impl Said {
@@ -98,6 +101,7 @@ impl Said {
             step: time.step as f64,
             unit: Unit::Nanoseconds,
             printed,
+            ours: None,
         }
     }
 
@@ -115,6 +119,7 @@ impl Said {
             step: 0.0,
             unit,
             printed,
+            ours: None,
         }
     }
 
@@ -127,6 +132,7 @@ impl Said {
             step: number.step / 100.0,
             unit: Unit::Share,
             printed,
+            ours: None,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A file as it comes: unpacked, as text of UTF-8, piece by piece. Only its head is held.
 
+mod parquet;
+
 use super::{ImportError, Imported};
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
+use parquet::TableText;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 /// As much of a file is looked at to tell its format.
@@ -19,7 +22,8 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Of what `source` gives. gzip, zstd and xz are unpacked, UTF-16 becomes UTF-8.
+    /// Of what `source` gives. gzip, zstd and xz are unpacked, UTF-16 becomes UTF-8 and the table of a
+    /// Parquet file text.
     ///
     /// # Errors
     ///
@@ -101,6 +105,7 @@ enum Packing {
     Gzip,
     Zstd,
     Xz,
+    Parquet,
 }
 
 impl Packing {
@@ -109,6 +114,7 @@ impl Packing {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
             [0xfd, b'7', b'z', b'X', b'Z', 0] => Some(Self::Xz),
+            [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
             _ => None,
         }
     }
@@ -118,24 +124,31 @@ impl Packing {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
             Self::Xz => "xz",
+            Self::Parquet => "Parquet",
         }
     }
 
-    fn unpacked(self, source: Source<'_>) -> Result<Source<'_>, ImportError> {
+    fn unpacked(self, mut source: Source<'_>) -> Result<Source<'_>, ImportError> {
+        let packed = |reason| ImportError::Packed {
+            packing: self.name(),
+            reason,
+        };
         let reader: Box<dyn Read> = match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(source)),
             Self::Zstd => {
                 Box::new(zstd::stream::read::Decoder::with_buffer(source).map_err(read_error)?)
             }
             Self::Xz => Box::new(XzReader::new(source, true)),
+            Self::Parquet => {
+                let mut file = Vec::new();
+                source.read_to_end(&mut file).map_err(read_error)?;
+                Box::new(TableText::new(file).map_err(packed)?)
+            }
         };
         let mut source = BufReader::with_capacity(1 << 16, reader);
         match source.fill_buf() {
             Ok(_) => Ok(Box::new(source)),
-            Err(error) => Err(ImportError::Packed {
-                packing: self.name(),
-                reason: error.to_string(),
-            }),
+            Err(error) => Err(packed(error.to_string())),
         }
     }
 }

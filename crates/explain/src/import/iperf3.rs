@@ -329,6 +329,7 @@ fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
                 step: 1e-9,
                 unit,
                 printed,
+                ours: None,
             });
         }
     }

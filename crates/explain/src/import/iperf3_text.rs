@@ -201,6 +201,7 @@ impl Test {
                 step,
                 unit,
                 printed,
+                ours: None,
             });
         };
         // Three digits that count.

@@ -249,6 +249,7 @@ fn said(imported: &mut Imported, stats: &Stats) {
         step: 1e-9,
         unit: delaylab_model::plan::Unit::Share,
         printed: format!("packet_loss_percent {}", stats.packet_loss_percent),
+        ours: None,
     });
     let mut time = |what, word: String, nanos| {
         imported.said.push(Said::time(

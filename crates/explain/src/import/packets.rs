@@ -11,7 +11,7 @@ use super::rows::{Row, Rows};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 /// More packets of a file without a line of their own than this are not believed: a file that names
@@ -66,12 +66,45 @@ impl Packet {
     }
 }
 
+/// The newest packets in the order of their numbers, of which most come one after the other.
+#[derive(Default)]
+struct Newest(VecDeque<(u64, Packet)>);
+
+impl Newest {
+    const fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    fn last(&self) -> Option<u64> {
+        self.0.back().map(|&(last, _)| last)
+    }
+
+    fn get_mut(&mut self, seq: u64) -> Option<&mut Packet> {
+        let at = self.0.binary_search_by_key(&seq, |&(it, _)| it).ok()?;
+        Some(&mut self.0[at].1)
+    }
+
+    fn entry(&mut self, seq: u64) -> &mut Packet {
+        let at = match self.last() {
+            None => Err(0),
+            Some(last) if last < seq => Err(self.0.len()),
+            Some(last) if last == seq => Ok(self.0.len() - 1),
+            Some(_) => self.0.binary_search_by_key(&seq, |&(it, _)| it),
+        };
+        if let Err(at) = at {
+            self.0.insert(at, (seq, Packet::default()));
+        }
+        let (Ok(at) | Err(at)) = at;
+        &mut self.0[at].1
+    }
+}
+
 /// Columns of a settled packet.
 const COLUMNS: usize = 8;
 
 /// The packets of one stream.
 pub struct Packets {
-    newest: BTreeMap<u64, Packet>,
+    newest: Newest,
     settled: Rows<COLUMNS>,
     /// The last number that was settled.
     settled_to: Option<u64>,
@@ -138,7 +171,7 @@ impl Packets {
     /// None yet.
     pub const fn new() -> Self {
         Self {
-            newest: BTreeMap::new(),
+            newest: Newest::new(),
             settled: Rows::new(2),
             settled_to: None,
             later: BTreeMap::new(),
@@ -170,8 +203,7 @@ impl Packets {
     }
 
     fn last(&self) -> Option<u64> {
-        let newest = self.newest.last_key_value().map(|(&last, _)| last);
-        newest.or(self.settled_to)
+        self.newest.last().or(self.settled_to)
     }
 
     /// Did any line have a round trip?
@@ -185,15 +217,15 @@ impl Packets {
         if self.settled_to.is_some_and(|to| seq <= to) {
             return self.later.entry(seq).or_default();
         }
-        if self.newest.len() > NEWEST
-            && let Some((oldest, packet)) = self.newest.pop_first()
+        if self.newest.0.len() > NEWEST
+            && let Some((oldest, packet)) = self.newest.0.pop_front()
         {
             self.settle(oldest, &packet);
             if seq <= oldest {
                 return self.later.entry(seq).or_default();
             }
         }
-        self.newest.entry(seq).or_default()
+        self.newest.entry(seq)
     }
 
     fn settle(&mut self, seq: u64, packet: &Packet) {
@@ -234,13 +266,16 @@ impl Packets {
         packet.ttl = reply.ttl;
         packet.sent_at = sent_at.or(packet.sent_at);
         let extent = self.extents.of(seq);
-        self.packet(seq).extent = extent;
+        // Most overtake nothing.
+        if extent > 0 {
+            self.packet(seq).extent = extent;
+        }
         self.answered += 1;
     }
 
     /// The reply had other bytes than the request.
     pub fn corrupt(&mut self, seq: u64) {
-        if let Some(packet) = self.newest.get_mut(&seq) {
+        if let Some(packet) = self.newest.get_mut(seq) {
             packet.outcome = Outcome::Corrupt;
         }
     }
@@ -314,7 +349,7 @@ impl Packets {
         let sent = frame.sent.filter(|&sent| sent > 0);
         let last_sent = sent.map(|sent| first.saturating_add(sent - 1));
         let last = self.last().max(last_sent)?;
-        let lines = (self.settled.len() + self.newest.len()) as u64;
+        let lines = (self.settled.len() + self.newest.0.len()) as u64;
         let missing = (last - first).saturating_add(1).saturating_sub(lines);
         if missing > LOST_LIMIT.saturating_sub(imported.filled) {
             imported.warn(format!(
@@ -344,7 +379,7 @@ impl Packets {
             let more = later.next_if(|&(it, _)| it == seq);
             Some((seq, more.map_or(packet, |(_, more)| packet.and_later(more))))
         });
-        (self.repeats, old.chain(self.newest))
+        (self.repeats, old.chain(self.newest.0))
     }
 }
 

@@ -19,10 +19,11 @@ use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, leading_number, stamp, word_after};
+use super::text::{after, has, head, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
 pub static FORMAT: Format = Format {
@@ -49,7 +50,7 @@ fn is(bytes: &[u8]) -> bool {
         line.starts_with("PING ")
             || line.starts_with("PING6(")
             || is_reply(line)
-            || line.contains(" packets transmitted, ")
+            || has(line, " packets transmitted, ")
     })
 }
 
@@ -136,9 +137,9 @@ impl Run {
     /// Takes a line; false where it says nothing that is known.
     fn line(&mut self, line: &str) -> bool {
         let (read_at, line) = stamp(line);
-        if line.contains(" bytes from ") || is_reply(line) {
+        if begins_as_reply(line) || has(line, " bytes from ") || is_reply(line) {
             self.bytes_from(line, read_at)
-        } else if line.contains("no answer yet for") || line.starts_with("Request timeout for") {
+        } else if has(line, "no answer yet for") || line.starts_with("Request timeout for") {
             let Some(seq) = sequence(line) else {
                 return false;
             };
@@ -155,10 +156,10 @@ impl Run {
         } else if line.starts_with("ping: ") || line.starts_with("ping6: ") {
             self.nameless += 1;
             true
-        } else if line.contains(" packets transmitted, ") || is_totals(line) {
+        } else if has(line, " packets transmitted, ") || is_totals(line) {
             self.totals = Totals::read(line);
             self.totals.is_some()
-        } else if line.contains("min/avg/max") {
+        } else if has(line, "min/avg/max") {
             self.read_times(line)
         } else {
             no_matter(line)
@@ -186,7 +187,7 @@ impl Run {
                 ..Reply::default()
             },
         );
-        if line.contains("(BAD CHECKSUM!)") {
+        if line.ends_with(')') && has(line, "(BAD CHECKSUM!)") {
             self.packets.corrupt(seq);
         }
         self.last = Some(seq);
@@ -199,7 +200,7 @@ impl Run {
             return false;
         };
         // A redirect is advice, and the packet goes on.
-        if !line.contains("Redirect") {
+        if !has(line, "Redirect") {
             // What is in brackets behind the number says more of the error.
             let from = line.split(" icmp_seq").next().unwrap_or_default();
             let name = from.split(' ').next().unwrap_or_default();
@@ -214,7 +215,7 @@ impl Run {
     /// `rtt min/avg/max/mdev = a/b/c/d ms, pipe 4`, or a progress line of iputils (`ewma`), which is
     /// not the end.
     fn read_times(&mut self, line: &str) -> bool {
-        if line.contains("packets, ") {
+        if has(line, "packets, ") {
             return true;
         }
         self.times_said = true;
@@ -387,20 +388,30 @@ impl Totals {
     }
 }
 
+/// `64 bytes from …`: most lines of most files.
+fn begins_as_reply(line: &str) -> bool {
+    let digits = |c: char| c.is_ascii_digit();
+    line.trim_start_matches(digits).starts_with(" bytes from ")
+}
+
 /// A reply in whatever language: `64 octets de 192.0.2.7 : icmp_seq=1 ttl=117 temps=12,3 ms`.
 fn is_reply(line: &str) -> bool {
     let (_, line) = stamp(line);
     line.starts_with(|c: char| c.is_ascii_digit())
         && sequence(line).is_some()
-        && (line.contains(" bytes from ") || line.contains("ttl=") || line.contains("hlim="))
+        && (has(line, " bytes from ") || has(line, "ttl=") || has(line, "hlim="))
 }
 
 /// The round trip of a reply: what is behind the `=` before `ms`.
-fn trip(line: &str) -> Option<String> {
+fn trip(line: &str) -> Option<Cow<'_, str>> {
     let before = line.rsplit_once(" ms").map_or(line, |(before, _)| before);
     let digits = before.trim_end().rsplit('=').next()?;
     let number = digits.starts_with(|c: char| c.is_ascii_digit()) && before.len() < line.len();
-    number.then(|| digits.replace(',', "."))
+    let with_point = || match digits.find(',') {
+        Some(_) => Cow::Owned(digits.replace(',', ".")),
+        None => Cow::Borrowed(digits),
+    };
+    number.then(with_point)
 }
 
 /// `4 paquets transmis, 4 reçus, 0 % perte de paquets, temps 3004 ms`

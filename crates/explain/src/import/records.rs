@@ -17,6 +17,7 @@ const MOVING: usize = 2;
 #[derive(Clone, PartialEq)]
 pub struct Records {
     rows: Rows<COLUMNS>,
+    len: usize,
     refusers: Addresses,
     counts: Counts,
     /// Round trips without the time that a stamping reflector took.
@@ -71,6 +72,7 @@ impl Records {
     pub const fn new() -> Self {
         Self {
             rows: Rows::new(MOVING),
+            len: 0,
             refusers: Addresses::new(),
             counts: Counts {
                 answered: 0,
@@ -88,16 +90,17 @@ impl Records {
 
     /// How many there are.
     pub const fn len(&self) -> usize {
-        self.rows.len()
+        self.len
     }
 
     /// Is there none?
     pub const fn is_empty(&self) -> bool {
-        self.rows.len() == 0
+        self.len == 0
     }
 
     /// Adds one.
     pub fn push(&mut self, record: &Record) {
+        self.len += 1;
         self.counts.answered += u64::from(record.answered());
         self.counts.corrupt += u64::from(record.outcome == Outcome::Corrupt);
         self.counts.lost += u64::from(record.outcome == Outcome::Lost);
@@ -118,7 +121,21 @@ impl Records {
 
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = Record> {
-        self.rows.iter().map(|row| self.record(&row))
+        self.rows.iter().map(|row| record(&row, &self.refusers))
+    }
+
+    /// Each of them by its number, for the last time: their memory is given back on the way. What they come to is
+    /// still known.
+    pub fn drain(&mut self) -> Box<dyn Iterator<Item = Record> + '_> {
+        let rows = std::mem::replace(&mut self.rows, Rows::new(MOVING));
+        let refusers = &self.refusers;
+        let records = rows.drain().map(|row| record(&row, refusers));
+        if self.in_order {
+            return Box::new(records);
+        }
+        let mut all: Vec<Record> = records.collect();
+        all.sort_by_key(|record| record.seq);
+        Box::new(all.into_iter())
     }
 
     /// Are their numbers in order?
@@ -151,61 +168,62 @@ impl Records {
     pub const fn trips(&self) -> Moments {
         self.trips
     }
+}
 
-    fn record(&self, row: &Row<COLUMNS>) -> Record {
-        let mut row = row.iter().copied();
-        let mut next = || row.next().flatten();
-        let (seq, due) = (next(), next());
-        let due = due.unwrap_or(0);
-        let mut time = || next().map(|since| due.wrapping_add(since));
-        let (t_send, t_sched, t_tx, t_tx_hw) = (time(), time(), time(), time());
-        let (r_rx, r_user, r_tx) = (time(), time(), time());
-        let (t_rx, t_rx_hw, t_recv) = (time(), time(), time());
-        let mut next = || row.next().flatten();
-        let mut number = || next().unwrap_or(0);
-        let trial = number() as u32;
-        let probe = number() as u16;
-        let method = named(&Method::ALL, number());
-        let outcome = named(&Outcome::ALL, number());
-        let clock_event = named(&ClockEvent::ALL, number());
-        let dscp = number() as u8;
-        let copies = number() as u16;
-        let reorder_extent = number() as u32;
-        let mut next = || row.next().flatten();
-        Record {
-            trial,
-            probe,
-            dscp,
-            ip_size: next().map(|value| value as u32),
-            t_send,
-            t_sched,
-            t_tx,
-            t_tx_hw,
-            r_rx,
-            r_user,
-            r_tx,
-            t_rx,
-            t_rx_hw,
-            t_recv,
-            cpu: next().map(|value| value as u16),
-            r_dscp: next().map(|value| value as u8),
-            reply_dscp: next().map(|value| value as u8),
-            reply_ecn: next().map(|value| value as u8),
-            reply_ttl: next().map(|value| value as u8),
-            reflector_seq: next().map(|value| value as u32),
-            copies,
-            reorder_extent,
-            retransmits: next().map(|value| value as u32),
-            outcome,
-            refused_by: self.refusers.at(next()),
-            errno: next().map(|value| value as i32),
-            clock_event,
-            ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
-        }
+/// As it was when [`row`] made this of it.
+fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
+    let mut row = row.iter().copied();
+    let mut next = || row.next().flatten();
+    let (seq, due) = (next(), next());
+    let due = due.unwrap_or(0);
+    let mut time = || next().map(|since| due.wrapping_add(since));
+    let (t_send, t_sched, t_tx, t_tx_hw) = (time(), time(), time(), time());
+    let (r_rx, r_user, r_tx) = (time(), time(), time());
+    let (t_rx, t_rx_hw, t_recv) = (time(), time(), time());
+    let mut next = || row.next().flatten();
+    let mut number = || next().unwrap_or(0);
+    let trial = number() as u32;
+    let probe = number() as u16;
+    let method = named(&Method::ALL, number());
+    let outcome = named(&Outcome::ALL, number());
+    let clock_event = named(&ClockEvent::ALL, number());
+    let dscp = number() as u8;
+    let copies = number() as u16;
+    let reorder_extent = number() as u32;
+    let mut next = || row.next().flatten();
+    Record {
+        trial,
+        probe,
+        dscp,
+        ip_size: next().map(|value| value as u32),
+        t_send,
+        t_sched,
+        t_tx,
+        t_tx_hw,
+        r_rx,
+        r_user,
+        r_tx,
+        t_rx,
+        t_rx_hw,
+        t_recv,
+        cpu: next().map(|value| value as u16),
+        r_dscp: next().map(|value| value as u8),
+        reply_dscp: next().map(|value| value as u8),
+        reply_ecn: next().map(|value| value as u8),
+        reply_ttl: next().map(|value| value as u8),
+        reflector_seq: next().map(|value| value as u32),
+        copies,
+        reorder_extent,
+        retransmits: next().map(|value| value as u32),
+        outcome,
+        refused_by: refusers.at(next()),
+        errno: next().map(|value| value as i32),
+        clock_event,
+        ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
     }
 }
 
-/// In the order in which [`Records::record`] takes them.
+/// In the order in which [`record`] takes them.
 fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
     let due = record.t_intended;
     let since = |time: Option<Nanos>| time.map(|time| time.wrapping_sub(due));

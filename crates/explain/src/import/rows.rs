@@ -19,28 +19,91 @@ pub struct Rows<const N: usize> {
     last: Last<N>,
 }
 
+/// Values, and a bit for each column that has one: 0 stands where there is none. So all columns are compared at
+/// once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Packed<const N: usize> {
+    values: [i64; N],
+    known: u64,
+}
+
+impl<const N: usize> Packed<N> {
+    const NONE: Self = {
+        assert!(N <= 64, "a bit for each column");
+        Self {
+            values: [0; N],
+            known: 0,
+        }
+    };
+
+    fn of(row: &Row<N>) -> Self {
+        let mut packed = Self::NONE;
+        for (column, value) in row.iter().enumerate() {
+            packed.values[column] = value.unwrap_or(0);
+            packed.known |= u64::from(value.is_some()) << column;
+        }
+        packed
+    }
+
+    fn row(&self) -> Row<N> {
+        std::array::from_fn(|column| self.get(column))
+    }
+
+    fn get(&self, column: usize) -> Option<i64> {
+        (self.known >> column & 1 == 1).then_some(self.values[column])
+    }
+
+    fn set(&mut self, column: usize, value: Option<i64>) {
+        self.values[column] = value.unwrap_or(0);
+        self.known = self.known & !(1 << column) | u64::from(value.is_some()) << column;
+    }
+
+    /// A bit for each column in which they differ.
+    fn differs(&self, other: &Self) -> u64 {
+        let mut differs = self.known ^ other.known;
+        for column in 0..N {
+            differs |= u64::from(self.values[column] != other.values[column]) << column;
+        }
+        differs
+    }
+}
+
+/// The columns of these bits.
+fn columns(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let column = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (column < 64).then_some(column)
+    })
+}
+
 /// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Last<const N: usize> {
-    row: Row<N>,
+    row: Packed<N>,
     steps: [i64; N],
 }
 
 impl<const N: usize> Last<N> {
     const FIRST: Self = Self {
-        row: [None; N],
+        row: Packed::NONE,
         steps: [0; N],
     };
 
-    fn expected(&self, column: usize) -> Option<i64> {
-        Some(self.row[column]?.wrapping_add(self.steps[column]))
+    fn expected(&self, moving: usize) -> Packed<N> {
+        let mut expected = self.row;
+        for column in 0..moving {
+            if expected.known >> column & 1 == 1 {
+                expected.values[column] = expected.values[column].wrapping_add(self.steps[column]);
+            }
+        }
+        expected
     }
 
-    fn follow(&mut self, moving: usize, row: &Row<N>) {
-        let columns = self.steps.iter_mut().zip(self.row.iter().zip(row));
-        for (step, (before, now)) in columns.take(moving) {
-            if let (Some(before), Some(now)) = (before, now) {
-                *step = now.wrapping_sub(*before);
+    fn follow(&mut self, moving: usize, row: &Packed<N>) {
+        for column in 0..moving {
+            if let (Some(before), Some(now)) = (self.row.get(column), row.get(column)) {
+                self.steps[column] = now.wrapping_sub(before);
             }
         }
         self.row = *row;
@@ -76,18 +139,14 @@ impl<const N: usize> Rows<N> {
         let Some(piece) = self.pieces.back_mut() else {
             return;
         };
-        let mut changed = 0_u128;
-        for (column, value) in row.iter().enumerate() {
-            changed |= u128::from(*value != self.last.expected(column)) << column;
+        let row = Packed::of(row);
+        let expected = self.last.expected(self.moving);
+        let changed = row.differs(&expected);
+        write(piece, changed.into());
+        for column in columns(changed) {
+            write(piece, difference(row.get(column), expected.values[column]));
         }
-        write(piece, changed);
-        for (column, value) in row.iter().enumerate() {
-            if changed >> column & 1 == 1 {
-                let expected = self.last.expected(column).unwrap_or(0);
-                write(piece, difference(*value, expected));
-            }
-        }
-        self.last.follow(self.moving, row);
+        self.last.follow(self.moving, &row);
     }
 
     /// Each of them.
@@ -131,19 +190,14 @@ impl<const N: usize, B: AsRef<[u8]>> Iterator for Piece<N, B> {
 
     fn next(&mut self) -> Option<Row<N>> {
         let bytes = self.bytes.as_ref();
-        let changed = read(bytes, &mut self.at)?;
-        let mut row = [None; N];
-        for (column, value) in row.iter_mut().enumerate() {
-            let expected = self.last.expected(column);
-            *value = if changed >> column & 1 == 1 {
-                let difference = read(bytes, &mut self.at)?;
-                value_of(difference, expected.unwrap_or(0))
-            } else {
-                expected
-            };
+        let changed = read(bytes, &mut self.at)? as u64;
+        let mut row = self.last.expected(self.moving);
+        for column in columns(changed) {
+            let difference = read(bytes, &mut self.at)?;
+            row.set(column, value_of(difference, row.values[column]));
         }
         self.last.follow(self.moving, &row);
-        Some(row)
+        Some(row.row())
     }
 }
 

@@ -2,15 +2,22 @@
 
 use super::{Imported, decimal};
 use delaylab_model::{Nanos, SECOND};
+use memchr::memmem;
 
 /// The first lines, for a look at what a file is.
 pub fn head(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(65_536)]).into_owned()
 }
 
+/// Is `key` in a line? Faster than [`str::contains`], which counts where there are millions of lines.
+pub fn has(line: &str, key: &str) -> bool {
+    memmem::find(line.as_bytes(), key.as_bytes()).is_some()
+}
+
 /// What is behind a key: `after("ttl=63 time=1", "ttl=")` is `63 time=1`.
 pub fn after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.split_once(key).map(|(_, rest)| rest)
+    let at = memmem::find(line.as_bytes(), key.as_bytes())?;
+    line.get(at + key.len()..)
 }
 
 /// The word behind a key, up to a blank, a comma or a closing bracket.

@@ -96,7 +96,7 @@ fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
         worth_a_word(point, scope)
     };
     changes.found.extend(found.points.iter().filter_map(change));
-    let Some(median) = median(stream).filter(|&median| median > 0.0) else {
+    let Some(median) = stream.median().filter(|&median| median > 0.0) else {
         return;
     };
     let visible = Visible {
@@ -111,16 +111,10 @@ fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
     }
 }
 
-/// The median response of the packets that were answered, ns.
-fn median(stream: &Stream<'_>) -> Option<f64> {
-    let answered = stream.response.iter().copied().filter(|ns| ns.is_finite());
-    Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>())
-}
-
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
 fn between(streams: &[Stream<'_>]) -> Vec<Change> {
     let lane = |stream: &Stream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
-    let medians: Vec<Option<f64>> = streams.iter().map(median).collect();
+    let medians: Vec<Option<f64>> = streams.iter().map(Stream::median).collect();
     let mut lanes = BTreeMap::<String, Vec<f64>>::new();
     for (stream, median) in streams.iter().zip(&medians) {
         lanes.entry(lane(stream)).or_default().extend(median);

@@ -68,9 +68,7 @@ impl Sending {
         for stream in streams {
             let sent = by_trial.entry(stream.row.trial).or_default();
             sent.extend(&stream.sent);
-            let answered = stream.response.iter().copied().filter(|ns| ns.is_finite());
-            let median = Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>());
-            reach = f64::max(reach, median.unwrap_or(0.0));
+            reach = f64::max(reach, stream.median().unwrap_or(0.0));
         }
         by_trial.values_mut().for_each(|sent| sent.sort_unstable());
         Self {

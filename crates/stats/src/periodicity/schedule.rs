@@ -21,21 +21,41 @@ const FAR: f64 = 12.0;
 /// of Poisson's gaps.
 const ALIKE: f64 = 0.25;
 
-/// The probes' times, those of `late` ones (indices in rising order) as if they had not been late.
-pub(super) fn undelayed(probes: &[Nanos], late: &[usize]) -> Vec<Nanos> {
-    let gap = median_gap(probes);
-    let mut is_late = vec![false; probes.len()];
-    late.iter().for_each(|&at| is_late[at] = true);
-    let on_time: Vec<Nanos> = (probes.iter().zip(&is_late))
-        .filter_map(|(&time, late)| (!late).then_some(time))
-        .collect();
-    let mut times = probes.to_vec();
-    if alike(&on_time, gap) {
-        for &at in late {
-            times[at] = moved(probes[at], &on_time, gap);
+/// Two times on a grid are neighbours' if they are no more gaps apart.
+const NEXT: f64 = 1.5;
+
+/// When probes would have been sent.
+pub(super) struct Schedule {
+    /// The time of each probe, of late ones as if they had not been late.
+    pub(super) times: Vec<Nanos>,
+    /// From one probe to the next, ns, if their gaps are alike.
+    gap: Option<f64>,
+}
+
+impl Schedule {
+    /// Of probes in order of time, of which these are late (indices in rising order).
+    pub(super) fn new(probes: &[Nanos], late: &[usize]) -> Self {
+        let gap = median_gap(probes);
+        let mut is_late = vec![false; probes.len()];
+        late.iter().for_each(|&at| is_late[at] = true);
+        let on_time: Vec<Nanos> = (probes.iter().zip(&is_late))
+            .filter_map(|(&time, late)| (!late).then_some(time))
+            .collect();
+        let gap = alike(&on_time, gap).then_some(gap);
+        let mut times = probes.to_vec();
+        if let Some(gap) = gap {
+            for &at in late {
+                times[at] = moved(probes[at], &on_time, gap);
+            }
         }
+        Self { times, gap }
     }
-    times
+
+    /// Would these two have been sent one after the other, or at one time?
+    pub(super) fn neighbours(&self, a: usize, b: usize) -> bool {
+        let apart = self.times[b].saturating_sub(self.times[a]).unsigned_abs() as f64;
+        self.gap.is_some_and(|gap| apart <= NEXT * gap)
+    }
 }
 
 /// Are the gaps of these probes about whole numbers of this one?
@@ -91,11 +111,25 @@ mod tests {
         // A neighbour that was sent late with it, and is no event itself.
         probes[8] += 90_000;
         probes[39] += 20_000;
-        let found = undelayed(&probes, &[0, 7, 39]);
-        for (k, (found, sent)) in found.iter().zip(&probes).enumerate() {
+        let found = Schedule::new(&probes, &[0, 7, 39]);
+        for (k, (found, sent)) in found.times.iter().zip(&probes).enumerate() {
             let expected = if k == 8 { *sent } else { k as Nanos * GAP };
             assert_eq!(*found, expected, "{k}");
         }
+    }
+
+    #[test]
+    fn packets_that_are_sent_after_the_next_ones_are_neighbours_still() {
+        let mut probes: Vec<Nanos> = (0..40).map(|k| k * GAP).collect();
+        // Both are sent two gaps and a quarter later, each behind one that was on time.
+        probes[10] += 2_250_000;
+        probes[11] += 2_250_000;
+        probes.sort_unstable();
+        let late: Vec<usize> = (0..40).filter(|&at| probes[at] % GAP != 0).collect();
+        assert_eq!(late, [11, 13]);
+        let schedule = Schedule::new(&probes, &late);
+        assert!(schedule.neighbours(11, 13));
+        assert!(!schedule.neighbours(11, 14));
     }
 
     #[test]
@@ -107,11 +141,11 @@ mod tests {
             time
         });
         let probes: Vec<Nanos> = each.collect();
-        assert_eq!(undelayed(&probes, &[3, 90, 444]), probes);
+        assert_eq!(Schedule::new(&probes, &[3, 90, 444]).times, probes);
     }
 
     #[test]
     fn without_others_nothing_moves() {
-        assert_eq!(undelayed(&[5, 9], &[0, 1]), [5, 9]);
+        assert_eq!(Schedule::new(&[5, 9], &[0, 1]).times, [5, 9]);
     }
 }

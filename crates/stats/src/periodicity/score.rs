@@ -111,13 +111,18 @@ impl Exposure {
         squares / (count * (all - count) / (all - 1.0))
     }
 
-    /// What the largest Z² of so many events exceeds in this share of series without a period.
-    pub(super) fn threshold(&self, count: usize, false_alarms: f64, seed: u64) -> f64 {
+    /// What the largest Z² of events that last so many probes each exceeds in this share of series without a
+    /// period.
+    pub(super) fn threshold(&self, lengths: &[usize], false_alarms: f64, seed: u64) -> f64 {
         let mut random = SplitMix::new(seed);
+        let mut lengths = lengths.to_vec();
         let largest = |scores: Vec<f64>| scores.into_iter().fold(0.0, f64::max);
         let mut sum = 0.0;
         for _ in 0..DRAWS / 2 {
-            let (one, other) = (self.draw(count, &mut random), self.draw(count, &mut random));
+            let (one, other) = (
+                self.draw(&mut lengths, &mut random),
+                self.draw(&mut lengths, &mut random),
+            );
             let [one, other] = self.scores_of_two([&one, &other]).map(largest);
             sum += one + other;
         }
@@ -126,16 +131,26 @@ impl Exposure {
         place - 2.0 * (-(-false_alarms).ln_1p()).ln()
     }
 
-    /// So many probes at random, no two of them neighbours: at most one in five of all.
-    fn draw(&self, count: usize, random: &mut SplitMix) -> Vec<usize> {
-        let all = self.ticks.len();
-        let mut taken = vec![false; all + 2];
-        let mut drawn = Vec::with_capacity(count);
-        while drawn.len() < count {
-            let index = random.below(all);
-            if !taken[index..index + 3].contains(&true) {
-                taken[index + 1] = true;
-                drawn.push(index);
+    /// The first probes of events of these lengths, at least one probe apart: every arrangement is as likely as every
+    /// other, as it is where each probe is disturbed by chance. Events leave each other little room where they are
+    /// long or many: their distances are then not those of single probes at random.
+    fn draw(&self, lengths: &mut [usize], random: &mut SplitMix) -> Vec<usize> {
+        for last in (1..lengths.len()).rev() {
+            lengths.swap(last, random.below(last + 1));
+        }
+        let taken: usize = lengths.iter().map(|length| length + 1).sum();
+        // The last one needs no probe behind it.
+        let mut free = (self.ticks.len() + 1).saturating_sub(taken);
+        let mut at = 0;
+        let mut drawn = Vec::with_capacity(lengths.len());
+        while let Some(length) = lengths.get(drawn.len()) {
+            let left = lengths.len() - drawn.len();
+            if random.below(free + left) < left {
+                drawn.push(at);
+                at += length + 1;
+            } else {
+                free -= 1;
+                at += 1;
             }
         }
         drawn

@@ -76,6 +76,10 @@ impl Shape {
 /// Blank, or a remark.
 pub fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
+    !begins_with_digit(line) && begins_as_comment(line)
+}
+
+fn begins_as_comment(line: &str) -> bool {
     line.is_empty() || line.starts_with('#') || line.starts_with("//") || line.starts_with("sep=")
 }
 
@@ -110,7 +114,12 @@ pub fn stands_for_none(cell: &str) -> bool {
         "lost",
         "u",
     ];
-    cell.len() < 10 && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+    // Most cells are numbers.
+    !begins_with_digit(cell) && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The cells of a line, without the blanks and quotes around them.
