@@ -4,7 +4,8 @@ use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
-use delaylab_lab::experiment::Resolved;
+use delaylab_lab::experiment::{self, Resolved};
+use delaylab_lab::finding::{Check, Finding};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::units::format_duration;
 use serde_json::{Value, json};
@@ -59,6 +60,9 @@ fn for_people(resolved: &Resolved) -> String {
     for finding in &resolved.findings {
         let _ = writeln!(text, "  {:<8} {}", finding.id, finding.says);
         let _ = writeln!(text, "  {:<8} {}", "", finding.check);
+        if let Some(why) = not_applicable(finding, resolved) {
+            let _ = writeln!(text, "  {:<8} – not applicable: {why}", "");
+        }
     }
     if !resolved.figures.is_empty() {
         let _ = writeln!(text, "\nFigures it draws, as its source has them:");
@@ -67,6 +71,12 @@ fn for_people(resolved: &Resolved) -> String {
         let _ = writeln!(text, "  {}", figure.title);
     }
     text
+}
+
+/// Why a finding cannot be judged by these trials; `None` where it can, as far as that is known before they run.
+fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
+    let check = Check::parse(&finding.check).ok()?;
+    experiment::not_applicable(&check, &resolved.planned)
 }
 
 /// With a stop rule, as many as there may be.
@@ -112,7 +122,12 @@ fn as_json(resolved: &Resolved) -> Value {
     let findings: Vec<_> = resolved
         .findings
         .iter()
-        .map(|f| json!({"id": f.id, "says": f.says, "check": f.check}))
+        .map(|f| {
+            json!({
+                "id": f.id, "says": f.says, "check": f.check,
+                "not_applicable": not_applicable(f, resolved),
+            })
+        })
         .collect();
     let skipped: Vec<_> = resolved
         .skipped

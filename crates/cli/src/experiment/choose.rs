@@ -18,7 +18,9 @@ pub fn experiment(named: &str) -> Result<Experiment, Failed> {
         Some(entry) => entry.source(),
         None => file(named)?,
     };
-    Experiment::read(source).map_err(wrong)
+    let experiment = Experiment::read(source).map_err(wrong)?;
+    experiment.unknown_names().map_err(wrong)?;
+    Ok(experiment)
 }
 
 /// Every error of a file, as it is shown.

@@ -69,7 +69,7 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
     problems
 }
 
-fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
+pub(super) fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
     &node.nearest(&[Key::Name(name.to_owned())]).at
 }
 
@@ -86,7 +86,7 @@ fn misspelt(
 }
 
 /// Bytes of a text's value as bytes of the source: exact where the text has no escapes.
-fn within(at: &Origin, value: &str, span: Range<usize>, sources: &[Source]) -> Origin {
+pub(super) fn within(at: &Origin, value: &str, span: Range<usize>, sources: &[Source]) -> Origin {
     let written = sources
         .get(at.source)
         .and_then(|source| source.text.get(at.span.clone()))

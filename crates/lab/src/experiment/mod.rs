@@ -20,6 +20,7 @@
 //! | `estimate` | how long trials take |
 //! | `order` | their order, from the seed |
 //! | `claims` | findings as they are written |
+//! | `names` | what findings speak of, and whether there is such a thing |
 //! | [`plan`] | the factorial design as a plan |
 //! | [`stop`], [`sequential`] | the stop rule, and the design as a plan that repeats until it is met |
 //! | `write` | the resolved experiment as text |
@@ -35,6 +36,7 @@ mod estimate;
 mod factor;
 mod frame_probe;
 mod level;
+mod names;
 mod order;
 pub mod plan;
 mod probe;
@@ -54,6 +56,7 @@ mod write;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Source};
 pub use estimate::{Estimate, estimate};
+pub use names::not_applicable;
 pub use plan::FactorialPlan;
 pub use read::Experiment;
 pub use resolve::{Choices, Resolved, SkippedCase};

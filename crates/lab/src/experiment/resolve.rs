@@ -145,7 +145,8 @@ impl Experiment {
             return Err(problems);
         }
         let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
-        settle(&mut root, world, seed, choices).map_err(|problem| vec![problem])?;
+        let quick = choices.quick || header.resolved.quick;
+        settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
         let trials = combinations(&root, &factors, choices.v6, refusals)?;
         Ok(Resolved {
             name: header.name,
@@ -153,7 +154,7 @@ impl Experiment {
             about: header.about,
             world,
             seed: seed.unsigned_abs(),
-            quick: choices.quick || header.resolved.quick,
+            quick,
             toml: root.table().map(write::document).unwrap_or_default(),
             factors: factors.into_iter().map(named_levels).collect(),
             planned: in_order(&trials.kept, &design, seed.unsigned_abs()),
@@ -191,7 +192,13 @@ fn seed(root: &Node, header: &Header, world: WorldName, choices: &Choices) -> Re
 }
 
 /// Writes what was chosen into the tree, so that it says all of itself.
-fn settle(root: &mut Node, world: WorldName, seed: i64, choices: &Choices) -> Result<(), Problem> {
+fn settle(
+    root: &mut Node,
+    world: WorldName,
+    seed: i64,
+    quick: bool,
+    choices: &Choices,
+) -> Result<(), Problem> {
     let at = name_at(root);
     let mut put = |path: &[&str], value| {
         let place: Vec<_> = path
@@ -203,9 +210,8 @@ fn settle(root: &mut Node, world: WorldName, seed: i64, choices: &Choices) -> Re
     };
     put(&["world"], Value::Text(world.name().to_owned()))?;
     put(&["seed"], Value::Integer(seed))?;
-    if choices.quick {
-        put(&["resolved", "quick"], Value::Boolean(true))?;
-    }
+    // A file with this section has the one world that is left in it.
+    put(&["resolved", "quick"], Value::Boolean(quick))?;
     if let Some(target) = &choices.target {
         put(&["path", "target"], Value::Text(target.clone()))?;
     }

@@ -3,7 +3,7 @@
 //! A *finding* says something in words and again as a *check*: a comparison of statistics of the
 //! records, such as `for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)`. Truth
 //! comes from the interval of the difference at 95 %, made for correlated data: all of it on one
-//! side of the bound is true or false, astride it is "cannot tell", with how many packets more
+//! side of the bound is true or false, astride it is undecided, with how many packets more
 //! would settle it.
 //!
 //! | module | holds |

@@ -12,8 +12,11 @@ pub enum Verdict {
     True,
     /// The data say no. A result like any other.
     False,
-    /// The data do not say, or are not there.
-    CannotTell,
+    /// The data do not say.
+    #[serde(alias = "cannot_tell")]
+    Undecided,
+    /// It is about a factor, a level or a measure that this run does not have: no data of it could say.
+    NotApplicable,
 }
 
 impl Verdict {
@@ -22,29 +25,51 @@ impl Verdict {
         match self {
             Verdict::True => "true",
             Verdict::False => "false",
-            Verdict::CannotTell => "cannot tell",
+            Verdict::Undecided => "undecided",
+            Verdict::NotApplicable => "not applicable",
         }
     }
 
-    /// The opposite; of not knowing, not knowing.
+    /// Each of them, in the order in which they are counted.
+    pub const ALL: [Self; 4] = [
+        Verdict::True,
+        Verdict::False,
+        Verdict::Undecided,
+        Verdict::NotApplicable,
+    ];
+
+    /// The opposite of what is true or false; of anything else, the same.
     #[must_use]
     pub const fn not(self) -> Self {
         match self {
             Verdict::True => Verdict::False,
             Verdict::False => Verdict::True,
-            Verdict::CannotTell => Verdict::CannotTell,
+            Verdict::Undecided | Verdict::NotApplicable => self,
         }
     }
 
-    /// False if any is, else unknown if any is.
+    /// Of a claim that all of these are so: false if any is, else not applicable if any is, else undecided if any is.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts
             .into_iter()
             .fold(Verdict::True, |all, next| match (all, next) {
                 (Verdict::False, _) | (_, Verdict::False) => Verdict::False,
-                (Verdict::CannotTell, _) | (_, Verdict::CannotTell) => Verdict::CannotTell,
+                (Verdict::NotApplicable, _) | (_, Verdict::NotApplicable) => Verdict::NotApplicable,
+                (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
                 _ => Verdict::True,
             })
+    }
+
+    /// Of a claim at several levels: those to which it does not apply say nothing, unless there are no others.
+    pub fn wherever_applicable(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let mut applicable = verdicts
+            .into_iter()
+            .filter(|verdict| *verdict != Verdict::NotApplicable)
+            .peekable();
+        match applicable.peek() {
+            Some(_) => Verdict::all(applicable),
+            None => Verdict::NotApplicable,
+        }
     }
 }
 
@@ -63,7 +88,7 @@ pub struct Judged {
     pub says: String,
     /// The claim as a comparison of statistics, as written.
     pub check: String,
-    /// Of all parts together: false if any is, else unknown if any is.
+    /// Of all parts together to which the claim applies: false if any is, else undecided if any is.
     pub verdict: Verdict,
     /// Why, in plain words.
     pub reason: String,
@@ -173,12 +198,41 @@ mod tests {
     use Verdict::*;
 
     #[test]
-    fn three_valued() {
+    fn all_of_several() {
         assert_eq!(Verdict::all([True, True]), True);
-        assert_eq!(Verdict::all([True, CannotTell]), CannotTell);
-        assert_eq!(Verdict::all([CannotTell, False, True]), False);
+        assert_eq!(Verdict::all([True, Undecided]), Undecided);
+        assert_eq!(Verdict::all([Undecided, False, True]), False);
         assert_eq!(Verdict::all([]), True);
         assert_eq!(True.not(), False);
-        assert_eq!(CannotTell.not(), CannotTell);
+        assert_eq!(Undecided.not(), Undecided);
+        assert_eq!(Verdict::all([NotApplicable, Undecided]), NotApplicable);
+        assert_eq!(Verdict::all([NotApplicable, False]), False);
+        assert_eq!(NotApplicable.not(), NotApplicable);
+    }
+
+    #[test]
+    fn levels_to_which_a_claim_does_not_apply_do_not_count() {
+        assert_eq!(
+            Verdict::wherever_applicable([NotApplicable, True, NotApplicable]),
+            True
+        );
+        assert_eq!(
+            Verdict::wherever_applicable([NotApplicable, Undecided, True]),
+            Undecided
+        );
+        assert_eq!(Verdict::wherever_applicable([NotApplicable]), NotApplicable);
+    }
+
+    #[test]
+    fn what_older_versions_wrote_is_read() {
+        fn read(text: &str) -> serde_json::Result<Verdict> {
+            serde_json::from_str(text)
+        }
+        assert_eq!(read("\"cannot_tell\"").ok(), Some(Undecided));
+        for verdict in Verdict::ALL {
+            let text = serde_json::to_string(&verdict).unwrap_or_default();
+            assert_eq!(text, format!("\"{}\"", verdict.name().replace(' ', "_")));
+            assert_eq!(read(&text).ok(), Some(verdict));
+        }
     }
 }

@@ -46,7 +46,8 @@ const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::True => "true",
         Verdict::False => "false",
-        Verdict::CannotTell => "cannot-tell",
+        Verdict::Undecided => "undecided",
+        Verdict::NotApplicable => "not-applicable",
     }
 }
 

@@ -35,7 +35,7 @@ fn meta(run: &RunData) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// How many findings hold, in a sentence.
+/// What came of the findings.
 fn answered(run: &RunData) -> String {
     match answer(run) {
         Some(sentence) => format!(
@@ -48,12 +48,11 @@ fn answered(run: &RunData) -> String {
 }
 
 fn mood(run: &RunData) -> &'static str {
-    let all = |verdict| {
-        run.findings
-            .iter()
-            .all(|finding| finding.verdict == verdict)
-    };
-    if all(Verdict::True) { "all-true" } else { "" }
+    let verdicts = run.findings.iter().map(|finding| finding.verdict);
+    match Verdict::wherever_applicable(verdicts) {
+        Verdict::True => "all-true",
+        _ => "",
+    }
 }
 
 fn problems(run: &RunData) -> String {

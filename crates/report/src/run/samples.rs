@@ -695,7 +695,7 @@ fn findings() -> Vec<FindingShown> {
             check: "p50(response | place=WAN) - p50(response | place=LAN) ≈ 5 ms within 5 %"
                 .to_owned(),
             printed: String::new(),
-            verdict: Verdict::CannotTell,
+            verdict: Verdict::Undecided,
             reason: "This run has no factor `place`: pass --target to measure a remote host."
                 .to_owned(),
             evidence: vec![Evidence {

@@ -64,45 +64,27 @@ pub(crate) fn interval(number: &Evidence) -> Option<String> {
     }
 }
 
-/// One character for a verdict: `✔`, `✘` or `?`.
+/// One character for a verdict: `✔`, `✘`, `?` or `–`.
 pub(crate) const fn glyph(verdict: Verdict) -> char {
     match verdict {
         Verdict::True => '✔',
         Verdict::False => '✘',
-        Verdict::CannotTell => '?',
+        Verdict::Undecided => '?',
+        Verdict::NotApplicable => '–',
     }
 }
 
-/// How many findings hold, in a sentence; `None` where there are none.
+/// What came of the findings, counted; `None` where there are none.
 pub(crate) fn answer(run: &RunData) -> Option<String> {
-    if let [only] = run.findings.as_slice() {
-        return Some(single(only.verdict).to_owned());
-    }
-    let count = |verdict| run.findings.iter().filter(|f| f.verdict == verdict).count();
-    let [held, failed, open] = [Verdict::True, Verdict::False, Verdict::CannotTell].map(count);
-    let mut clauses = match (held, run.findings.len()) {
-        (_, 0) => return None,
-        (0, all) => vec![format!("None of {all} findings holds")],
-        (1, all) => vec![format!("1 of {all} findings holds")],
-        (held, all) => vec![format!("{held} of {all} findings hold")],
-    };
-    match failed {
-        0 => {}
-        1 => clauses.push("1 does not".to_owned()),
-        _ => clauses.push(format!("{failed} do not")),
-    }
-    if open > 0 {
-        clauses.push(format!("{open} cannot be told from these data"));
-    }
-    Some(clauses.join("; ") + ".")
-}
-
-const fn single(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::True => "The finding holds.",
-        Verdict::False => "The finding does not hold.",
-        Verdict::CannotTell => "Whether the finding holds cannot be told from these data.",
-    }
+    let counts = Verdict::ALL.map(|verdict| {
+        let of_it = run.findings.iter().filter(|it| it.verdict == verdict);
+        (verdict, of_it.count())
+    });
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let words: Vec<String> = counts
+        .map(|(verdict, count)| format!("{count} {verdict}"))
+        .collect();
+    (!words.is_empty()).then(|| format!("Findings: {}.", words.join(", ")))
 }
 
 #[cfg(test)]
@@ -132,10 +114,12 @@ mod tests {
         let mut run = waits();
         assert_eq!(
             answer(&run).as_deref(),
-            Some("1 of 3 findings holds; 1 does not; 1 cannot be told from these data.")
+            Some("Findings: 1 true, 1 false, 1 undecided.")
         );
         run.findings.truncate(1);
-        assert_eq!(answer(&run).as_deref(), Some("The finding does not hold."));
+        run.findings[0].verdict = Verdict::NotApplicable;
+        let expected = "Findings: 1 not applicable.";
+        assert_eq!(answer(&run).as_deref(), Some(expected));
         assert_eq!(answer(&bare()), None);
     }
 }

@@ -48,7 +48,8 @@ const fn paint(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::True => Paint::Good,
         Verdict::False => Paint::Warning,
-        Verdict::CannotTell => Paint::Bold,
+        Verdict::Undecided => Paint::Bold,
+        Verdict::NotApplicable => Paint::Dim,
     }
 }
 
@@ -103,7 +104,7 @@ fn table(evidence: &[Evidence], style: &Style) -> String {
 /// Why there is no value or interval, or no verdict. Where there is, the number speaks for itself.
 fn note(number: &Evidence, style: &Style) -> String {
     let known = number.value.is_some() && interval(number).is_some();
-    if known && number.verdict != Some(Verdict::CannotTell) {
+    if known && number.verdict != Some(Verdict::Undecided) {
         return String::new();
     }
     let lines = wrap(&number.note, style.columns().saturating_sub(2 * INDENT)).into_iter();

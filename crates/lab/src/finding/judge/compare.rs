@@ -31,8 +31,8 @@ pub(super) fn compare(
     });
     let (a, b, dimension) = match terms {
         Ok(terms) => terms,
-        Err(reason) => {
-            compared.reason = reason;
+        Err(why) => {
+            (compared.verdict, compared.reason) = (why.verdict, why.reason);
             return (compared, Vec::new());
         }
     };
@@ -68,7 +68,7 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
         below: None,
         repeats_differ: false,
         more_packets: None,
-        verdict: Verdict::CannotTell,
+        verdict: Verdict::Undecided,
         reason: String::new(),
     }
 }
@@ -131,7 +131,7 @@ impl Range {
         match (inside, outside) {
             (true, _) => Verdict::True,
             (_, true) => Verdict::False,
-            _ => Verdict::CannotTell,
+            _ => Verdict::Undecided,
         }
     }
 
@@ -204,7 +204,7 @@ impl Question<'_> {
         compared.repeats_differ = bounds.repeats_differ;
         compared.verdict = range.holds(&bounds);
         let excess = range.excess(value, &bounds).powi(2);
-        let undecided = compared.verdict == Verdict::CannotTell && !evaluation.has_series();
+        let undecided = compared.verdict == Verdict::Undecided && !evaluation.has_series();
         if undecided && excess < MAX_FACTOR && !bounds.repeats_differ {
             let more = (excess - 1.0).max(0.1) * evaluation.count() as f64;
             compared.more_packets = Some(two_digits(more));
@@ -271,7 +271,7 @@ impl Question<'_> {
             false => "",
         };
         let settle = match compared.verdict {
-            Verdict::CannotTell => self.what_would_settle(compared, bounds, excess),
+            Verdict::Undecided => self.what_would_settle(compared, bounds, excess),
             _ => String::new(),
         };
         format!(
@@ -320,16 +320,16 @@ mod tests {
         use Verdict::*;
         for (beyond, low, high, verdict) in [
             (Beyond::Less, -2.0, -1.0, True),
-            (Beyond::Less, -2.0, 1.0, CannotTell),
+            (Beyond::Less, -2.0, 1.0, Undecided),
             (Beyond::Less, 1.0, 2.0, False),
             (Beyond::Less, 0.0, 0.0, False),
             (Beyond::AtMost, 0.0, 0.0, True),
-            (Beyond::AtMost, 0.0, 1.0, CannotTell),
+            (Beyond::AtMost, 0.0, 1.0, Undecided),
             (Beyond::More, 0.0, 0.0, False),
-            (Beyond::More, 0.0, 1.0, CannotTell),
+            (Beyond::More, 0.0, 1.0, Undecided),
             (Beyond::More, 1.0, f64::INFINITY, True),
             (Beyond::AtLeast, 0.0, 1.0, True),
-            (Beyond::AtLeast, -1.0, f64::INFINITY, CannotTell),
+            (Beyond::AtLeast, -1.0, f64::INFINITY, Undecided),
         ] {
             let range = Range::of(&Relation::Is(beyond), 0.0);
             assert_eq!(
@@ -348,7 +348,7 @@ mod tests {
             closed: true,
         };
         assert_eq!(range.holds(&bounds(0.96, 1.04)), Verdict::True);
-        assert_eq!(range.holds(&bounds(0.9, 1.0)), Verdict::CannotTell);
+        assert_eq!(range.holds(&bounds(0.9, 1.0)), Verdict::Undecided);
         assert_eq!(range.holds(&bounds(1.06, 1.2)), Verdict::False);
         assert!((range.excess(1.0, &bounds(0.8, 1.2)) - 4.0).abs() < 1e-9);
     }

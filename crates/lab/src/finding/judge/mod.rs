@@ -29,7 +29,41 @@ use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
 pub use delaylab_model::experiment::Finding;
 use measured::Measured;
 pub use select::Selection;
+pub(crate) use select::{known_factor, known_level};
 pub use table::{Cell, Row, Tabulated, tabulate};
+
+/// Why there is no number to judge by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Why {
+    /// What the verdict is then.
+    verdict: Verdict,
+    /// In a clause.
+    reason: String,
+}
+
+impl Why {
+    /// The run has nothing of the kind.
+    fn not_applicable(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::NotApplicable,
+            reason: reason.into(),
+        }
+    }
+
+    /// It has, and it does not say.
+    fn unknown(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Undecided,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<String> for Why {
+    fn from(reason: String) -> Self {
+        Self::unknown(reason)
+    }
+}
 
 /// Judges findings by what was measured. `seed`: the run's; the same gives the same intervals.
 pub fn judge(findings: &[Finding], data: &dyn Data, seed: u64) -> Vec<Judged> {
@@ -56,14 +90,16 @@ fn judge_one(finding: &Finding, measured: &Measured<'_>, seed: u64) -> Judged {
 }
 
 fn unread(error: &ParseError) -> Part {
-    cannot_tell(Vec::new(), format!("the check could not be read: {error}"))
+    without_numbers(Why::unknown(format!(
+        "the check could not be read: {error}"
+    )))
 }
 
-fn cannot_tell(levels: Vec<FixedLevel>, reason: String) -> Part {
+fn without_numbers(why: Why) -> Part {
     Part {
-        levels,
-        verdict: Verdict::CannotTell,
-        reason,
+        levels: Vec::new(),
+        verdict: why.verdict,
+        reason: why.reason,
         statistics: Vec::new(),
         comparisons: Vec::new(),
     }
@@ -71,7 +107,7 @@ fn cannot_tell(levels: Vec<FixedLevel>, reason: String) -> Part {
 
 fn parts(check: &Check, measured: &Measured<'_>, seed: u64) -> Vec<Part> {
     match select::fixed_levels(&check.each, measured.streams()) {
-        Err(reason) => vec![cannot_tell(Vec::new(), reason)],
+        Err(reason) => vec![without_numbers(Why::not_applicable(reason))],
         Ok(all) => (all.into_iter())
             .map(|levels| {
                 let judging = Judging::new(&levels, measured, seed);
@@ -83,7 +119,7 @@ fn parts(check: &Check, measured: &Measured<'_>, seed: u64) -> Vec<Part> {
 
 /// The findings of several levels as one.
 fn together(parts: &[Part]) -> (Verdict, String) {
-    let verdict = Verdict::all(parts.iter().map(|part| part.verdict));
+    let verdict = Verdict::wherever_applicable(parts.iter().map(|part| part.verdict));
     if let [only] = parts {
         return (verdict, only.reason.clone());
     }

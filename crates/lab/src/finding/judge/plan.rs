@@ -1,5 +1,6 @@
 //! A comparison as arithmetic on statistics of chosen streams.
 
+use super::Why;
 use super::measured::Measured;
 use super::select::{self, Selection};
 use super::steps;
@@ -52,8 +53,8 @@ pub(super) struct Plan {
     pub(super) fits: Vec<FitPlan>,
 }
 
-/// A term and what it counts. Why not, in a clause, where something is not there.
-type Planned = Result<(Term, Dimension), String>;
+/// A term and what it counts, or why there is none.
+type Planned = Result<(Term, Dimension), Why>;
 
 impl Plan {
     pub(super) fn term(
@@ -99,9 +100,10 @@ impl Plan {
         selection: &Selection,
         measured: &Measured<'_>,
         only_in_fit: bool,
-    ) -> Result<(usize, Dimension), String> {
+    ) -> Result<(usize, Dimension), Why> {
         let (functional, measure, note) = functional(statistic, selection, measured)?;
-        let streams = selection.streams_of(measure, measured.streams())?;
+        let streams = selection.streams_of(measure, measured.streams());
+        let streams = streams.map_err(Why::not_applicable)?;
         let same = |leaf: &Leaf| {
             (leaf.functional, leaf.measure) == (functional, measure) && leaf.streams == streams
         };
@@ -109,7 +111,8 @@ impl Plan {
             self.leaves[index].only_in_fit &= only_in_fit;
             return Ok((index, self.leaves[index].dimension));
         }
-        let values = measured.values(&streams, measure)?;
+        let values = measured.values(&streams, measure);
+        let values = values.map_err(Why::not_applicable)?;
         let dimension = match functional {
             Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
             _ => counted_in(measure, &values)?,
@@ -136,8 +139,9 @@ impl Plan {
         measured: &Measured<'_>,
     ) -> Planned {
         let selection = selection.within(&of.selectors);
-        let measure = measure_of(of).ok_or("a fit has no distribution")?;
-        let chosen = selection.streams_of(measure, measured.streams())?;
+        let measure = measure_of(of).ok_or_else(|| Why::unknown("a fit has no distribution"))?;
+        let chosen = selection.streams_of(measure, measured.streams());
+        let chosen = chosen.map_err(Why::not_applicable)?;
         let streams = measured.streams();
         let chosen: Vec<_> = chosen
             .into_iter()
@@ -145,7 +149,9 @@ impl Plan {
             .collect();
         let levels = select::levels(factor, &chosen);
         if levels.is_empty() {
-            return Err(format!("this run has no factor `{factor}`"));
+            return Err(Why::not_applicable(format!(
+                "this run has no factor `{factor}`"
+            )));
         }
         let mut plan = FitPlan {
             fit,
@@ -169,10 +175,10 @@ impl Plan {
         }
         // How many sizes steps need, their detector says.
         if fit != Fit::Steps && plan.x.len() < 3 {
-            return Err(format!(
+            return Err(Why::unknown(format!(
                 "a line needs 3 levels of `{factor}`, this run has {}",
                 plan.x.len()
-            ));
+            )));
         }
         let dimension = plan.dimension;
         self.fits.push(plan);
@@ -246,7 +252,7 @@ fn functional(
     statistic: &Statistic,
     selection: &Selection,
     measured: &Measured<'_>,
-) -> Result<(Functional, Measure, Option<String>), String> {
+) -> Result<(Functional, Measure, Option<String>), Why> {
     match &statistic.kind {
         // The mean of yes and no is a share, and none of a thousand may still be three.
         Kind::Of(Function::Mean, measure) if measure.is_yes_or_no() => {
@@ -261,7 +267,8 @@ fn functional(
             let (bound_value, dimension) = point(bound, selection, measured)?;
             let counts = measure.dimension().unwrap_or(dimension);
             if dimension != counts && bound_value != 0.0 {
-                return Err(format!("{measure} counts {counts}, its bound {dimension}"));
+                let why = format!("{measure} counts {counts}, its bound {dimension}");
+                return Err(Why::unknown(why));
             }
             let functional = Functional::Share {
                 beyond: *beyond,
@@ -271,7 +278,7 @@ fn functional(
             let note = computed.then(|| format!("the bound is {}", counts.format(bound_value)));
             Ok((functional, *measure, note))
         }
-        Kind::On(..) => Err("a fit has no distribution".to_owned()),
+        Kind::On(..) => Err(Why::unknown("a fit has no distribution")),
     }
 }
 
@@ -293,7 +300,7 @@ pub(super) fn point(
     value: &Value,
     selection: &Selection,
     measured: &Measured<'_>,
-) -> Result<(f64, Dimension), String> {
+) -> Result<(f64, Dimension), Why> {
     let mut plan = Plan::default();
     let (term, dimension) = plan.term(value, selection, measured)?;
     let values: Vec<f64> = plan
@@ -304,9 +311,9 @@ pub(super) fn point(
     let fits = plan.fits.iter();
     let fits: Vec<f64> = fits.map(|fit| fit.of(&fit.pick(&values))).collect();
     let value = term.value(&values, &fits);
-    let nothing = "there are too few packets for the bound of a share".to_owned();
     if value.is_nan() {
-        Err(nothing)
+        let nothing = "there are too few packets for the bound of a share";
+        Err(Why::unknown(nothing))
     } else {
         Ok((value, dimension))
     }

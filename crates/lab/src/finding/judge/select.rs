@@ -133,14 +133,18 @@ pub(super) fn dimension(level: &Level) -> Dimension {
     level.unit.map_or(Dimension::NUMBER, Dimension::from)
 }
 
-fn known_factor(factor: &str, streams: &[StreamInfo]) -> Result<(), String> {
+pub(crate) fn known_factor(factor: &str, streams: &[StreamInfo]) -> Result<(), String> {
     match streams.iter().any(|stream| stream.level(factor).is_some()) {
         true => Ok(()),
         false => Err(format!("this run has no factor `{factor}`")),
     }
 }
 
-fn known_level(factor: &str, text: &LevelText, streams: &[StreamInfo]) -> Result<(), String> {
+pub(crate) fn known_level(
+    factor: &str,
+    text: &LevelText,
+    streams: &[StreamInfo],
+) -> Result<(), String> {
     let levels = levels(factor, streams);
     if levels.iter().any(|level| is(text, level)) {
         return Ok(());

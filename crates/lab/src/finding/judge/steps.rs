@@ -124,7 +124,7 @@ pub(super) fn absent(detection: &Detection, relation: &Relation, right: f64) -> 
         let looked = &detection.widths;
         let (least, most) = (looked.start(), looked.end());
         let only = format!("only steps of {least} B to {most} B are looked for");
-        return (Verdict::CannotTell, format!("{says}; {only}"));
+        return (Verdict::Undecided, format!("{says}; {only}"));
     };
     let powers: Option<Vec<Power>> = [*widths.start(), *widths.end()]
         .into_iter()
@@ -132,9 +132,9 @@ pub(super) fn absent(detection: &Detection, relation: &Relation, right: f64) -> 
         .collect();
     let weakest = powers.and_then(|powers| powers.into_iter().min_by_key(|power| power.found));
     match weakest {
-        None => (Verdict::CannotTell, says),
+        None => (Verdict::Undecided, says),
         Some(power) if !power.is_enough() => {
-            (Verdict::CannotTell, format!("{says}; {}", missing(&power)))
+            (Verdict::Undecided, format!("{says}; {}", missing(&power)))
         }
         Some(power) => {
             let seen = format!(

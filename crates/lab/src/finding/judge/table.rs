@@ -96,7 +96,8 @@ impl<'a> Grid<'a> {
                 column.as_ref(),
             );
             let cell = |value| {
-                let (value, dimension) = point(value, &at, &self.measured)?;
+                let value = point(value, &at, &self.measured);
+                let (value, dimension) = value.map_err(|why| why.reason)?;
                 Ok(dimension.format(value))
             };
             self.values.iter().map(cell).collect::<Vec<Cell>>()

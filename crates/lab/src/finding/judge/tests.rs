@@ -174,8 +174,8 @@ fn finding_002_1() {
     expect(
         WAIT_RAISES_JITTER,
         &alike,
-        Verdict::CannotTell,
-        "cannot tell for ",
+        Verdict::Undecided,
+        "undecided for ",
     );
     // One level false makes all false, whatever the other is.
     let mixed = waits(|wait, condition| match (wait, condition) {
@@ -208,12 +208,12 @@ fn finding_002_2() {
     expect(
         NEARLY_ALL_NEAR,
         &late(0.05, 200),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "more packets would settle it",
     );
     // None later than 20 ms among 200 does not show that fewer than 0.5 % are.
     let few = judged(NEARLY_ALL_NEAR, &late(0.0, 100));
-    assert_eq!(few.verdict, Verdict::CannotTell, "{}", few.reason);
+    assert_eq!(few.verdict, Verdict::Undecided, "{}", few.reason);
     let second = &few.parts[0].comparisons[1];
     assert!(
         second.value == Some(-0.005) && second.high > Some(0.0),
@@ -253,14 +253,14 @@ fn finding_002_3() {
     expect(
         LAN_AND_WAN,
         &places(5.0, 30),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "would settle it",
     );
     let here = waits(|_, _| CALM);
     expect(
         LAN_AND_WAN,
         &here,
-        Verdict::CannotTell,
+        Verdict::NotApplicable,
         "this run has no factor `place`",
     );
 }
@@ -283,7 +283,7 @@ fn finding_002_4() {
     };
     expect(ALONE, &late(0.001, 0.05, 1000), Verdict::True, "");
     expect(ALONE, &late(0.05, 0.001, 1000), Verdict::False, "");
-    expect(ALONE, &late(0.02, 0.02, 200), Verdict::CannotTell, "");
+    expect(ALONE, &late(0.02, 0.02, 200), Verdict::Undecided, "");
 }
 
 #[test]
@@ -311,14 +311,14 @@ fn finding_002_5() {
     expect(
         CHECK,
         &reads(100_000),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "only repeats can tell",
     );
     let none = waits(|_, _| CALM);
     expect(
         CHECK,
         &none,
-        Verdict::CannotTell,
+        Verdict::NotApplicable,
         "no clock reads were counted",
     );
     let counted = judged(
@@ -395,7 +395,7 @@ fn finding_000_1() {
     expect(
         CHECK,
         &sweep(&line, 600.0 * US),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "times as many packets would settle it",
     );
     // As it is written: no steps are not few bytes wide.
@@ -403,21 +403,21 @@ fn finding_000_1() {
     expect(
         &format!("{none} < 200B"),
         &sweep(&line, 20.0 * US),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "are found in",
     );
     expect(
         &format!("2 * {none} < 200B"),
         &sweep(&line, 20.0 * US),
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "there are no steps",
     );
     let few = sizes(1, |_, _| Delays { count: 50, ..CALM });
-    expect(CHECK, &few, Verdict::CannotTell, "7 sizes are too few");
+    expect(CHECK, &few, Verdict::Undecided, "7 sizes are too few");
     expect(
         "steps(min(response) on condition) < 4",
         &few,
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "is no number",
     );
 }
@@ -428,7 +428,7 @@ fn finding_000_4_waits_for_its_detector() {
     expect(
         "mean(periodic_cause | condition=stressed) > 50 %",
         &data,
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "none of these packets was far later than the others",
     );
 }
@@ -446,7 +446,7 @@ fn finding_000_2() {
     };
     expect(CHECK, &late(0.1, 0.02, 200), Verdict::True, "");
     expect(CHECK, &late(0.02, 0.1, 200), Verdict::False, "");
-    expect(CHECK, &late(0.075, 0.05, 50), Verdict::CannotTell, "");
+    expect(CHECK, &late(0.075, 0.05, 50), Verdict::Undecided, "");
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn finding_000_3() {
     };
     expect(CHECK, &late(0.005, 200), Verdict::True, "");
     expect(CHECK, &late(0.05, 200), Verdict::False, "");
-    expect(CHECK, &late(0.025, 50), Verdict::CannotTell, "");
+    expect(CHECK, &late(0.025, 50), Verdict::Undecided, "");
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn finding_000_5() {
     };
     expect(CHECK, &bent(0.0, 5.0 * US), Verdict::True, "");
     expect(CHECK, &bent(0.009, 5.0 * US), Verdict::False, "");
-    expect(CHECK, &bent(0.0, 100.0 * US), Verdict::CannotTell, "");
+    expect(CHECK, &bent(0.0, 100.0 * US), Verdict::Undecided, "");
     let slope = "slope(mean(response) on size | condition=quiet) ≈ 100ns / 1B within 1 %";
     expect(
         slope,
@@ -518,7 +518,7 @@ fn a_minimum_on_a_line() {
 }
 
 #[test]
-fn what_is_not_there_says_why() {
+fn what_a_run_does_not_have_does_not_apply() {
     let data = waits(|_, _| Delays { count: 50, ..CALM });
     for (check, reason) in [
         (
@@ -542,16 +542,35 @@ fn what_is_not_there_says_why() {
         ("p50(local_queue) > 0", "was only seen as part of"),
         ("max(backlog) < 5", "this run kept no backlog"),
         (
+            "slope(p50(response) on size) > 0",
+            "this run has no factor `size`",
+        ),
+        (
+            "p50(response) > 0 and max(backlog) < 5",
+            "this run kept no backlog",
+        ),
+    ] {
+        expect(check, &data, Verdict::NotApplicable, reason);
+    }
+    expect(
+        "p50(response) > 0",
+        &Samples::default(),
+        Verdict::NotApplicable,
+        "no trial of this run",
+    );
+}
+
+#[test]
+fn what_cannot_be_computed_says_why() {
+    let data = waits(|_, _| Delays { count: 50, ..CALM });
+    for (check, reason) in [
+        (
             "p50(respons) > 0",
             "the check could not be read: column 5: there is no measure",
         ),
         (
             "slope(p50(response) on condition) > 0",
             "quiet is no number",
-        ),
-        (
-            "slope(p50(response) on size) > 0",
-            "this run has no factor `size`",
         ),
         (
             "slope(p50(response) on wait) > 8ns/1B",
@@ -566,14 +585,8 @@ fn what_is_not_there_says_why() {
             "not both clearly above zero",
         ),
     ] {
-        expect(check, &data, Verdict::CannotTell, reason);
+        expect(check, &data, Verdict::Undecided, reason);
     }
-    expect(
-        "p50(response) > 0",
-        &Samples::default(),
-        Verdict::CannotTell,
-        "no trial of this run",
-    );
 }
 
 #[test]
@@ -601,14 +614,14 @@ fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
     expect(
         "mean(lost | side=a) > 10 %",
         &samples,
-        Verdict::CannotTell,
+        Verdict::Undecided,
         "from the spread of repeats",
     );
     let nothing = "p50(response | side=c) has no interval: none of these packets was answered";
     expect(
         "p50(response | side=c) < 1ms",
         &samples,
-        Verdict::CannotTell,
+        Verdict::Undecided,
         nothing,
     );
 }
@@ -656,7 +669,7 @@ fn repeats_that_differ_widen_the_interval() {
         "mean(response | side=a) < mean(response | side=b)",
         &samples,
     );
-    assert_eq!(judged.verdict, Verdict::CannotTell);
+    assert_eq!(judged.verdict, Verdict::Undecided);
     assert!(judged.parts[0].comparisons[0].repeats_differ);
     assert!(
         judged.reason.contains("times as many repeats"),
@@ -715,7 +728,7 @@ fn the_same_seed_gives_the_same_findings_and_json_has_no_other_numbers() {
     let json = serde_json::to_string(&first).unwrap();
     let again: Vec<Judged> = serde_json::from_str(&json).unwrap();
     assert_eq!(again.len(), first.len());
-    assert!(json.contains("\"verdict\":\"cannot_tell\"") && json.contains("\"high\":null"));
+    assert!(json.contains("\"verdict\":\"undecided\"") && json.contains("\"high\":null"));
 }
 
 /// Two sides that are the same differ by chance only: a verdict about them is a false one.
@@ -735,7 +748,7 @@ fn chance_seldom_gives_a_verdict() {
                 count: 300,
                 ..CALM
             });
-            judged(check, &data).verdict != Verdict::CannotTell
+            judged(check, &data).verdict != Verdict::Undecided
         });
         let share = verdicts.count() as f64 / RUNS as f64;
         // 5 % and two standard errors of what 150 runs show of it.
@@ -803,7 +816,7 @@ fn series_are_measures_of_a_port() {
         ),
         (
             "max(backlog | case=EFCI, of='s1→s2') >= 1001cells",
-            Verdict::CannotTell,
+            Verdict::Undecided,
         ),
         (
             "for each of: mean(backlog | case=EFCI) > 0.5cells",
@@ -822,16 +835,19 @@ fn series_are_measures_of_a_port() {
 #[test]
 fn what_series_there_are_not_says_so() {
     let samples = queues(1);
-    for (check, why) in [
-        ("mean(acr | of=echo) > 1Mbit/s", "this run kept no acr"),
-        ("mean(backlog | of=nowhere) > 1cells", "it has s1→s2, s2→s1"),
-        ("mean(backlog | probe=echo) > 1cells", "no factor `probe`"),
-        ("mean(response | of=echo) > 1ms", "no factor `of`"),
-        ("mean(backlog | of='s1→s2') > 1ms", "cannot be held against"),
-        ("mean(lost_load | case=FIFO) > 100", "at least 3 trials"),
-    ] {
+    use Verdict::{NotApplicable, Undecided};
+    #[rustfmt::skip]
+    let cases = [
+        ("mean(acr | of=echo) > 1Mbit/s", NotApplicable, "this run kept no acr"),
+        ("mean(backlog | of=nowhere) > 1cells", NotApplicable, "it has s1→s2, s2→s1"),
+        ("mean(backlog | probe=echo) > 1cells", NotApplicable, "no factor `probe`"),
+        ("mean(response | of=echo) > 1ms", NotApplicable, "no factor `of`"),
+        ("mean(backlog | of='s1→s2') > 1ms", Undecided, "cannot be held against"),
+        ("mean(lost_load | case=FIFO) > 100", Undecided, "at least 3 trials"),
+    ];
+    for (check, verdict, why) in cases {
         let judged = judged(check, &samples);
-        assert_eq!(judged.verdict, Verdict::CannotTell, "{check}");
+        assert_eq!(judged.verdict, verdict, "{check}");
         assert!(judged.reason.contains(why), "{check}: {}", judged.reason);
     }
 }
