@@ -274,7 +274,7 @@ fn uneven(runs: u32) {
         ("40 to 280, 60 µs", 40..=280, 60e3),
     ];
     for (name, sizes, noise) in designs {
-        for share in [0.0, 0.02, 0.1, 0.25] {
+        for share in [0.0, 0.01, 0.02, 0.05, 0.1, 0.25] {
             for (jump, kind) in [
                 ("none", Jumps::None),
                 ("on riser", Jumps::OnRiser),

@@ -32,6 +32,7 @@ mod doubt;
 mod framing;
 mod joint;
 mod jumps;
+mod mixture;
 mod model;
 mod per_size;
 mod power;

@@ -3,18 +3,21 @@
 //! The height of riser k is q + u_k with u_k normal about 0, so levels are a random walk with drift q
 //! beside a constant, perhaps a slope and perhaps a jump. For each standard deviation of u on a grid, a
 //! Kalman filter turns that into independent observations (Harvey 1989, chapter 3), least squares gives q
-//! with its error, and the marginal likelihood a weight. The estimate and its interval are those of all of these models
-//! together, weighted (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999). So
-//! steps that differ widen the interval, and a jump on a riser, which may as well be one high step, widens it as
-//! far as that is in doubt.
+//! with its error. The marginal likelihood weighs slopes and jumps (Bayesian model averaging: Hoeting,
+//! Madigan, Raftery and Volinsky 1999), and with each of them [`mixture`] weighs how uneven the steps are. The
+//! estimate and its interval are those of all of these models together. So steps that differ widen the
+//! interval, and a jump on a riser, which may as well be one high step, widens it as far as that is in doubt.
 
 use super::detector::{RESOLUTION, beyond};
-use crate::incomplete::{gamma_beyond, ln_gamma};
+use super::mixture::{self, Component, Family, greatest, normal, quantile, share};
+use crate::incomplete::ln_gamma;
 
 /// The largest standard deviation of steps, in steps, that is considered.
-const MOST_UNEVEN: f64 = 0.45;
+const MOST_UNEVEN: f64 = 0.5;
 /// The chance that steps are even, before the delays are looked at.
 const EVEN: f64 = 0.15;
+/// A standard deviation of steps, in that of noise, at which each level is free.
+const FREE: f64 = 1e3;
 /// The grid of standard deviations: from this share of the error of one riser on, each so many times
 /// the one before.
 const LEAST_SHARE: f64 = 0.1;
@@ -26,8 +29,6 @@ const ANYWHERE: f64 = 0.25;
 const ON_RISER: f64 = 0.25;
 /// So many places of each kind are considered, at each of two standard deviations.
 const PLACES: usize = 5;
-/// What weighs less than this beside the best, as a logarithm, makes no difference.
-const NEGLIGIBLE: f64 = -16.0;
 /// Where the chance of a slope lies this near to 0 or 1, it is taken for settled.
 const DOUBTFUL: f64 = 0.1;
 /// Half of what lies outside an interval.
@@ -67,55 +68,27 @@ pub(super) struct Levels<'a> {
     pub(super) noise: f64,
 }
 
-/// One model's result.
-#[derive(Debug, Clone, Copy)]
-struct Component {
-    weight: f64,
-    step: f64,
-    error: f64,
-    degrees: f64,
-    /// Standard deviation of the steps.
-    spread: f64,
-    slope: Option<f64>,
-    jump: Option<(usize, f64)>,
-    residual: f64,
-}
-
 impl Levels<'_> {
     /// The models together; `None` where a step cannot be told from what is beside it.
     pub(super) fn stair(&self) -> Option<Stair> {
-        let spreads = self.spreads();
-        let places = self.places(&spreads);
-        let mut all = Vec::new();
-        for &(spread, prior) in &spreads {
-            self.components((spread, prior), &places, &mut all);
+        let all = self.components();
+        let (mut kept, score) = mixture::kept(&all);
+        if kept.is_empty() {
+            return None;
         }
-        let best = all.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
-        let top = best.weight;
-        let kept = all.iter().filter(|c| c.weight - top > NEGLIGIBLE);
-        let mut kept: Vec<Component> = kept
-            .map(|c| Component {
-                weight: (c.weight - top).exp(),
-                ..*c
-            })
-            .collect();
-        let total: f64 = kept.iter().map(|c| c.weight).sum();
         let sloped = share(&kept, |c| c.slope.is_some());
         if !(DOUBTFUL..=1.0 - DOUBTFUL).contains(&sloped) {
             kept.retain(|c| c.slope.is_some() == (sloped > 0.5));
         }
         let sloped = sloped > 0.5;
         let jumps = share(&kept, |c| c.jump.is_some()) > 0.5;
+        let likeliest = |a: &&Component, b: &&Component| a.likelihood.total_cmp(&b.likelihood);
         let stands = |c: &&Component| c.slope.is_some() == sloped && c.jump.is_some() == jumps;
-        let standing = kept.iter().filter(stands);
-        let standing = standing.max_by(|a, b| a.weight.total_cmp(&b.weight));
+        let standing = all.iter().filter(stands).max_by(likeliest);
         let chosen = standing.or(kept.first())?;
         // Beside a jump, or without one, as it stands.
-        let even = all
-            .iter()
-            .filter(|c| c.spread == 0.0 && c.jump.is_some() == jumps);
-        let even = even.map(|c| c.weight).fold(f64::NEG_INFINITY, f64::max);
-        let uneven = chosen.spread > 0.0 && top + chosen.weight.ln() - even > PLAINLY;
+        let even = (all.iter()).filter(|c| c.spread == 0.0 && c.jump.is_some() == jumps);
+        let uneven = chosen.likelihood - greatest(even, |c| c.likelihood) > PLAINLY;
         Some(Stair {
             step: quantile(&kept, 0.5),
             interval: (quantile(&kept, TAIL), quantile(&kept, 1.0 - TAIL)),
@@ -123,12 +96,17 @@ impl Levels<'_> {
             jump: chosen.jump,
             uneven: uneven.then_some(chosen.spread),
             residual: chosen.residual,
-            score: top + total.ln(),
+            score,
         })
     }
 
     fn count(&self) -> f64 {
         self.sizes.len() as f64
+    }
+
+    /// Delays are whole nanoseconds.
+    fn least_noise(&self) -> f64 {
+        self.noise.max(RESOLUTION.sqrt())
     }
 
     /// How many risers there are.
@@ -140,8 +118,7 @@ impl Levels<'_> {
     /// Standard deviations of the steps, with logarithms of their chances: even steps as often as all others,
     /// of which all orders of magnitude are alike above the error of a riser, and all values below it.
     fn spreads(&self) -> Vec<(f64, f64)> {
-        let noise = self.noise.max(RESOLUTION.sqrt());
-        let error = noise * (2.0 * (self.risers() + 1.0) / self.count()).sqrt();
+        let error = self.least_noise() * (2.0 * (self.risers() + 1.0) / self.count()).sqrt();
         let most = MOST_UNEVEN * self.height;
         let mut spreads = Vec::new();
         let mut spread = LEAST_SHARE * error;
@@ -189,30 +166,60 @@ impl Levels<'_> {
         places
     }
 
-    /// Without and with a slope, without and with each jump.
-    fn components(&self, spread: (f64, f64), places: &[usize], all: &mut Vec<Component>) {
+    /// Without and with a slope, without and with each jump, each with all spreads.
+    fn components(&self) -> Vec<Component> {
+        let spreads = self.spreads();
+        let places = self.places(&spreads);
+        let places = [None]
+            .into_iter()
+            .chain(places.into_iter().map(Some))
+            .collect::<Vec<_>>();
+        let mut all = Vec::new();
         for sloped in [false, true] {
-            let Some(base) = Base::new(self, spread.0, sloped) else {
+            let bases = spreads.iter().filter_map(|&(spread, prior)| {
+                let base = Base::new(self, spread, sloped)?;
+                Some((base, prior))
+            });
+            let bases: Vec<(Base, f64)> = bases.collect();
+            let Some(free) = Base::new(self, FREE * self.least_noise(), sloped) else {
                 continue;
             };
-            // No slope steeper than twice what the steps make.
-            let range = if sloped {
-                2.0 * self.height / self.width
-            } else {
-                1.0
-            };
-            let prior = spread.1 - range.ln();
-            all.extend(base.component(prior + (1.0 - ANYWHERE - ON_RISER).ln(), None));
-            for &place in places {
-                let chance = if self.on_riser(place) {
+            let families = places.iter().filter_map(|&place| {
+                let prior = self.prior(sloped, place);
+                let members = bases.iter();
+                let members = members.filter_map(|(base, own)| base.component(own + prior, place));
+                let on_riser = place.is_some_and(|place| self.on_riser(place));
+                Some(Family {
+                    members: members.collect(),
+                    free: free.component(prior, place)?,
+                    degrees: (self.risers() as u32).saturating_sub(1 + u32::from(on_riser)),
+                })
+            });
+            all.extend(families.flat_map(Family::weighed));
+        }
+        all
+    }
+
+    /// Logarithm of the chance of a slope and a jump there, or none, before the delays are looked at.
+    fn prior(&self, sloped: bool, place: Option<usize>) -> f64 {
+        // No slope steeper than twice what the steps make.
+        let range = if sloped {
+            2.0 * self.height / self.width
+        } else {
+            1.0
+        };
+        let chance = match place {
+            None => 1.0 - ANYWHERE - ON_RISER,
+            Some(place) => {
+                let places = if self.on_riser(place) {
                     ON_RISER / self.risers()
                 } else {
                     ANYWHERE / self.count()
                 };
-                let prior = prior + (chance / (HIGH * self.height)).ln();
-                all.extend(base.component(prior, Some(place)));
+                places / (HIGH * self.height)
             }
-        }
+        };
+        (chance / range).ln()
     }
 }
 
@@ -245,7 +252,7 @@ struct WithJump {
 
 impl<'a> Base<'a> {
     fn new(of: &'a Levels<'a>, spread: f64, sloped: bool) -> Option<Self> {
-        let ratio = (spread / of.noise.max(RESOLUTION.sqrt())).powi(2);
+        let ratio = (spread / of.least_noise()).powi(2);
         let filter = Filter::new(of.column, ratio);
         let constant = vec![1.0; of.sizes.len()];
         let mut columns = vec![filter.apply(&constant)];
@@ -327,20 +334,22 @@ impl<'a> Base<'a> {
         let floor = RESOLUTION * degrees;
         let squares = (self.squares - explained).max(0.0) + floor;
         let variance = squares / degrees;
-        let mut weight = prior + ln_gamma(degrees / 2.0)
+        let mut likelihood = prior + ln_gamma(degrees / 2.0)
             - degrees / 2.0 * (std::f64::consts::PI * squares).ln()
             - (self.filter.ln_determinant + self.ln_design) / 2.0;
         let (mut step, mut relative) = (self.step, self.length.powi(-2));
         if let Some((_, jump)) = &jump {
             // Jumps are upward.
             let upward = normal(jump.height / (variance / jump.squares).sqrt());
-            weight += upward.max(f64::MIN_POSITIVE).ln() - jump.squares.ln() / 2.0;
+            likelihood += upward.max(f64::MIN_POSITIVE).ln() - jump.squares.ln() / 2.0;
             step -= jump.height * jump.along;
             relative += jump.along.powi(2) / jump.squares;
         }
         let jump = jump.map(|(place, jump)| (place, jump.height));
         Some(Component {
-            weight,
+            likelihood,
+            weight: likelihood,
+            squares,
             step,
             error: (variance * relative).sqrt(),
             degrees,
@@ -367,17 +376,6 @@ impl<'a> Base<'a> {
         take_off(&mut sizes, &self.basis[0]);
         dot(&rest, &sizes) / dot(&sizes, &sizes)
     }
-}
-
-/// What these components weigh, of all.
-fn share(components: &[Component], these: impl Fn(&&Component) -> bool) -> f64 {
-    let total: f64 = components.iter().map(|c| c.weight).sum();
-    components
-        .iter()
-        .filter(these)
-        .map(|c| c.weight)
-        .sum::<f64>()
-        / total
 }
 
 /// Takes off what of a column lies along a unit vector, and says how much.
@@ -432,40 +430,4 @@ impl Filter {
             })
             .collect()
     }
-}
-
-/// Of the mixture of Student's distributions.
-fn quantile(components: &[Component], share: f64) -> f64 {
-    let total: f64 = components.iter().map(|c| c.weight).sum();
-    let below = |value: f64| {
-        let of = |c: &Component| {
-            let t = (value - c.step) / c.error;
-            // Wallace 1959: normal to within 0.1 % from 10 degrees on.
-            let z = t * (1.0 - 1.0 / (4.0 * c.degrees)) / (1.0 + t * t / (2.0 * c.degrees)).sqrt();
-            c.weight * normal(z)
-        };
-        components.iter().map(of).sum::<f64>() / total
-    };
-    let ends = |sign: f64| {
-        components
-            .iter()
-            .map(move |c| c.step + sign * 40.0 * c.error)
-    };
-    let mut low = ends(-1.0).fold(f64::INFINITY, f64::min);
-    let mut high = ends(1.0).fold(f64::NEG_INFINITY, f64::max);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if below(middle) < share {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    (low + high) / 2.0
-}
-
-/// P(Z ≤ z) of a standard normal variable.
-fn normal(z: f64) -> f64 {
-    let half = gamma_beyond(0.5, z * z / 2.0) / 2.0;
-    if z > 0.0 { 1.0 - half } else { half }
 }
