@@ -892,3 +892,13 @@ fn what_cannot_be_read_is_said_plainly() {
         Err(ImportError::NotUnderstood { .. })
     ));
 }
+
+/// A table may have packets of many sizes, and the size of one that was lost.
+#[test]
+fn a_table_has_a_size_for_each_packet() {
+    let table = text("size,delay_ms\n44,1.5\n188,2.5\n92,-\n");
+    let sizes = table.streams[0].records.iter();
+    let sizes: Vec<_> = sizes.map(|record| record.ip_size).collect();
+    assert_eq!(sizes, [Some(44), Some(188), Some(92)]);
+    assert!(table.warnings.iter().all(|it| !it.contains("not read")));
+}

@@ -1,11 +1,12 @@
-//! What the step detector finds and what it invents: `steps [RUNS] [PART]` (1000).
+//! What the step detector finds and what it invents: `steps [RUNS] [PART] [SHARE]` (1000), parts `promised`,
+//! `even`, `uneven` (of one share alone, such as `0.1`) and `shapes`.
 //!
 //! Part `uneven` is steps that differ in height and delay that jumps: how often such steps are found, with
 //! their width and overhead (within one byte), how often the interval of the mean step holds the truth, and
-//! how wide it is. Part `shapes` is what is called steps where there are none. Part `even` is the rest:
+//! how wide it is. Part `shapes` is what is called steps where there are none.
 //!
-//! first what is promised: random ATM paths and random straight lines, with noise of half a step on the
-//! number of each size, and on each of 10 packets; then, for one path and design after the other, the
+//! Part `promised` is random ATM paths and random straight lines, with noise of half a step on the
+//! number of each size, and on each of 10 packets; part `even`, for one path and design after the other, the
 //! table behind it. There 145 sizes, 10 packets of each, mean of the sorted 10 to 90 %. A step is an ATM
 //! cell at 1 Mbit/s each way. A line for each path and noise: how often each verdict came, and how often
 //! width and overhead were right (within one byte).
@@ -55,15 +56,17 @@ fn main() {
     if wanted("shapes") {
         others(runs);
     }
+    if wanted("promised") {
+        promised(runs);
+    }
     if wanted("even") {
         even(runs);
     }
     time();
 }
 
-/// What is promised, and the table behind it.
+/// The table behind what is promised.
 fn even(runs: u32) {
-    promised(runs);
     println!(
         "path             w     apart noise/step  runs constant line steps cannot-tell w-right \
          o-right"
@@ -247,8 +250,9 @@ fn time() {
     let begin = Instant::now();
     let verdict = detect(&points, &Settings::default());
     println!(
-        "{:.0} ms with intervals: {verdict:?}",
-        begin.elapsed().as_secs_f64() * 1e3
+        "{:.0} ms with intervals, for {} sizes",
+        begin.elapsed().as_secs_f64() * 1e3,
+        verdict.sizes.len()
     );
 }
 
@@ -274,7 +278,10 @@ fn uneven(runs: u32) {
         ("40 to 280, 60 µs", 40..=280, 60e3),
     ];
     for (name, sizes, noise) in designs {
-        for share in [0.0, 0.01, 0.02, 0.05, 0.1, 0.25] {
+        let only = std::env::args().nth(3);
+        let only: Option<f64> = only.map(|share| share.parse().expect("a share"));
+        let shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.25].into_iter();
+        for share in shares.filter(|share| only.is_none_or(|only| only == *share)) {
             for (jump, kind) in [
                 ("none", Jumps::None),
                 ("on riser", Jumps::OnRiser),
@@ -397,7 +404,7 @@ fn steps_in(points: &[(u32, f64)], seed: u64) -> Option<delaylab_stats::steps::S
 type Shape = fn(f64, [f64; 3]) -> f64;
 
 /// Shapes without steps, where x goes from 0 to 1 over the sizes and `u` are three random numbers.
-const SHAPES: [(&str, Shape); 9] = [
+const SHAPES: [(&str, Shape); 13] = [
     ("constant", |_, _| 0.0),
     ("line", |x, _| x),
     ("line, one jump", |x, u| x + u[1] * after(x, u[0])),
@@ -405,10 +412,22 @@ const SHAPES: [(&str, Shape); 9] = [
     ("line, two jumps", |x, u| {
         x + after(x, u[0]) + u[2] * after(x, u[1])
     }),
+    ("two jumps up, of 1", |x, u| after(x, u[0]) + after(x, u[1])),
+    ("line, three jumps", |x, u| {
+        x + u.iter().map(|&place| after(x, place)).sum::<f64>()
+    }),
+    ("jumps of random sizes", |x, u| {
+        // The heights follow from the places, as good as at random.
+        let height = |place: f64| 0.2 + (97.0 * place).fract();
+        (u.iter().flat_map(|&place| [place, (7.0 * place).fract()]))
+            .map(|place| height(place) * after(x, place))
+            .sum()
+    }),
     ("line, one down", |x, u| x - u[1] * after(x, u[0])),
     ("kink", |x, u| x + 3.0 * u[1] * (x - u[0]).max(0.0)),
     ("square", |x, _| x * x),
     ("root", |x, _| x.sqrt()),
+    ("cube, one jump", |x, u| x.powi(3) + u[1] * after(x, u[0])),
 ];
 
 fn after(x: f64, place: f64) -> f64 {

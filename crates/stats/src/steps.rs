@@ -37,6 +37,7 @@ mod model;
 mod per_size;
 mod power;
 mod risers;
+mod rivals;
 mod stair;
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub struct ImportArgs {
 
     /// Of a table: what its columns are, in their order, such as `time,rtt_ms`. Known are time and received (with
     /// _s, _ms, _us or _ns, or since 1970, or dates), rtt and one_way_delay (with _s, _ms, _us or _ns), seq,
-    /// target, outcome, lost, ttl, and `-` for a column without meaning
+    /// target, outcome, lost, ttl, size, and `-` for a column without meaning
     #[arg(
         long,
         value_name = "NAMES",

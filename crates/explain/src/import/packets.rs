@@ -43,6 +43,8 @@ pub(super) struct Packet {
     pub round_trip: Option<Nanos>,
     pub sent_at: Option<Nanos>,
     pub ttl: Option<u8>,
+    /// Bytes of its IP packet, where its line has them.
+    pub size: Option<u32>,
     pub copies: u16,
     pub extent: u32,
 }
@@ -57,6 +59,7 @@ impl Packet {
         if !self.replied() {
             return Packet {
                 sent_at: later.sent_at.or(self.sent_at),
+                size: later.size.or(self.size),
                 ..later
             };
         }
@@ -100,7 +103,7 @@ impl Newest {
 }
 
 /// Columns of a settled packet.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;
 
 /// The packets of one stream.
 pub struct Packets {
@@ -236,6 +239,7 @@ impl Packets {
             packet.round_trip,
             Some(packet.outcome as i64),
             packet.ttl.map(i64::from),
+            packet.size.map(i64::from),
             Some(packet.copies.into()),
             Some(packet.extent.into()),
             refused_by,
@@ -271,6 +275,13 @@ impl Packets {
             self.packet(seq).extent = extent;
         }
         self.answered += 1;
+    }
+
+    /// Its IP packet had so many bytes, if its line says so.
+    pub fn sized(&mut self, seq: u64, bytes: Option<u32>) {
+        if bytes.is_some() {
+            self.packet(seq).size = bytes;
+        }
     }
 
     /// The reply had other bytes than the request.
@@ -384,7 +395,17 @@ impl Packets {
 }
 
 fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
-    let [seq, sent_at, round_trip, outcome, ttl, copies, extent, by] = *row;
+    let [
+        seq,
+        sent_at,
+        round_trip,
+        outcome,
+        ttl,
+        size,
+        copies,
+        extent,
+        by,
+    ] = *row;
     let outcome = outcome.and_then(|at| Outcome::ALL.get(usize::try_from(at).ok()?));
     let packet = Packet {
         outcome: outcome.copied().unwrap_or_default(),
@@ -392,6 +413,7 @@ fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
         round_trip,
         sent_at,
         ttl: ttl.map(|ttl| ttl as u8),
+        size: size.map(|size| size as u32),
         copies: copies.unwrap_or(0) as u16,
         extent: extent.unwrap_or(0) as u32,
     };

@@ -90,6 +90,7 @@ impl Placed {
             t_send: packet.round_trip.map(|_| at).or(packet.sent_at),
             t_recv: packet.round_trip.map(|round_trip| at + round_trip),
             reply_ttl: packet.ttl,
+            ip_size: packet.size.or(self.due.ip_size),
             copies: packet.copies,
             reorder_extent: packet.extent,
             outcome: packet.outcome,

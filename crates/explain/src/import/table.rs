@@ -16,6 +16,7 @@
 //! | stream | `host`, `target`, `dst`, `address`, `stream` | a name |
 //! | outcome | `lost`, `loss`; `ok`, `success`; `status`, `outcome` | 0, 1, true, false; `ok`, `refused`, anything else was lost |
 //! | TTL | `ttl`, `hop_limit` | |
+//! | size | `size`, `ip_size`, `packet_size` | bytes of the IP packet |
 //!
 //! A unit stands behind a name (`rtt_ms`, `rtt (ms)`), behind a value (`12.3 ms`) or in `--unit`. A
 //! number without one is asked about, not guessed.
@@ -106,6 +107,7 @@ struct Row<'a> {
     /// By its column of outcomes.
     outcome: Option<Ending>,
     ttl: Option<u8>,
+    size: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -156,6 +158,7 @@ impl<'a> Table<'a> {
                 Role::Seq => row.seq = Some(cell.parse().ok()?),
                 Role::Stream => row.stream = cell,
                 Role::Ttl => row.ttl = cell.parse().ok(),
+                Role::Size => row.size = cell.parse().ok(),
                 Role::Outcome(good) => row.outcome = ending(cell, good),
                 Role::Delay(..) | Role::Unread => {}
             }
@@ -195,7 +198,10 @@ impl<'a> Table<'a> {
             Some(seq) => numbers.whole(seq),
             None => packets.next(),
         };
-        let lost = |packets: &mut Packets| packets.unanswered_since(seq, row.sent_at);
+        let lost = |packets: &mut Packets| {
+            packets.unanswered_since(seq, row.sent_at);
+            packets.sized(seq, row.size);
+        };
         match row.outcome {
             Some(Ending::Refused) => {
                 lost(packets);
@@ -229,6 +235,7 @@ impl<'a> Table<'a> {
                 ttl: row.ttl,
             },
         );
+        packets.sized(seq, row.size);
         true
     }
 

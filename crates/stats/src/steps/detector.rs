@@ -4,7 +4,8 @@ use super::columns::{Beside, Columns, Found};
 use super::joint;
 use super::jumps::Jumps;
 use super::model::Model;
-use super::risers::Running;
+use super::risers::{self, Free, Running};
+use super::rivals;
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
@@ -15,6 +16,8 @@ use std::ops::RangeInclusive;
 pub(super) const RESOLUTION: f64 = 1.0 / 12.0;
 /// Of a standard normal variable, 95 % are below it: the power that "would be found" means.
 const POWER: f64 = 1.645;
+/// Where steps are uneven, so many columns are compared.
+pub(super) const CLOSE: usize = 8;
 /// A jump of more than so many steps is none of uneven steps.
 const HIGHER: f64 = 0.5;
 
@@ -178,7 +181,8 @@ impl Detector {
         let joint = odd.then(|| self.best_joint(delays, &plain)).flatten();
         let joint = joint.filter(|(_, bic)| without - bic > MARGIN);
         let steps = [alone, joint].into_iter().flatten();
-        if let Some((mut chosen, bic)) = steps.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        let best = steps.min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((mut chosen, bic)) = best.filter(|best| self.beats_rivals(best, delays)) {
             chosen.delta_bic = without - bic;
             chosen.chance = match chosen.jump {
                 None => self.chance(constant.min(line) - bic, self.columns.count(), self.charge),
@@ -203,6 +207,39 @@ impl Detector {
         (decision, None)
     }
 
+    /// Are these steps, with their BIC, better than any curve with up to two jumps, and no worse than a line with
+    /// more? Each step may have a height of its own.
+    fn beats_rivals(&self, (chosen, bic): &(Chosen, f64), delays: &[f64]) -> bool {
+        let of = |squares: f64, coefficients: f64| self.bic(squares, coefficients);
+        let even = of(chosen.squares(), 0.0);
+        let uneven = (self.free_of(chosen, delays))
+            .and_then(|_| self.uneven_bic(chosen, delays))
+            .map(|uneven| bic - even + uneven);
+        let own = uneven.map_or(*bic, |uneven| uneven.min(*bic));
+        let few = rivals::with_few_jumps(&self.x, delays, of);
+        few - own > MARGIN && rivals::with_many_jumps(&self.x, delays, of) > own
+    }
+
+    /// Of this column or one near it, each level with a mean of its own, before and beyond a jump; only
+    /// coefficients that even steps do not have count.
+    fn uneven_bic(&self, chosen: &Chosen, delays: &[f64]) -> Option<f64> {
+        let x = less_mean(&self.x);
+        let model = Model::from_chosen(chosen);
+        let running = Running::new(&x, &less_mean(&model.less_jump(delays)));
+        let near = risers::best(&self.columns, &running, CLOSE);
+        let running = Running::new(&x, &less_mean(delays));
+        let of = |found: Found| {
+            let mut column = found.column(&self.sizes);
+            let jumped = chosen.jump.map_or(column.len(), |index| index);
+            column[jumped..].iter_mut().for_each(|level| *level += 0.5);
+            let free = running.free(&column, chosen.beside);
+            let own = 2 + usize::from(chosen.jump.is_some());
+            self.bic(free.squares, free.levels.len() as f64 - own as f64)
+        };
+        let all = near.into_iter().chain([chosen.found]).map(of);
+        all.min_by(f64::total_cmp)
+    }
+
     /// A jump that these steps do not explain.
     fn jump_beside(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
         let fitted = Model::from_chosen(chosen).delays(self, &chosen.found);
@@ -224,7 +261,7 @@ impl Detector {
             (!self.goes_on(chosen, index, delays)).then_some(jump)
         });
         let other = self.jump_beside(chosen, delays);
-        let borne_out = self.bears_out(chosen, delays);
+        let borne_out = self.free_of(chosen, delays).is_some();
         let other = other.filter(|jump| !borne_out || jump.height_ns.abs() > model.step * HIGHER);
         own.or(other)
     }
@@ -265,16 +302,18 @@ impl Detector {
         let with_line = model(&plain.beside_line, Beside::Line, 5.0);
         let both = [alone, with_line].into_iter().flatten();
         let best = both.min_by(|a, b| a.1.total_cmp(&b.1));
-        best.filter(|(chosen, _)| self.bears_out(chosen, delays))
+        best.filter(|(chosen, _)| self.free_of(chosen, delays).is_some())
     }
 
-    /// Are there enough risers to tell uneven steps from a few jumps, and is there a step at each?
-    fn bears_out(&self, chosen: &Chosen, delays: &[f64]) -> bool {
+    /// Each level with a mean of its own, if there are enough risers to tell uneven steps from a few jumps, and
+    /// there is a step at each.
+    fn free_of(&self, chosen: &Chosen, delays: &[f64]) -> Option<Free> {
         let model = Model::from_chosen(chosen);
         let rest: Vec<f64> = less_mean(&model.less_jump(delays));
         let column = chosen.found.column(&self.sizes);
         let free = Running::new(&less_mean(&self.x), &rest).free(&column, chosen.beside);
-        free.levels.len() >= joint::LEVELS && free.bears_out(model.step, free.noise(delays.len()))
+        let many = free.levels.len() >= joint::LEVELS;
+        (many && free.bears_out(model.step, free.noise(delays.len()))).then_some(free)
     }
 
     fn chosen(

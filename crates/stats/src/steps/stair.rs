@@ -2,14 +2,11 @@
 
 use super::bootstrap;
 use super::columns::{Beside, Found};
-use super::detector::{Chosen, Detector, less_mean};
+use super::detector::{CLOSE, Chosen, Detector, less_mean};
 use super::model::Model;
 use super::risers::{self, Free, Running};
 use super::uneven::{Levels, Stair};
 use super::{Jump, Steps, Uneven};
-
-/// Where steps are uneven, or delay jumps, so many columns are compared closely.
-const CLOSE: usize = 8;
 
 /// A column, and what is known of its stair.
 struct Fitted {

@@ -441,22 +441,73 @@ fn a_jump_off_a_riser_is_found_with_the_steps() {
     }
 }
 
-/// Two jumps are no steps, wherever they lie.
+/// Jumps are no steps, wherever they lie and however high they are.
 #[test]
-fn two_jumps_are_no_steps() {
+fn a_few_jumps_are_no_steps() {
     let mut random = crate::random::SplitMix::new(16);
-    let called = (0..40).filter(|_| {
-        let places = [random.uniform(), random.uniform()].map(|u| 44 + (144.0 * u) as u32);
-        let height = 2e6 * random.uniform();
-        let jumps = points(44..=188, |size| {
-            let jump = |place, height| if size > place { height } else { 0.0 };
-            let line = 1e6 + 14e3 * f64::from(size);
-            line + jump(places[0], 2e6) + jump(places[1], height) + 2e4 * random.normal()
+    for count in 2..=3 {
+        let called = (0..60).filter(|run| {
+            let mut jumps: Vec<(u32, f64)> = (0..count)
+                .map(|_| (44 + random.below(144) as u32, 2e6 * random.uniform()))
+                .collect();
+            if run % 2 == 0 {
+                jumps.iter_mut().for_each(|(_, height)| *height = 2e6);
+            }
+            let jumps = points(44..=188, |size| {
+                let passed = jumps.iter().filter(|(place, _)| size > *place);
+                let jumped: f64 = passed.map(|(_, height)| height).sum();
+                1e6 + 14e3 * f64::from(size) + jumped + 2e4 * random.normal()
+            });
+            matches!(
+                detect(&jumps, &Settings::default()).verdict,
+                Verdict::Steps(_)
+            )
+        });
+        assert_eq!(called.count(), 0, "{count} jumps");
+    }
+}
+
+#[test]
+fn a_curve_is_no_steps() {
+    let mut random = crate::random::SplitMix::new(17);
+    let called = (0..60).filter(|run| {
+        let power = [0.5, 2.0, 3.0][run % 3];
+        let curve = points(40..=280, |size| {
+            let share = f64::from(size - 40) / 240.0;
+            1e6 + 2e6 * share.powf(power) + 2e4 * random.normal()
         });
         matches!(
-            detect(&jumps, &Settings::default()).verdict,
+            detect(&curve, &Settings::default()).verdict,
             Verdict::Steps(_)
         )
     });
-    assert!(called.count() <= 2);
+    assert_eq!(called.count(), 0);
+}
+
+/// Three steps, each up to so much higher or lower than 590 µs, and perhaps one riser of the three that is
+/// higher by a jump: how often the interval holds the mean of all such steps.
+#[test]
+fn intervals_allow_for_what_steps_differ() {
+    let mut random = crate::random::SplitMix::new(18);
+    for (share, jump) in [(0.0, false), (0.02, false), (0.25, false), (0.1, true)] {
+        let mut held = 0;
+        let mut spans = Vec::new();
+        for _ in 0..15 {
+            let mut heights =
+                [0.0; 3].map(|_| 590.0 * (1.0 + share * (2.0 * random.uniform() - 1.0)));
+            if jump {
+                heights[random.below(3)] += 900.0;
+            }
+            let found = steps(detect_cells(
+                &three_steps(heights, &mut random),
+                &Settings::default(),
+            ));
+            let (low, high) = found.step_interval;
+            held += u32::from(low <= 590e3 && 590e3 <= high);
+            spans.push((high - low) / 590e3);
+        }
+        assert!(held >= 12, "{share} {jump}: {held} of 15");
+        spans.sort_by(f64::total_cmp);
+        assert!(share > 0.0 || spans[7] < 0.04, "{}", spans[7]);
+    }
 }

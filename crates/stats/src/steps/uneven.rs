@@ -379,7 +379,7 @@ impl<'a> Base<'a> {
 }
 
 /// Takes off what of a column lies along a unit vector, and says how much.
-fn take_off(column: &mut [f64], unit: &[f64]) -> f64 {
+pub(super) fn take_off(column: &mut [f64], unit: &[f64]) -> f64 {
     let along = dot(column, unit);
     column
         .iter_mut()

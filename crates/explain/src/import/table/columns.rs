@@ -28,6 +28,8 @@ pub enum Role {
     Outcome(bool),
     /// The reply's TTL.
     Ttl,
+    /// Bytes of its IP packet.
+    Size,
     /// Nothing that is read.
     Unread,
 }
@@ -155,6 +157,17 @@ const NAMES: &[(Meaning, &[&str])] = &[
         &["lost", "loss", "timeout", "error"],
     ),
     (Meaning::Is(Role::Ttl), &["ttl", "hop_limit", "hlim"]),
+    (
+        Meaning::Is(Role::Size),
+        &[
+            "size",
+            "ip_size",
+            "packet_size",
+            "size_b",
+            "size_bytes",
+            "ip_bytes",
+        ],
+    ),
 ];
 
 /// A name as its meaning and its unit: `RTT (ms)`, `rtt_ms`, `latency-us`.
@@ -231,7 +244,7 @@ fn column(name: &str, value: &str, asked: bool, options: &Options) -> Result<Col
         Some((meaning, unit)) => role(name, meaning, unit, value, options)?,
         None if asked && name != "-" => {
             return Err(format!(
-                "`--columns` does not know `{name}`: it takes time, received, rtt, one_way_delay (with _s, _ms, _us or _ns), seq, target, outcome, lost, ttl, and `-` for a column without meaning"
+                "`--columns` does not know `{name}`: it takes time, received, rtt, one_way_delay (with _s, _ms, _us or _ns), seq, target, outcome, lost, ttl, size, and `-` for a column without meaning"
             ));
         }
         None => Role::Unread,
