@@ -96,6 +96,18 @@ impl Recovery {
         OnNew::Done
     }
 
+    /// Is a loss, or a time-out, still being made good? The window has been cut for it: a time-out
+    /// meanwhile leaves the threshold alone, for what is outstanding has grown with the duplicates
+    /// (RFC 5681 §3.1, RFC 6582 §3.2). 1995 did not look.
+    pub(crate) fn is_repairing(&self, next: u64) -> bool {
+        self.careful && self.recover.is_some_and(|recover| next < recover)
+    }
+
+    /// Is what a time-out gave up still being sent again?
+    pub(crate) fn is_after_time_out(&self, next: u64) -> bool {
+        !self.active && self.recover.is_some_and(|recover| next < recover)
+    }
+
     /// All that is out, up to `sent`, is sent again.
     pub(crate) fn on_timeout(&mut self, sent: u64) {
         self.duplicates = 0;
@@ -176,6 +188,23 @@ mod tests {
         let mut reno = Recovery::new(false);
         reno.on_timeout(8000);
         assert_eq!(after_three(&mut reno, 8000, 9000), OnDuplicate::Lost);
+    }
+
+    #[test]
+    fn a_loss_is_made_good_until_all_that_was_out_is_acknowledged() {
+        let mut newreno = Recovery::new(true);
+        assert!(!newreno.is_repairing(0));
+        after_three(&mut newreno, 0, 8000);
+        assert!(newreno.is_repairing(0) && !newreno.is_after_time_out(0));
+        newreno.on_timeout(9000);
+        newreno.on_new(8000);
+        assert!(newreno.is_repairing(8000) && newreno.is_after_time_out(8000));
+        newreno.on_new(9000);
+        assert!(!newreno.is_repairing(9000) && !newreno.is_after_time_out(9000));
+        // 1995 cut again.
+        let mut reno = Recovery::new(false);
+        after_three(&mut reno, 0, 8000);
+        assert!(!reno.is_repairing(0));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum Congestion {
 pub enum Growth {
     /// A step for each ACK, however much it covers (1995, ns-3): delayed ACKs slow it down.
     PerAck,
-    /// By the bytes that are acknowledged (RFC 3465, L = 2).
+    /// By the bytes that are acknowledged (RFC 3465, L = 2, and 1 after a time-out).
     PerByte,
 }
 

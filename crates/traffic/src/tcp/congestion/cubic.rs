@@ -2,8 +2,8 @@
 //!
 //! Windows are in segments here, times in seconds, as in the RFC. HyStart++ is not modelled.
 
-use super::Window;
 use super::reno::Reno;
+use super::{Acked, Window};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 /// §4.1: C in segments a second cubed, β, and §4.3's α for the Reno-friendly window.
@@ -44,12 +44,12 @@ impl Cubic {
         }
     }
 
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: u64, now: Picos, rtt: Picos) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, now: Picos, rtt: Picos) {
         if window.in_slow_start() {
             return self.reno.slow_start(window, acked);
         }
         let cwnd = segments(window.cwnd, window);
-        let acked = segments(acked, window);
+        let acked = segments(acked.bytes, window);
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(cwnd, now));
         epoch.w_est += self.alpha(&epoch) * acked / cwnd;
         let t = seconds(now.saturating_sub(epoch.start));
@@ -129,6 +129,10 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1000;
+    const ONE: Acked = Acked {
+        bytes: MSS,
+        limit: 2,
+    };
 
     fn cut_at(cwnd: u64) -> (Cubic, Window) {
         let mut window = Window {
@@ -150,7 +154,7 @@ mod tests {
         for round in 1..=count {
             let acks = window.cwnd / MSS;
             for ack in 1..=acks {
-                cubic.grow(window, MSS, now + rtt * ack / acks, rtt);
+                cubic.grow(window, ONE, now + rtt * ack / acks, rtt);
             }
             now = round * rtt;
             seen.push((seconds(now), segments(window.cwnd, window)));
@@ -203,7 +207,7 @@ mod tests {
         cubic.on_timeout();
         let epoch = cubic.begin(700.0, 0);
         assert_eq!((epoch.k, epoch.w_max), (0.0, 700.0));
-        cubic.grow(&mut window, MSS, 0, PICOS_PER_SECOND);
+        cubic.grow(&mut window, ONE, 0, PICOS_PER_SECOND);
         assert!(window.cwnd >= 700 * MSS);
     }
 }

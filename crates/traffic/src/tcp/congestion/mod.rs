@@ -49,6 +49,15 @@ impl Window {
     }
 }
 
+/// What an ACK outside recovery covers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Acked {
+    /// New bytes.
+    pub(crate) bytes: u64,
+    /// Segments that it may add in slow start (L of RFC 3465 §2.2), if bytes count.
+    pub(crate) limit: u64,
+}
+
 /// What grows the window, and by what it is cut.
 #[derive(Debug, Clone)]
 pub(crate) enum Algorithm {
@@ -67,9 +76,9 @@ impl Algorithm {
         }
     }
 
-    /// An ACK covers `acked` new bytes outside recovery.
+    /// An ACK outside recovery.
     #[inline]
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: u64, now: Picos, rtt: Picos) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, now: Picos, rtt: Picos) {
         match self {
             Self::Reno(reno) => reno.grow(window, acked),
             Self::Cubic(cubic) => cubic.grow(window, acked, now, rtt),

@@ -1,7 +1,7 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1), the window halved at a loss.
 
 use super::super::settings::Growth;
-use super::Window;
+use super::{Acked, Window};
 
 /// Bytes that count towards the next step.
 #[derive(Debug, Clone)]
@@ -16,19 +16,19 @@ impl Reno {
     }
 
     #[inline]
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: u64) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked) {
         if window.in_slow_start() {
             self.slow_start(window, acked);
         } else {
-            self.avoid(window, acked);
+            self.avoid(window, acked.bytes);
         }
     }
 
-    /// A segment for each ACK, or what it covers up to two segments (RFC 3465 §2.2).
-    pub(crate) fn slow_start(&self, window: &mut Window, acked: u64) {
+    /// A segment for each ACK, or what it covers up to a limit (RFC 3465 §2.2).
+    pub(crate) fn slow_start(&self, window: &mut Window, acked: Acked) {
         match self.growth {
             Growth::PerAck => window.add(window.mss),
-            Growth::PerByte => window.add(acked.min(2 * window.mss)),
+            Growth::PerByte => window.add(acked.bytes.min(acked.limit * window.mss)),
         }
     }
 
@@ -56,6 +56,10 @@ impl Reno {
 mod tests {
     use super::*;
 
+    fn of(bytes: u64) -> Acked {
+        Acked { bytes, limit: 2 }
+    }
+
     fn window() -> Window {
         Window {
             cwnd: 10_000,
@@ -71,8 +75,8 @@ mod tests {
         let mut by_byte = Reno::new(Growth::PerByte);
         let mut by_ack = Reno::new(Growth::PerAck);
         for _ in 0..10 {
-            by_byte.grow(&mut exact, 1000);
-            by_ack.grow(&mut each, 1000);
+            by_byte.grow(&mut exact, of(1000));
+            by_ack.grow(&mut each, of(1000));
         }
         assert_eq!(exact.cwnd, 11_000);
         // Each step is by the window as it is then: 956 in all.
@@ -85,8 +89,8 @@ mod tests {
         let mut by_byte = Reno::new(Growth::PerByte);
         let mut by_ack = Reno::new(Growth::PerAck);
         for _ in 0..5 {
-            by_byte.grow(&mut exact, 2000);
-            by_ack.grow(&mut each, 2000);
+            by_byte.grow(&mut exact, of(2000));
+            by_ack.grow(&mut each, of(2000));
         }
         assert_eq!(exact.cwnd, 11_000);
         assert!((10_480..10_500).contains(&each.cwnd), "{}", each.cwnd);
@@ -100,7 +104,7 @@ mod tests {
             ..window()
         };
         let mut reno = Reno::new(Growth::PerByte);
-        (0..5).for_each(|_| reno.grow(&mut window, 1000));
+        (0..5).for_each(|_| reno.grow(&mut window, of(1000)));
         assert_eq!(window.cwnd, 12_500);
     }
 

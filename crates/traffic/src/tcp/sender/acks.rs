@@ -2,6 +2,7 @@
 
 use super::Sender;
 use crate::tcp::Ack;
+use crate::tcp::congestion::Acked;
 use crate::tcp::recovery::{OnDuplicate, OnNew};
 use crate::tcp::settings::Congestion;
 use delaylab_model::Picos;
@@ -44,6 +45,16 @@ impl Sender {
             self.on_mark();
         } else if used {
             let rtt = self.timer.smoothed().unwrap_or(0);
+            // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.
+            let limit = if self.recovery.is_after_time_out(self.una) {
+                1
+            } else {
+                2
+            };
+            let acked = Acked {
+                bytes: acked,
+                limit,
+            };
             self.algorithm.grow(&mut self.window, acked, now, rtt);
         }
     }

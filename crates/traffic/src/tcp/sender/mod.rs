@@ -121,7 +121,7 @@ impl Sender {
             return;
         }
         // The threshold is kept while the same segment times out again (RFC 5681 §3.1).
-        let first = !self.timer.is_backed_off();
+        let first = !self.timer.is_backed_off() && !self.recovery.is_repairing(self.una);
         let flight = self.in_flight();
         self.algorithm.on_timeout(&mut self.window, flight, first);
         self.recovery.on_timeout(self.max);

@@ -135,6 +135,43 @@ fn a_time_out_goes_back_to_the_first_hole_and_doubles() {
 }
 
 #[test]
+fn a_time_out_in_recovery_leaves_the_threshold_alone() {
+    let mut sender = Sender::new(&settings(Congestion::NewReno), 0);
+    drain(&mut sender, 0);
+    // Segment 0 is lost and so is its retransmission; the duplicates of the others inflate the window.
+    (0..9).for_each(|_| sender.on_ack(MS, ack(0)));
+    drain(&mut sender, MS);
+    assert_eq!((sender.ssthresh(), sender.in_flight()), (5 * MSS, 14 * MSS));
+    let at = sender.next_timeout().unwrap();
+    sender.on_timeout(at);
+    assert_eq!((sender.ssthresh(), sender.cwnd()), (5 * MSS, MSS));
+    // Nor does one while what was out then is not yet acknowledged.
+    let some = Ack {
+        echo: at,
+        ..ack(4 * MSS)
+    };
+    drain(&mut sender, at);
+    sender.on_ack(at + MS, some);
+    drain(&mut sender, at + MS);
+    let again = sender.next_timeout().unwrap();
+    sender.on_timeout(again);
+    assert_eq!((sender.ssthresh(), sender.timeouts()), (5 * MSS, 2));
+}
+
+#[test]
+fn after_a_time_out_an_ack_adds_one_segment_however_much_it_covers() {
+    let mut sender = Sender::new(&settings(Congestion::NewReno), 0);
+    drain(&mut sender, 0);
+    sender.on_ack(MS, ack(2 * MSS));
+    assert_eq!(sender.cwnd(), 12 * MSS);
+    drain(&mut sender, MS);
+    let at = sender.next_timeout().unwrap();
+    sender.on_timeout(at);
+    sender.on_ack(at + MS, ack(6 * MSS));
+    assert_eq!(sender.cwnd(), 2 * MSS);
+}
+
+#[test]
 fn without_timestamps_a_segment_sent_twice_is_not_timed() {
     let plain = Settings {
         timestamps: false,

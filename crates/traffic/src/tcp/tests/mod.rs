@@ -2,6 +2,7 @@
 //! Both halves together: on a path of constant delay ([`path`]), and segment by segment.
 
 mod acks;
+mod bottleneck;
 mod ecn;
 mod exchange;
 mod formulas;

@@ -1,0 +1,75 @@
+//! One flow through a FIFO with a limit: is the line busy, and what is lost?
+
+use super::super::*;
+use super::MS;
+use super::path::{Fate, Path};
+
+/// 100 Mbit/s: 80 ns a byte.
+const BYTE: Picos = 80_000;
+const RTT: Picos = 20 * MS;
+const MSS: u32 = 1448;
+const HEADERS: u32 = 52;
+
+/// What came of a flow.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    /// Share of the line that new bytes and their headers had, after the first second.
+    utilisation: f64,
+    drops: u64,
+    retransmits: u64,
+    timeouts: u64,
+}
+
+/// A FIFO of this many bytes.
+fn through_fifo(settings: &Settings, buffer: u64, seconds: u64) -> Outcome {
+    let mut free_at = 0;
+    let mut drops = 0;
+    let mut path = Path::new(settings, RTT, |now, segment: &Segment| {
+        let begins = now.max(free_at);
+        if (begins - now) / BYTE + u64::from(segment.len + HEADERS) > buffer {
+            drops += 1;
+            return Fate::Lost;
+        }
+        free_at = begins + u64::from(segment.len + HEADERS) * BYTE;
+        Fate::Arrives {
+            late: free_at - now,
+            marked: false,
+        }
+    });
+    let second = 1000 * MS;
+    path.run(second);
+    let before = path.receiver.delivered();
+    path.run((seconds + 1) * second);
+    let segments = (path.receiver.delivered() - before) as f64 / f64::from(MSS);
+    let busy = segments * f64::from(MSS + HEADERS) * BYTE as f64;
+    let (retransmits, timeouts) = (path.sender.retransmits(), path.sender.timeouts());
+    Outcome {
+        utilisation: busy / (seconds * second) as f64,
+        drops,
+        retransmits,
+        timeouts,
+    }
+}
+
+/// Bytes of a bandwidth-delay product.
+const BDP: u64 = RTT / BYTE;
+
+#[test]
+fn a_large_buffer_keeps_the_line_busy() {
+    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+        for buffer in [1, 2, 4] {
+            let settings = Settings {
+                congestion,
+                ..Settings::modern(MSS, 4 << 20)
+            };
+            let outcome = through_fifo(&settings, buffer * BDP, 20);
+            println!("{congestion:?}, {buffer} BDP: {outcome:?}");
+            assert!(outcome.utilisation > 0.95, "{outcome:?}");
+            // Of 160,000 segments; it was up to half of them.
+            assert!(outcome.drops < 5000, "{outcome:?}");
+            // What goes back to the first hole sends again what has arrived.
+            assert!(outcome.retransmits < 3 * outcome.drops, "{outcome:?}");
+            assert!(outcome.timeouts < 10, "{outcome:?}");
+        }
+    }
+}
