@@ -35,6 +35,7 @@ pub mod probe;
 pub mod quantity;
 pub mod record;
 pub mod series;
+pub mod tcp;
 pub mod trial;
 pub mod units;
 pub mod world;

@@ -1,6 +1,7 @@
 //! Load beside the probes: what competes with them for the path.
 
 use crate::quantity::{Class, Duration, Rate, Size};
+use crate::tcp::TcpOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -55,6 +56,8 @@ pub struct Load {
     pub congestion_control: Option<String>,
     /// tcp: largest window.
     pub window: Option<Size>,
+    /// tcp, simulated: features of both ends. Kernels have their own.
+    pub tcp: Option<TcpOptions>,
     /// How long after the probes it starts; stream i starts at i times `stagger` later.
     pub start: Option<Duration>,
     /// From the start of a stream to the start of the next.
@@ -85,6 +88,7 @@ impl Load {
             payload: None,
             congestion_control: None,
             window: None,
+            tcp: None,
             start: None,
             stagger: None,
             on: None,

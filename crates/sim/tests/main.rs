@@ -6,6 +6,7 @@
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
+//! | [`tcp`] | TCP loads through switches that drop and mark |
 //! | [`common`] | gives trials and their records to the others |
 #![allow(clippy::unwrap_used)]
 
@@ -14,3 +15,4 @@ mod bad_input;
 mod common;
 mod oracles;
 mod procedures;
+mod tcp;

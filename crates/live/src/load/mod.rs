@@ -61,7 +61,9 @@ pub fn refusals(load: &Load) -> Vec<Refusal> {
     if load.kind == LoadKind::Tcp {
         let reason = "tcp sends as much as it gets through: leave the rate out";
         let rate = load.rate.map(|_| refusal("rate", reason.to_owned()));
-        return rate.into_iter().collect();
+        let reason = "kernels have their own TCP: give it under [[in.sim.load]]";
+        let tcp = load.tcp.map(|_| refusal("tcp", reason.to_owned()));
+        return rate.into_iter().chain(tcp).collect();
     }
     match packets(load, true, 0) {
         Ok(_) => Vec::new(),

@@ -1,6 +1,7 @@
 //! TCP connections: segments and acknowledgements between the two halves of `traffic::tcp`.
 
 use super::probes::StreamPoint;
+use super::sections::SYN_HEADERS;
 use super::{Connection, Engine, Flow};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -38,7 +39,9 @@ impl<E: EventSet> Engine<E> {
         }
         self.set(Event::Application(flow), None);
         while let Some(connection) = self.connection(flow) {
-            if connection.sending {
+            // What has left the card tells `segment_left`.
+            connection.throttled = connection.queued > connection.sender.host_queue();
+            if connection.sending || connection.throttled {
                 break;
             }
             let Some(segment) = connection.sender.poll_transmit(now) else {
@@ -46,7 +49,10 @@ impl<E: EventSet> Engine<E> {
             };
             connection.sending = true;
             let (data, from) = (connection.data, connection.from);
-            let ip_size = connection.headers + segment.len;
+            let ip_size = connection.ip_size(&segment);
+            if connection.sender.settings().host_queue.is_some() {
+                connection.queued += u64::from(ip_size);
+            }
             let packet = self.packet(data, ip_size, Content::Data { flow, segment });
             self.submit(from, Job::Send(packet));
         }
@@ -82,6 +88,20 @@ impl<E: EventSet> Engine<E> {
     /// Its first bit leaves.
     pub(super) fn segment_leaves(&mut self, flow: u32, segment: &Segment, at: Picos) {
         self.stamp(flow, segment, StreamPoint::Leaves, at);
+    }
+
+    /// Its last unit leaves: where the connection waits for that, it goes on.
+    pub(super) fn segment_left(&mut self, flow: u32, segment: &Segment) {
+        let now = self.now;
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        let left = u64::from(connection.ip_size(segment));
+        connection.queued = connection.queued.saturating_sub(left);
+        let room = connection.queued <= connection.sender.host_queue();
+        if room && std::mem::replace(&mut connection.throttled, false) {
+            self.set(Event::Application(flow), Some(now));
+        }
     }
 
     /// Its last bit has come.
@@ -124,7 +144,12 @@ impl<E: EventSet> Engine<E> {
         else {
             return;
         };
-        let packet = self.packet(acks, headers, Content::Ack { flow, ack });
+        let ip_size = if ack.syn {
+            SYN_HEADERS
+        } else {
+            headers + ack.sack.bytes()
+        };
+        let packet = self.packet(acks, ip_size, Content::Ack { flow, ack });
         self.submit(to, Job::Send(packet));
     }
 
@@ -162,6 +187,14 @@ impl<E: EventSet> Engine<E> {
 }
 
 impl Connection {
+    fn ip_size(&self, segment: &Segment) -> u32 {
+        if segment.syn {
+            SYN_HEADERS
+        } else {
+            self.headers + segment.len
+        }
+    }
+
     fn note_window(&mut self, now: Picos) {
         if let Some(trace) = &mut self.cwnd {
             trace.set(now, self.sender.cwnd());

@@ -170,6 +170,14 @@ impl<E: EventSet> Engine<E> {
         }
     }
 
+    /// The network card sends the last of it.
+    #[inline]
+    pub(super) fn last_unit_leaves(&mut self, id: PacketId) {
+        if let Content::Data { flow, segment } = self.packets.get(id).content {
+            self.segment_left(flow, &segment);
+        }
+    }
+
     /// All of a packet has come to its host's network card.
     pub(super) fn packet_arrives(&mut self, host: u32, id: PacketId) {
         let now = self.now;

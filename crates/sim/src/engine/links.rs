@@ -256,6 +256,9 @@ impl<E: EventSet> Engine<E> {
                     self.first_unit_leaves(unit.packet, at);
                 }
                 if last {
+                    if self.counts_queues {
+                        self.last_unit_leaves(unit.packet);
+                    }
                     unit.flags |= END;
                 }
                 unit

@@ -12,6 +12,7 @@
 //! | `loads` | packets that nobody answers |
 //! | `refusals` | what cannot be simulated |
 //! | `sections` | what sections of an experiment mean |
+//! | `tcp_load` | what the end systems of a TCP load do |
 //! | `set_up` | all of it from a trial |
 //! | `outcome` | what comes of it |
 //!
@@ -34,6 +35,7 @@ mod rates;
 mod refusals;
 mod sections;
 mod set_up;
+mod tcp_load;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::refusals;
@@ -222,6 +224,10 @@ struct Connection {
     headers: u32,
     /// A segment is on its way to the network card.
     sending: bool,
+    /// Bytes that wait for the host's line, as far as somebody counts them.
+    queued: u64,
+    /// No more left the socket because of them.
+    throttled: bool,
     starts: Picos,
     /// The probe that it belongs to.
     probe: Option<(u32, bool)>,
@@ -298,6 +304,8 @@ pub struct Engine<E> {
     drops: Vec<Dropped<Unit>>,
     in_cells: bool,
     has_abr: bool,
+    /// Connections wait for what they have at their hosts' lines.
+    counts_queues: bool,
     framing: Framing,
     probes_left: usize,
     digest: u64,

@@ -1,8 +1,9 @@
 //! Everything that is checked before a simulation, so that none breaks off on the way.
 
 use super::sections::{
-    DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, settings_of, small_enough, switch_settings,
+    DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, small_enough, switch_settings,
 };
+use super::tcp_load::settings_of;
 use crate::network::{Built, Kind, Network, build, in_cells};
 use crate::{in_time, picos, refuse};
 use delaylab_model::dscp::Dscp;

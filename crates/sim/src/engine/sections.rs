@@ -1,4 +1,4 @@
-//! What sections of an experiment mean to the simulation: a switch's settings, a TCP load's, a load's times.
+//! What sections of an experiment mean to the simulation: a switch's settings, a load's times.
 
 use crate::network::{in_cells, wire};
 use crate::refuse;
@@ -14,13 +14,14 @@ use delaylab_switch::settings::Kind as Queueing;
 use delaylab_switch::{Counts, Settings};
 use delaylab_traffic::abr::{CELL_BITS, Parameters};
 use delaylab_traffic::arrival::{Arrival, replay, section};
-use delaylab_traffic::tcp;
 
 /// IPv4 and UDP, or ICMP.
 pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
 /// IPv4 and TCP, and the timestamp option of RFC 7323 with its padding.
 pub(super) const TCP_HEADERS: u32 = 20 + 20;
 pub(super) const TIMESTAMP_OPTION: u32 = 12;
+/// IPv4 and TCP with a SYN's options: largest segment, SACK permitted, timestamps, window scale.
+pub(super) const SYN_HEADERS: u32 = TCP_HEADERS + 20;
 /// A load's packet when the experiment does not say.
 pub const LOAD_PAYLOAD: u64 = 1024;
 /// Socket buffers when the experiment does not say.
@@ -120,55 +121,6 @@ pub(super) fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard
             },
         },
     }
-}
-
-/// What an end system of this load does.
-pub(super) fn settings_of(load: &LoadSection, mtu: u32) -> Result<tcp::Settings, Refusal> {
-    let field = |name: &str| format!("load.{}.{name}", load.name);
-    let window = |usual: u64| load.window.map_or(usual, |window| window.0);
-    let segment = mtu - TCP_HEADERS;
-    let stamped = segment - TIMESTAMP_OPTION;
-    let modern = |congestion| tcp::Settings {
-        congestion,
-        ecn: congestion == tcp::Congestion::Dctcp,
-        ..tcp::Settings::modern(stamped, window(WINDOW))
-    };
-    let mut settings = match load.congestion_control.as_deref() {
-        Some("reno-1995") => tcp::Settings::of_1995(segment, window(WINDOW_OF_1995)),
-        Some("reno") => modern(tcp::Congestion::Reno),
-        Some("newreno") => modern(tcp::Congestion::NewReno),
-        Some("cubic") | None => modern(tcp::Congestion::Cubic),
-        Some("dctcp") => modern(tcp::Congestion::Dctcp),
-        Some("ns-3") => {
-            let settings = tcp::Settings::ns3(mtu);
-            tcp::Settings {
-                window: window(settings.window),
-                ..settings
-            }
-        }
-        Some(other) => {
-            let what =
-                format!("there is no `{other}` here: reno-1995, reno, newreno, cubic, dctcp, ns-3");
-            return refuse(field("congestion_control"), what);
-        }
-    };
-    if settings.window < u64::from(settings.mss.min(64)) {
-        return refuse(field("window"), "is smaller than any segment");
-    }
-    if let Some(size) = load.payload {
-        let buffer = settings.window;
-        settings.application = tcp::Application::Writes {
-            size: size.0,
-            buffer,
-        };
-    }
-    if load.rate.is_some() {
-        return refuse(
-            field("rate"),
-            "tcp sends as much as it gets through: leave the rate out",
-        );
-    }
-    Ok(settings)
 }
 
 /// When a load's packets leave.

@@ -4,8 +4,9 @@ use super::frames::FrameStream;
 use super::refusals::refusals;
 use super::sections::{
     DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, explicit_rates, queue_of,
-    settings_of, switch_settings,
+    switch_settings,
 };
+use super::tcp_load::settings_of;
 use super::{
     Asking, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries, ProbeFlow,
     Serving, TcpProbe,
@@ -38,7 +39,7 @@ use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
 use delaylab_traffic::tester::Ledger;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Ports and flows whose series are kept. More would be more than anyone looks at.
@@ -263,6 +264,9 @@ impl<'a> Maker<'a> {
         let mss = self.built.mtu - TCP_HEADERS - TIMESTAMP_OPTION;
         let settings = tcp::Settings {
             application: tcp::Application::Requests,
+            // A probe asks on an open connection.
+            handshake: false,
+            host_queue: None,
             ..tcp::Settings::modern(mss, WINDOW)
         };
         let ends = [(out, back, host, peer), (back, out, peer, host)];
@@ -276,6 +280,8 @@ impl<'a> Maker<'a> {
                 to,
                 headers: TCP_HEADERS + TIMESTAMP_OPTION,
                 sending: false,
+                queued: 0,
+                throttled: false,
                 starts: 0,
                 probe: Some((index as u32, is_reply)),
                 cwnd: None,
@@ -318,6 +324,8 @@ impl<'a> Maker<'a> {
             to: self.number(ends.to),
             headers: TCP_HEADERS + option,
             sending: false,
+            queued: 0,
+            throttled: false,
             starts: start,
             probe: None,
             cwnd: series.then(|| Trace::new(settings.initial_window)),
@@ -398,9 +406,10 @@ impl<'a> Maker<'a> {
             .filter(|port| between(port))
             .count();
         let credit = self.credit().is_some();
+        let counted = self.counted_ports();
         let mut series = 0;
         let mut nic = 0;
-        for port in &self.network.ports {
+        for (id, port) in (0..).zip(&self.network.ports) {
             let from_host = self.network.is_host(port.from);
             let to_host = self.network.is_host(port.to);
             let near = if from_host {
@@ -437,7 +446,7 @@ impl<'a> Maker<'a> {
                 ingress: port.ingress,
                 credits: VecDeque::new(),
                 is_listed: false,
-                eager: serving == Serving::Eager || !plain || credit,
+                eager: serving == Serving::Eager || !plain || credit || counted.contains(&id),
                 series: traced.then(|| {
                     Box::new(PortSeries {
                         backlog: Trace::new(0),
@@ -447,6 +456,18 @@ impl<'a> Maker<'a> {
                 sent: 0,
             });
         }
+    }
+
+    /// Hosts' ports at which a connection waits for what it has there to leave.
+    fn counted_ports(&self) -> BTreeSet<u32> {
+        let connections = self.flows.iter().filter_map(|flow| match flow {
+            Flow::Tcp(connection) => Some(connection),
+            _ => None,
+        });
+        connections
+            .filter(|connection| connection.sender.settings().host_queue.is_some())
+            .map(|connection| self.channels[connection.data as usize].first)
+            .collect()
     }
 
     fn pause(&self, node: NodeId) -> Option<Pause> {
@@ -525,6 +546,7 @@ impl<'a> Maker<'a> {
             self.switches.len(),
         );
         let probes_left = self.trial.probes.len();
+        let counts_queues = !self.counted_ports().is_empty();
         let framing = self.built.framing;
         let forwarded = self
             .credit()
@@ -553,6 +575,7 @@ impl<'a> Maker<'a> {
             drops: Vec::new(),
             in_cells: in_cells(framing),
             has_abr: self.trial.path.abr.is_some(),
+            counts_queues,
             forwarded: forwarded.unwrap_or_default(),
             framing,
             probes_left,

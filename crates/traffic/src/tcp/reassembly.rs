@@ -1,5 +1,7 @@
 //! What has come: all below `next`, and pieces beyond it.
 
+use super::ranges::Ranges;
+
 /// Where a segment fell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placed {
@@ -13,11 +15,11 @@ pub(crate) enum Placed {
     Known,
 }
 
-/// The pieces, in order, apart from each other.
+/// What has come in order, and the pieces beyond it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    pieces: Vec<(u64, u64)>,
+    pieces: Ranges,
 }
 
 impl Reassembly {
@@ -25,42 +27,30 @@ impl Reassembly {
         self.next
     }
 
+    /// Beyond `next`.
+    pub(crate) const fn pieces(&self) -> &Ranges {
+        &self.pieces
+    }
+
     #[inline]
     pub(crate) fn add(&mut self, start: u64, end: u64) -> Placed {
         if end <= self.next {
-            Placed::Known
-        } else if start > self.next {
-            self.insert(start, end)
-        } else {
-            self.next = end;
-            self.absorb()
+            return Placed::Known;
         }
-    }
-
-    /// Takes in the pieces that have become part of the stream.
-    fn absorb(&mut self) -> Placed {
+        if start > self.next {
+            return match self.pieces.insert(start, end) {
+                true => Placed::Beyond,
+                false => Placed::Known,
+            };
+        }
+        self.next = end;
         if self.pieces.is_empty() {
             return Placed::InOrder;
         }
-        let reached = self.pieces.iter().take_while(|p| p.0 <= self.next).count();
         // They are apart, so only the last of them can reach further.
-        if let Some(last) = self.pieces.drain(..reached).next_back() {
-            self.next = self.next.max(last.1);
-        }
+        let reached = self.pieces.take_until(self.next).unwrap_or(0);
+        self.next = self.next.max(reached);
         Placed::Filled
-    }
-
-    fn insert(&mut self, start: u64, end: u64) -> Placed {
-        let from = self.pieces.partition_point(|p| p.1 < start);
-        let to = self.pieces.partition_point(|p| p.0 <= end);
-        let touched = &self.pieces[from..to];
-        if touched.iter().any(|p| p.0 <= start && end <= p.1) {
-            return Placed::Known;
-        }
-        let first = touched.first().map_or(start, |p| p.0.min(start));
-        let last = touched.last().map_or(end, |p| p.1.max(end));
-        self.pieces.splice(from..to, [(first, last)]);
-        Placed::Beyond
     }
 }
 

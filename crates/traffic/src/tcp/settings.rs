@@ -4,17 +4,39 @@ use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const MS: Picos = PICOS_PER_SECOND / 1000;
 
+/// Linux: SRTT + max(200 ms, 4·RTTVAR), at most 2 minutes.
+pub const LINUX_TIMER: Timer = Timer::Rfc6298 {
+    min_rto: 200 * MS,
+    max_rto: 120_000 * MS,
+    initial: 1000 * MS,
+    granularity: 200 * MS,
+};
+
+/// Linux: tcp_limit_output_bytes.
+const LINUX_HOST_QUEUE: u64 = 4 << 20;
+
+/// RFC 6298: a second at least.
+pub const RFC_TIMER: Timer = Timer::Rfc6298 {
+    min_rto: 1000 * MS,
+    max_rto: 60_000 * MS,
+    initial: 1000 * MS,
+    granularity: MS,
+};
+
 /// The congestion controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
-    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new ACK ends recovery.
+    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new ACK ends recovery. With SACK the
+    /// same as `NewReno`.
     Reno,
     /// As Reno, but recovery lasts until all that was outstanding is acknowledged (RFC 6582).
     NewReno,
-    /// RFC 9438, with NewReno's recovery.
+    /// RFC 9438; without SACK, with NewReno's recovery.
     Cubic,
-    /// RFC 8257, with NewReno's recovery. Needs `ecn`.
+    /// RFC 8257; without SACK, with NewReno's recovery. Needs `ecn`.
     Dctcp,
+    /// Version 1 (draft-cardwell-iccrg-bbr-congestion-control-00). Needs `sack` and `pacing`.
+    Bbr,
 }
 
 /// How the window grows with the ACKs.
@@ -28,11 +50,17 @@ pub enum Growth {
 
 /// Not every segment is acknowledged at once (RFC 1122 §4.2.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DelayedAck {
-    /// The ACK leaves with every so many segments,
-    pub segments: u32,
-    /// or after this long. With [`Timer::Coarse`] the tick of its fast timer counts instead.
-    pub timeout: Picos,
+pub enum DelayedAck {
+    /// The same for all.
+    Fixed {
+        /// The ACK leaves with every so many segments,
+        segments: u32,
+        /// or after this long. With [`Timer::Coarse`] the tick of its fast timer counts instead.
+        timeout: Picos,
+    },
+    /// As Linux has it: at once at the start, after a silence and after what had come before; then with
+    /// more than one full segment, or after 40 ms, longer where segments come seldom.
+    Linux,
 }
 
 /// The timers.
@@ -46,7 +74,8 @@ pub enum Timer {
         max_rto: Picos,
         /// Before the first sample.
         initial: Picos,
-        /// Of the clock: G of the RFC.
+        /// Of the clock: G of the RFC, the least that is added to the smoothed round-trip time. Linux
+        /// adds 200 ms at least.
         granularity: Picos,
     },
     /// The slow and fast timers of 4.4BSD (Net/3): everything happens on a tick.
@@ -123,8 +152,27 @@ pub struct Settings {
     pub ecn: bool,
     /// A part of a segment waits while data is outstanding (RFC 896).
     pub nagle: bool,
-    /// The first two duplicate ACKs let a new segment out each (RFC 3042).
+    /// The first two duplicate ACKs let a new segment out each (RFC 3042). With `sack` they always do.
     pub limited_transmit: bool,
+    /// Selective acknowledgements and the scoreboard (RFC 2018, RFC 2883, RFC 6675).
+    pub sack: bool,
+    /// Proportional rate reduction in recovery (RFC 9937). Needs `sack`.
+    pub prr: bool,
+    /// Losses by time and the tail loss probe (RFC 8985). Needs `sack`.
+    pub rack_tlp: bool,
+    /// HyStart++ in the first slow start (RFC 9406).
+    pub hystart: bool,
+    /// SYN, SYN-ACK and ACK before data (RFC 9293).
+    pub handshake: bool,
+    /// A mark cuts the window by less than a loss (RFC 8511).
+    pub abe: bool,
+    /// Segments leave at a rate, not as ACKs come.
+    pub pacing: bool,
+    /// The sender's socket buffer: so many bytes may be unacknowledged.
+    pub send_buffer: u64,
+    /// TCP small queues (Linux): two segments of the connection, or what it sends in a millisecond, may
+    /// wait for their host's line, at most so many bytes.
+    pub host_queue: Option<u64>,
     /// The window does not grow while it is not used up (RFC 7661).
     pub validation: bool,
     /// After a time-out's length of silence the window starts again from `initial_window`
@@ -144,7 +192,7 @@ impl Settings {
             initial_window: u64::from(mss),
             congestion: Congestion::Reno,
             growth: Growth::PerAck,
-            delayed_ack: Some(DelayedAck {
+            delayed_ack: Some(DelayedAck::Fixed {
                 segments: 2,
                 timeout: 200 * MS,
             }),
@@ -158,42 +206,64 @@ impl Settings {
             ecn: false,
             nagle: true,
             limited_transmit: false,
+            sack: false,
+            prr: false,
+            rack_tlp: false,
+            hystart: false,
+            handshake: false,
+            abe: false,
+            pacing: false,
+            send_buffer: u64::MAX,
+            host_queue: None,
             validation: false,
             idle_restart: true,
             application: Application::Unlimited,
         }
     }
 
-    /// A system of today: CUBIC, ten segments to start with (RFC 6928), time-outs from 200 ms, delayed
-    /// ACKs of 40 ms, as Linux has them.
+    /// A system of today, as Linux is: CUBIC, ten segments to start with (RFC 6928), SACK with PRR and
+    /// RACK-TLP, HyStart++, a handshake, time-outs 200 ms above the smoothed round-trip time, its delayed
+    /// ACKs. (Linux has the older HyStart.)
     pub fn modern(mss: u32, window: u64) -> Self {
         Self {
             initial_window: 10 * u64::from(mss),
             congestion: Congestion::Cubic,
             growth: Growth::PerByte,
-            delayed_ack: Some(DelayedAck {
-                segments: 2,
-                timeout: 40 * MS,
-            }),
-            timer: Timer::Rfc6298 {
-                min_rto: 200 * MS,
-                max_rto: 120_000 * MS,
-                initial: 1000 * MS,
-                granularity: MS,
-            },
+            delayed_ack: Some(DelayedAck::Linux),
+            timer: LINUX_TIMER,
             timestamps: true,
             nagle: false,
             limited_transmit: true,
+            sack: true,
+            prr: true,
+            rack_tlp: true,
+            hystart: true,
+            handshake: true,
+            host_queue: Some(LINUX_HOST_QUEUE),
             validation: true,
             ..Self::of_1995(mss, window)
+        }
+    }
+
+    /// The same without SACK and what came with it and after it: NewReno's recovery, slow start until
+    /// something is lost, established from the start, any queue at the host.
+    pub fn without_sack(self) -> Self {
+        Self {
+            sack: false,
+            prr: false,
+            rack_tlp: false,
+            hystart: false,
+            handshake: false,
+            host_queue: None,
+            ..self
         }
     }
 
     /// ns-3.44's TcpSocketBase under BulkSend with `SendSize` 8192 and buffers of 65,536 bytes, for
     /// validation. The MSS is the link's MTU less 52: IP, TCP and the timestamp option.
     ///
-    /// Its first segment is acknowledged at once. Its SACK is not modelled, so the two agree until
-    /// several segments of one window are lost.
+    /// Its first segment is acknowledged at once. This is ns-3 with `Sack` set to false; with
+    /// [`Settings::sack`] and [`Settings::prr`] it is ns-3 as it comes.
     pub fn ns3(mtu: u32) -> Self {
         let mss = mtu.saturating_sub(52);
         let buffer = 65_536;
@@ -201,12 +271,7 @@ impl Settings {
             initial_window: 10 * u64::from(mss),
             congestion: Congestion::NewReno,
             quick_acks: 1,
-            timer: Timer::Rfc6298 {
-                min_rto: 1000 * MS,
-                max_rto: 60_000 * MS,
-                initial: 1000 * MS,
-                granularity: MS,
-            },
+            timer: RFC_TIMER,
             timestamps: true,
             nagle: false,
             limited_transmit: true,

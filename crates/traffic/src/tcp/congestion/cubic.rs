@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438): W(t) = C·(t − K)³ + W_max, and never slower than Reno would be.
 //!
-//! Windows are in segments here, times in seconds, as in the RFC. HyStart++ is not modelled.
+//! Windows are in segments here, times in seconds, as in the RFC.
 
 use super::reno::Reno;
 use super::{Acked, Window};
@@ -9,6 +9,8 @@ use delaylab_model::{PICOS_PER_SECOND, Picos};
 /// §4.1: C in segments a second cubed, β, and §4.3's α for the Reno-friendly window.
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
+/// RFC 8511 §3: what is left of the window after a mark.
+pub(super) const BETA_ECN: f64 = 0.85;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// A stage of congestion avoidance.
@@ -87,14 +89,19 @@ impl Cubic {
 
     /// §4.6, and fast convergence of §4.7: who did not get back to the last W_max leaves room.
     pub(crate) fn on_loss(&mut self, window: &mut Window, flight: u64) {
+        self.cut(window, flight, BETA);
+    }
+
+    /// To so much of what is outstanding.
+    pub(crate) fn cut(&mut self, window: &mut Window, flight: u64, share: f64) {
         let cwnd = segments(window.cwnd.min(flight.max(window.mss)), window);
         let converging = self.w_max.is_some_and(|w_max| cwnd < w_max);
-        let share = if converging { (1.0 + BETA) / 2.0 } else { 1.0 };
-        self.w_max = Some(cwnd * share);
+        let kept = if converging { (1.0 + BETA) / 2.0 } else { 1.0 };
+        self.w_max = Some(cwnd * kept);
         self.cwnd_prior = cwnd;
         self.epoch = None;
         self.carried = 0.0;
-        window.set_threshold((flight as f64 * BETA) as u64);
+        window.set_threshold((flight as f64 * share) as u64);
     }
 
     /// §4.8.
@@ -132,6 +139,9 @@ mod tests {
     const ONE: Acked = Acked {
         bytes: MSS,
         limit: 2,
+        rtt: None,
+        next: 0,
+        sent: 0,
     };
 
     fn cut_at(cwnd: u64) -> (Cubic, Window) {
@@ -141,7 +151,7 @@ mod tests {
             mss: MSS,
             largest: u64::MAX,
         };
-        let mut cubic = Cubic::new(Reno::new(Growth::PerByte));
+        let mut cubic = Cubic::new(Reno::new(Growth::PerByte, false));
         cubic.on_loss(&mut window, cwnd * MSS);
         window.cwnd = window.ssthresh;
         (cubic, window)

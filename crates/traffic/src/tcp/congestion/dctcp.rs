@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_estimate_converges_to_the_share_of_marks() {
-        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte));
+        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, false));
         // Windows of 10 segments, 3 of them marked.
         for segment in 1..=10_000_u64 {
             let next = segment * 1000;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn no_marks_bring_it_down_by_a_sixteenth_a_window() {
-        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte));
+        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, false));
         dctcp.count(1000, false, 1000, 1000);
         assert_eq!(dctcp.alpha(), 15.0 / 16.0);
         dctcp.count(1000, false, 1000, 2000);
@@ -88,7 +88,7 @@ mod tests {
             mss: 1000,
             largest: u64::MAX,
         };
-        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte));
+        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, false));
         dctcp.alpha = 0.1;
         dctcp.on_mark(&mut window);
         assert_eq!(window.ssthresh, 95_000);

@@ -3,14 +3,18 @@
 //! An algorithm grows the window with the ACKs outside recovery and says how far to cut it; when to
 //! cut, and what to send again, is `recovery`'s. NewReno differs from Reno only there.
 
+mod bbr;
 mod cubic;
 mod dctcp;
+mod hystart;
 mod reno;
 
+use super::rate::RateSample;
 use super::settings::{Congestion, Settings};
+use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
-use delaylab_model::Picos;
+use delaylab_model::{PICOS_PER_SECOND, Picos};
 use reno::Reno;
 
 /// The congestion window and the slow start threshold, in bytes.
@@ -56,6 +60,27 @@ pub(crate) struct Acked {
     pub(crate) bytes: u64,
     /// Segments that it may add in slow start (L of RFC 3465 §2.2), if bytes count.
     pub(crate) limit: u64,
+    /// A sample of the round-trip time.
+    pub(crate) rtt: Option<Picos>,
+    /// All below it is acknowledged; all below `sent` is out.
+    pub(crate) next: u64,
+    pub(crate) sent: u64,
+}
+
+/// What an ACK says of bytes that have arrived, for who models the path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Delivery {
+    pub(crate) now: Picos,
+    /// Bytes that are newly known to have arrived, and all that have.
+    pub(crate) delivered: u64,
+    pub(crate) total: u64,
+    pub(crate) rate: Option<RateSample>,
+    pub(crate) rtt: Option<Picos>,
+    /// Bytes in the network before the ACK and after it.
+    pub(crate) pipe_before: u64,
+    pub(crate) pipe: u64,
+    /// A loss is being repaired.
+    pub(crate) repairing: bool,
 }
 
 /// What grows the window, and by what it is cut.
@@ -64,15 +89,17 @@ pub(crate) enum Algorithm {
     Reno(Reno),
     Cubic(Cubic),
     Dctcp(Dctcp),
+    Bbr(Box<Bbr>),
 }
 
 impl Algorithm {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let reno = Reno::new(settings.growth);
+        let reno = Reno::new(settings.growth, settings.hystart);
         match settings.congestion {
             Congestion::Reno | Congestion::NewReno => Self::Reno(reno),
             Congestion::Cubic => Self::Cubic(Cubic::new(reno)),
             Congestion::Dctcp => Self::Dctcp(Dctcp::new(reno)),
+            Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(settings.initial_window))),
         }
     }
 
@@ -83,6 +110,7 @@ impl Algorithm {
             Self::Reno(reno) => reno.grow(window, acked),
             Self::Cubic(cubic) => cubic.grow(window, acked, now, rtt),
             Self::Dctcp(dctcp) => dctcp.reno.grow(window, acked),
+            Self::Bbr(_) => {}
         }
     }
 
@@ -92,7 +120,50 @@ impl Algorithm {
             Self::Reno(reno) => reno.on_loss(window, flight),
             Self::Cubic(cubic) => cubic.on_loss(window, flight),
             Self::Dctcp(dctcp) => dctcp.reno.on_loss(window, flight),
+            Self::Bbr(_) => {}
         }
+    }
+
+    /// Does a model of the path say how much may be out, so that a loss does not?
+    pub(crate) const fn is_model(&self) -> bool {
+        matches!(self, Self::Bbr(_))
+    }
+
+    /// Every ACK, for a model of the path.
+    pub(crate) fn on_delivery(&mut self, window: &mut Window, ack: &Delivery) {
+        if let Self::Bbr(bbr) = self {
+            bbr.on_delivery(window, ack);
+        }
+    }
+
+    /// Recovery begins (RFC 6675 §5 step 4.2), with so much in the network and `total` arrived.
+    pub(crate) fn enter_recovery(&mut self, window: &mut Window, pipe: u64, total: u64) {
+        match self {
+            Self::Bbr(bbr) => bbr.enter_recovery(window, pipe, total),
+            _ => window.cwnd = window.ssthresh,
+        }
+    }
+
+    /// The window after recovery.
+    pub(crate) const fn after_recovery(&self, window: &Window) -> u64 {
+        match self {
+            Self::Bbr(_) => window.cwnd,
+            _ => window.ssthresh,
+        }
+    }
+
+    /// Bytes a second at which segments leave if they are paced (Linux: twice the window a round trip in
+    /// slow start, 1.2 times else).
+    pub(crate) fn pacing_rate(&self, window: &Window, smoothed: Option<Picos>) -> f64 {
+        if let Self::Bbr(bbr) = self {
+            return bbr.pacing_rate(smoothed);
+        }
+        let Some(rtt) = smoothed.filter(|&rtt| rtt > 0) else {
+            return f64::MAX;
+        };
+        let early = window.cwnd < window.ssthresh / 2;
+        let gain = if early { 2.0 } else { 1.2 };
+        gain * window.cwnd as f64 * PICOS_PER_SECOND as f64 / rtt as f64
     }
 
     /// A time-out. The window is one segment (RFC 5681 §3.1); the threshold is set by the first of
@@ -101,8 +172,10 @@ impl Algorithm {
         if first {
             self.on_loss(window, flight);
         }
-        if let Self::Cubic(cubic) = self {
-            cubic.on_timeout();
+        match self {
+            Self::Cubic(cubic) => cubic.on_timeout(),
+            Self::Bbr(bbr) => bbr.on_timeout(window),
+            _ => {}
         }
         window.cwnd = window.mss;
     }
@@ -115,10 +188,13 @@ impl Algorithm {
         }
     }
 
-    /// An echo of a mark, once a window: cuts it.
-    pub(crate) fn on_mark(&mut self, window: &mut Window, flight: u64) {
+    /// An echo of a mark, once a window: cuts it, with `less` by less than a loss does (RFC 8511).
+    pub(crate) fn on_mark(&mut self, window: &mut Window, flight: u64, less: bool) {
         match self {
             Self::Dctcp(dctcp) => dctcp.on_mark(window),
+            Self::Reno(reno) if less => reno.cut(window, flight, reno::BETA_ECN),
+            Self::Cubic(cubic) if less => cubic.cut(window, flight, cubic::BETA_ECN),
+            Self::Bbr(_) => return,
             _ => self.on_loss(window, flight),
         }
         window.cwnd = window.cwnd.min(window.ssthresh);

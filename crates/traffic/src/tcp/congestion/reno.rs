@@ -1,18 +1,28 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1), the window halved at a loss.
 
 use super::super::settings::Growth;
+use super::hystart::{self, HyStart};
 use super::{Acked, Window};
+
+/// RFC 8511 §3: what is left of the window after a mark.
+pub(super) const BETA_ECN: f64 = 0.8;
 
 /// Bytes that count towards the next step.
 #[derive(Debug, Clone)]
 pub(crate) struct Reno {
     growth: Growth,
+    /// Until the first slow start is over.
+    hystart: Option<HyStart>,
     counted: u64,
 }
 
 impl Reno {
-    pub(crate) const fn new(growth: Growth) -> Self {
-        Self { growth, counted: 0 }
+    pub(crate) fn new(growth: Growth, hystart: bool) -> Self {
+        Self {
+            growth,
+            hystart: hystart.then(HyStart::new),
+            counted: 0,
+        }
     }
 
     #[inline]
@@ -25,7 +35,21 @@ impl Reno {
     }
 
     /// A segment for each ACK, or what it covers up to a limit (RFC 3465 §2.2).
-    pub(crate) fn slow_start(&self, window: &mut Window, acked: Acked) {
+    pub(crate) fn slow_start(&mut self, window: &mut Window, acked: Acked) {
+        // RFC 9406 §4.3: the first one alone, where nothing was lost.
+        if window.ssthresh < u64::MAX {
+            self.hystart = None;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            match hystart.on_ack(&acked) {
+                Some(slower) => {
+                    let most = hystart::LIMIT * window.mss;
+                    window.add(acked.bytes.min(most) / slower);
+                }
+                None => window.ssthresh = window.cwnd,
+            }
+            return;
+        }
         match self.growth {
             Growth::PerAck => window.add(window.mss),
             Growth::PerByte => window.add(acked.bytes.min(acked.limit * window.mss)),
@@ -47,7 +71,12 @@ impl Reno {
     }
 
     pub(crate) fn on_loss(&mut self, window: &mut Window, flight: u64) {
-        window.set_threshold(flight / 2);
+        self.cut(window, flight, 0.5);
+    }
+
+    /// To so much of what is outstanding.
+    pub(crate) fn cut(&mut self, window: &mut Window, flight: u64, share: f64) {
+        window.set_threshold((flight as f64 * share) as u64);
         self.counted = 0;
     }
 }
@@ -57,7 +86,13 @@ mod tests {
     use super::*;
 
     fn of(bytes: u64) -> Acked {
-        Acked { bytes, limit: 2 }
+        Acked {
+            bytes,
+            limit: 2,
+            rtt: None,
+            next: 0,
+            sent: 0,
+        }
     }
 
     fn window() -> Window {
@@ -72,8 +107,8 @@ mod tests {
     #[test]
     fn a_window_of_acks_adds_one_segment() {
         let (mut exact, mut each) = (window(), window());
-        let mut by_byte = Reno::new(Growth::PerByte);
-        let mut by_ack = Reno::new(Growth::PerAck);
+        let mut by_byte = Reno::new(Growth::PerByte, false);
+        let mut by_ack = Reno::new(Growth::PerAck, false);
         for _ in 0..10 {
             by_byte.grow(&mut exact, of(1000));
             by_ack.grow(&mut each, of(1000));
@@ -86,8 +121,8 @@ mod tests {
     #[test]
     fn delayed_acks_halve_the_growth_by_ack_only() {
         let (mut exact, mut each) = (window(), window());
-        let mut by_byte = Reno::new(Growth::PerByte);
-        let mut by_ack = Reno::new(Growth::PerAck);
+        let mut by_byte = Reno::new(Growth::PerByte, false);
+        let mut by_ack = Reno::new(Growth::PerAck, false);
         for _ in 0..5 {
             by_byte.grow(&mut exact, of(2000));
             by_ack.grow(&mut each, of(2000));
@@ -103,7 +138,7 @@ mod tests {
             largest: 12_500,
             ..window()
         };
-        let mut reno = Reno::new(Growth::PerByte);
+        let mut reno = Reno::new(Growth::PerByte, false);
         (0..5).for_each(|_| reno.grow(&mut window, of(1000)));
         assert_eq!(window.cwnd, 12_500);
     }
@@ -111,7 +146,7 @@ mod tests {
     #[test]
     fn a_loss_halves_what_was_outstanding_but_leaves_two_segments() {
         let mut window = window();
-        let mut reno = Reno::new(Growth::PerByte);
+        let mut reno = Reno::new(Growth::PerByte, false);
         reno.on_loss(&mut window, 9000);
         assert_eq!(window.ssthresh, 4500);
         reno.on_loss(&mut window, 1000);

@@ -7,6 +7,18 @@ use crate::tcp::recovery::{OnDuplicate, OnNew};
 use crate::tcp::settings::Congestion;
 use delaylab_model::Picos;
 
+/// An ACK of new data outside recovery.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opening {
+    pub(super) acked: u64,
+    /// Segments that it may add in slow start.
+    pub(super) limit: u64,
+    /// The window was used up.
+    pub(super) used: bool,
+    pub(super) ece: bool,
+    pub(super) rtt: Option<Picos>,
+}
+
 impl Sender {
     pub(super) fn on_new_ack(&mut self, now: Picos, ack: Ack) {
         let acked = ack.next - self.una;
@@ -19,7 +31,24 @@ impl Sender {
             .count_marks(acked, ack.ece, ack.next, self.max);
         let restart_timer = match self.recovery.on_new(ack.next) {
             OnNew::Open => {
-                self.open(now, acked, used, ack.ece);
+                // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.
+                let limit = if self.recovery.is_after_time_out(self.una) {
+                    1
+                } else {
+                    2
+                };
+                let rtt = self
+                    .settings
+                    .timestamps
+                    .then(|| now.saturating_sub(ack.echo));
+                let opening = Opening {
+                    acked,
+                    limit,
+                    used,
+                    ece: ack.ece,
+                    rtt,
+                };
+                self.open(now, &opening);
                 true
             }
             OnNew::Done => {
@@ -40,20 +69,17 @@ impl Sender {
     }
 
     /// An ACK outside recovery: the window grows, or is cut because of marks.
-    fn open(&mut self, now: Picos, acked: u64, used: bool, ece: bool) {
-        if ece && self.settings.ecn {
+    pub(super) fn open(&mut self, now: Picos, ack: &Opening) {
+        if ack.ece && self.settings.ecn {
             self.on_mark();
-        } else if used {
+        } else if ack.used {
             let rtt = self.timer.smoothed().unwrap_or(0);
-            // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.
-            let limit = if self.recovery.is_after_time_out(self.una) {
-                1
-            } else {
-                2
-            };
             let acked = Acked {
-                bytes: acked,
-                limit,
+                bytes: ack.acked,
+                limit: ack.limit,
+                rtt: ack.rtt,
+                next: self.una,
+                sent: self.max,
             };
             self.algorithm.grow(&mut self.window, acked, now, rtt);
         }
@@ -63,15 +89,16 @@ impl Sender {
         if self.una < self.marks_from {
             return;
         }
-        let flight = self.in_flight().max(self.window.mss);
-        self.algorithm.on_mark(&mut self.window, flight);
+        let flight = self.flight().max(self.window.mss);
+        self.algorithm
+            .on_mark(&mut self.window, flight, self.settings.abe);
         self.marks_from = self.max;
         self.cwr = true;
     }
 
     fn leave_recovery(&mut self) {
         let careful = self.settings.congestion != Congestion::Reno;
-        self.window.leave_recovery(careful, self.in_flight());
+        self.window.leave_recovery(careful, self.flight());
     }
 
     pub(super) fn on_duplicate_ack(&mut self) {
@@ -84,7 +111,7 @@ impl Sender {
 
     /// RFC 5681 §3.2. The timer starts anew with the retransmission, as in Net/3.
     fn fast_retransmit(&mut self) {
-        let flight = self.in_flight().min(self.window.cwnd);
+        let flight = self.flight().min(self.window.cwnd);
         self.algorithm.on_loss(&mut self.window, flight);
         self.window.enter_recovery();
         self.marks_from = self.max;
@@ -95,7 +122,7 @@ impl Sender {
 
     /// The round-trip time, by the echoed timestamp or by the segment that is timed (Karn: never one
     /// that was sent twice).
-    fn sample(&mut self, now: Picos, ack: &Ack) {
+    pub(super) fn sample(&mut self, now: Picos, ack: &Ack) {
         if self.settings.timestamps {
             return self.timer.sample(ack.echo, now);
         }

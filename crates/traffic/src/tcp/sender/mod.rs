@@ -1,13 +1,19 @@
-//! The sending half: what leaves and when. What ACKs do to it is in `acks`.
+//! The sending half: what leaves and when. What ACKs do to it is in `acks` and, with selective
+//! acknowledgements, in `selective`; `handshake` is what comes before data.
 
 mod acks;
+mod handshake;
+mod selective;
 
 use super::congestion::{Algorithm, Window};
+use super::pacing::Pacer;
 use super::recovery::Recovery;
 use super::settings::{Congestion, Settings};
 use super::timer::Retransmission;
 use super::{Ack, Segment};
 use delaylab_model::Picos;
+use handshake::Handshake;
+use selective::Selective;
 
 /// The sending half of a connection.
 ///
@@ -25,7 +31,12 @@ pub struct Sender {
     peer_window: u64,
     window: Window,
     algorithm: Algorithm,
+    /// Without SACK.
     recovery: Recovery,
+    /// With SACK; `nxt` is `max` then.
+    selective: Option<Box<Selective>>,
+    handshake: Handshake,
+    pacer: Pacer,
     timer: Retransmission,
     deadline: Option<Picos>,
     /// Without timestamps: the end of the segment that is timed, and when it was sent.
@@ -44,7 +55,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// An established connection with nothing sent.
+    /// A connection with nothing sent: established, or about to be with `handshake`.
     pub fn new(settings: &Settings, now: Picos) -> Self {
         Self {
             settings: *settings,
@@ -56,6 +67,9 @@ impl Sender {
             window: Window::new(settings),
             algorithm: Algorithm::new(settings),
             recovery: Recovery::new(settings.congestion != Congestion::Reno),
+            selective: Selective::new(settings),
+            handshake: Handshake::new(settings.handshake),
+            pacer: Pacer::default(),
             timer: Retransmission::new(settings.timer),
             deadline: None,
             timed: None,
@@ -79,16 +93,29 @@ impl Sender {
 
     /// The next segment that may leave now.
     pub fn poll_transmit(&mut self, now: Picos) -> Option<Segment> {
+        if !self.handshake.is_done() {
+            return self.poll_handshake(now);
+        }
+        if self.selective.is_some() {
+            return self.poll_selective(now);
+        }
         if self.resend {
+            if self.pacer.holds(now) {
+                return None;
+            }
             self.resend = false;
             let len = self.window.mss.min(self.max - self.una);
             return Some(self.emit(now, self.una, len));
         }
         self.written = self.settings.application.written(self.written, self.una);
         self.restart_after_idle(now);
-        let len = self.sendable();
+        let usable = self.limit().saturating_sub(self.flight());
+        let len = self.sendable(usable);
         if len == 0 {
-            self.note_use();
+            self.note_use(self.window.cwnd.saturating_sub(self.flight()));
+            return None;
+        }
+        if self.pacer.holds(now) {
             return None;
         }
         let segment = self.emit(now, self.nxt, len);
@@ -102,6 +129,12 @@ impl Sender {
             return; // overtaken by a later one, or of nothing that was sent
         }
         self.peer_window = ack.window;
+        if ack.syn || !self.handshake.is_done() {
+            return self.on_handshake_ack(now, ack);
+        }
+        if self.selective.is_some() {
+            return self.on_selective_ack(now, &ack);
+        }
         if ack.next > self.una {
             self.on_new_ack(now, ack);
         } else if self.una < self.max {
@@ -110,27 +143,46 @@ impl Sender {
     }
 
     /// When [`Sender::on_timeout`] wants to be called.
-    pub const fn next_timeout(&self) -> Option<Picos> {
-        self.deadline
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Picos> {
+        if self.selective.is_none() && !self.settings.pacing {
+            return self.deadline;
+        }
+        let selective = self.selective.as_ref();
+        let selective = selective.and_then(|selective| selective.next_timeout());
+        let timers = [self.deadline, selective, self.pacer.deadline()];
+        timers.into_iter().flatten().min()
     }
 
-    /// The time has come: all that is not acknowledged is sent again, one segment first. Earlier calls
-    /// change nothing.
+    /// The time has come. What the retransmission timer gives up is sent again, one segment first.
+    /// Earlier calls change nothing.
     pub fn on_timeout(&mut self, now: Picos) {
-        if self.deadline.is_none_or(|deadline| now < deadline) {
-            return;
+        self.pacer.release(now);
+        self.on_selective_timeout(now);
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.timed_out(now);
         }
+    }
+
+    fn timed_out(&mut self, now: Picos) {
         // The threshold is kept while the same segment times out again (RFC 5681 §3.1).
-        let first = !self.timer.is_backed_off() && !self.recovery.is_repairing(self.una);
-        let flight = self.in_flight();
-        self.algorithm.on_timeout(&mut self.window, flight, first);
-        self.recovery.on_timeout(self.max);
+        let repairing = self.recovery.is_repairing(self.una) || self.is_repairing_selectively();
+        let first = !self.timer.is_backed_off() && !repairing;
         self.timer.back_off();
         self.timeouts += 1;
         self.timed = None;
+        self.deadline = Some(self.timer.expiry(now));
+        if !self.handshake.is_done() {
+            return self.handshake_timed_out();
+        }
+        let flight = self.flight();
+        self.algorithm.on_timeout(&mut self.window, flight, first);
+        if self.selective.is_some() {
+            return self.lose_all(now);
+        }
+        self.recovery.on_timeout(self.max);
         self.resend = false;
         self.nxt = self.una;
-        self.deadline = Some(self.timer.expiry(now));
     }
 
     /// Congestion window in bytes.
@@ -144,7 +196,13 @@ impl Sender {
     }
 
     /// Bytes sent and neither acknowledged nor given up by a time-out.
-    pub const fn in_flight(&self) -> u64 {
+    pub fn in_flight(&self) -> u64 {
+        let selective = self.selective.as_ref();
+        selective.map_or(self.flight(), |selective| selective.pipe())
+    }
+
+    /// Bytes sent and not acknowledged (FlightSize of RFC 5681).
+    const fn flight(&self) -> u64 {
         self.nxt - self.una
     }
 
@@ -173,6 +231,19 @@ impl Sender {
         self.algorithm.alpha()
     }
 
+    /// Bytes that may wait for the host's line before more is taken from [`Sender::poll_transmit`]
+    /// (Linux: two segments, or a 1024th of what is sent in a second).
+    #[inline]
+    pub fn host_queue(&self) -> u64 {
+        let Some(most) = self.settings.host_queue else {
+            return u64::MAX;
+        };
+        let rate = self
+            .algorithm
+            .pacing_rate(&self.window, self.timer.smoothed());
+        ((rate / 1024.0) as u64).max(2 * self.window.mss).min(most)
+    }
+
     /// Is everything that was sent acknowledged?
     pub const fn is_idle(&self) -> bool {
         self.una == self.max
@@ -186,10 +257,9 @@ impl Sender {
 
 /// What may be sent.
 impl Sender {
-    /// Bytes of the next segment, 0 if none may leave.
+    /// Bytes of the next segment where the windows leave so many, 0 if none may leave.
     #[inline]
-    fn sendable(&self) -> u64 {
-        let usable = self.limit().saturating_sub(self.in_flight());
+    fn sendable(&self, usable: u64) -> u64 {
         let again = self.nxt < self.max;
         let upto = if again { self.max } else { self.written };
         let waiting = upto - self.nxt;
@@ -203,13 +273,19 @@ impl Sender {
         }
     }
 
-    /// What may be outstanding.
+    /// What the buffers of both ends let be outstanding.
+    fn own_limit(&self) -> u64 {
+        let buffer = self.settings.window.min(self.settings.send_buffer);
+        self.peer_window.min(buffer)
+    }
+
+    /// What may be outstanding, without SACK.
     fn limit(&self) -> u64 {
         let mut cwnd = self.window.cwnd;
         if self.settings.limited_transmit {
             cwnd += u64::from(self.recovery.limited_transmit()) * self.window.mss;
         }
-        cwnd.min(self.peer_window).min(self.settings.window)
+        cwnd.min(self.own_limit())
     }
 
     /// RFC 896: a part of a segment waits for the ACK of what is outstanding.
@@ -235,8 +311,7 @@ impl Sender {
     }
 
     /// RFC 7661: only a window that is used up says whether the path would bear a larger one.
-    const fn note_use(&mut self) {
-        let usable = self.window.cwnd.saturating_sub(self.in_flight());
+    const fn note_use(&mut self, usable: u64) {
         if usable < self.window.mss && self.nxt < self.written {
             self.used_until = self.max;
         }
@@ -256,6 +331,12 @@ impl Sender {
         self.cwr &= retransmit;
         self.max = self.max.max(end);
         self.last_sent = now;
+        if self.settings.pacing {
+            let rate = self
+                .algorithm
+                .pacing_rate(&self.window, self.timer.smoothed());
+            self.pacer.on_sent(now, len, rate);
+        }
         if self.deadline.is_none() {
             self.deadline = Some(self.timer.expiry(now));
         }
@@ -266,6 +347,7 @@ impl Sender {
             push: end == self.written,
             ect,
             cwr,
+            syn: false,
             sent: now,
         }
     }

@@ -60,7 +60,7 @@ fn a_large_buffer_keeps_the_line_busy() {
         for buffer in [1, 2, 4] {
             let settings = Settings {
                 congestion,
-                ..Settings::modern(MSS, 4 << 20)
+                ..Settings::modern(MSS, 4 << 20).without_sack()
             };
             let outcome = through_fifo(&settings, buffer * BDP, 20);
             println!("{congestion:?}, {buffer} BDP: {outcome:?}");
@@ -70,6 +70,50 @@ fn a_large_buffer_keeps_the_line_busy() {
             // What goes back to the first hole sends again what has arrived.
             assert!(outcome.retransmits < 3 * outcome.drops, "{outcome:?}");
             assert!(outcome.timeouts < 10, "{outcome:?}");
+        }
+    }
+}
+
+/// SACK by counting, and with all that Linux has.
+fn selective() -> [(&'static str, Settings); 4] {
+    let modern = Settings::modern(MSS, 4 << 20);
+    let counting = Settings {
+        rack_tlp: false,
+        prr: false,
+        hystart: false,
+        ..modern
+    };
+    let reno = Settings {
+        congestion: Congestion::NewReno,
+        ..modern
+    };
+    let bbr = Settings {
+        congestion: Congestion::Bbr,
+        pacing: true,
+        ..modern
+    };
+    [
+        ("RFC 6675", counting),
+        ("modern", modern),
+        ("modern Reno", reno),
+        ("BBR", bbr),
+    ]
+}
+
+#[test]
+fn with_sack_losses_are_repaired_without_time_outs() {
+    for (name, settings) in selective() {
+        for buffer in [1, 2, 4] {
+            let outcome = through_fifo(&settings, buffer * BDP, 20);
+            println!("{name}, {buffer} BDP: {outcome:?}");
+            assert!(
+                outcome.utilisation > 0.95,
+                "{name}, {buffer} BDP: {outcome:?}"
+            );
+            // What was lost, and nothing else.
+            assert_eq!(outcome.retransmits, outcome.drops, "{name}, {buffer} BDP");
+            let rack = settings.rack_tlp;
+            assert!(outcome.timeouts <= if rack { 0 } else { 2 }, "{outcome:?}");
         }
     }
 }

@@ -9,6 +9,11 @@ fn ecn(congestion: Congestion) -> Settings {
     Settings {
         congestion,
         ecn: true,
+        handshake: false,
+        delayed_ack: Some(DelayedAck::Fixed {
+            segments: 2,
+            timeout: 40 * MS,
+        }),
         ..Settings::modern(1000, 1_000_000)
     }
 }
@@ -21,6 +26,7 @@ fn segment(offset: u64, cwr: bool) -> Segment {
         push: false,
         ect: true,
         cwr,
+        syn: false,
         sent: 0,
     }
 }
@@ -62,6 +68,8 @@ fn a_mark_halves_once_a_window_and_says_so() {
         window: 1_000_000,
         ece: true,
         echo: 0,
+        syn: false,
+        sack: SackOption::default(),
     };
     (1..=4).for_each(|k| sender.on_ack(MS, ack(k * 1000)));
     assert_eq!((sender.cwnd(), sender.retransmits()), (4500, 0));

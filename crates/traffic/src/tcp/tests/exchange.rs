@@ -14,7 +14,7 @@ fn settings(congestion: Congestion) -> Settings {
         timestamps: true,
         limited_transmit: false,
         idle_restart: false,
-        ..Settings::modern(MSS as u32, 64 * MSS)
+        ..Settings::modern(MSS as u32, 64 * MSS).without_sack()
     }
 }
 
@@ -24,6 +24,8 @@ fn ack(next: u64) -> Ack {
         window: 64 * MSS,
         ece: false,
         echo: 0,
+        syn: false,
+        sack: SackOption::default(),
     }
 }
 

@@ -14,7 +14,7 @@ fn settings(congestion: Congestion, delayed: bool) -> Settings {
         growth: Growth::PerAck,
         // Longer than a round trip: the odd segment of a round is acknowledged with the next round's
         // first, so that there are no more ACKs than one for two segments.
-        delayed_ack: delayed.then_some(DelayedAck {
+        delayed_ack: delayed.then_some(DelayedAck::Fixed {
             segments: 2,
             timeout: 3 * RTT / 2,
         }),
@@ -24,7 +24,7 @@ fn settings(congestion: Congestion, delayed: bool) -> Settings {
             initial: 4 * RTT,
             granularity: MS,
         },
-        ..Settings::modern(MSS, 100_000_000)
+        ..Settings::modern(MSS, 100_000_000).without_sack()
     }
 }
 
@@ -80,6 +80,28 @@ fn the_square_root_law_with_random_losses() {
             println!("random {p}, delayed {delayed}: {measured:.2} of {formula:.2}");
             // 8 %: windows are not the regular saw teeth of the derivation.
             assert!((measured / formula - 1.0).abs() < 0.08);
+        }
+    }
+}
+
+#[test]
+fn the_square_root_law_with_sack() {
+    for every in [200, 1000] {
+        let counting = Settings {
+            sack: true,
+            ..settings(Congestion::NewReno, false)
+        };
+        let timed = Settings {
+            prr: true,
+            rack_tlp: true,
+            ..counting
+        };
+        for settings in [counting, timed] {
+            let measured = rate(&settings, 30_000, periodic(every));
+            let formula = (1.5 * every as f64).sqrt();
+            println!("SACK, 1/{every}: {measured:.2} of {formula:.2}");
+            // 13 %: the round trip of recovery, in which the window does not grow, is one in ten.
+            assert!((measured / formula - 1.0).abs() < 0.13);
         }
     }
 }

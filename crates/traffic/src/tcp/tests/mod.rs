@@ -6,9 +6,12 @@ mod bottleneck;
 mod ecn;
 mod exchange;
 mod formulas;
+mod handshake;
 mod ns3;
+mod paced;
 mod path;
 mod properties;
+mod selective;
 
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 

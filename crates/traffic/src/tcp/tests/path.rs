@@ -96,8 +96,9 @@ impl<F: FnMut(Picos, &Segment) -> Fate> Path<F> {
     fn happen(&mut self) {
         if self.sender.next_timeout() == Some(self.now) {
             self.sender.on_timeout(self.now);
-            assert!(self.sender.next_timeout() > Some(self.now));
             self.transmit();
+            let next = self.sender.next_timeout();
+            assert!(next.is_none_or(|at| at > self.now), "{next:?}");
         }
         let ack = self.receiver.on_timeout(self.now);
         self.acknowledge(ack);

@@ -12,10 +12,22 @@ fn any_settings() -> impl Strategy<Value = Settings> {
         Just(Congestion::NewReno),
         Just(Congestion::Cubic),
         Just(Congestion::Dctcp),
+        Just(Congestion::Bbr),
     ];
     let presets = prop_oneof![
         Just(Settings::of_1995(1000, 1)),
         Just(Settings::modern(1000, 1)),
+        Just(Settings::modern(1000, 1).without_sack()),
+        Just(Settings {
+            rack_tlp: false,
+            prr: false,
+            ..Settings::modern(1000, 1)
+        }),
+        Just(Settings {
+            pacing: true,
+            abe: true,
+            ..Settings::modern(1000, 1)
+        }),
         Just(Settings::ns3(1052)),
     ];
     (
@@ -38,6 +50,11 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                 ..preset
             },
         )
+        .prop_map(|settings| Settings {
+            sack: settings.sack || settings.congestion == Congestion::Bbr,
+            pacing: settings.pacing || settings.congestion == Congestion::Bbr,
+            ..settings
+        })
 }
 
 /// Losses, duplicates, delays and marks, each with its probability.
@@ -81,13 +98,21 @@ proptest! {
 
     #[test]
     fn a_time_out_lets_one_segment_out(settings in any_settings(), count in 1_u64..20) {
+        let settings = Settings { handshake: false, ..settings };
         let mut path = Path::new(&settings, 10 * MS, |_, _| Fate::Lost);
         path.sender.write(1_000_000);
         path.transmit();
         for timeouts in 1..=count {
-            let at = path.sender.next_timeout().unwrap();
-            path.sender.on_timeout(at);
-            prop_assert_eq!(path.sender.timeouts(), timeouts);
+            // Before it, a tail loss probe and what is paced.
+            let at = loop {
+                let at = path.sender.next_timeout().unwrap();
+                path.sender.on_timeout(at);
+                if path.sender.timeouts() == timeouts {
+                    break at;
+                }
+                path.now = at;
+                path.transmit();
+            };
             let segment = path.sender.poll_transmit(at).unwrap();
             prop_assert_eq!((segment.offset, segment.retransmit), (0, true));
             prop_assert_eq!(path.sender.poll_transmit(at), None);

@@ -1,0 +1,68 @@
+//! What the end systems of a simulated TCP load do: `[load.tcp]`.
+
+use crate::quantity::{Duration, Limit, Size};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// When a segment is taken for lost because no ACK came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RetransmissionTimer {
+    /// RFC 6298: max(1 s, SRTT + 4·RTTVAR).
+    #[serde(rename = "rfc6298")]
+    Rfc6298,
+    /// Linux: SRTT + max(200 ms, 4·RTTVAR).
+    Linux,
+    /// 4.4BSD: ticks of 500 ms, and of 200 ms for delayed ACKs.
+    Coarse,
+}
+
+/// When a receiver acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayedAcks {
+    /// Every segment at once.
+    None,
+    /// Every second segment, or after 200 ms (RFC 1122).
+    #[serde(rename = "rfc1122")]
+    Rfc1122,
+    /// At once at the start and after a silence; then with more than one full segment, or after 40 ms,
+    /// longer where segments come seldom.
+    Linux,
+}
+
+/// Features of the TCP at both ends of a load. What is not given is as the congestion control's preset
+/// has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpOptions {
+    /// Selective acknowledgements (RFC 2018, RFC 2883) and loss recovery by them (RFC 6675).
+    pub sack: Option<bool>,
+    /// Proportional rate reduction (RFC 9937). Needs `sack`.
+    pub prr: Option<bool>,
+    /// RACK-TLP: loss detection by time, and tail loss probes (RFC 8985). Needs `sack`.
+    pub rack_tlp: Option<bool>,
+    /// HyStart++: slow start ends when the round-trip time grows (RFC 9406).
+    pub hystart: Option<bool>,
+    /// SYN, SYN-ACK and ACK before data (RFC 9293).
+    pub handshake: Option<bool>,
+    /// Segments may be marked instead of dropped (RFC 3168).
+    pub ecn: Option<bool>,
+    /// A mark cuts the window by less than a loss (RFC 8511). Needs `ecn`.
+    pub abe: Option<bool>,
+    /// Segments leave at a rate, not as ACKs come.
+    pub pacing: Option<bool>,
+    /// Retransmission timer.
+    pub retransmission_timer: Option<RetransmissionTimer>,
+    /// Least retransmission time-out; with `linux`, the least that is added to SRTT.
+    pub min_rto: Option<Duration>,
+    /// Delayed ACKs.
+    pub delayed_acks: Option<DelayedAcks>,
+    /// Bytes of the first congestion window.
+    pub initial_window: Option<Size>,
+    /// Bytes that the sender may have unacknowledged; `window` limits them too.
+    pub send_buffer: Option<Size>,
+    /// Most bytes of a connection that wait for their host's line, or `unlimited`; the rest waits in the
+    /// socket (TCP small queues). Two segments may, or what the connection sends in a millisecond.
+    pub host_queue: Option<Limit>,
+}

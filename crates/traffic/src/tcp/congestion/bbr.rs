@@ -1,0 +1,281 @@
+//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): a model of the path, its bottleneck's
+//! rate and its round trip without queues, says how fast segments leave and how many are out.
+//!
+//! Where in the cycle of gains a flow begins is not drawn: after the phase that drains.
+
+use super::{Delivery, Window};
+use delaylab_model::{PICOS_PER_SECOND, Picos};
+use std::collections::VecDeque;
+
+/// §4.3.1.1: 2/ln 2.
+const HIGH_GAIN: f64 = 2.885;
+/// §4.3.3.3, §4.3.4.2.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const PROBE_BW_GAIN: f64 = 2.0;
+/// Round trips for which the largest rate counts, and time for which the least round trip does.
+const RATE_ROUNDS: u64 = 10;
+const RTT_LASTS: Picos = 10 * PICOS_PER_SECOND;
+const PROBE_RTT_LASTS: Picos = PICOS_PER_SECOND / 5;
+/// §4.2.3.4: the least window, in segments.
+const LEAST_WINDOW: u64 = 4;
+/// §4.3.2.2: growth in a round that shows that the pipe is not full, and rounds without it.
+const GROWS: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw { phase: usize, since: Picos },
+    ProbeRtt { until: Option<Picos> },
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub(crate) struct Bbr {
+    state: State,
+    /// The largest rates, in bytes a second, with their rounds; the first counts.
+    rates: VecDeque<(u64, f64)>,
+    round: u64,
+    /// The round is over when what is sent after so much had arrived has arrived.
+    round_until: u64,
+    least: Option<Picos>,
+    least_at: Picos,
+    full_rate: f64,
+    full_rounds: u32,
+    full: bool,
+    /// Before recovery or ProbeRTT.
+    kept: u64,
+    /// In the first round of recovery no more leaves than arrives, until so much has.
+    conserve_until: Option<u64>,
+    repairing: bool,
+    initial: u64,
+}
+
+impl Bbr {
+    pub(crate) const fn new(initial_window: u64) -> Self {
+        Self {
+            state: State::Startup,
+            rates: VecDeque::new(),
+            round: 0,
+            round_until: 0,
+            least: None,
+            least_at: 0,
+            full_rate: 0.0,
+            full_rounds: 0,
+            full: false,
+            kept: 0,
+            conserve_until: None,
+            repairing: false,
+            initial: initial_window,
+        }
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rates.front().map(|&(_, rate)| rate)
+    }
+
+    /// Bytes a second at which segments leave. Before the first sample the first window in a round trip,
+    /// or in a millisecond (§4.2.1).
+    pub(crate) fn pacing_rate(&self, smoothed: Option<Picos>) -> f64 {
+        let rate = self.rate().unwrap_or_else(|| {
+            let rtt = smoothed.unwrap_or(PICOS_PER_SECOND / 1000).max(1);
+            self.initial as f64 * PICOS_PER_SECOND as f64 / rtt as f64
+        });
+        rate * self.pacing_gain()
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain => 1.0 / HIGH_GAIN,
+            State::ProbeBw { phase, .. } => CYCLE[phase],
+            State::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => HIGH_GAIN,
+            State::ProbeBw { .. } => PROBE_BW_GAIN,
+            State::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    /// §4.2.3.2: so many bandwidth-delay products, and three segments for ACKs that are held back.
+    fn inflight(&self, gain: f64, mss: u64) -> u64 {
+        let (Some(rate), Some(least)) = (self.rate(), self.least) else {
+            return self.initial;
+        };
+        let product = rate * least as f64 / PICOS_PER_SECOND as f64;
+        (gain * product) as u64 + 3 * mss
+    }
+
+    /// Every ACK.
+    pub(crate) fn on_delivery(&mut self, window: &mut Window, ack: &Delivery) {
+        let round_start = self.take_rate(ack);
+        if round_start {
+            self.check_full(ack);
+        }
+        let expired = self.take_rtt(ack);
+        self.move_on(window, ack);
+        self.probe_rtt(window, ack, expired, round_start);
+        self.set_window(window, ack);
+    }
+
+    /// §4.1.1. Has a round begun?
+    fn take_rate(&mut self, ack: &Delivery) -> bool {
+        let Some(sample) = ack.rate else {
+            return false;
+        };
+        let round_start = sample.prior_delivered >= self.round_until;
+        if round_start {
+            self.round_until = ack.total;
+            self.round += 1;
+        }
+        if !sample.app_limited || self.rate().is_none_or(|rate| sample.rate >= rate) {
+            let smaller = self.rates.iter().rev();
+            let smaller = smaller.take_while(|old| old.1 <= sample.rate).count();
+            self.rates.truncate(self.rates.len() - smaller);
+            self.rates.push_back((self.round, sample.rate));
+        }
+        while self.rates.len() > 1 && self.rates[0].0 + RATE_ROUNDS <= self.round {
+            self.rates.pop_front();
+        }
+        round_start
+    }
+
+    /// §4.1.2. Was the least round trip seen too long ago?
+    fn take_rtt(&mut self, ack: &Delivery) -> bool {
+        let expired = ack.now > self.least_at + RTT_LASTS;
+        if let Some(rtt) = ack.rtt
+            && (expired || self.least.is_none_or(|least| rtt <= least))
+        {
+            self.least = Some(rtt);
+            self.least_at = ack.now;
+        }
+        expired
+    }
+
+    /// §4.3.2.2.
+    fn check_full(&mut self, ack: &Delivery) {
+        let rate = self.rate().unwrap_or(0.0);
+        if self.full || ack.rate.is_none_or(|sample| sample.app_limited) {
+            return;
+        }
+        if rate >= self.full_rate * GROWS {
+            (self.full_rate, self.full_rounds) = (rate, 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn move_on(&mut self, window: &Window, ack: &Delivery) {
+        if self.state == State::Startup && self.full {
+            self.state = State::Drain;
+        }
+        if self.state == State::Drain && ack.pipe <= self.inflight(1.0, window.mss) {
+            self.state = State::ProbeBw {
+                phase: 2,
+                since: ack.now,
+            };
+        }
+        if let State::ProbeBw { phase, since } = self.state {
+            let whole = ack.now.saturating_sub(since) > self.least.unwrap_or(0);
+            let gain = CYCLE[phase];
+            let over = if gain > 1.0 {
+                whole && (self.repairing || ack.pipe_before >= self.inflight(gain, window.mss))
+            } else if gain < 1.0 {
+                whole || ack.pipe_before <= self.inflight(1.0, window.mss)
+            } else {
+                whole
+            };
+            if over {
+                self.state = State::ProbeBw {
+                    phase: (phase + 1) % CYCLE.len(),
+                    since: ack.now,
+                };
+            }
+        }
+    }
+
+    /// §4.3.5.
+    fn probe_rtt(&mut self, window: &mut Window, ack: &Delivery, expired: bool, round: bool) {
+        if expired && !matches!(self.state, State::ProbeRtt { .. }) {
+            self.keep(window);
+            self.state = State::ProbeRtt { until: None };
+        }
+        let State::ProbeRtt { until } = self.state else {
+            return;
+        };
+        match until {
+            None if ack.pipe <= LEAST_WINDOW * window.mss => {
+                let until = Some(ack.now + PROBE_RTT_LASTS);
+                self.state = State::ProbeRtt { until };
+                self.round_until = ack.total;
+            }
+            Some(until) if round && ack.now > until => {
+                self.least_at = ack.now;
+                window.cwnd = window.cwnd.max(self.kept);
+                self.state = match self.full {
+                    true => State::ProbeBw {
+                        phase: 2,
+                        since: ack.now,
+                    },
+                    false => State::Startup,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, window: &Window) {
+        let apart = self.repairing || matches!(self.state, State::ProbeRtt { .. });
+        self.kept = if apart {
+            self.kept.max(window.cwnd)
+        } else {
+            window.cwnd
+        };
+    }
+
+    /// §4.2.3.
+    fn set_window(&mut self, window: &mut Window, ack: &Delivery) {
+        if self.repairing && !ack.repairing {
+            self.repairing = false;
+            self.conserve_until = None;
+            window.cwnd = window.cwnd.max(self.kept);
+        }
+        let least = LEAST_WINDOW * window.mss;
+        let target = self.inflight(self.window_gain(), window.mss);
+        self.conserve_until = self.conserve_until.filter(|&until| {
+            let prior = ack.rate.map_or(0, |sample| sample.prior_delivered);
+            prior < until
+        });
+        if self.conserve_until.is_some() {
+            window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
+        } else if self.full {
+            window.cwnd = (window.cwnd + ack.delivered).min(target);
+        } else if window.cwnd < target || ack.total < self.initial {
+            window.cwnd += ack.delivered;
+        }
+        window.cwnd = window.cwnd.max(least).min(window.largest.max(least));
+        if matches!(self.state, State::ProbeRtt { .. }) {
+            window.cwnd = window.cwnd.min(least);
+        }
+    }
+
+    /// §4.2.3.4: `pipe` is what the network holds, `total` has arrived.
+    pub(crate) fn enter_recovery(&mut self, window: &mut Window, pipe: u64, total: u64) {
+        self.keep(window);
+        self.repairing = true;
+        self.conserve_until = Some(total);
+        window.cwnd = pipe.max(window.mss);
+    }
+
+    pub(crate) fn on_timeout(&mut self, window: &Window) {
+        self.keep(window);
+        self.repairing = true;
+        self.conserve_until = None;
+    }
+}

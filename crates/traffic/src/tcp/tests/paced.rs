@@ -1,0 +1,124 @@
+//! Pacing, and BBR.
+
+use super::super::*;
+use super::MS;
+use super::path::{FINE, Fate, Path};
+
+const MSS: u32 = 1000;
+
+fn bbr() -> Settings {
+    Settings {
+        congestion: Congestion::Bbr,
+        pacing: true,
+        ..Settings::modern(MSS, 1 << 20)
+    }
+}
+
+#[test]
+fn paced_segments_leave_one_after_the_other() {
+    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+        let settings = Settings {
+            congestion,
+            window: 100_000,
+            ..bbr()
+        };
+        let mut path = Path::new(&settings, 20 * MS, |_, _| FINE);
+        path.sent = Some(Vec::new());
+        path.run(1000 * MS);
+        let sent = path.sent.unwrap();
+        let late: Vec<_> = sent.iter().filter(|s| s.sent > 500 * MS).collect();
+        let gaps: Vec<_> = late.windows(2).map(|w| w[1].sent - w[0].sent).collect();
+        // 100 segments a round trip of 20 ms; where nothing was lost, at twice that rate and then a rest.
+        let least = gaps.iter().min().unwrap();
+        assert!(least.abs_diff(20 * MS / 200) < MS / 100, "{least}");
+        assert_eq!(path.sender.retransmits(), 0);
+    }
+}
+
+/// Through a line of 10 Mbit/s (0.8 ms a segment) with 20 ms of round trip and an endless queue: the
+/// share of it that is used, and the mean wait, from second two to nine.
+fn through_a_line(settings: &Settings, until: u64) -> (f64, f64) {
+    let (mut free_at, mut waits, mut count) = (0, 0.0, 0_u64);
+    let segment = 8 * MS / 10;
+    let mut path = Path::new(settings, 20 * MS, |now, _: &Segment| {
+        let begins = now.max(free_at);
+        free_at = begins + segment;
+        if now > 2000 * MS {
+            waits += (begins - now) as f64 / MS as f64;
+            count += 1;
+        }
+        Fate::Arrives {
+            late: free_at - now,
+            marked: false,
+        }
+    });
+    path.run(2000 * MS);
+    let before = path.receiver.delivered();
+    path.run(until * 1000 * MS);
+    let delivered = (path.receiver.delivered() - before) as f64 / f64::from(MSS);
+    let time = (until - 2) as f64 * 1000.0 * MS as f64;
+    (delivered * segment as f64 / time, waits / count as f64)
+}
+
+#[test]
+fn bbr_fills_a_line_and_not_its_queue() {
+    let (busy, wait) = through_a_line(&bbr(), 9);
+    println!("BBR: {busy:.3} of the line, {wait:.1} ms in its queue");
+    assert!(busy > 0.97, "{busy}");
+    // A quarter of a round trip at most, in the phase that probes.
+    assert!(wait < 5.0, "{wait}");
+    let reno = Settings {
+        congestion: Congestion::NewReno,
+        hystart: false,
+        ..bbr()
+    };
+    let (_, of_reno) = through_a_line(&reno, 9);
+    assert!(of_reno > 100.0, "{of_reno}");
+}
+
+#[test]
+fn bbr_drains_its_queue_every_ten_seconds_to_see_the_round_trip() {
+    let mut path = Path::new(&bbr(), 20 * MS, |now, _: &Segment| Fate::Arrives {
+        // The path grows longer by 10 ms after a second.
+        late: if now > 1000 * MS { 10 * MS } else { 0 },
+        marked: false,
+    });
+    let mut least = u64::MAX;
+    for tenth in 1..150 {
+        path.run(tenth * 100 * MS);
+        if tenth > 20 {
+            least = least.min(path.sender.cwnd());
+        }
+    }
+    assert_eq!(least, 4 * u64::from(MSS));
+}
+
+#[test]
+fn bbr_does_not_mind_a_percent_of_losses_and_cubic_does() {
+    let lossy = |settings: &Settings| {
+        let mut count = 0;
+        let mut free_at = 0;
+        let mut path = Path::new(settings, 20 * MS, |now, _: &Segment| {
+            count += 1;
+            if count % 100 == 0 {
+                return Fate::Lost;
+            }
+            free_at = now.max(free_at) + MS / 10;
+            Fate::Arrives {
+                late: free_at - now,
+                marked: false,
+            }
+        });
+        path.run(5000 * MS);
+        path.receiver.delivered()
+    };
+    let cubic = Settings {
+        congestion: Congestion::Cubic,
+        ..bbr()
+    };
+    let (with_bbr, with_cubic) = (lossy(&bbr()), lossy(&cubic));
+    println!("{with_bbr} and {with_cubic} B");
+    // 10,000 segments a second.
+    assert!(with_bbr > 45_000_000, "{with_bbr}");
+    assert!(with_cubic < with_bbr / 2, "{with_cubic}");
+}

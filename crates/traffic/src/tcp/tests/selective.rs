@@ -1,0 +1,228 @@
+//! The sender with selective acknowledgements, segment by segment.
+
+use super::super::*;
+use super::MS;
+
+const MSS: u64 = 1000;
+
+/// RFC 6675 and no more.
+fn counting() -> Settings {
+    Settings {
+        congestion: Congestion::NewReno,
+        handshake: false,
+        hystart: false,
+        prr: false,
+        rack_tlp: false,
+        idle_restart: false,
+        application: Application::Requests,
+        ..Settings::modern(MSS as u32, 64 * MSS)
+    }
+}
+
+fn modern() -> Settings {
+    Settings {
+        prr: true,
+        rack_tlp: true,
+        ..counting()
+    }
+}
+
+/// A receiver that is handed some segments and gives back all ACKs.
+struct Far(Receiver);
+
+impl Far {
+    fn new() -> Self {
+        let settings = Settings {
+            delayed_ack: None,
+            ..counting()
+        };
+        Self(Receiver::new(&settings))
+    }
+
+    fn acks(&mut self, now: Picos, segments: &[Segment], lost: &[u64]) -> Vec<Ack> {
+        let kept = segments
+            .iter()
+            .filter(|s| !lost.contains(&(s.offset / MSS)));
+        kept.filter_map(|segment| self.0.on_segment(now, segment, false))
+            .collect()
+    }
+}
+
+fn drain(sender: &mut Sender, now: Picos) -> Vec<Segment> {
+    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
+}
+
+fn offsets(segments: &[Segment]) -> Vec<(u64, bool)> {
+    segments
+        .iter()
+        .map(|s| (s.offset / MSS, s.retransmit))
+        .collect()
+}
+
+#[test]
+fn all_holes_are_filled_in_one_round_trip() {
+    for settings in [counting(), modern()] {
+        let (mut sender, mut far) = (Sender::new(&settings, 0), Far::new());
+        sender.write(40 * MSS);
+        let first = drain(&mut sender, 0);
+        assert_eq!(first.len(), 10);
+        let mut sent = Vec::new();
+        for ack in far.acks(MS, &first, &[0, 2, 4]) {
+            sender.on_ack(20 * MS, ack);
+            sent.extend(drain(&mut sender, 20 * MS));
+        }
+        let again: Vec<_> = sent.iter().filter(|s| s.retransmit).copied().collect();
+        assert_eq!(offsets(&again), [(0, true), (2, true), (4, true)]);
+        assert_eq!(sender.ssthresh(), 5 * MSS);
+        for ack in far.acks(21 * MS, &sent, &[]) {
+            sender.on_ack(40 * MS, ack);
+        }
+        assert_eq!((sender.cwnd(), sender.timeouts()), (5 * MSS, 0));
+        assert_eq!(sender.acked(), sent.iter().map(Segment::end).max().unwrap());
+    }
+}
+
+#[test]
+fn the_window_is_cut_once_for_a_window_of_losses() {
+    let (mut sender, mut far) = (Sender::new(&modern(), 0), Far::new());
+    sender.write(100 * MSS);
+    let mut sent = drain(&mut sender, 0);
+    let mut lost = vec![1, 3];
+    for round in 1..6 {
+        let now = round * 20 * MS;
+        let mut next = Vec::new();
+        for ack in far.acks(now, &sent, &lost) {
+            sender.on_ack(now, ack);
+            next.extend(drain(&mut sender, now));
+        }
+        // The retransmissions of the first round are lost too.
+        lost = if round == 1 { vec![1] } else { Vec::new() };
+        sent = next;
+        assert_eq!(
+            sender.ssthresh(),
+            if sender.ssthresh() == u64::MAX {
+                u64::MAX
+            } else {
+                5 * MSS + 500
+            }
+        );
+    }
+    assert_eq!(sender.timeouts(), 0);
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_two_round_trips() {
+    let (mut sender, mut far) = (Sender::new(&modern(), 0), Far::new());
+    sender.write(2 * MSS);
+    let first = drain(&mut sender, 0);
+    for ack in far.acks(MS, &first, &[]) {
+        sender.on_ack(20 * MS, ack);
+    }
+    sender.write(5 * MSS);
+    let second = drain(&mut sender, 20 * MS);
+    for ack in far.acks(21 * MS, &second, &[5, 6]) {
+        sender.on_ack(40 * MS, ack);
+    }
+    // Two round trips of 20 ms.
+    assert_eq!(sender.next_timeout(), Some(80 * MS));
+    sender.on_timeout(80 * MS);
+    let probe = drain(&mut sender, 80 * MS);
+    assert_eq!(offsets(&probe), [(6, true)]);
+    assert_eq!((sender.timeouts(), sender.retransmits()), (0, 1));
+    // Its SACK shows the hole before it, and RACK fills that.
+    for ack in far.acks(81 * MS, &probe, &[]) {
+        sender.on_ack(100 * MS, ack);
+    }
+    let rest = drain(&mut sender, 100 * MS);
+    assert_eq!(offsets(&rest), [(5, true)]);
+    for ack in far.acks(101 * MS, &rest, &[]) {
+        sender.on_ack(120 * MS, ack);
+    }
+    assert!(sender.is_idle() && sender.timeouts() == 0);
+}
+
+#[test]
+fn a_probe_that_repairs_the_only_loss_cuts_the_window_and_a_needless_one_does_not() {
+    for needless in [false, true] {
+        let (mut sender, mut far) = (Sender::new(&modern(), 0), Far::new());
+        sender.write(2 * MSS);
+        for ack in far.acks(MS, &drain(&mut sender, 0), &[]) {
+            sender.on_ack(20 * MS, ack);
+        }
+        sender.write(4 * MSS);
+        let second = drain(&mut sender, 20 * MS);
+        let lost: &[u64] = if needless { &[] } else { &[5] };
+        let mut late = far.acks(21 * MS, &second, lost);
+        let held = if needless { late.pop() } else { None };
+        late.into_iter().for_each(|ack| sender.on_ack(40 * MS, ack));
+        let at = sender.next_timeout().unwrap();
+        sender.on_timeout(at);
+        let probe = drain(&mut sender, at);
+        assert_eq!(offsets(&probe), [(5, true)]);
+        held.into_iter().for_each(|ack| sender.on_ack(at, ack));
+        sender.write(MSS);
+        let more = drain(&mut sender, at);
+        let acks = far.acks(at, &[probe, more].concat(), &[]);
+        acks.into_iter()
+            .for_each(|ack| sender.on_ack(at + 20 * MS, ack));
+        assert!(sender.is_idle());
+        assert_eq!(sender.ssthresh() == u64::MAX, needless, "{sender:?}");
+    }
+}
+
+#[test]
+fn a_time_out_in_recovery_leaves_the_threshold_alone() {
+    for settings in [counting(), modern()] {
+        let (mut sender, mut far) = (Sender::new(&settings, 0), Far::new());
+        sender.write(64 * MSS);
+        let first = drain(&mut sender, 0);
+        for ack in far.acks(MS, &first, &[0]) {
+            sender.on_ack(20 * MS, ack);
+            drain(&mut sender, 20 * MS);
+        }
+        let cut = sender.ssthresh();
+        assert_eq!(cut, 5 * MSS);
+        while sender.timeouts() == 0 {
+            let at = sender.next_timeout().unwrap();
+            sender.on_timeout(at);
+        }
+        assert_eq!((sender.ssthresh(), sender.cwnd()), (cut, MSS));
+    }
+}
+
+#[test]
+fn a_mark_cuts_by_less_with_rfc_8511() {
+    for (congestion, abe, left) in [
+        (Congestion::NewReno, false, 5000),
+        (Congestion::NewReno, true, 8000),
+        (Congestion::Cubic, false, 7000),
+        (Congestion::Cubic, true, 8500),
+    ] {
+        let settings = Settings {
+            congestion,
+            ecn: true,
+            abe,
+            ..modern()
+        };
+        let (mut sender, mut far) = (Sender::new(&settings, 0), Far::new());
+        sender.write(20 * MSS);
+        let mut acks = far.acks(MS, &drain(&mut sender, 0)[..1], &[]);
+        acks[0].next = 0;
+        acks[0].next = MSS;
+        acks[0].ece = true;
+        sender.on_ack(20 * MS, acks[0]);
+        // Of the nine that are still out.
+        assert_eq!(sender.ssthresh(), left * 9 / 10, "{congestion:?} {abe}");
+    }
+}
+
+#[test]
+fn a_send_buffer_limits_what_is_out() {
+    let settings = Settings {
+        send_buffer: 4 * MSS,
+        application: Application::Unlimited,
+        ..modern()
+    };
+    let mut sender = Sender::new(&settings, 0);
+    assert_eq!(drain(&mut sender, 0).len(), 4);
+}
