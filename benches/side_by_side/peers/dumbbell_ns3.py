@@ -21,21 +21,26 @@ ECHO_PORT, BULK_PORT = 9, 5001
 
 COUNTERS = """
 #include <algorithm>
-#include <deque>
+#include <unordered_map>
 #include "ns3/core-module.h"
 #include "ns3/network-module.h"
 
 namespace dumbbell {
-uint64_t hops = 0, echoes = 0;
-std::deque<double> sent_us;  // of those under way: echoes come back in their order
+uint64_t hops = 0, echoes = 0, requests = 0;
+std::unordered_map<uint64_t, double> sent_us;  // by packet, for some are lost; the server sends the same one back
 double sum_us = 0, max_us = 0;
 
 double now() { return ns3::Simulator::Now().GetNanoSeconds() / 1e3; }
 void hop(ns3::Ptr<const ns3::Packet>) { ++hops; }
-void sent(ns3::Ptr<const ns3::Packet>) { sent_us.push_back(now()); }
-void received(ns3::Ptr<const ns3::Packet>) {
-    double round_trip = now() - sent_us.front();
-    sent_us.pop_front();
+void sent(ns3::Ptr<const ns3::Packet> packet) {
+    ++requests;
+    sent_us[packet->GetUid()] = now();
+}
+void received(ns3::Ptr<const ns3::Packet> packet) {
+    auto request = sent_us.find(packet->GetUid());
+    if (request == sent_us.end()) return;
+    double round_trip = now() - request->second;
+    sent_us.erase(request);
     ++echoes;
     sum_us += round_trip;
     max_us = std::max(max_us, round_trip);
@@ -139,7 +144,13 @@ def main():
     with Report() as report:
         ns.Simulator.Run()
     seen = cppyy.gbl.dumbbell
-    report.show(hops=seen.hops, echo_mean_us=seen.sum_us / seen.echoes, echo_max_us=seen.max_us)
+    report.show(
+        hops=seen.hops,
+        echoes_sent=seen.requests,
+        echoes=seen.echoes,
+        echo_mean_us=seen.sum_us / seen.echoes,
+        echo_max_us=seen.max_us,
+    )
 
 
 if __name__ == "__main__":

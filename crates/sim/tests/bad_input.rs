@@ -174,6 +174,11 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "load.bulk.window",
             "smaller than any segment",
         ),
+        (
+            of_load("kind = \"tcp\"\ntcp = { sack = false, rack_tlp = true }"),
+            "load.bulk.tcp.rack_tlp",
+            "needs selective acknowledgements",
+        ),
         (of_load("kind = \"cbr\""), "load.bulk.rate", "how much?"),
         (
             of_load("kind = \"cbr\"\nrate = \"0bit/s\""),

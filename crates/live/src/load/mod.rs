@@ -388,3 +388,21 @@ impl Worker {
         report
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::tcp::TcpOptions;
+
+    #[test]
+    fn the_tcp_of_a_kernel_is_its_own() {
+        let plain = Load::new("bulk", LoadKind::Tcp);
+        assert_eq!(refusals(&plain), []);
+        let load = Load {
+            tcp: Some(TcpOptions::default()),
+            ..plain
+        };
+        let refused = refusals(&load);
+        assert_eq!(refused[0].field, "load.bulk.tcp");
+    }
+}
