@@ -7,6 +7,7 @@
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
+//! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |
 //! | [`load`] | traffic beside the probes |
 //! | [`noise`] | what disturbed the measuring host |
@@ -27,6 +28,7 @@ pub mod dscp;
 pub mod experiment;
 pub mod frames;
 pub mod hop;
+pub mod host;
 pub mod load;
 pub mod noise;
 pub mod path;

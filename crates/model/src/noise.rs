@@ -113,3 +113,15 @@ pub struct ClockReads {
     /// How many reads did.
     pub count: u64,
 }
+
+impl ClockReads {
+    /// The bin of a cost, from and to: nine of equal width in each power of ten, and one for all that are negative.
+    pub fn bin(cost: Nanos) -> (Nanos, Nanos) {
+        if cost < 0 {
+            return (Nanos::MIN, 0);
+        }
+        let width = 10_i64.pow(cost.max(1).ilog10());
+        let from = cost / width * width;
+        (from, from.saturating_add(width))
+    }
+}

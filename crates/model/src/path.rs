@@ -3,6 +3,7 @@
 //! Every field is optional: what an experiment leaves out, the world that builds the path decides
 //! and says.
 
+pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -335,61 +336,6 @@ impl Switch {
             impair: own.impair.or(base.impair),
             reset: own.reset.or(base.reset),
             pause: own.pause.or(base.pause),
-        }
-    }
-}
-
-/// A process that a simulated host runs at regular intervals.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Daemon {
-    /// Its name in the noise table.
-    pub name: String,
-    /// Start to start.
-    pub every: Duration,
-    /// How long it keeps the CPU.
-    pub busy: Duration,
-}
-
-/// What waking up costs a simulated host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WakeUp {
-    /// Idle for this long or longer.
-    pub after: Duration,
-    /// The first packet then takes this much more.
-    pub cost: Duration,
-}
-
-/// What a simulated host costs each packet.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HostCosts {
-    /// For each packet, on send and on receive.
-    pub per_packet: Option<Duration>,
-    /// For each byte of it, on send and on receive.
-    pub per_byte: Option<Duration>,
-    /// After idle.
-    pub wake_up: Option<WakeUp>,
-    /// Processes beside the prober.
-    #[serde(default)]
-    pub daemon: Vec<Daemon>,
-}
-
-impl HostCosts {
-    /// What it says itself, and for the rest what `base` says.
-    #[must_use]
-    pub fn over(&self, base: &Self) -> Self {
-        let daemon = if self.daemon.is_empty() {
-            base.daemon.clone()
-        } else {
-            self.daemon.clone()
-        };
-        Self {
-            per_packet: self.per_packet.or(base.per_packet),
-            per_byte: self.per_byte.or(base.per_byte),
-            wake_up: self.wake_up.or(base.wake_up),
-            daemon,
         }
     }
 }

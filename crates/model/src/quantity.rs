@@ -32,6 +32,11 @@ impl Share {
     /// All of it: 100 %.
     pub const WHOLE: Share = Share(1_000_000_000);
 
+    /// So many hundredths.
+    pub const fn of_percent(percent: u64) -> Self {
+        Share(percent * 10_000_000)
+    }
+
     /// 1 is the whole.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / Self::WHOLE.0 as f64

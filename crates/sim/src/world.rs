@@ -4,7 +4,7 @@ use crate::engine::{Engine, Ran, Serving};
 use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::NoiseEvent;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
 };
@@ -96,11 +96,14 @@ pub fn simulate<E: EventSet>(
             break;
         }
     }
+    for bin in engine.take_clock_reads(trial.id) {
+        sink.clock_reads(&bin)?;
+    }
     for point in engine.take_series(trial.id) {
         sink.series(&point)?;
     }
     Ok((0..trial.probes.len())
-        .map(|index| facts(engine, &mut settling, index))
+        .map(|index| facts(engine, trial, &mut settling, index))
         .collect())
 }
 
@@ -141,8 +144,8 @@ fn hand_over<E: EventSet>(
             start: crate::engine::nanos(noise.start),
             length: crate::engine::nanos(noise.length),
             cpu: Some(crate::engine::ONLY_CPU),
-            kind: NoiseKind::Scheduled,
-            who: Some(noise.who),
+            kind: noise.kind,
+            who: Some(noise.who).filter(|who| !who.is_empty()),
             pid: None,
             preempted: None,
         })?;
@@ -150,14 +153,22 @@ fn hand_over<E: EventSet>(
     Ok(())
 }
 
-fn facts<E: EventSet>(engine: &Engine<E>, settling: &mut Settling<'_>, index: usize) -> ProbeFacts {
+fn facts<E: EventSet>(
+    engine: &Engine<E>,
+    trial: &Trial,
+    settling: &mut Settling<'_>,
+    index: usize,
+) -> ProbeFacts {
     let records = engine.record_facts(index);
     ProbeFacts {
         records,
         stamps: stamps(&records, engine.is_frames(index)),
-        noise_sources: vec!["daemons".to_owned()],
+        noise_sources: ["daemons", "ticks", "clock reads"]
+            .map(str::to_owned)
+            .to_vec(),
         warnings: (engine.warnings().into_iter())
             .chain(settling.warning(index))
+            .chain(engine.lacks(trial.host))
             .collect(),
         lost_load: Some(engine.lost_load()),
         trace_hash: Some(engine.trace_hash()),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`agreement`] | two ways to simulate give the same |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
+//! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
 //! | [`tcp`] | TCP loads through switches that drop and mark |
@@ -13,6 +14,7 @@
 mod agreement;
 mod bad_input;
 mod common;
+mod hosts;
 mod oracles;
 mod procedures;
 mod tcp;

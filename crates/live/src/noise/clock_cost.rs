@@ -34,7 +34,7 @@ impl ClockCost {
         let mut start = gaps::read(&mut self.steps);
         let cpu = cpu.filter(|_| cpu == clock::current_cpu());
         for &step in &self.steps {
-            *self.bins.entry(bin(step).0).or_default() += 1;
+            *self.bins.entry(ClockReads::bin(step).0).or_default() += 1;
             if step > slow {
                 found(NoiseEvent {
                     trial,
@@ -54,7 +54,7 @@ impl ClockCost {
     /// Ends the trial: its bins in order, and none are left.
     pub(super) fn take(&mut self, trial: u32) -> Vec<ClockReads> {
         let row = |(least, count)| {
-            let (from_ns, to_ns) = bin(least);
+            let (from_ns, to_ns) = ClockReads::bin(least);
             ClockReads {
                 trial,
                 from_ns,
@@ -67,16 +67,6 @@ impl ClockCost {
             .map(row)
             .collect()
     }
-}
-
-/// The bin of a cost: nine of equal width in each power of ten, and one for all that are negative.
-fn bin(cost: Nanos) -> (Nanos, Nanos) {
-    if cost < 0 {
-        return (Nanos::MIN, 0);
-    }
-    let width = 10_i64.pow(cost.max(1).ilog10());
-    let from = cost / width * width;
-    (from, from.saturating_add(width))
 }
 
 #[cfg(test)]
@@ -96,7 +86,7 @@ mod tests {
             (-1, Nanos::MIN, 0),
             (Nanos::MAX, 9_000_000_000_000_000_000, Nanos::MAX),
         ] {
-            assert_eq!(bin(cost), (from, to), "{cost}");
+            assert_eq!(ClockReads::bin(cost), (from, to), "{cost}");
         }
     }
 
@@ -121,9 +111,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_cost_is_in_its_bin(cost in any::<Nanos>()) {
-            let (from, to) = bin(cost);
+            let (from, to) = ClockReads::bin(cost);
             prop_assert!(from <= cost && (cost < to || cost == Nanos::MAX));
-            prop_assert_eq!(bin(from), (from, to));
+            prop_assert_eq!(ClockReads::bin(from), (from, to));
         }
     }
 }

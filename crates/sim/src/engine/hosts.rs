@@ -1,12 +1,16 @@
 //! Packets go through CPUs and network cards.
 
-use super::{Engine, Flow, Near, Noise};
-use crate::cpu::Job;
+use super::{Engine, Flow, Near, Noise, nanos};
+use crate::cpu::{Job, Lengthened};
 use crate::event_set::EventSet;
 use crate::network::Wire;
 use crate::packet::{CELL_OF_PDU, ChannelId, Content, ECT, Packet, PacketId, TRACED, Unit};
 use crate::slots::Event;
 use delaylab_model::Picos;
+use delaylab_model::noise::{ClockReads, NoiseKind};
+
+/// The scheduler's tick in the noise table.
+const TICK: &str = "tick";
 
 impl<E: EventSet> Engine<E> {
     /// A packet for this channel, and the host that has to send it.
@@ -32,18 +36,29 @@ impl<E: EventSet> Engine<E> {
     fn begin(&mut self, host: u32, job: Job) {
         let mut next = Some(job);
         while let Some(job) = next {
+            let now = self.now;
+            let cpu = &mut self.hosts[host as usize];
+            if let Some(cost) = cpu.wakes_up(now, job) {
+                cpu.job = Some(Job::WakeUp);
+                return self.set(Event::Cpu(host), Some(now + cost));
+            }
             // What it makes others want of this CPU waits behind it.
-            self.hosts[host as usize].job = Some(job);
+            cpu.job = Some(job);
             let (job, cost) = match job {
                 Job::Due(flow) => match self.probe_begins(flow) {
-                    Some(packet) => (Job::Send(packet), self.packet_cost(host, packet)),
+                    Some(packet) => (Job::Send(packet), self.packet_cost(host, packet, true)),
                     None => {
                         next = self.hosts[host as usize].next(self.now);
                         continue;
                     }
                 },
-                Job::Send(packet) | Job::Receive(packet) => (job, self.packet_cost(host, packet)),
+                Job::Send(packet) => (job, self.packet_cost(host, packet, false)),
+                Job::Receive(packet) => {
+                    let reads = self.reads_the_clock(packet);
+                    (job, self.packet_cost(host, packet, reads))
+                }
                 Job::Daemon(daemon) => (job, self.daemon_begins(host, daemon)),
+                Job::WakeUp => (job, 0),
             };
             let cpu = &mut self.hosts[host as usize];
             cpu.job = Some(job);
@@ -55,22 +70,69 @@ impl<E: EventSet> Engine<E> {
         }
     }
 
-    fn packet_cost(&mut self, host: u32, packet: PacketId) -> Picos {
+    fn packet_cost(&mut self, host: u32, packet: PacketId, reads_the_clock: bool) -> Picos {
         let bytes = self.packets.get(packet).ip_size;
-        self.hosts[host as usize].cost(self.now, bytes)
+        let cpu = &mut self.hosts[host as usize];
+        let cost = cpu.cost(bytes);
+        if !cpu.varies() {
+            return cost;
+        }
+        let more = cpu.lengthened(self.now, cost, reads_the_clock);
+        if host == self.measuring {
+            self.note(cost, &more);
+        }
+        cost + more.ticks + more.clock.unwrap_or(0)
+    }
+
+    /// Is it what a prober over datagrams waits for?
+    fn reads_the_clock(&mut self, packet: PacketId) -> bool {
+        match self.packets.get(packet).content {
+            Content::Reply(_) => true,
+            Content::Request(echo) => self
+                .datagrams(echo.flow)
+                .is_some_and(|probe| probe.loopback),
+            _ => false,
+        }
+    }
+
+    /// What made work of this length longer on the measuring host.
+    fn note(&mut self, cost: Picos, more: &Lengthened) {
+        if more.ticks > 0 {
+            self.noise.push(Noise {
+                start: self.now + cost,
+                length: more.ticks,
+                who: TICK.to_owned(),
+                kind: NoiseKind::Interrupt,
+            });
+        }
+        let Some(read) = more.clock else {
+            return;
+        };
+        let (from, _) = ClockReads::bin(nanos(read));
+        *self.clock_reads.entry(from).or_default() += 1;
+        if more.slow {
+            self.noise.push(Noise {
+                start: self.now,
+                length: read,
+                who: String::new(),
+                kind: NoiseKind::SlowClockRead,
+            });
+        }
     }
 
     fn daemon_begins(&mut self, host: u32, daemon: usize) -> Picos {
-        let daemon = &self.hosts[host as usize].daemons[daemon];
+        let daemon = &mut self.hosts[host as usize].daemons[daemon];
+        let length = daemon.runs();
         // Noise is what the measuring host has: the first probe's.
         if host == self.measuring {
             self.noise.push(Noise {
                 start: self.now,
-                length: daemon.busy,
+                length,
                 who: daemon.name.clone(),
+                kind: NoiseKind::Scheduled,
             });
         }
-        daemon.busy
+        length
     }
 
     /// The CPU has done what it was at.
@@ -89,7 +151,7 @@ impl<E: EventSet> Engine<E> {
         match job {
             Job::Send(packet) => self.hand_down(packet),
             Job::Receive(packet) => self.receive(host, packet),
-            Job::Due(_) | Job::Daemon(_) => {}
+            Job::WakeUp | Job::Due(_) | Job::Daemon(_) => {}
         }
     }
 
@@ -103,7 +165,7 @@ impl<E: EventSet> Engine<E> {
             .enumerate()
             .find(|(_, daemon)| daemon.next <= now);
         let job = due.map(|(at, daemon)| {
-            daemon.next += daemon.every;
+            daemon.asks();
             Job::Daemon(at)
         });
         let next = cpu.next_daemon();

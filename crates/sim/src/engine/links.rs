@@ -12,7 +12,7 @@ use delaylab_traffic::abr::ResourceManagement;
 
 /// Mixes one word into the digest (FxHash's step).
 #[inline]
-fn mix(digest: u64, word: u64) -> u64 {
+pub(super) fn mix(digest: u64, word: u64) -> u64 {
     (digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 

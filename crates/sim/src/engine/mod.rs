@@ -48,6 +48,7 @@ use crate::packet::{Arena, ChannelId, Unit};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
+use delaylab_model::noise::NoiseKind;
 use delaylab_model::path::{Framing, Pause};
 use delaylab_model::record::Record;
 use delaylab_model::{Nanos, Picos};
@@ -308,7 +309,10 @@ pub struct Engine<E> {
     counts_queues: bool,
     framing: Framing,
     probes_left: usize,
+    /// Of every arrival at the end of a link.
     digest: u64,
+    /// Of every record that was taken.
+    digest_of_records: u64,
     /// What happened.
     pub counts: Counts,
     records: Vec<Record>,
@@ -316,6 +320,8 @@ pub struct Engine<E> {
     /// The host of the first probe.
     measuring: u32,
     noise: Vec<Noise>,
+    /// What clock reads of the measuring host cost, by the least cost of the bin.
+    clock_reads: BTreeMap<Nanos, u64>,
     /// Flows from here on are loads.
     first_load: u32,
     lost_load: u64,
@@ -335,15 +341,17 @@ pub enum Ran {
     Still,
 }
 
-/// A daemon had a CPU.
+/// Something kept the measuring host's CPU from a packet, or could have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noise {
     /// When it began.
     pub start: Picos,
     /// How long it lasted.
     pub length: Picos,
-    /// Which daemon.
+    /// Which daemon; empty for a clock read.
     pub who: String,
+    /// What it was.
+    pub kind: NoiseKind,
 }
 
 impl<E: EventSet> Engine<E> {

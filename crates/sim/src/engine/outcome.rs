@@ -1,20 +1,23 @@
 //! What comes of a simulation beside its records.
 
+use super::links::mix;
 use super::probes::nanos;
 use super::{Engine, Flow, Hop, Node, Noise};
 use crate::event_set::EventSet;
 use crate::trace::{Point, Trace};
+use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
+use delaylab_model::probe::HostCondition;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
 use delaylab_switch::Cause;
 use std::sync::Arc;
 
 impl<E: EventSet> Engine<E> {
-    /// A digest of every arrival at the end of a link: what, where and when. Two simulations that agree
-    /// in it have done the same.
+    /// A digest of every arrival at the end of a link (what, where and when) and of the records taken so far. Two
+    /// simulations that agree in it have done the same.
     pub fn trace_hash(&self) -> u64 {
-        self.digest
+        mix(self.digest, self.digest_of_records)
     }
 
     /// How to read the records of this probe.
@@ -41,9 +44,24 @@ impl<E: EventSet> Engine<E> {
         std::mem::take(&mut self.hops)
     }
 
-    /// Daemons of the measuring host since the last call.
+    /// What disturbed the measuring host since the last call.
     pub fn take_noise(&mut self) -> Vec<Noise> {
         std::mem::take(&mut self.noise)
+    }
+
+    /// What clock reads of the measuring host cost. To be called once, at the end.
+    pub fn take_clock_reads(&mut self, trial: u32) -> Vec<ClockReads> {
+        let bins = std::mem::take(&mut self.clock_reads).into_iter();
+        let row = |(least, count)| {
+            let (from_ns, to_ns) = ClockReads::bin(least);
+            ClockReads {
+                trial,
+                from_ns,
+                to_ns,
+                count,
+            }
+        };
+        bins.map(row).collect()
     }
 
     /// Units in the queues of switches and on links.
@@ -72,6 +90,17 @@ impl<E: EventSet> Engine<E> {
             format!("{what} were dropped at {name}: {}", cause.words())
         };
         self.counts.dropped.keys().map(sentence).collect()
+    }
+
+    /// What its hosts cannot do that they were asked for.
+    pub fn lacks(&self, condition: HostCondition) -> Option<String> {
+        let loaded = self.hosts.iter().any(|host| !host.daemons.is_empty());
+        let nothing = condition == HostCondition::Stressed && !loaded;
+        nothing.then(|| {
+            "condition stressed changes nothing: the simulated hosts have no processes in it. Set path.host.noise = \
+             \"linux\", or list some as path.host.daemon"
+                .to_owned()
+        })
     }
 
     /// Every series, until now. To be called once, at the end.

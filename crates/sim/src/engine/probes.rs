@@ -1,6 +1,7 @@
 //! Probes send, reflectors answer, records become whole. What came of each packet is decided by the
 //! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
 
+use super::links::mix;
 use super::{Channel, Engine, Flow, ProbeFlow, TcpProbe};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -173,7 +174,11 @@ impl<E: EventSet> Engine<E> {
 
     /// The records that have become whole since the last call.
     pub fn take_records(&mut self) -> Vec<Record> {
-        std::mem::take(&mut self.records)
+        let records = std::mem::take(&mut self.records);
+        for record in &records {
+            self.digest_of_records = of_record(self.digest_of_records, record);
+        }
+        records
     }
 
     /// The simulation is over: what is left is whole as it is.
@@ -247,6 +252,19 @@ impl<E: EventSet> Engine<E> {
             }
         }
     }
+}
+
+/// Mixes what came of a packet into a digest. What hosts do behind the last link shows nowhere else.
+fn of_record(digest: u64, record: &Record) -> u64 {
+    let since = |at: Option<Nanos>| at.map_or(u64::MAX, |at| (at - record.t_intended) as u64);
+    let words = [
+        u64::from(record.probe) << 48 | record.seq,
+        record.t_intended as u64,
+        since(record.t_send),
+        since(record.t_recv),
+        u64::from(record.reply_ecn.unwrap_or(u8::MAX)),
+    ];
+    words.into_iter().fold(digest, mix)
 }
 
 /// Where a segment is.

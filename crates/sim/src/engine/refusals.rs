@@ -10,8 +10,8 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::LoadKind;
 use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
-use delaylab_model::probe::{Pacing, Probe};
-use delaylab_model::quantity::{Duration, Limit};
+use delaylab_model::probe::{HostCondition, Pacing, Probe};
+use delaylab_model::quantity::{Duration, Limit, Share};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
@@ -176,7 +176,7 @@ fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
     for node in &built.network.nodes {
         match &node.kind {
             Kind::Switch(section) => of_a_switch(path, &node.name, section, built.framing)?,
-            Kind::Host(costs) => of_a_host(costs)?,
+            Kind::Host(costs) => of_a_host(costs, trial.host)?,
         }
     }
     of_the_rates(path, &built.network)
@@ -273,16 +273,46 @@ fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Re
     Ok(())
 }
 
+/// Standard deviations of what is random in a host, as shares of means.
+const WIDEST: Share = Share::of_percent(1000);
+
 /// A CPU must have time for more than its daemons.
-fn of_a_host(costs: &HostCosts) -> Result<(), Refusal> {
+fn of_a_host(costs: &HostCosts, condition: HostCondition) -> Result<(), Refusal> {
     in_time("path.host.per_packet", costs.per_packet)?;
     in_time("path.host.per_byte", costs.per_byte)?;
-    if let Some(wake_up) = costs.wake_up {
+    for wake_up in &costs.wake_up.0 {
         in_time("path.host.wake_up.after", Some(wake_up.after))?;
         in_time("path.host.wake_up.cost", Some(wake_up.cost))?;
     }
+    let daemons = costs.daemon.iter();
+    let spreads = (costs.wake_up.0.iter().map(|wake_up| wake_up.sd))
+        .chain(costs.tick.map(|tick| tick.sd))
+        .chain(costs.clock_read.map(|read| read.slow_sd))
+        .chain(daemons.flat_map(|daemon| [daemon.every_sd, daemon.busy_sd]));
+    if spreads.flatten().any(|spread| spread > WIDEST) {
+        let reason = "a standard deviation is at most 1000 % of its mean";
+        return refuse("path.host", reason);
+    }
+    if let Some(tick) = costs.tick {
+        in_time("path.host.tick.every", Some(tick.every))?;
+        in_time("path.host.tick.busy", Some(tick.busy))?;
+        if tick.busy.0 >= tick.every.0 {
+            let reason = "a tick ends before the next begins";
+            return refuse("path.host.tick.busy", reason);
+        }
+    }
+    if let Some(read) = costs.clock_read {
+        in_time("path.host.clock_read.cost", Some(read.cost))?;
+        in_time("path.host.clock_read.slow", read.slow)?;
+        if read.slow_share.unwrap_or_default() > Share::WHOLE {
+            let reason = "at most all reads are slow";
+            return refuse("path.host.clock_read.slow_share", reason);
+        }
+    }
     let mut share = 0.0;
-    for daemon in &costs.daemon {
+    let with_noise = costs.with_noise();
+    let here = with_noise.daemon.iter();
+    for daemon in here.filter(|daemon| daemon.runs_in(condition)) {
         in_time("path.host.daemon.every", Some(daemon.every))?;
         in_time("path.host.daemon.busy", Some(daemon.busy))?;
         share += daemon.busy.0 as f64 / daemon.every.0 as f64;

@@ -11,7 +11,7 @@ use super::{
     Asking, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries, ProbeFlow,
     Serving, TcpProbe,
 };
-use crate::cpu::{Cpu, Daemon};
+use crate::cpu::Cpu;
 use crate::event_set::EventSet;
 use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
 use crate::nic::{Abr, Gate, Nic};
@@ -24,8 +24,8 @@ use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::path::{Credit, Discipline, HostCosts, Pause};
-use delaylab_model::probe::{HostCondition, Pacing, Probe};
+use delaylab_model::path::{Credit, Discipline, Pause};
+use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
@@ -39,7 +39,7 @@ use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
 use delaylab_traffic::tester::Ledger;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Ports and flows whose series are kept. More would be more than anyone looks at.
@@ -53,7 +53,7 @@ fn seed_for(trial: &Trial, purpose: u64, index: u64) -> u64 {
 const SWITCHES: u64 = 1;
 const LOADS: u64 = 2;
 const PROBES: u64 = 3;
-const DAEMONS: u64 = 4;
+const HOSTS: u64 = 4;
 const TICKS: u64 = 5;
 
 impl<E: EventSet> Engine<E> {
@@ -346,8 +346,8 @@ impl<'a> Maker<'a> {
         for (node, id) in self.network.nodes.iter().zip(0_u32..) {
             match &node.kind {
                 Kind::Host(costs) => {
-                    let daemons = self.daemons(costs);
-                    self.hosts.push(Cpu::new(costs, daemons));
+                    let seed = seed_for(self.trial, HOSTS, self.hosts.len() as u64);
+                    self.hosts.push(Cpu::new(costs, self.trial.host, seed));
                 }
                 Kind::Switch(section) => {
                     let settings = switch_settings(section, &self.trial.path, self.built.framing)?;
@@ -375,25 +375,6 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
-    }
-
-    /// A quiet host has none; a normal and a stressed one are busy with what the experiment gives them.
-    /// Where they are in their intervals at the start is drawn.
-    fn daemons(&self, costs: &HostCosts) -> Vec<Daemon> {
-        if self.trial.host == HostCondition::Quiet {
-            return Vec::new();
-        }
-        let mut random = SplitMix::new(seed_for(self.trial, DAEMONS, self.hosts.len() as u64));
-        let daemon = |daemon: &delaylab_model::path::Daemon| {
-            let every = picos(Some(daemon.every)).max(1);
-            Daemon {
-                name: daemon.name.clone(),
-                every,
-                busy: picos(Some(daemon.busy)),
-                next: (random.uniform() * every as f64) as Picos,
-            }
-        };
-        costs.daemon.iter().map(daemon).collect()
     }
 
     fn ports(&mut self, serving: Serving) {
@@ -580,11 +561,13 @@ impl<'a> Maker<'a> {
             framing,
             probes_left,
             digest: 0,
+            digest_of_records: 0,
             counts: super::Counts::default(),
             records: Vec::new(),
             hops: Vec::new(),
             measuring,
             noise: Vec::new(),
+            clock_reads: BTreeMap::new(),
             first_load: self.first_load,
             lost_load: 0,
             port_names,

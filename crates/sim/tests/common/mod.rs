@@ -1,7 +1,7 @@
 //! Trials as an experiment file would have them, and what comes of them.
 
 use delaylab_model::hop::Hop;
-use delaylab_model::noise::NoiseEvent;
+use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
@@ -63,6 +63,7 @@ pub struct Taken {
     pub hops: Vec<Hop>,
     pub series: Vec<SeriesPoint>,
     pub noise: Vec<NoiseEvent>,
+    pub clock_reads: Vec<ClockReads>,
     pub facts: Vec<ProbeFacts>,
     pub counts: Counts,
     pub hash: u64,
@@ -78,6 +79,10 @@ impl Sink for Taken {
     }
     fn noise(&mut self, event: &NoiseEvent) -> io::Result<()> {
         self.noise.push(event.clone());
+        Ok(())
+    }
+    fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {
+        self.clock_reads.push(*bin);
         Ok(())
     }
     fn hop(&mut self, hop: &Hop) -> io::Result<()> {
