@@ -93,6 +93,7 @@ fn run(law: Law, longer: f64, seed: u64) -> Samples {
             series: None,
             repeat: trial,
             factors: Vec::new(),
+            trace_hash: None,
         };
         samples.push(
             info,

@@ -115,7 +115,9 @@ const DAEMON: &str = r#"
 [[path.host.daemon]]
 name = "backup"
 every = "100ms"
+every_sd = "0%"
 busy = "3ms"
+busy_sd = "0%"
 "#;
 
 const PAUSE: &str = r#"

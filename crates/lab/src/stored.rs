@@ -96,6 +96,7 @@ fn of_probe(row: &TrialRow) -> StreamInfo {
         series: None,
         repeat: row.repeat,
         factors: row.factors.clone(),
+        trace_hash: row.facts.trace_hash,
     }
 }
 

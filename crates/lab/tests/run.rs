@@ -84,7 +84,7 @@ impl World for Toy {
         sink.series(&point(trial.id)).unwrap();
         Ok(vec![ProbeFacts {
             simulated: Some(50_000_000),
-            trace_hash: Some(random.next()),
+            trace_hash: Some(random.next() ^ u64::from(trial.probes[0].payload)),
             flaws: vec!["it is a toy".to_owned(); usize::from(trial.id == 1)],
             ..ProbeFacts::default()
         }])
@@ -337,6 +337,28 @@ fn combinations_are_repeated_until_each_is_known_well_enough() {
 }
 
 #[test]
+fn copies_of_a_simulation_are_no_repeats() {
+    let mut plan = sequential(BTreeMap::new());
+    let alike = |trial: u32, trace_hash| {
+        let figures = vec![vec![(
+            "response_mean_ns".to_owned(),
+            Some(1e6 + f64::from(trial)),
+        )]];
+        let figures = Figures {
+            trace_hash,
+            of_probes: figures,
+        };
+        (trial, figures)
+    };
+    // Within 0.6 % of each other from the second on.
+    let others: BTreeMap<_, _> = (0..9).map(|trial| alike(trial, None)).collect();
+    assert!(sequential(others).next_trials().is_empty());
+    let copies: BTreeMap<_, _> = (0..9).map(|trial| alike(trial, Some(7))).collect();
+    assert_eq!(sequential(copies).next_trials().len(), 3);
+    assert_eq!(plan.next_trials().len(), 3);
+}
+
+#[test]
 fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());
@@ -358,7 +380,13 @@ fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
     let run = Run::open(&folder).unwrap();
     let seen = run.trials().iter();
     let seen = seen
-        .map(|row| (row.trial, vec![row.figures.clone()]))
+        .map(|row| {
+            let figures = Figures {
+                trace_hash: row.facts.trace_hash,
+                of_probes: vec![row.figures.clone()],
+            };
+            (row.trial, figures)
+        })
         .collect();
     let (ending, _) = carry_out(&mut toy(2), &writer, &mut sequential(seen), never);
     ending.unwrap();

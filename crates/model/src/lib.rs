@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
 //! | [`mod@bench`] | the device benchmark that an experiment asks for |
+//! | [`distinct`] | which trials count that are the same simulation |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod distinct;
 pub mod dscp;
 pub mod experiment;
 pub mod frames;

@@ -205,7 +205,9 @@ impl Started {
         let mut seen = BTreeMap::<u32, Figures>::new();
         let run = self.recorded()?;
         for row in run.iter().flat_map(Run::trials) {
-            seen.entry(row.trial).or_default().push(row.figures.clone());
+            let seen = seen.entry(row.trial).or_default();
+            seen.trace_hash = row.facts.trace_hash;
+            seen.of_probes.push(row.figures.clone());
         }
         Ok(seen)
     }

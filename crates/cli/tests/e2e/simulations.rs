@@ -88,6 +88,31 @@ fn threads_make_no_difference_and_the_report_shows_the_queue() {
     assert!(svg.contains("backlog (cells)"));
 }
 
+/// Nothing of it is random: its four trials are one, and it says so.
+#[test]
+fn copies_of_a_simulation_count_once() {
+    let scratch = with_small();
+    let interval = |repeats: u32| {
+        let words = format!(
+            "run small.toml --no-report --set probe.echo.pacing.every=5ms --set sweep.streams.to=[3] \
+             --set design.repeats={repeats}"
+        );
+        let done = ran(&scratch, &words);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let run = fs::read_to_string(scratch.path("runs/latest/findings.json")).unwrap();
+        let findings: serde_json::Value = serde_json::from_str(&run).unwrap();
+        let statistic = findings[0]["parts"][0]["statistics"][0].clone();
+        let said = done.stdout.contains("the same simulation");
+        (
+            ["value", "low", "high", "trials"].map(|name| statistic[name].clone()),
+            said,
+        )
+    };
+    let (one, said) = interval(1);
+    assert!(!said);
+    assert_eq!(interval(4), (one, true));
+}
+
 /// Every experiment of the catalogue that can be simulated, as short as it still says something.
 const CATALOGUE: &[&str] = &[
     "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",

@@ -2,6 +2,7 @@
 
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Framing;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -70,7 +71,14 @@ impl Seen {
             records.entry(key).or_default().push(*record);
         });
         let mut trials = BTreeMap::<u32, Trial>::new();
+        let mut distinct = Distinct::new();
         for row in run.trials() {
+            // A copy of a simulation is no second measurement of its combination of levels.
+            let levels = row.factors.iter().map(|(_, level)| level.label.clone());
+            let of = (levels.collect::<Vec<String>>(), row.probe);
+            if !distinct.counts(row.facts.trace_hash, of) {
+                continue;
+            }
             let mut own = records.remove(&(row.trial, row.probe)).unwrap_or_default();
             own.sort_unstable_by_key(|record| record.seq);
             let trial = trials.entry(row.trial).or_insert_with(|| Trial {

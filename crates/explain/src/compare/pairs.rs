@@ -2,6 +2,7 @@
 //! both runs have. Repeats are pooled, and so are the levels of factors that only one of them has.
 
 use delaylab_lab::finding::StreamInfo;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use std::cmp::Ordering;
 
@@ -169,18 +170,23 @@ fn probes(cells: &[Cell]) -> usize {
 
 fn cells(streams: &[StreamInfo], shared: &[String]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
+    let mut distinct = Distinct::new();
     let probes = streams.iter().enumerate();
     for (index, stream) in probes.filter(|(_, stream)| stream.series.is_none()) {
         let level = |name: &String| (name.clone(), stream.level(name).unwrap_or(Level::named("")));
         let factors: Vec<Factor> = shared.iter().map(level).collect();
-        let same = |cell: &&mut Cell| cell.factors == factors && cell.probe == stream.probe;
-        match cells.iter_mut().find(same) {
-            Some(cell) => cell.streams.push(index),
-            None => cells.push(Cell {
+        let same = |cell: &Cell| cell.factors == factors && cell.probe == stream.probe;
+        let at = cells.iter().position(same).unwrap_or_else(|| {
+            cells.push(Cell {
                 factors,
                 probe: stream.probe.clone(),
-                streams: vec![index],
-            }),
+                streams: Vec::new(),
+            });
+            cells.len() - 1
+        });
+        // A copy of a simulation says nothing more of its cell.
+        if distinct.counts(stream.trace_hash, at) {
+            cells[at].streams.push(index);
         }
     }
     // Trials may have run in any order; probes stay in that of the experiment.

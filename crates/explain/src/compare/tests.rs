@@ -81,6 +81,7 @@ fn stream(trial: u32, probe: &str, factors: &[(&str, &str)]) -> StreamInfo {
         series: None,
         repeat: 0,
         factors: factors.iter().map(level).collect(),
+        trace_hash: None,
     }
 }
 
@@ -121,6 +122,33 @@ fn a_run_is_itself() {
             assert_eq!(shift.difference(), Some(0.0), "{}", figures.quantity.name());
         }
     }
+}
+
+#[test]
+fn copies_of_a_simulation_are_one_trial() {
+    let side = |hashes: [u64; 3], seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, hash) in (0..).zip(hashes) {
+            let info = StreamInfo {
+                trace_hash: Some(hash),
+                ..stream(trial, "echo", &[])
+            };
+            let recipe = Recipe {
+                seed: seed + hash,
+                ..PLAIN
+            };
+            samples.push(info, records(recipe), ONE_CLOCK);
+        }
+        samples
+    };
+    let trials = |hashes| {
+        let (a, b) = (side(hashes, 1), side([4, 5, 6], 100));
+        Pairing::of(a.streams(), b.streams()).unwrap().pairs[0]
+            .streams
+            .clone()
+    };
+    assert_eq!(trials([1, 2, 3]), [vec![0, 1, 2], vec![0, 1, 2]]);
+    assert_eq!(trials([1, 1, 3]), [vec![0, 2], vec![0, 1, 2]]);
 }
 
 #[test]

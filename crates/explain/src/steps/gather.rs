@@ -2,6 +2,7 @@
 
 use super::way::{Sample, of_samples};
 use super::{Sweep, Way};
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -26,6 +27,8 @@ pub struct Member {
     pub factors: Vec<Factor>,
     /// How to read its records.
     pub facts: RecordFacts,
+    /// Digest of the trial's events, where it was simulated: trials that share it are one.
+    pub trace_hash: Option<u64>,
 }
 
 /// What packets have in common: levels and probe.
@@ -61,6 +64,7 @@ impl Gatherer {
     /// For these probes of these trials.
     pub fn new(members: impl IntoIterator<Item = Member>) -> Self {
         let mut gatherer = Self::default();
+        let mut distinct = Distinct::new();
         for member in members {
             let key = Key {
                 factors: member.factors,
@@ -76,7 +80,9 @@ impl Gatherer {
                 });
             }
             let place = (member.trial, member.probe);
-            gatherer.members.insert(place, (group, member.facts));
+            if distinct.counts(member.trace_hash, (group, member.probe)) {
+                gatherer.members.insert(place, (group, member.facts));
+            }
         }
         gatherer
     }

@@ -22,6 +22,7 @@ fn member(trial: u32, factors: Vec<Factor>, clock: ReflectorClock) -> Member {
             reflector_clock: clock,
             residence: Residence::ToDriver,
         },
+        trace_hash: None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`delaylab_stats::comparison`], which knows what correlated packets and repeats are worth.
 
 use super::gather::Stream;
+use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
@@ -146,12 +147,20 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[Stream<'_>]) -> 
     let mut trials: Vec<u32> = Vec::new();
     let mut strata: Vec<usize> = Vec::new();
     let mut sides: Vec<Statistic<'_>> = Vec::new();
+    let all = streams.iter().map(|stream| stream.row);
+    let originals = originals(all.map(|row| (row.trial, row.facts.trace_hash)));
     for (stratum, side) in combinations.values().flatten().enumerate() {
-        let parts = side.iter().map(|&at| {
+        let mut distinct = Distinct::new();
+        let counts = side.iter().filter(|&&at| {
+            let row = streams[at].row;
+            distinct.counts(row.facts.trace_hash, &row.probe_name)
+        });
+        let parts = counts.map(|&at| {
             let stream = &streams[at];
-            let known = trials.iter().position(|&trial| trial == stream.row.trial);
+            let number = originals[&stream.row.trial];
+            let known = trials.iter().position(|&trial| trial == number);
             let trial = known.unwrap_or_else(|| {
-                trials.push(stream.row.trial);
+                trials.push(number);
                 strata.push(stratum);
                 trials.len() - 1
             });

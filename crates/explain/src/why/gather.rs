@@ -5,6 +5,7 @@
 use super::Worst;
 use super::ways::{self, Ways};
 use delaylab_model::Nanos;
+use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::noise::Ran;
 use delaylab_model::record::{ClockEvent, Record};
 use delaylab_stats::anatomy::StageSet;
@@ -149,7 +150,15 @@ impl<'a> Gathered<'a> {
                 sources.push(source.clone());
             }
         }
-        let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
+        let rows = run.trials().iter();
+        let trials: BTreeSet<u32> = originals(rows.map(|row| (row.trial, row.facts.trace_hash)))
+            .into_values()
+            .collect();
+        let mut distinct = Distinct::new();
+        let counts = run.trials().iter();
+        let counts = counts
+            .map(|row| distinct.counts(row.facts.trace_hash, row.probe))
+            .collect();
         let stream = |row| Stream {
             row,
             due: Vec::new(),
@@ -163,6 +172,7 @@ impl<'a> Gathered<'a> {
                 .map(|(row, at)| ((row.trial, row.probe), at))
                 .collect(),
             bounds,
+            counts,
             open: None,
             gathered: Gathered {
                 streams: run.trials().iter().map(stream).collect(),
@@ -240,6 +250,8 @@ struct Gathering<'a> {
     trains: &'a Trains,
     index: BTreeMap<(u32, u16), usize>,
     bounds: Vec<Option<Nanos>>,
+    /// Is it the first of those streams that are the same simulation? Of the others only effects are read.
+    counts: Vec<bool>,
     open: Option<Open>,
     gathered: Gathered<'a>,
 }
@@ -270,17 +282,20 @@ impl Gathering<'_> {
         if record.seq < stream.row.warmup {
             return;
         }
-        self.gathered.sent += u64::from(record.t_send.is_some());
         let due = record.t_intended;
         if !self.trains.is_empty() {
             stream.sent.extend(record.t_send.map(|at| Sent { at, due }));
         }
         let response = record.response().filter(|_| record.answered());
-        self.gathered.answered += u64::from(response.is_some());
         stream.due.push(record.t_intended);
         stream
             .response
             .push(response.map_or(f64::NAN, |ns| ns as f64));
+        if !self.counts[at] {
+            return;
+        }
+        self.gathered.sent += u64::from(record.t_send.is_some());
+        self.gathered.answered += u64::from(response.is_some());
         let open = self.open.get_or_insert_with(|| Open {
             trial: record.trial,
             excursions: BTreeMap::new(),

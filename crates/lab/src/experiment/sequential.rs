@@ -4,12 +4,19 @@ use super::estimate::estimate;
 use super::stop::Stop;
 use crate::run::TrialOutcome;
 use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_stats::summary::{Figure, Summary};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What was seen of a trial: the figures of each probe.
-pub type Figures = Vec<Vec<Figure>>;
+/// What was seen of a trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Digest of its events, where it was simulated.
+    pub trace_hash: Option<u64>,
+    /// The figures of each probe.
+    pub of_probes: Vec<Vec<Figure>>,
+}
 
 /// Round after round: each is one repeat of every combination whose interval is still too wide.
 ///
@@ -27,6 +34,8 @@ pub struct SequentialPlan {
     done: BTreeMap<u32, Figures>,
     /// Of each combination and probe, the statistic in each repeat so far.
     seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
+    /// Copies of a simulation are no repeats of a combination.
+    distinct: Distinct<Vec<String>>,
 }
 
 impl SequentialPlan {
@@ -51,6 +60,7 @@ impl SequentialPlan {
             at_once: at_once.max(1),
             done: BTreeMap::new(),
             seen: BTreeMap::new(),
+            distinct: Distinct::new(),
         };
         plan.recall(&done);
         plan.done = done;
@@ -68,7 +78,14 @@ impl SequentialPlan {
 
     fn learn(&mut self, planned: &Planned, figures: &Figures) {
         let combination = combination(planned);
-        for (index, (probe, figures)) in planned.trial.probes.iter().zip(figures).enumerate() {
+        if !self
+            .distinct
+            .counts(figures.trace_hash, combination.clone())
+        {
+            return;
+        }
+        let probes = planned.trial.probes.iter().zip(&figures.of_probes);
+        for (index, (probe, figures)) in probes.enumerate() {
             if let Some(value) = self.stop.value(&probe.name, figures) {
                 let key = (combination.clone(), index);
                 self.seen.entry(key).or_default().push(value);
@@ -118,7 +135,10 @@ impl Plan for SequentialPlan {
 
     fn observe(&mut self, planned: &Planned, seen: &TrialOutcome) {
         self.under_way.remove(&planned.trial.id);
-        let figures = seen.summaries.iter().map(Summary::figures).collect();
+        let figures = Figures {
+            trace_hash: seen.rows.first().and_then(|row| row.facts.trace_hash),
+            of_probes: seen.summaries.iter().map(Summary::figures).collect(),
+        };
         self.learn(planned, &figures);
     }
 

@@ -24,6 +24,8 @@ pub struct StreamInfo {
     pub repeat: u32,
     /// Each factor and its level.
     pub factors: Vec<Factor>,
+    /// Digest of the trial's events, where it was simulated: trials that share it are one.
+    pub trace_hash: Option<u64>,
 }
 
 impl StreamInfo {
@@ -97,6 +99,15 @@ impl Samples {
         records.sort_unstable_by_key(|record| record.seq);
         self.streams.push(info);
         self.records.push((records, facts));
+    }
+
+    /// The streams of the first trials alone.
+    #[cfg(test)]
+    pub(super) fn first_trials(mut self, count: u32) -> Self {
+        let streams = self.streams.iter().zip(&self.records);
+        let first = streams.filter(|(info, _)| info.trial < count);
+        (self.streams, self.records) = first.map(|(a, b)| (a.clone(), b.clone())).unzip();
+        self
     }
 
     /// Adds what clock reads cost in some trial.

@@ -69,6 +69,7 @@ fn stream(trial: u32, probe: &str, wait: Option<&str>) -> StreamInfo {
         series: None,
         repeat: 0,
         factors: factor.into_iter().collect(),
+        trace_hash: None,
     }
 }
 

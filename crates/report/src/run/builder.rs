@@ -5,6 +5,7 @@ use super::panels::{self, Layout};
 use super::{Panel, RunData, Sketch, TrialData};
 use crate::style::plural;
 use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
@@ -27,6 +28,8 @@ pub struct Stream {
     pub repeat: u32,
     /// How to read its records.
     pub facts: RecordFacts,
+    /// Digest of the trial's events, where it was simulated: trials that share it are one.
+    pub trace_hash: Option<u64>,
 }
 
 /// What else ran on the prober's CPU while a packet was under way.
@@ -48,6 +51,8 @@ pub struct RunDataBuilder {
     panels: Vec<OpenPanel>,
     lanes: Lanes,
     open_lanes: Vec<OpenLane>,
+    /// Beside `streams`.
+    counts: Vec<Counts>,
     /// The stream of each trial and probe.
     index: BTreeMap<(u32, u16), usize>,
     /// Records that belong to no stream.
@@ -104,11 +109,12 @@ impl RunDataBuilder {
         exact_limit: usize,
     ) -> Self {
         let layout = Layout::of(&streams, levels);
-        let panels = (0..layout.panels.len())
-            .map(|panel| OpenPanel::new(&streams, &layout, panel, exact_limit))
-            .collect();
         let lanes = Lanes::of(&streams, levels);
-        let open_lanes = open_lanes(&streams, &lanes, &layout);
+        let counts = counts(&streams, &lanes, &layout);
+        let panels = (0..layout.panels.len())
+            .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))
+            .collect();
+        let open_lanes = open_lanes(&streams, &lanes, &layout, &counts);
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
         let mut builder = Self {
@@ -119,6 +125,7 @@ impl RunDataBuilder {
             panels,
             lanes,
             open_lanes,
+            counts,
             homeless: 0,
         };
         builder.streams = streams.into_iter().map(|s| builder.open(s)).collect();
@@ -146,12 +153,16 @@ impl RunDataBuilder {
             return;
         };
         summary.push(record);
-        let panel = &mut self.panels[self.layout.panel_of[at]];
-        panel.sketch.push(record, disturbance);
-        if let Some(summary) = &mut panel.summary {
-            summary.push(record);
+        if self.counts[at].in_panel {
+            let panel = &mut self.panels[self.layout.panel_of[at]];
+            panel.sketch.push(record, disturbance);
+            if let Some(summary) = &mut panel.summary {
+                summary.push(record);
+            }
         }
-        self.open_lanes[self.lanes.lane_of[at]].push(record);
+        if self.counts[at].in_lane {
+            self.open_lanes[self.lanes.lane_of[at]].push(record);
+        }
     }
 
     /// Sums a trial up and frees its records' memory. No record of it may follow.
@@ -199,6 +210,24 @@ impl RunDataBuilder {
     }
 }
 
+/// Where a stream counts: not beside one that is the same simulation.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    in_panel: bool,
+    in_lane: bool,
+}
+
+fn counts(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<Counts> {
+    let (mut of_panels, mut of_lanes) = (Distinct::new(), Distinct::new());
+    let places = streams.iter().zip(&layout.panel_of).zip(&lanes.lane_of);
+    places
+        .map(|((stream, panel), lane)| Counts {
+            in_panel: of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
+            in_lane: of_lanes.counts(stream.trace_hash, (*lane, stream.probe)),
+        })
+        .collect()
+}
+
 /// Bins of the same edges are one, whichever trials they are of.
 fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
     let mut sums: BTreeMap<(Nanos, Nanos), ClockReads> = BTreeMap::new();
@@ -210,7 +239,12 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
     sums.into_values().collect()
 }
 
-fn open_lanes(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<OpenLane> {
+fn open_lanes(
+    streams: &[Stream],
+    lanes: &Lanes,
+    layout: &Layout,
+    counts: &[Counts],
+) -> Vec<OpenLane> {
     let several = lanes::probe_names(streams).len() > 1;
     let open = |lane: usize| {
         let of_lane = streams.iter().zip(&lanes.lane_of).zip(&layout.panel_of);
@@ -221,17 +255,25 @@ fn open_lanes(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<OpenLan
         // A lane is never in two panels: each factor of a panel is one of its own.
         let shared = count == in_panel.count();
         let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
-        OpenLane::new(count, facts, shared, several)
+        let counted = lanes.lane_of.iter().zip(counts);
+        let counted = counted.filter(|(of, counts)| **of == lane && counts.in_lane);
+        OpenLane::new(counted.count(), facts, shared, several)
     };
     (0..lanes.keys.len()).map(open).collect()
 }
 
 impl OpenPanel {
-    fn new(streams: &[Stream], layout: &Layout, panel: usize, exact_limit: usize) -> Self {
-        let places = streams.iter().zip(&layout.panel_of);
+    fn new(
+        streams: &[Stream],
+        layout: &Layout,
+        counts: &[Counts],
+        panel: usize,
+        exact_limit: usize,
+    ) -> Self {
+        let places = streams.iter().zip(&layout.panel_of).zip(counts);
         let members = places
-            .filter(|&(_, &of)| of == panel)
-            .map(|(stream, _)| stream);
+            .filter(|&((_, &of), counts)| of == panel && counts.in_panel)
+            .map(|((stream, _), _)| stream);
         let streams = members.clone().count();
         let facts = RecordFacts::shared(members.map(|stream| stream.facts));
         Self {
@@ -273,6 +315,7 @@ mod tests {
             factors: vec![("condition".to_owned(), Level::named(condition))],
             repeat: 0,
             facts: RecordFacts::default(),
+            trace_hash: None,
         }
     }
 
@@ -281,6 +324,31 @@ mod tests {
             trial,
             ..answered(Method::Udp, seq)
         }
+    }
+
+    #[test]
+    fn copies_of_a_simulation_are_pooled_once() {
+        let same = |trial, hash| Stream {
+            trace_hash: Some(hash),
+            ..stream(trial, "quiet")
+        };
+        let streams = vec![same(0, 7), same(1, 7), same(2, 7), same(3, 8)];
+        let mut builder = RunDataBuilder::new(streams, 1_000);
+        for trial in 0..4 {
+            (0..100).for_each(|seq| builder.push(&record(trial, seq), Disturbance::default()));
+            builder.end_trial(trial);
+        }
+        let run = builder.finish(RunData::default());
+        let panel = &run.panels[0];
+        assert_eq!((panel.trials, panel.summary.counts.received), (2, 200));
+        let lane = &run.lanes[0];
+        assert_eq!((lane.trials, lane.summary.counts.received), (2, 200));
+        // Each trial still has its own figures.
+        assert!(
+            run.trials
+                .iter()
+                .all(|trial| trial.summary.counts.received == 100)
+        );
     }
 
     #[test]

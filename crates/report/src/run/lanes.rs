@@ -4,6 +4,7 @@
 use super::panels::{self, compare};
 use super::{Delays, Lane, RunData, Stream, TrialData};
 use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -214,7 +215,10 @@ pub(super) fn elsewhere<'a>(
     panels: &'a [super::Panel],
 ) -> Option<&'a Summary> {
     let at = lane_of.iter().position(|&of| of == lane)?;
-    let streams = lane_of.iter().filter(|&&of| of == lane).count();
+    let members = lane_of.iter().zip(trials).filter(|(of, _)| **of == lane);
+    let mut distinct = Distinct::new();
+    let counted = members.filter(|(_, trial)| distinct.counts(trial.stream.trace_hash, ()));
+    let streams = counted.count();
     let trial = trials.get(at)?;
     match streams {
         1 => Some(&trial.summary),
@@ -240,6 +244,7 @@ mod tests {
             factors: vec![("case".to_owned(), Level::named(case))],
             repeat: trial / 2,
             facts: RecordFacts::default(),
+            trace_hash: None,
         }
     }
 

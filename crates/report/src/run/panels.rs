@@ -184,6 +184,7 @@ mod tests {
             factors,
             repeat: 0,
             facts: RecordFacts::default(),
+            trace_hash: None,
         }
     }
 

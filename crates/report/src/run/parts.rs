@@ -140,5 +140,6 @@ fn info(stream: &Stream) -> StreamInfo {
         series: None,
         repeat: stream.repeat,
         factors: stream.factors.clone(),
+        trace_hash: stream.trace_hash,
     }
 }

@@ -2,6 +2,7 @@
 //! factor by itself, and on all of them with their interactions.
 
 use super::{RunData, TrialData};
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::regression::{Model, Regression};
 use delaylab_stats::summary::Distribution;
@@ -100,7 +101,12 @@ fn numeric(run: &RunData) -> Vec<String> {
 fn groups<'a>(run: &'a RunData, numeric: &[String]) -> Vec<(String, Vec<&'a TrialData>)> {
     let mut groups: Vec<(String, Vec<&TrialData>)> = Vec::new();
     let several = run.trials.iter().any(|trial| trial.stream.probe > 0);
+    let mut distinct = Distinct::new();
     for trial in &run.trials {
+        // Copies of a simulation would be observations that nothing stands behind.
+        if !distinct.counts(trial.stream.trace_hash, trial.stream.probe) {
+            continue;
+        }
         let other = |(name, _): &&Factor| !numeric.contains(name);
         let words = trial.stream.factors.iter().filter(other);
         let words = words.map(|(name, level)| format!("{name} {level}"));

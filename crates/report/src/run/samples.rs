@@ -346,6 +346,7 @@ fn sweeps() -> Vec<Sweep> {
         name: "echo".to_owned(),
         factors: vec![("condition".to_owned(), Level::named(condition))],
         facts: RecordFacts::default(),
+        trace_hash: None,
     };
     let mut gatherer = Gatherer::new(streams.iter().map(member));
     for &((size, condition), trial) in &streams {
@@ -594,6 +595,7 @@ fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> Stream {
             reflector_clock: ReflectorClock::Same,
             residence: Residence::ToDriver,
         },
+        trace_hash: None,
     }
 }
 

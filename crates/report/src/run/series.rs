@@ -5,6 +5,7 @@
 
 use super::TrialData;
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::quantity::Limit;
 use delaylab_model::series::SeriesPoint;
@@ -104,8 +105,13 @@ impl<'a> Everything<'a> {
     pub(super) fn of(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
         // Probes of one trial see the same queues: the first one's panel shows them.
         let mut panel_of = BTreeMap::<u32, usize>::new();
+        let mut distinct = Distinct::new();
         for trial in trials {
-            panel_of.entry(trial.stream.trial).or_insert(trial.panel);
+            let stream = &trial.stream;
+            // Of trials that are the same simulation the first of a panel will do.
+            if distinct.counts(stream.trace_hash, (trial.panel, stream.probe)) {
+                panel_of.entry(stream.trial).or_insert(trial.panel);
+            }
         }
         self.shown(trials, &panel_of)
     }

@@ -14,6 +14,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::record::Method;
 use delaylab_procedure::Report;
@@ -86,11 +87,16 @@ fn read(
         parts.push(record, disturbance);
         gatherer.push(record);
     });
+    let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
+    let originals = originals(trials);
+    let is_copy = |trial: u32| originals.get(&trial).is_some_and(|first| *first != trial);
     let mut noise = NoiseTotals::default();
     // Most of what was seen is others on the CPU, which no panel marks.
     let mut marked = Vec::new();
     run.for_each_noise(None, |event| {
-        noise.add(event);
+        if !is_copy(event.trial) {
+            noise.add(event);
+        }
         if Happening::of_noise(event.kind).is_some() {
             marked.push(event.clone());
         }
@@ -105,8 +111,10 @@ fn read(
         sweeps: sweeps(gatherer, resolved),
         findings: findings(run, resolved),
         noise: noise.finish(&packets),
-        clock_reads: run.clock_reads(None),
-        problems: problems(run, &rows, folder, unfinished),
+        clock_reads: (run.clock_reads(None).into_iter())
+            .filter(|bin| !is_copy(bin.trial))
+            .collect(),
+        problems: problems(run, &rows, folder, unfinished, &originals),
         levels: levels.to_vec(),
         ..RunData::default()
     });
@@ -152,6 +160,7 @@ fn stream(row: &TrialRow) -> Stream {
         factors: row.factors.clone(),
         repeat: row.repeat,
         facts: row.facts.records,
+        trace_hash: row.facts.trace_hash,
     }
 }
 
@@ -162,6 +171,7 @@ fn member(row: &TrialRow) -> Member {
         name: row.probe_name.clone(),
         factors: row.factors.clone(),
         facts: row.facts.records,
+        trace_hash: row.facts.trace_hash,
     }
 }
 
@@ -197,8 +207,28 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
 }
 
 /// `unfinished`: records of trials that are under way, or were interrupted.
-fn problems(run: &Run, rows: &[TrialRow], folder: &str, unfinished: u64) -> Vec<String> {
+fn problems(
+    run: &Run,
+    rows: &[TrialRow],
+    folder: &str,
+    unfinished: u64,
+    originals: &BTreeMap<u32, u32>,
+) -> Vec<String> {
     let mut problems = run.problems();
+    let copies = originals.iter().filter(|(trial, first)| trial != first);
+    let copies = copies.count() as u64;
+    if copies > 0 {
+        let are = if copies == 1 {
+            "is the same simulation as another one"
+        } else {
+            "are the same simulations as others"
+        };
+        problems.push(format!(
+            "{copies} of {} trials {are} (trace_hash), and each simulation counts once: nothing in it is random, or what was varied \
+             changes nothing that happens",
+            originals.len()
+        ));
+    }
     if run.state() == State::Partial {
         problems.push(format!(
             "the run is in progress, or was interrupted: `delaylab resume {folder}` goes on with it then"

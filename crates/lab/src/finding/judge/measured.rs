@@ -2,6 +2,7 @@
 
 use crate::finding::data::{Data, NotThere, StreamInfo, Values};
 use crate::finding::measure::Measure;
+use delaylab_model::distinct::{Distinct, originals};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,7 +13,7 @@ type Read = Result<Rc<Values>, NotThere>;
 /// A run's data and what has been read of it.
 pub(super) struct Measured<'a> {
     data: &'a dyn Data,
-    /// Index of each stream's trial.
+    /// Index of each stream's trial; of those that are the same simulation, the first one's.
     trials: Vec<usize>,
     /// For each trial, a number that those which repeat it share.
     strata: Vec<usize>,
@@ -22,14 +23,22 @@ pub(super) struct Measured<'a> {
 impl<'a> Measured<'a> {
     pub(super) fn new(data: &'a dyn Data) -> Self {
         let streams = data.streams();
-        let mut numbers: Vec<u32> = streams.iter().map(|stream| stream.trial).collect();
+        let trials = streams.iter().map(|s| (s.trial, s.trace_hash));
+        let originals = originals(trials);
+        let original = |stream: &StreamInfo| originals.get(&stream.trial).copied();
+        let mut numbers: Vec<u32> = originals.values().copied().collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let index = |stream: &StreamInfo| numbers.binary_search(&stream.trial).unwrap_or(0);
+        let index = |stream: &StreamInfo| {
+            let number = original(stream).unwrap_or(stream.trial);
+            numbers.binary_search(&number).unwrap_or(0)
+        };
         let trials: Vec<usize> = streams.iter().map(index).collect();
         let mut combinations: Vec<&StreamInfo> = Vec::new();
         let mut strata = vec![0; numbers.len()];
-        for (stream, &trial) in streams.iter().zip(&trials) {
+        // A copy repeats nothing: its original has the place of both.
+        let first = |(stream, _): &(&StreamInfo, &usize)| original(stream) == Some(stream.trial);
+        for (stream, &trial) in streams.iter().zip(&trials).filter(first) {
             let known = combinations
                 .iter()
                 .position(|known| known.factors == stream.factors);
@@ -55,15 +64,20 @@ impl<'a> Measured<'a> {
     }
 
     /// The values of a measure in these streams, or why one of them has none. Those of a measure of
-    /// the whole trial are there once for each trial.
+    /// the whole trial are there once for each trial, and those of the same simulation once.
     pub(super) fn values(
         &self,
         streams: &[usize],
         measure: Measure,
     ) -> Result<Vec<(usize, Rc<Values>)>, String> {
         let mut found: Vec<(usize, Rc<Values>)> = Vec::new();
+        let mut distinct = Distinct::new();
         for &stream in streams {
             let trial = self.trials[stream];
+            let info = &self.streams()[stream];
+            if !distinct.counts(info.trace_hash, &info.probe) {
+                continue;
+            }
             if measure.is_of_trial() && found.iter().any(|(known, _)| *known == trial) {
                 continue;
             }

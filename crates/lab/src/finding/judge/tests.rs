@@ -90,6 +90,7 @@ fn run(
                 factors: factors
                     .map(|(name, text)| ((*name).to_owned(), level(text)))
                     .collect(),
+                trace_hash: None,
             };
             let records = records(trial, delays(combination), &mut random);
             samples.push(info, records, RecordFacts::default());
@@ -600,6 +601,7 @@ fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
             series: None,
             repeat: 2,
             factors: vec![("side".to_owned(), level(side))],
+            trace_hash: None,
         };
         let mut lost = records(info.trial, CALM, &mut SplitMix::new(1));
         lost.iter_mut().for_each(|record| {
@@ -780,6 +782,7 @@ fn backlog(samples: &mut Samples, trial: u32, case: &str, of: &str, mean: f64) {
         series: Some(Measure::Backlog),
         repeat: trial / 2,
         factors: vec![("case".to_owned(), level(case))],
+        trace_hash: None,
     };
     samples.push_series(info, points);
 }
@@ -919,4 +922,66 @@ fn a_table_has_the_values_of_each_level() {
     };
     let why = tabulate(&none, &data, &[]).unwrap_err();
     assert_eq!(why, "this run has no factor `place`");
+}
+
+/// Trials of two cases that are the same four simulations: `hashes` gives each its own, or both one.
+fn simulated(cases: &[&str], hash: impl Fn(usize, u32) -> u64) -> Samples {
+    let mut samples = Samples::default();
+    for repeat in 0..4 {
+        for (at, case) in cases.iter().enumerate() {
+            let trial = repeat * cases.len() as u32 + at as u32;
+            let hash = hash(at, repeat);
+            let info = StreamInfo {
+                trial,
+                probe: "echo".to_owned(),
+                series: None,
+                repeat,
+                factors: vec![("case".to_owned(), level(case))],
+                trace_hash: Some(hash),
+            };
+            let records = records(trial, CALM, &mut SplitMix::new(hash));
+            samples.push(info, records, RecordFacts::default());
+        }
+    }
+    samples
+}
+
+/// The first statistic that a check looks at.
+fn evidence(check: &str, samples: &Samples) -> super::Evaluated {
+    let finding = Finding {
+        id: "1".to_owned(),
+        says: String::new(),
+        printed: None,
+        check: check.to_owned(),
+    };
+    judge(&[finding], samples, 1)[0].parts[0].statistics[0].clone()
+}
+
+#[test]
+fn copies_of_a_simulation_count_once() {
+    const CHECK: &str = "mean(response) < 1s";
+    let one = evidence(CHECK, &simulated(&["a"], |_, _| 1).first_trials(1));
+    let copies = evidence(CHECK, &simulated(&["a"], |_, _| 1));
+    assert_eq!((copies.low, copies.high), (one.low, one.high));
+    assert_eq!((copies.count, copies.trials), (one.count, 1));
+    // Nor do levels that change nothing make two of one.
+    let plain = evidence(CHECK, &simulated(&["a"], |_, repeat| u64::from(repeat)));
+    let twice = evidence(
+        CHECK,
+        &simulated(&["a", "b"], |_, repeat| u64::from(repeat)),
+    );
+    assert_eq!((twice.low, twice.high), (plain.low, plain.high));
+    assert_eq!((twice.count, twice.trials), (plain.count, 4));
+    let others = evidence(
+        CHECK,
+        &simulated(&["a", "b"], |at, repeat| u64::from(repeat) + 10 * at as u64),
+    );
+    assert_eq!(others.trials, 8);
+}
+
+#[test]
+fn what_is_the_same_simulation_differs_by_nothing() {
+    let samples = simulated(&["a", "b"], |_, repeat| u64::from(repeat));
+    let check = "mean(response | case=a) < mean(response | case=b)";
+    expect(check, &samples, Verdict::False, "");
 }
