@@ -6,7 +6,7 @@
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{Clock, Sink};
 use std::io;
@@ -44,6 +44,10 @@ pub trait Consumer: Send {
     fn series(&mut self, _points: &[SeriesPoint]) -> io::Result<()> {
         Ok(())
     }
+    /// For how long series had which values.
+    fn series_values(&mut self, _values: &[SeriesValue]) -> io::Result<()> {
+        Ok(())
+    }
     /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
     /// again while there is nothing.
     fn flush(&mut self) -> io::Result<()>;
@@ -56,6 +60,7 @@ enum Message {
     ClockReads(ClockReads),
     Hops(Vec<Hop>),
     Series(Vec<SeriesPoint>),
+    SeriesValues(Vec<SeriesValue>),
 }
 
 /// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
@@ -78,6 +83,7 @@ pub fn run<C: Consumer, T>(
             noise: Vec::new(),
             hops: Vec::new(),
             series: Vec::new(),
+            series_values: Vec::new(),
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
@@ -111,6 +117,7 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
             Message::ClockReads(bin) => consumer.clock_reads(bin)?,
             Message::Hops(hops) => consumer.hops(&hops)?,
             Message::Series(points) => consumer.series(&points)?,
+            Message::SeriesValues(values) => consumer.series_values(&values)?,
         }
     }
 }
@@ -134,6 +141,7 @@ struct Batches {
     noise: Vec<NoiseEvent>,
     hops: Vec<Hop>,
     series: Vec<SeriesPoint>,
+    series_values: Vec<SeriesValue>,
     sent: Instant,
 }
 
@@ -156,6 +164,10 @@ impl Batches {
         if !self.series.is_empty() {
             let points = std::mem::take(&mut self.series);
             self.send(Message::Series(points))?;
+        }
+        if !self.series_values.is_empty() {
+            let values = std::mem::take(&mut self.series_values);
+            self.send(Message::SeriesValues(values))?;
         }
         Ok(())
     }
@@ -196,6 +208,14 @@ impl Sink for Batches {
     fn hop(&mut self, hop: &Hop) -> io::Result<()> {
         self.hops.push(hop.clone());
         if self.hops.len() >= BATCH {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    fn series_value(&mut self, value: &SeriesValue) -> io::Result<()> {
+        self.series_values.push(value.clone());
+        if self.series_values.len() >= BATCH {
             self.hand_over()?;
         }
         Ok(())

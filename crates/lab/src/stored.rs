@@ -5,7 +5,7 @@ use crate::finding::periodic::{self, Watched};
 use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::trains::{Trains, TrainsBuilder};
 use delaylab_store::run::Run;
@@ -24,7 +24,7 @@ pub struct Stored<'a> {
     records: Option<BTreeMap<(u32, u16), Vec<Record>>>,
     clock_reads: Vec<ClockReads>,
     /// The series of the trial that was asked for last.
-    series: RefCell<(Option<u32>, Vec<SeriesPoint>)>,
+    series: RefCell<(Option<u32>, Vec<SeriesPoint>, Vec<SeriesValue>)>,
     /// What ran beside the probes, where that was asked for.
     trains: OnceCell<Trains>,
 }
@@ -80,12 +80,16 @@ impl<'a> Stored<'a> {
     fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
         let mut kept = self.series.borrow_mut();
         if kept.0 != Some(info.trial) {
-            *kept = (Some(info.trial), self.run.series(Some(info.trial)));
+            let trial = Some(info.trial);
+            *kept = (trial, self.run.series(trial), self.run.series_values(trial));
         }
         let is_meant =
             |point: &&SeriesPoint| *point.series == *measure.name() && *point.of == *info.probe;
         let points: Vec<_> = kept.1.iter().filter(is_meant).cloned().collect();
-        over_time(Some(&points))
+        let is_meant =
+            |value: &&SeriesValue| *value.series == *measure.name() && *value.of == *info.probe;
+        let values: Vec<_> = kept.2.iter().filter(is_meant).cloned().collect();
+        over_time(&points, &values)
     }
 }
 

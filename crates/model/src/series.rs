@@ -28,3 +28,21 @@ pub struct SeriesPoint {
     /// Largest value.
     pub max: f64,
 }
+
+/// For how long a series had a value: a bin of its distribution over a trial, weighted by time. A world that thins a
+/// series keeps this beside it: quantiles of the means of stretches are not those of the series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesValue {
+    /// During which trial of the run.
+    pub trial: u32,
+    /// What it is, as in [`SeriesPoint`].
+    pub series: Arc<str>,
+    /// Of which port or flow.
+    pub of: Arc<str>,
+    /// What its values count.
+    pub unit: Unit,
+    /// Which value: the middle of the bin, within the series' extremes.
+    pub value: f64,
+    /// For how long, in all.
+    pub length: Nanos,
+}

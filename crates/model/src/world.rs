@@ -3,7 +3,7 @@
 use crate::hop::Hop;
 use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
-use crate::series::SeriesPoint;
+use crate::series::{SeriesPoint, SeriesValue};
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
 
 /// Takes a trial's records as they become whole.
@@ -26,6 +26,10 @@ pub trait Sink {
     }
     /// What a series was for a while. The points of one series in their order.
     fn series(&mut self, _point: &SeriesPoint) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// For how long a series had a value. Those of one series in order of their values, after its points.
+    fn series_value(&mut self, _value: &SeriesValue) -> std::io::Result<()> {
         Ok(())
     }
     /// Nothing is due for a while: a good time to hand on what was kept back.

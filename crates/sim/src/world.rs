@@ -99,9 +99,11 @@ pub fn simulate<E: EventSet>(
     for bin in engine.take_clock_reads(trial.id) {
         sink.clock_reads(&bin)?;
     }
-    for point in engine.take_series(trial.id) {
-        sink.series(&point)?;
-    }
+    let (points, values) = engine.take_series(trial.id);
+    points.iter().try_for_each(|point| sink.series(point))?;
+    values
+        .iter()
+        .try_for_each(|value| sink.series_value(value))?;
     Ok((0..trial.probes.len())
         .map(|index| facts(engine, trial, &mut settling, index))
         .collect())

@@ -21,6 +21,7 @@
 
 mod blocks;
 mod extremes;
+mod held;
 mod interval;
 mod replicates;
 mod resample;

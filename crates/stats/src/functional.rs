@@ -129,6 +129,44 @@ impl Functional {
         }
     }
 
+    /// Of values that held for some time each, in their order: a quantile is the smallest value with at least this share
+    /// of the time at or below it.
+    pub fn of_weighted(self, held: &[(f64, f64)]) -> Option<f64> {
+        let there = || held.iter().filter(|(_, weight)| *weight > 0.0);
+        let all: f64 = there().map(|(_, weight)| weight).sum();
+        let average = |f: &dyn Fn(f64) -> f64| {
+            let sum: f64 = there().map(|(value, weight)| f(*value) * weight).sum();
+            (all > 0.0).then(|| sum / all)
+        };
+        let quantile = |q: f64| {
+            // A sum that close to its share has reached it.
+            let enough = q * all * (1.0 - 1e-12);
+            let mut below = 0.0;
+            let reached = there().find(|(_, weight)| {
+                below += weight;
+                below >= enough
+            });
+            reached
+                .or_else(|| there().next_back())
+                .map(|(value, _)| *value)
+        };
+        match self {
+            Functional::Count => Some(there().count() as f64),
+            Functional::Min => there().next().map(|(value, _)| *value),
+            Functional::Max => there().next_back().map(|(value, _)| *value),
+            Functional::Mean => average(&|x| x),
+            Functional::Sd => {
+                let mean = average(&|x| x)?;
+                average(&|x| (x - mean).powi(2)).map(f64::sqrt)
+            }
+            Functional::Quantile(q) => quantile(q),
+            Functional::Iqr => Some(quantile(0.75)? - quantile(0.25)?),
+            Functional::Share { beyond, bound } => {
+                average(&|x| f64::from(u8::from(beyond.holds(x, bound))))
+            }
+        }
+    }
+
     /// The least and the most that it can be, whatever the values.
     pub const fn range(self) -> (f64, f64) {
         match self {
@@ -216,6 +254,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn values_that_hold_for_whole_numbers_are_values(counts in proptest::collection::vec(0_u64..6, 1..10)) {
+            let bins: Vec<_> = (0..).map(f64::from).zip(counts).collect();
+            let held: Vec<_> = bins.iter().map(|&(x, n)| (x, n as f64)).collect();
+            let each = bins.iter().flat_map(|&(x, n)| std::iter::repeat_n(x, n as usize));
+            let mut values: Vec<f64> = each.collect();
+            let n = values.len() as f64;
+            for functional in ALL.into_iter().filter(|&f| f != Functional::Count) {
+                let (one, other) = (functional.of(&mut values), functional.of_weighted(&held));
+                // Time has no degree of freedom to lose.
+                let one = match functional {
+                    Functional::Sd if n == 1.0 => Some(0.0),
+                    Functional::Sd => one.map(|sd| sd * ((n - 1.0) / n).sqrt()),
+                    _ => one,
+                };
+                match one.zip(other) {
+                    Some((one, other)) => prop_assert!((one - other).abs() < 1e-9, "{functional:?}"),
+                    None => prop_assert_eq!(one, other),
+                }
+            }
+        }
+
         #[test]
         fn counted_values_are_values(counts in proptest::collection::vec(0_u64..6, 1..10)) {
             let bins: Vec<_> = (0..).map(f64::from).zip(counts).collect();

@@ -14,7 +14,7 @@ use delaylab_model::Nanos;
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fs::{self, File, TryLockError};
@@ -258,6 +258,7 @@ pub struct TrialWriter {
     clock_reads: Journal<ClockReads>,
     hops: Journal<Hop>,
     series: Journal<SeriesPoint>,
+    series_values: Journal<SeriesValue>,
 }
 
 impl TrialWriter {
@@ -270,6 +271,7 @@ impl TrialWriter {
             clock_reads: Journal::create(folder.journal::<ClockReads>(trial))?,
             hops: Journal::create(folder.journal::<Hop>(trial))?,
             series: Journal::create(folder.journal::<SeriesPoint>(trial))?,
+            series_values: Journal::create(folder.journal::<SeriesValue>(trial))?,
         };
         durable::sync_folder(&folder.0)?;
         Ok(writer)
@@ -300,6 +302,11 @@ impl TrialWriter {
         self.series.push(points)
     }
 
+    /// For how long series had which values.
+    pub fn series_values(&mut self, values: &[SeriesValue]) -> Result<(), StoreError> {
+        self.series_values.push(values)
+    }
+
     /// Puts on disk what came, if that was last done half a second ago. To be called at least as
     /// often, with the time of any clock that only goes forward.
     pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
@@ -307,7 +314,8 @@ impl TrialWriter {
         self.noise.sync_if_due(now)?;
         self.clock_reads.sync_if_due(now)?;
         self.hops.sync_if_due(now)?;
-        self.series.sync_if_due(now)
+        self.series.sync_if_due(now)?;
+        self.series_values.sync_if_due(now)
     }
 
     /// Every disturbance so far, in the order in which they began.
@@ -335,6 +343,7 @@ impl TrialWriter {
         part::write(&folder, trial, &mut self.clock_reads)?;
         part::write(&folder, trial, &mut self.hops)?;
         part::write(&folder, trial, &mut self.series)?;
+        part::write(&folder, trial, &mut self.series_values)?;
         part::write_trial(&folder.part(TRIALS, trial), rows)?;
         durable::sync_folder(&folder.parts())?;
         for journal in [
@@ -343,6 +352,7 @@ impl TrialWriter {
             self.clock_reads.path(),
             self.hops.path(),
             self.series.path(),
+            self.series_values.path(),
         ] {
             durable::remove(journal)?;
         }

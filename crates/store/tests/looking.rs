@@ -51,6 +51,7 @@ fn every_table_can_be_had_as_text() {
         "clock_reads",
         "hops",
         "series",
+        "series_values",
     ];
     assert_eq!(run.tables(), tables);
     for table in tables {

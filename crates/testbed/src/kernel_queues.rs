@@ -7,7 +7,7 @@ use delaylab_kernel::interfaces;
 use delaylab_kernel::queue_stats::QueueStats;
 use delaylab_kernel::{clock, scheduling};
 use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
-use delaylab_sim::trace::Trace;
+use delaylab_sim::trace::{OverTime, Trace};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Watcher {
         let traces = self.ports.into_values().map(|port| PortTraces {
             port: port.name,
             backlog: port.backlog.finish(end),
-            utilisation: Vec::new(),
+            utilisation: OverTime::default(),
         });
         Ok(Watched {
             began: self.began,

@@ -7,7 +7,7 @@ use crate::soft_switch::driver::{MOST_MET, Seen};
 use crate::soft_switch::probes::unwrap;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::plan::Unit;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Sink;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
@@ -130,10 +130,20 @@ fn hand_over_port(
         ("backlog", unit, traces.backlog),
         ("utilisation", Unit::Share, traces.utilisation),
     ];
-    for (series, unit, points) in series {
+    for (series, unit, over_time) in series {
         let series: Arc<str> = series.into();
-        for point in points {
+        for point in over_time.points {
             sink.series(&series_point(trial, &series, &name, unit, began, &point))?;
+        }
+        for (value, length) in over_time.held {
+            sink.series_value(&SeriesValue {
+                trial,
+                series: series.clone(),
+                of: name.clone(),
+                unit,
+                value,
+                length: (length / PICOS_PER_NANO) as Nanos,
+            })?;
         }
     }
     Ok(())

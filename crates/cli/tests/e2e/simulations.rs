@@ -62,6 +62,7 @@ fn tables(run: &Path) -> Vec<Vec<u8>> {
         "trials",
         "hops",
         "series",
+        "series_values",
         "noise",
         "clock_reads",
     ];

@@ -6,7 +6,7 @@ use super::series::Stretches;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::trains::Trains;
 use std::collections::BTreeMap;
@@ -60,6 +60,13 @@ pub enum Values {
     Packets(Vec<f64>),
     /// Lower ends of bins, rising, and how many values are in each: the order in time is gone.
     Counted(Vec<(f64, u64)>),
+    /// Values, rising, and for how long each held: the order in time is gone, but for the means of stretches.
+    Held {
+        /// Values and times.
+        values: Vec<(f64, f64)>,
+        /// In the order of time; NaN where there was none.
+        means: Vec<f64>,
+    },
     /// One for the whole trial.
     Trial(f64),
     /// Something that has a value at any time.
@@ -90,7 +97,7 @@ pub struct Samples {
     records: Vec<(Vec<Record>, RecordFacts)>,
     clock_reads: Vec<ClockReads>,
     lost_load: BTreeMap<u32, u64>,
-    series: BTreeMap<usize, Vec<SeriesPoint>>,
+    series: BTreeMap<usize, (Vec<SeriesPoint>, Vec<SeriesValue>)>,
 }
 
 impl Samples {
@@ -120,9 +127,14 @@ impl Samples {
         self.lost_load.insert(trial, lost);
     }
 
-    /// Adds a series of some trial, with the trial's factors.
-    pub fn push_series(&mut self, info: StreamInfo, points: Vec<SeriesPoint>) {
-        self.series.insert(self.streams.len(), points);
+    /// Adds a series of some trial, with the trial's factors: its points, and for how long it had which values.
+    pub fn push_series(
+        &mut self,
+        info: StreamInfo,
+        points: Vec<SeriesPoint>,
+        values: Vec<SeriesValue>,
+    ) {
+        self.series.insert(self.streams.len(), (points, values));
         self.streams.push(info);
         self.records.push((Vec::new(), RecordFacts::default()));
     }
@@ -152,9 +164,9 @@ pub fn lost_load(lost: Option<&u64>) -> Result<Values, NotThere> {
     lost.ok_or_else(|| NotThere("this world does not count what the load loses".to_owned()))
 }
 
-/// The points of one series of one trial as values.
-pub fn over_time(points: Option<&[SeriesPoint]>) -> Result<Values, NotThere> {
-    let stretches = points.and_then(Stretches::of).map(Values::OverTime);
+/// One series of one trial as values: its points, and for how long it had which values.
+pub fn over_time(points: &[SeriesPoint], values: &[SeriesValue]) -> Result<Values, NotThere> {
+    let stretches = Stretches::of(points, values).map(Values::OverTime);
     stretches.ok_or_else(|| NotThere("the series has no length".to_owned()))
 }
 
@@ -177,7 +189,10 @@ impl Data for Samples {
                 periodic::values(records, facts, &watched)
             }
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
-            _ if measure.is_series() => over_time(self.series.get(&stream).map(Vec::as_slice)),
+            _ if measure.is_series() => match self.series.get(&stream) {
+                Some((points, values)) => over_time(points, values),
+                None => over_time(&[], &[]),
+            },
             _ => measure.of_records(records.iter(), facts),
         }
     }

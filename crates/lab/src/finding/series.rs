@@ -1,11 +1,13 @@
-//! A series as a finding reads it: cut into stretches of equal length.
+//! A series as a finding reads it: cut into stretches of equal length, and for how long it had each value.
 //!
 //! Equal lengths make the plain mean of stretches the mean over time, and values in the order of time
-//! let an interval be made as for packets, whose neighbours resemble each other, too (batch means).
+//! let an interval be made as for packets, whose neighbours resemble each other, too (batch means). Of means no quantile
+//! of the series can be told: what is shorter than a stretch is not in them. Quantiles, shares and deviations are of
+//! the values themselves, weighted by how long they held; how much these vary, whole trials tell.
 
 use super::dimension::Dimension;
 use delaylab_model::plan::Unit;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_stats::functional::Functional;
 
 /// Stretches of a trial: about as many as worlds keep points of it.
@@ -22,11 +24,14 @@ pub struct Stretches {
     min: Vec<f64>,
     mean: Vec<f64>,
     max: Vec<f64>,
+    /// Values in their order, and for how long.
+    held: Vec<(f64, f64)>,
 }
 
 impl Stretches {
-    /// Of the points of one series of one trial, in their order; `None` without any.
-    pub fn of(points: &[SeriesPoint]) -> Option<Self> {
+    /// Of the points of one series of one trial, in their order, and of what it had for how long; `None` without any
+    /// points. Where no world kept the values, the means of its points stand for them.
+    pub fn of(points: &[SeriesPoint], values: &[SeriesValue]) -> Option<Self> {
         let (first, last) = (points.first()?, points.last()?);
         let begin = first.t as f64;
         let width = (last.t + last.length - first.t) as f64 / STRETCHES as f64;
@@ -45,7 +50,13 @@ impl Stretches {
             min: each(|sum| sum.min),
             mean: each(|sum| sum.area / sum.length),
             max: each(|sum| sum.max),
+            held: held(points, values, scale),
         })
+    }
+
+    /// Values in their order, and for how long.
+    pub(super) fn held(&self) -> &[(f64, f64)] {
+        &self.held
     }
 
     /// The values that a statistic is of: the least and the largest of a stretch are no means.
@@ -56,6 +67,22 @@ impl Stretches {
             _ => self.mean.clone(),
         }
     }
+}
+
+fn held(points: &[SeriesPoint], values: &[SeriesValue], scale: f64) -> Vec<(f64, f64)> {
+    let kept = values.iter().map(|value| (value.value, value.length));
+    let means = points.iter().map(|point| (point.mean, point.length));
+    let mut held: Vec<(f64, f64)> = if values.is_empty() {
+        means
+            .map(|(value, length)| (value * scale, length as f64))
+            .collect()
+    } else {
+        kept.map(|(value, length)| (value * scale, length as f64))
+            .collect()
+    };
+    held.retain(|(value, length)| !value.is_nan() && *length > 0.0);
+    held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    held
 }
 
 /// Rates of cells are held against rates of bits.
@@ -139,7 +166,7 @@ mod tests {
             point(1777, 5001, [2.0, 3.0, 4.0]),
             point(6778, 10, [3.0, 50.0, 60.0]),
         ];
-        let stretches = Stretches::of(&points).unwrap();
+        let stretches = Stretches::of(&points, &[]).unwrap();
         let expected = (777.0 + 3.0 * 5001.0 + 500.0) / 5788.0 * CELL_BITS;
         let found = mean(&stretches.values(Functional::Mean));
         assert!((found - expected).abs() < 1e-6 * expected, "{found}");
@@ -156,8 +183,10 @@ mod tests {
     #[test]
     fn a_gap_has_no_value() {
         let points = [point(0, 1024, [1.0; 3]), point(3072, 1024, [1.0; 3])];
-        let means = Stretches::of(&points).unwrap().values(Functional::Mean);
+        let means = Stretches::of(&points, &[])
+            .unwrap()
+            .values(Functional::Mean);
         assert_eq!(means.iter().filter(|mean| mean.is_nan()).count(), 512);
-        assert_eq!(Stretches::of(&[]), None);
+        assert_eq!(Stretches::of(&[], &[]), None);
     }
 }

@@ -8,7 +8,7 @@ use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -107,6 +107,10 @@ impl Consumer for Recorder<'_> {
             .iter()
             .for_each(|point| self.frames.see_series(point));
         Ok(self.writer.series(points)?)
+    }
+
+    fn series_values(&mut self, values: &[SeriesValue]) -> io::Result<()> {
+        Ok(self.writer.series_values(values)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

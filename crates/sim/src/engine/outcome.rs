@@ -4,11 +4,11 @@ use super::links::mix;
 use super::probes::nanos;
 use super::{Engine, Flow, Hop, Node, Noise};
 use crate::event_set::EventSet;
-use crate::trace::{Point, Trace};
+use crate::trace::{OverTime, Point, Trace};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
 use delaylab_model::probe::HostCondition;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_switch::Cause;
 use std::sync::Arc;
@@ -104,10 +104,11 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// Every series, until now. To be called once, at the end.
-    pub fn take_series(&mut self, trial: u32) -> Vec<SeriesPoint> {
+    pub fn take_series(&mut self, trial: u32) -> (Vec<SeriesPoint>, Vec<SeriesValue>) {
         let mut series = Series {
             trial,
             points: Vec::new(),
+            values: Vec::new(),
         };
         let backlog = if self.in_cells {
             Counted::Cells
@@ -140,7 +141,7 @@ impl<E: EventSet> Engine<E> {
         for (name, trace) in self.rates() {
             series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
         }
-        series.points
+        (series.points, series.values)
     }
 
     /// The allowed cell rates of flows.
@@ -165,10 +166,11 @@ impl<E: EventSet> Engine<E> {
 struct Series {
     trial: u32,
     points: Vec<SeriesPoint>,
+    values: Vec<SeriesValue>,
 }
 
 impl Series {
-    fn add(&mut self, series: &str, of: &Arc<str>, unit: Counted, points: Vec<Point>) {
+    fn add(&mut self, series: &str, of: &Arc<str>, unit: Counted, over_time: OverTime) {
         let series: Arc<str> = series.into();
         let trial = self.trial;
         let row = |point: Point| SeriesPoint {
@@ -182,7 +184,16 @@ impl Series {
             mean: point.mean,
             max: point.max,
         };
-        self.points.extend(points.into_iter().map(row));
+        self.points.extend(over_time.points.into_iter().map(row));
+        let value = |(value, length)| SeriesValue {
+            trial,
+            series: series.clone(),
+            of: of.clone(),
+            unit,
+            value,
+            length: nanos(length),
+        };
+        self.values.extend(over_time.held.into_iter().map(value));
     }
 
     fn add_some(

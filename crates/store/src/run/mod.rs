@@ -24,7 +24,7 @@ use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 pub use export::ExportError;
 use recent::Recent;
 use serde_json::Value;
@@ -441,6 +441,11 @@ impl Run {
     /// Hands over every point of the series of one trial, or of all in their order.
     pub fn for_each_series_point(&self, trial: Option<u32>, take: impl FnMut(&SeriesPoint)) {
         self.for_each(trial, take);
+    }
+
+    /// For how long the series of one trial, or of all, had which values. Empty where the world does not keep it.
+    pub fn series_values(&self, trial: Option<u32>) -> Vec<SeriesValue> {
+        self.all(trial)
     }
 
     /// Every series of every trial, without its points, in their order.

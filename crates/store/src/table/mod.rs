@@ -119,6 +119,10 @@ macro_rules! every_table {
                 type $row = delaylab_model::series::SeriesPoint;
                 $say
             },
+            {
+                type $row = delaylab_model::series::SeriesValue;
+                $say
+            },
         ]
     };
 }

@@ -6,7 +6,7 @@ use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Method, Record};
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use std::sync::Arc;
 
 impl Row for Record {
@@ -135,5 +135,36 @@ impl Row for SeriesPoint {
 
     fn key(&self) -> Self::Key {
         (self.series.clone(), self.of.clone(), self.t)
+    }
+}
+
+impl Row for SeriesValue {
+    const TABLE: &'static str = "series_values";
+    const IS_OPTIONAL: bool = true;
+    /// All at once, as the series themselves.
+    const WINDOW: usize = usize::MAX / 2;
+    const COLUMNS: &'static [Column<Self>] = columns! { SeriesValue:
+        trial series of unit value length
+    };
+    /// Values are not below zero, so that their bits have their order.
+    type Key = (Arc<str>, Arc<str>, u64);
+
+    fn blank() -> Self {
+        SeriesValue {
+            trial: 0,
+            series: Arc::default(),
+            of: Arc::default(),
+            unit: Unit::Number,
+            value: 0.0,
+            length: 0,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        (
+            self.series.clone(),
+            self.of.clone(),
+            self.value.max(0.0).to_bits(),
+        )
     }
 }

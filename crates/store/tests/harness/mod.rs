@@ -5,7 +5,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Process, Ran};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::{
     Delivery, LossDirection, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint,
 };
@@ -169,6 +169,22 @@ pub fn series(trial: u32) -> Vec<SeriesPoint> {
     all.filter(|_| trial != 2).collect()
 }
 
+/// For how long two series had two values each. Trial 2 has none.
+pub fn series_values(trial: u32) -> Vec<SeriesValue> {
+    let value = |(of, value): (&str, i64)| SeriesValue {
+        trial,
+        series: "backlog".into(),
+        of: of.into(),
+        unit: Unit::Cells,
+        value: value as f64 + 0.5,
+        length: 1_000_000 * (3 - value),
+    };
+    let all = ["s1→s2", "s2→s1"]
+        .into_iter()
+        .flat_map(|of| [(of, 1), (of, 2)]);
+    all.map(value).filter(|_| trial != 2).collect()
+}
+
 /// A probe of a trial.
 pub fn row(trial: u32, probe: u16) -> TrialRow {
     TrialRow {
@@ -276,6 +292,7 @@ pub fn add_series_and_hops(writer: &mut TrialWriter, trial: u32) {
     let mut points = series(trial);
     points.sort_by_key(|point| point.t);
     writer.series(&points).unwrap();
+    writer.series_values(&series_values(trial)).unwrap();
     let mut hops = hops(trial);
     hops.reverse();
     writer.hops(&hops).unwrap();

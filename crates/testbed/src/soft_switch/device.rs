@@ -18,7 +18,7 @@ use delaylab_model::path::{Framing, Impair, Pause, Reset};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_sim::network::{in_cells, wire};
-use delaylab_sim::trace::{Point, Trace};
+use delaylab_sim::trace::{OverTime, Trace};
 use delaylab_sim::transmitter::Transmitter;
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::{Cause, Dropped, Settings, Switch};
@@ -478,9 +478,9 @@ pub struct PortTraces {
     /// Which port.
     pub port: Arc<str>,
     /// Bytes that waited; cells where they are charged.
-    pub backlog: Vec<Point>,
+    pub backlog: OverTime,
     /// Was the line busy?
-    pub utilisation: Vec<Point>,
+    pub utilisation: OverTime,
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl<'a> Evaluation<'a> {
         if by_trial(leaf).len() >= TRIALS {
             return None;
         }
-        Some(if leaf.measure.is_series() {
+        Some(if leaf.measure.is_series() && leaf.held().is_none() {
             "it hardly changes within a trial, or never comes back to the same: longer trials would \
              tell, or at least 3 of them"
                 .to_owned()
@@ -148,6 +148,11 @@ impl<'a> Evaluation<'a> {
             (None, None) if self.plan.leaves[index].measure.is_number_of_trial() => Some(
                 "a trial has one number of it, so at least 3 trials are needed to tell how much it \
                  varies"
+                    .to_owned(),
+            ),
+            (None, None) if self.plan.leaves[index].measure.is_series() => Some(
+                "it changes too slowly, or what is asked for is too rare, to tell from a trial or two how much it varies: \
+                 longer trials would tell, or at least 3 of them"
                     .to_owned(),
             ),
             (None, None) => Some(
@@ -209,6 +214,7 @@ impl<'a> Evaluation<'a> {
         evidence.low = evidence.low.map(|low| low.max(least));
         evidence.high = evidence.high.map(|high| high.min(most));
         evidence.count = match (statistic, leaf.counted()) {
+            _ if leaf.held().is_some() => leaf.values.len() as u64,
             (Some(statistic), _) => statistic.count,
             (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),
             (None, None) => leaf.numbers_of_trials().len() as u64,
@@ -302,6 +308,9 @@ fn by_trial(leaf: &Leaf) -> Vec<f64> {
 /// Of values that are only counted, or one a trial. A count and a largest value are facts; how much the others
 /// vary, whole trials tell.
 fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
+    if let Some(held) = leaf.held() {
+        return of_held(leaf, &held, resampling, salt);
+    }
     let value = leaf.point()?;
     match leaf.functional {
         Functional::Count => Some(resampling.constant(value)),
@@ -318,6 +327,34 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
             resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
         }
     }
+}
+
+/// Of something over time, by how long it had each value.
+fn of_held(
+    leaf: &Leaf,
+    held: &[(f64, f64)],
+    resampling: &Resampling,
+    salt: u64,
+) -> Option<Replicates> {
+    let mut by_trial = BTreeMap::<usize, Vec<(f64, f64)>>::new();
+    let mut parts = Vec::new();
+    for (trial, values) in &leaf.values {
+        if let Values::Held { values, means } = &**values {
+            by_trial.entry(*trial).or_default().extend(values);
+            parts.push(Part {
+                trial: *trial,
+                values: means,
+            });
+        }
+    }
+    let each = by_trial.into_values().filter_map(|mut held| {
+        held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        leaf.functional.of_weighted(&held)
+    });
+    let each: Vec<f64> = each.collect();
+    let means = Statistic::new(Functional::Mean, parts);
+    let effective = means.doubt.is_none().then_some(means.effective);
+    resampling.of_held(leaf.functional, held, &each, effective, salt)
 }
 
 fn detection(fit: &FitPlan, plan: &Plan, seed: u64) -> Detection {

@@ -210,14 +210,26 @@ fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimens
     }
 }
 
-/// Series as the values of their stretches, which are treated as those of packets from here on.
+/// Series as the values of their stretches, which are treated as those of packets from here on, or, where the statistic
+/// is of the values themselves, as how long each of them held.
 fn in_order_of_time(
     values: Vec<(usize, Rc<Values>)>,
     functional: Functional,
 ) -> Vec<(usize, Rc<Values>)> {
     let flat = |(trial, values): (usize, Rc<Values>)| match &*values {
         Values::OverTime(stretches) => {
-            let flat = Values::Packets(stretches.values(functional));
+            let flat = match functional {
+                Functional::Count | Functional::Min | Functional::Max | Functional::Mean => {
+                    Values::Packets(stretches.values(functional))
+                }
+                Functional::Sd
+                | Functional::Quantile(_)
+                | Functional::Iqr
+                | Functional::Share { .. } => Values::Held {
+                    values: stretches.held().to_vec(),
+                    means: stretches.values(Functional::Mean),
+                },
+            };
             (trial, Rc::new(flat))
         }
         _ => (trial, values),
@@ -323,6 +335,9 @@ impl Leaf {
     /// From all its values.
     pub(super) fn point(&self) -> Option<f64> {
         let numbers = self.numbers_of_trials();
+        if let Some(held) = self.held() {
+            return self.functional.of_weighted(&held);
+        }
         match (self.functional, self.counted()) {
             (Functional::Count, _) if !numbers.is_empty() => Some(numbers.iter().sum()),
             (_, None) if !numbers.is_empty() => self.functional.of(&mut numbers.clone()),
@@ -353,6 +368,25 @@ impl Leaf {
                 _ => None,
             });
         streams.flatten().copied().filter(|x| !x.is_nan()).collect()
+    }
+
+    /// For how long each value held in all trials; `None` where it is of no series' values.
+    pub(super) fn held(&self) -> Option<Vec<(f64, f64)>> {
+        let mut pooled = Vec::new();
+        for (_, values) in &self.values {
+            match &**values {
+                Values::Held { values, .. } => pooled.extend_from_slice(values),
+                _ => return None,
+            }
+        }
+        pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        // Trials have the same bins.
+        pooled.dedup_by(|next, first| {
+            let same = next.0 == first.0;
+            first.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        Some(pooled).filter(|pooled| !pooled.is_empty())
     }
 
     /// The bins of all trials, pooled; `None` where the values are there one by one.

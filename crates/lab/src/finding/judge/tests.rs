@@ -784,7 +784,7 @@ fn backlog(samples: &mut Samples, trial: u32, case: &str, of: &str, mean: f64) {
         factors: vec![("case".to_owned(), level(case))],
         trace_hash: None,
     };
-    samples.push_series(info, points);
+    samples.push_series(info, points, Vec::new());
 }
 
 /// Two cases, each with so many repeats, a queue each way and a loss each.
@@ -984,4 +984,73 @@ fn what_is_the_same_simulation_differs_by_nothing() {
     let samples = simulated(&["a", "b"], |_, repeat| u64::from(repeat));
     let check = "mean(response | case=a) < mean(response | case=b)";
     expect(check, &samples, Verdict::False, "");
+}
+
+/// A queue of 1 cell that is 1000 for one thousandth of each stretch, `factor` stretches long: no mean of a stretch is far
+/// from 2.
+fn bursts(factor: i64) -> Samples {
+    let mut samples = Samples::default();
+    for trial in 0..4 {
+        let point = |k: i64| delaylab_model::series::SeriesPoint {
+            trial,
+            series: "backlog".into(),
+            of: "s1→s2".into(),
+            unit: Unit::Cells,
+            t: 10_000_000 * k,
+            length: 10_000_000,
+            min: 1.0,
+            mean: 1.0 * 0.995 + 1000.0 * 0.005,
+            max: 1000.0,
+        };
+        let value = |(value, length)| delaylab_model::series::SeriesValue {
+            trial,
+            series: "backlog".into(),
+            of: "s1→s2".into(),
+            unit: Unit::Cells,
+            value,
+            length,
+        };
+        let info = StreamInfo {
+            trial,
+            probe: "s1→s2".to_owned(),
+            series: Some(Measure::Backlog),
+            repeat: trial,
+            factors: Vec::new(),
+            trace_hash: None,
+        };
+        let values = [
+            (1.0, 9_950_000 * 1000 * factor),
+            (1000.0, 50_000 * 1000 * factor),
+        ];
+        let points = (0..1000 * factor).map(point).collect();
+        samples.push_series(info, points, values.map(value).to_vec());
+    }
+    samples
+}
+
+/// The means of stretches are 6 cells, and hide bursts of 1000 that are shorter than they are.
+#[test]
+fn quantiles_of_a_series_are_those_of_its_values() {
+    for factor in [1, 4] {
+        let samples = bursts(factor);
+        for check in [
+            "p999(backlog) >= 999cells",
+            "p99(backlog) <= 1cells",
+            "p999(backlog) <= max(backlog)",
+            "share(backlog > 500cells) ≈ 0.5 % within 1 %",
+            "mean(backlog) ≈ 6cells within 1 %",
+        ] {
+            let judged = judged(check, &samples);
+            assert_ne!(judged.verdict, Verdict::False, "{check}: {}", judged.reason);
+        }
+        assert_eq!(
+            evidence("p999(backlog) > 0cells", &samples).value,
+            Some(1000.0)
+        );
+        assert_eq!(evidence("p99(backlog) > 0cells", &samples).value, Some(1.0));
+        assert_eq!(
+            evidence("share(backlog > 500cells) > 0", &samples).value,
+            Some(0.005)
+        );
+    }
 }

@@ -168,10 +168,10 @@ fn what_waits_waits_for_what_is_before_it() {
         );
     }
     let traces = device.end_trial();
-    let backlog = &traces.ports[1].backlog;
+    let backlog = &traces.ports[1].backlog.points;
     let most = backlog.iter().map(|point| point.max).fold(0.0, f64::max);
     assert!(most >= 18.0 * 546.0, "{most}");
-    let idle = &traces.ports[0].utilisation;
+    let idle = &traces.ports[0].utilisation.points;
     assert!(idle.iter().all(|point| point.max == 0.0));
 }
 

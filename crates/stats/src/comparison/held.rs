@@ -1,0 +1,190 @@
+//! Something over time of which is known for how long it had each value, and not when.
+//!
+//! Its statistic is that of the values, weighted by time. How much it varies two things tell: how many independent
+//! values a trial is worth, which the means of its stretches show (what varies faster than these averages out, so that
+//! they say too few rather than too many), and how far trials are apart. The larger of the two errors counts.
+
+use super::{RESAMPLES, Replicates, Resampling};
+use crate::functional::Functional;
+use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE};
+
+/// Fewer trials say nothing of how far they are apart.
+const TRIALS: usize = 3;
+
+impl Resampling {
+    /// Of values in their order with how long each held, in all trials; `by_trial` is the functional of each trial,
+    /// `effective` how many independent values all of them are worth, where that can be told. `None` where neither
+    /// tells how much it varies.
+    pub fn of_held(
+        &self,
+        functional: Functional,
+        held: &[(f64, f64)],
+        by_trial: &[f64],
+        effective: Option<f64>,
+        salt: u64,
+    ) -> Option<Replicates> {
+        let value = functional.of_weighted(held)?;
+        let within = effective.and_then(|effective| self.draws(functional, held, effective, salt));
+        let apart = || self.of_trials(value, by_trial, salt);
+        let Some(within) = within else {
+            return apart();
+        };
+        let error = Functional::Sd.of(&mut within.clone())?;
+        let count = by_trial.len();
+        let between = Functional::Sd.of(&mut by_trial.to_vec());
+        let between = between.map(|sd| sd / (count as f64).sqrt());
+        if count >= TRIALS && between.is_some_and(|between| between > error) {
+            return apart();
+        }
+        Some(self.drawn_from(value, &within, salt))
+    }
+
+    /// What the functional could be if all of it is worth so many independent values.
+    fn draws(
+        &self,
+        functional: Functional,
+        held: &[(f64, f64)],
+        effective: f64,
+        salt: u64,
+    ) -> Option<Vec<f64>> {
+        if effective < MIN_EFFECTIVE {
+            return None;
+        }
+        let value = functional.of_weighted(held)?;
+        let ends = Shares::of(held);
+        let mut random = self.random(salt ^ 0x5eed);
+        let mut draw: Box<dyn FnMut() -> f64> = match functional {
+            Functional::Quantile(q) => {
+                if effective * q.min(1.0 - q) < MIN_BEYOND {
+                    return None;
+                }
+                let error = (q * (1.0 - q) / effective).sqrt();
+                Box::new(move || ends.at(q + error * random.normal()))
+            }
+            Functional::Iqr => {
+                // Quartiles of the same values move together by a third.
+                let error = (0.25 * 0.75 / effective).sqrt();
+                let other = (1.0_f64 - 1.0 / 9.0).sqrt();
+                Box::new(move || {
+                    let (a, b) = (random.normal(), random.normal());
+                    let high = ends.at(0.75 + error * (a / 3.0 + other * b));
+                    (high - ends.at(0.25 + error * a)).max(0.0)
+                })
+            }
+            Functional::Share { .. } => {
+                let error = (value * (1.0 - value) / effective).sqrt();
+                let rare = |share: f64| f64::from(u8::from(effective * share < MIN_BEYOND));
+                let unseen = (rare(value) - rare(1.0 - value)) / effective;
+                Box::new(move || {
+                    let moved = -random.uniform().ln() - std::f64::consts::LN_2;
+                    (value + error * random.normal() + unseen * moved).clamp(0.0, 1.0)
+                })
+            }
+            Functional::Sd => {
+                let mean = Functional::Mean.of_weighted(held)?;
+                let fourth: Vec<(f64, f64)> = (held.iter())
+                    .map(|(x, weight)| ((x - mean).powi(4), *weight))
+                    .collect();
+                let fourth = Functional::Mean.of_weighted(&fourth)?;
+                let tailed = if value > 0.0 {
+                    fourth / value.powi(4) - 1.0
+                } else {
+                    0.0
+                };
+                let error = (tailed.max(0.0) / effective).sqrt() / 2.0;
+                Box::new(move || (value * (1.0 + error * random.normal())).max(0.0))
+            }
+            Functional::Count | Functional::Min | Functional::Max | Functional::Mean => {
+                return None;
+            }
+        };
+        Some((0..RESAMPLES).map(|_| draw()).collect())
+    }
+}
+
+/// Up to which share of the time there was at most which value.
+struct Shares(Vec<(f64, f64)>);
+
+impl Shares {
+    fn of(held: &[(f64, f64)]) -> Self {
+        let all: f64 = held.iter().map(|(_, weight)| weight).sum();
+        let mut below = 0.0;
+        let share = |&(value, weight): &(f64, f64)| {
+            below += weight;
+            (below / all, value)
+        };
+        Self(held.iter().map(share).collect())
+    }
+
+    fn at(&self, share: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        let at = self.0.partition_point(|(below, _)| *below < share - 1e-12);
+        self.0
+            .get(at.min(last))
+            .map_or(f64::NAN, |(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::functional::Beyond;
+    use crate::random::SplitMix;
+
+    /// How often the interval of so many independent values has the truth, for normal ones.
+    fn coverage(functional: Functional, truth: f64, trials: usize) -> f64 {
+        const RUNS: u64 = 100;
+        const COUNT: usize = 200;
+        let covers = (0..RUNS).filter(|&run| {
+            let mut random = SplitMix::new(run);
+            let mut all = Vec::new();
+            let mut by_trial = Vec::new();
+            for _ in 0..trials {
+                let mut held: Vec<_> = (0..COUNT).map(|_| (random.normal(), 1.0)).collect();
+                held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+                by_trial.extend(functional.of_weighted(&held));
+                all.extend(held);
+            }
+            all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            let resampling = Resampling::new(vec![0; trials], &[], run);
+            let effective = Some((COUNT * trials) as f64);
+            let number = resampling.of_held(functional, &all, &by_trial, effective, 1);
+            let bounds = resampling.interval(&number.unwrap()).unwrap();
+            bounds.low <= truth && truth <= bounds.high
+        });
+        covers.count() as f64 / RUNS as f64
+    }
+
+    #[test]
+    fn intervals_have_the_truth_as_often_as_they_say() {
+        let beyond = Functional::Share {
+            beyond: Beyond::More,
+            bound: 1.0,
+        };
+        for (functional, truth) in [
+            (Functional::Quantile(0.5), 0.0),
+            (Functional::Quantile(0.9), 1.281_55),
+            (Functional::Iqr, 1.348_98),
+            (Functional::Sd, 1.0),
+            (beyond, 0.158_66),
+        ] {
+            for trials in [1, 4] {
+                let found = coverage(functional, truth, trials);
+                assert!(found > 0.88, "{functional:?} of {trials}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_little_has_no_interval() {
+        let resampling = Resampling::new(vec![0], &[], 1);
+        let held = [(1.0, 5.0), (2.0, 5.0)];
+        let of =
+            |q, effective| resampling.of_held(Functional::Quantile(q), &held, &[1.0], effective, 1);
+        assert!(of(0.5, Some(1000.0)).is_some());
+        assert!(of(0.999, Some(1000.0)).is_none());
+        assert!(of(0.5, Some(10.0)).is_none());
+        assert!(of(0.5, None).is_none());
+    }
+}
