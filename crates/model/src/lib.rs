@@ -18,6 +18,7 @@
 //! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`series`] | something that has a value at any time |
+//! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
 //!

@@ -83,6 +83,7 @@ fn stream((probe, factors): (String, Vec<Factor>)) -> StreamInfo {
         probe,
         series: None,
         repeat: 0,
+        trace_hash: None,
         factors,
     }
 }

@@ -24,6 +24,7 @@ use delaylab_report::run::{
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::blame::What;
 use delaylab_stats::comparison::Bounds;
+use delaylab_stats::random::SplitMix;
 use delaylab_stats::trains::Owner;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -359,7 +360,7 @@ fn sweeps() -> Vec<Sweep> {
         record.t_send = Some(SECOND);
         record.outcome = Outcome::Ok;
         // A little noise that is the same each time.
-        let noise = Nanos::from(size * 7919 % 13) * 1_000;
+        let noise = SplitMix::new(size.into()).below(13) as Nanos * MICROSECOND;
         record.t_recv = record.t_send.map(|sent| sent + MILLISECOND + delay + noise);
         gatherer.push(&record);
     }
