@@ -23,8 +23,8 @@
 //! a grid, a grid with jitter and at Poisson's times. A process every 100 ms among events of which four in
 //! ten are chance is found in all series of a minute in which probes meet it, its period (or on an exact grid
 //! a multiple or a beat) right to 0.1 %. Packets late by chance that were sent late with it, alone, with the next
-//! or with all that follow: 0 or 1 of each thousand series of 300 packets where 5 % are late, up to 4 where 15 % are,
-//! where one in a thousand is asked for.
+//! or with all that follow: none of each thousand series of 300 packets where 5 % are late, up to 2 where 15 % are, where
+//! one in three thousand is asked for.
 
 mod fold;
 mod fourier;
