@@ -74,7 +74,7 @@ fn killed_and_resumed(moments: &[u64]) {
         let scratch = with_small();
         let mut command = inside(&scratch, "run small.toml -q --no-report");
         let mut process = Process::start(command.stdout(Stdio::null()));
-        std::thread::sleep(Duration::from_millis(60 + 70 * moment));
+        std::thread::sleep(Duration::from_millis(60 + 45 * moment));
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
         let context = format!("killed at moment {moment}");
