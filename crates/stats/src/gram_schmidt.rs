@@ -69,18 +69,6 @@ impl Basis {
     pub(crate) fn error(&self, column: usize) -> DoubleDouble {
         norm(&self.inverse[column]).scaled(self.scales[column])
     }
-
-    /// How much each observation counts in the coefficient of a column: a row of (XᵀX)⁻¹Xᵀ.
-    pub(crate) fn weights(&self, column: usize) -> Vec<f64> {
-        let row = &self.inverse[column];
-        let weight = |at: usize| {
-            let parts = row.iter().zip(&self.directions);
-            let sum: DoubleDouble = parts.map(|(&entry, direction)| entry * direction[at]).sum();
-            sum.to_f64() * self.scales[column]
-        };
-        let observations = 0..self.directions[column].len();
-        observations.map(weight).collect()
-    }
 }
 
 /// Takes the parts along `directions` out of `values`, twice, and says how large they were.
@@ -168,11 +156,6 @@ mod tests {
                 let expected = f64::from(u8::from(other == index));
                 let found = basis.coefficient(other, &parts).to_f64();
                 assert!((found - expected).abs() < 1e-17, "{index} {other}: {found}");
-                let values = column.iter().map(|value| value.to_f64());
-                let weights = basis.weights(other);
-                let weighed: f64 = values.zip(&weights).map(|(x, w)| x * w).sum();
-                let scale: f64 = weights.iter().map(|w| w.abs()).sum();
-                assert!((weighed - expected).abs() < 1e-14 * scale, "{weighed}");
             }
         }
     }

@@ -164,6 +164,48 @@ fn a_burst_rate_near_the_throughput_is_refused() {
     assert!(at.found.is_none() && at.why.as_ref().unwrap().contains("less than 3 times"));
 }
 
+/// RFC 9004 §6.4 corrects by the calculated rate: what the tester reached may not stand for it unsaid.
+#[test]
+fn a_burst_below_the_calculated_rate_is_said_and_both_are_given() {
+    for (slower, conforms) in [(1.0, Holds::Yes), (1.004, Holds::No)] {
+        let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+        let mut course = Course::new(buffer_time::BufferTimeSteps, setup, Options::default());
+        drive(&mut course, |planned| {
+            let mut trial = planned.trial.clone();
+            for probe in &mut trial.probes {
+                if let Pacing::Frames { interval_ps } = &mut probe.pacing {
+                    *interval_ps = (*interval_ps as f64 * slower) as u64;
+                }
+            }
+            DEVICE.carry_out(&trial)
+        });
+        let found = course.found()[0].found.clone().unwrap();
+        let ratio = found.calculated_fps / found.achieved_fps;
+        assert!((ratio - slower).abs() < 1e-4, "{ratio}");
+        let (achieved, calculated) = (found.by_achieved, found.by_calculated);
+        assert_eq!(
+            slower > 1.0,
+            calculated.buffer_bytes > achieved.buffer_bytes + 1.0
+        );
+        assert_eq!(
+            slower > 1.0,
+            calculated.implied_s < achieved.implied_s * 0.999
+        );
+        let clauses = course.result().conformance;
+        let clause = clauses
+            .iter()
+            .find(|clause| clause.section == "§6.4")
+            .unwrap();
+        assert_eq!(clause.holds, conforms);
+        assert_eq!(
+            slower > 1.0,
+            clause.why.contains("512 B 99.6 %"),
+            "{}",
+            clause.why
+        );
+    }
+}
+
 /// Three streams on four ports.
 fn four_ports() -> Setup {
     let device = Device {

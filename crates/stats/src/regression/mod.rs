@@ -3,7 +3,6 @@
 //! | module | holds |
 //! |---|---|
 //! | `model` | [`Model`]: terms that are products of powers of factors |
-//! | `newey_west` | [`NeweyWest`]: errors for residuals that resemble their neighbours |
 //! | `inflation` | [`Inflation`]: how much a term's error owes to the other terms |
 //! | `residual_tests` | is the spread the same everywhere, and is the model's form the right one? |
 //!
@@ -25,7 +24,6 @@
 
 mod inflation;
 mod model;
-mod newey_west;
 mod residual_tests;
 #[cfg(test)]
 mod tests;
@@ -33,7 +31,6 @@ mod tests;
 pub use crate::least_squares::{Coefficient, FTest, Fit, FitError, Inference};
 pub use inflation::Inflation;
 pub use model::Model;
-pub use newey_west::NeweyWest;
 pub use residual_tests::ChiSquaredTest;
 
 use crate::double_double::DoubleDouble;
