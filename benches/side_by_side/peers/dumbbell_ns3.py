@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""The dumbbell in ns-3: dumbbell_ns3.py FLOWS SECONDS. Prints one line of JSON.
+"""The dumbbell in ns-3. Prints one line of JSON.
 
 ns-3 runs as it was compiled for its wheel; Python only puts the network together. What is called for
 each packet (counting hops, the echo's round trips) is C++ too.
 """
 
-import sys
+import argparse
 
 import cppyy
 from ns import ns
 
 from report import Report
 
-LINK = {"rate": "155.52Mbps", "delay": "5us", "mtu": 9188}
+LINK = {"rate": "155.52Mbps", "delay": "5us"}
 HEADERS = 20 + 20 + 12  # IPv4, TCP, the timestamp option
-WINDOW, SEND_SIZE = 65_536, 8_192
+SEND_SIZE = 8_192
 BOTTLENECK = "624000B"
-STAGGER_S, ECHO_FROM_S, ECHO_EVERY_S, ECHO_SIZE = 0.1, 0.5, 0.005, 1024
+ECHO_FROM_S, ECHO_EVERY_S, ECHO_SIZE = 0.5, 0.005, 1024
 ECHO_PORT, BULK_PORT = 9, 5001
 
 COUNTERS = """
@@ -56,14 +56,26 @@ void watch(ns3::Ptr<ns3::Application> echo) {
 """
 
 
-def set_defaults():
+def options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("flows", type=int, help="bulk TCP flows")
+    parser.add_argument("seconds", type=float, help="simulated time")
+    parser.add_argument("--mtu", type=int, default=9188, help="of every link, bytes [9188]")
+    parser.add_argument("--window", type=int, default=65_536, help="socket buffers, bytes [65536]")
+    parser.add_argument("--stagger", type=float, default=0.1, help="seconds between the starts of two flows [0.1]")
+    parser.add_argument("--no-sack", action="store_true", help="without selective acknowledgements (RFC 2018)")
+    return parser.parse_args()
+
+
+def set_defaults(args):
     for name, value in {
         "TcpL4Protocol::SocketType": ns.StringValue("ns3::TcpNewReno"),
-        "TcpSocket::SegmentSize": ns.UintegerValue(LINK["mtu"] - HEADERS),
-        "TcpSocket::SndBufSize": ns.UintegerValue(WINDOW),
-        "TcpSocket::RcvBufSize": ns.UintegerValue(WINDOW),
+        "TcpSocketBase::Sack": ns.BooleanValue(not args.no_sack),
+        "TcpSocket::SegmentSize": ns.UintegerValue(args.mtu - HEADERS),
+        "TcpSocket::SndBufSize": ns.UintegerValue(args.window),
+        "TcpSocket::RcvBufSize": ns.UintegerValue(args.window),
         "BulkSendApplication::SendSize": ns.UintegerValue(SEND_SIZE),
-        "PointToPointNetDevice::Mtu": ns.UintegerValue(LINK["mtu"]),
+        "PointToPointNetDevice::Mtu": ns.UintegerValue(args.mtu),
     }.items():
         ns.Config.SetDefault(f"ns3::{name}", value)
 
@@ -134,14 +146,14 @@ def add_bulk(pair, at_s, end_s):
 
 
 def main():
-    flows, seconds = int(sys.argv[1]), float(sys.argv[2])
+    args = options()
     cppyy.cppdef(COUNTERS)
-    set_defaults()
-    network = Network(flows)
-    add_echo(network.pairs[0], seconds)
+    set_defaults(args)
+    network = Network(args.flows)
+    add_echo(network.pairs[0], args.seconds)
     for i, pair in enumerate(network.pairs[1:]):
-        add_bulk(pair, STAGGER_S * i, seconds)
-    ns.Simulator.Stop(ns.Seconds(seconds))
+        add_bulk(pair, args.stagger * i, args.seconds)
+    ns.Simulator.Stop(ns.Seconds(args.seconds))
     with Report() as report:
         ns.Simulator.Run()
     seen = cppyy.gbl.dumbbell

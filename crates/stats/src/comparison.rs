@@ -20,6 +20,7 @@
 //!   it varies from repeat to repeat as the maxima of single trials do (Gumbel's law is stable).
 
 mod blocks;
+mod counted;
 mod extremes;
 mod held;
 mod interval;

@@ -1,4 +1,4 @@
-//! Upper tails of Fisher's F and of χ²: the p values of tests; and the normal quantile.
+//! Upper tails of Fisher's F and of χ²: the p values of tests; and the normal distribution.
 
 use crate::incomplete;
 
@@ -18,6 +18,15 @@ pub fn chi_squared(value: f64, degrees: u32) -> f64 {
     incomplete::gamma_beyond(f64::from(degrees) / 2.0, value / 2.0)
 }
 
+/// Probability that a standard normal value is below `z`.
+pub fn normal_below(z: f64) -> f64 {
+    if z.is_infinite() {
+        return f64::from(u8::from(z > 0.0));
+    }
+    let beyond = chi_squared(z * z, 1) / 2.0;
+    if z < 0.0 { beyond } else { 1.0 - beyond }
+}
+
 /// The quantile of the standard normal distribution for `q` from ½ up to 1, where it is at most 8.3.
 pub fn normal_quantile(q: f64) -> f64 {
     let beyond = 2.0 * (1.0 - q);
@@ -35,6 +44,23 @@ pub fn normal_quantile(q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn normal_values_are_below_as_often_as_the_table_says() {
+        for (z, share) in [
+            (0.0, 0.5),
+            (1.0, 0.841_345),
+            (-1.0, 0.158_655),
+            (-1.96, 0.024_998),
+        ] {
+            let found = normal_below(z);
+            assert!((found - share).abs() < 1e-6, "{z}: {found}");
+        }
+        assert_eq!(
+            [normal_below(f64::INFINITY), normal_below(f64::NEG_INFINITY)],
+            [1.0, 0.0]
+        );
+    }
 
     /// The printed tables, 5 % and 1 %.
     #[test]

@@ -57,11 +57,21 @@ pub struct ChoiceArgs {
 #[command(after_help = "\
 Examples:
   delaylab check wait-time-jitter
-  delaylab check my.toml --set probe.echo.count=50")]
+  delaylab check my.toml --set probe.echo.count=50
+  delaylab check my.toml --from latest      would it decide its findings, by what the last run measured?")]
 pub struct CheckArgs {
     /// Which, and how.
     #[command(flatten)]
     pub choice: ChoiceArgs,
+
+    /// Expect of each finding what this run of the same experiment measured: its directory, its name, or `latest`
+    /// [default: the newest in the same world, if there is one]
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<String>,
+
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
 
     /// Print one JSON document
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `delaylab check`.
 
+use super::expected::Expected;
 use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
@@ -19,14 +20,15 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let experiment = choose::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
+    let expected = Expected::new(&resolved, args.from.as_deref(), &args.runs)?;
     terminal::print(if args.json {
-        format!("{}\n", as_json(&resolved))
+        format!("{}\n", as_json(&resolved, expected.as_ref()))
     } else {
-        for_people(&resolved)
+        for_people(&resolved, expected.as_ref())
     })
 }
 
-fn for_people(resolved: &Resolved) -> String {
+fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
     let _ = writeln!(
         text,
@@ -62,7 +64,12 @@ fn for_people(resolved: &Resolved) -> String {
         let _ = writeln!(text, "  {:<8} {}", "", finding.check);
         if let Some(why) = not_applicable(finding, resolved) {
             let _ = writeln!(text, "  {:<8} – not applicable: {why}", "");
+        } else if let Some(line) = expected.and_then(|expected| expected.line(finding)) {
+            let _ = writeln!(text, "  {:<8} {line}", "");
         }
+    }
+    if let Some(expected) = expected {
+        let _ = writeln!(text, "\nExpected: {}", expected.basis());
     }
     if !resolved.figures.is_empty() {
         let _ = writeln!(text, "\nFigures it draws, as its source has them:");
@@ -107,7 +114,7 @@ fn duration(resolved: &Resolved) -> String {
     format!("{word} {}{simulated}", format_duration(estimate.length))
 }
 
-fn as_json(resolved: &Resolved) -> Value {
+fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
     let trials: Vec<_> = resolved
         .planned
         .iter()
@@ -124,8 +131,11 @@ fn as_json(resolved: &Resolved) -> Value {
         .iter()
         .map(|f| {
             json!({
-                "id": f.id, "says": f.says, "check": f.check,
+                "id": f.id, "says": f.says, "check": f.check, "printed": f.printed,
                 "not_applicable": not_applicable(f, resolved),
+                "expected": expected.and_then(|expected| expected.of(f)).map(|forecast| json!({
+                    "true": forecast.is_true, "false": forecast.is_false,
+                })),
             })
         })
         .collect();
@@ -147,6 +157,7 @@ fn as_json(resolved: &Resolved) -> Value {
         "world": resolved.world.name(),
         "seed": resolved.seed,
         "expected_ns": resolved.estimate().length,
+        "expected_from": expected.map(Expected::run),
         "trials": trials,
         "skipped": skipped,
         "findings": findings,

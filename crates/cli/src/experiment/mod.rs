@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`choose`] | finds the experiment and lays what was typed over it |
 //! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
+//! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
 //! | [`worlds`] | the worlds of a run, by name |
 //! | [`live`] | the live world: targets, own reflector |
@@ -15,6 +16,7 @@ pub mod check;
 pub mod choose;
 pub mod conclude;
 mod environment;
+mod expected;
 pub mod list;
 mod live;
 mod own_reflector;

@@ -114,6 +114,52 @@ fn copies_of_a_simulation_count_once() {
     assert_eq!(interval(4), (one, true));
 }
 
+/// What a short run measured says whether a longer one would decide its findings.
+#[test]
+fn a_check_expects_what_the_last_run_measured() {
+    let scratch = with_small();
+    let before = ran(&scratch, "check small.toml");
+    assert!(!before.stdout.contains("xpected"), "{}", before.stdout);
+    let done = ran(&scratch, "run small.toml --no-report");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let after = ran(&scratch, "check small.toml --set design.repeats=20");
+    assert_eq!(after.code, 0, "{}", after.stderr);
+    assert!(
+        after
+            .stdout
+            .contains("expected: true; decided with a chance of"),
+        "{}",
+        after.stdout
+    );
+    assert!(
+        after.stdout.contains("Expected: by the run small-"),
+        "{}",
+        after.stdout
+    );
+    let json = ran(&scratch, "check small.toml --from latest --json").stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(
+        json["findings"][0]["expected"]["true"].as_f64().unwrap() > 0.8,
+        "{json}"
+    );
+    assert!(
+        json["expected_from"]
+            .as_str()
+            .unwrap()
+            .starts_with("small-"),
+        "{json}"
+    );
+    let other = ran(&scratch, "check wait-time-jitter --from latest");
+    assert_eq!(other.code, 2, "{}", other.stdout);
+    assert!(
+        other
+            .stderr
+            .contains("judged no finding of `wait-time-jitter`"),
+        "{}",
+        other.stderr
+    );
+}
+
 /// Every experiment of the catalogue that can be simulated, as short as it still says something.
 const CATALOGUE: &[&str] = &[
     "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",

@@ -15,11 +15,13 @@
 //! | [`dimension`] | what numbers count: time, size, rate, or nothing |
 //! | [`data`] | the trait that hands over what was measured, and an implementation for records |
 //! | [`mod@judge`] | from checks and data to verdicts |
+//! | [`mod@forecast`] | how likely a planned run is to decide a finding, by an earlier one |
 //! | [`verdict`] | what came out, with everything needed to recompute it by hand |
 
 pub mod check;
 pub mod data;
 pub mod dimension;
+pub mod forecast;
 pub mod judge;
 pub mod measure;
 pub mod periodic;
@@ -28,6 +30,7 @@ pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
 pub use data::{Data, NotThere, Samples, StreamInfo, Values};
+pub use forecast::{Forecast, Scale, forecast};
 pub use judge::{Cell, Finding, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;
 pub use verdict::{Judged, Verdict};

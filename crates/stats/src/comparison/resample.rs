@@ -49,7 +49,10 @@ impl Resampling {
         let features = statistic.features.as_ref()?;
         let sums = self.block_sums(statistic, features);
         let mut resampled = self.resampled(features, &sums);
-        self.add_the_unseen(statistic, value, salt, &mut resampled);
+        let is_share = matches!(statistic.functional, Functional::Share { .. });
+        if is_share {
+            self.add_the_unseen(value, statistic.effective, salt, &mut resampled);
+        }
         let without = self
             .left_out
             .iter()
@@ -59,7 +62,7 @@ impl Resampling {
             resampled,
             without: without.collect(),
             trials: statistic.trials(),
-            as_drawn: matches!(statistic.functional, Functional::Share { .. }),
+            as_drawn: is_share,
         })
     }
 
@@ -135,14 +138,11 @@ impl Resampling {
             .count()
     }
 
-    /// A share of which hardly any packet is an example may be as large as those not seen: with
-    /// none in n, 3/n at 95 %.
-    fn add_the_unseen(&self, statistic: &Statistic<'_>, share: f64, salt: u64, draws: &mut [f64]) {
-        if !matches!(statistic.functional, Functional::Share { .. }) {
-            return;
-        }
+    /// A share of which hardly any value is an example may be as large as those not seen: with
+    /// none in n, 3/n at 95 %. `effective`: so many independent values it is of.
+    pub(super) fn add_the_unseen(&self, share: f64, effective: f64, salt: u64, draws: &mut [f64]) {
         let mut random = self.random(salt);
-        let effective = statistic.effective.max(1.0);
+        let effective = effective.max(1.0);
         let rare = |share: f64| f64::from(u8::from(effective * share < MIN_BEYOND)) / effective;
         let unseen = rare(share) - rare(1.0 - share);
         for draw in draws {

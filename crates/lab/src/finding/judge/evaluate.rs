@@ -315,6 +315,9 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
     match leaf.functional {
         Functional::Count => Some(resampling.constant(value)),
         Functional::Max => Some(resampling.at_least(value)),
+        Functional::Share { .. } if leaf.counted().is_some() => {
+            resampling.of_counted_share(&shares_of_trials(leaf), salt)
+        }
         _ => {
             let by_trial = leaf
                 .values
@@ -327,6 +330,21 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
             resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
         }
     }
+}
+
+/// Of values that are only counted: their share in each trial, and of how many it is.
+fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
+    let shares = leaf
+        .values
+        .iter()
+        .filter_map(|(_, values)| match &**values {
+            Values::Counted(bins) => {
+                let count = bins.iter().map(|(_, count)| *count).sum();
+                Some((leaf.functional.of_counted(bins)?, count))
+            }
+            _ => None,
+        });
+    shares.collect()
 }
 
 /// Of something over time, by how long it had each value.

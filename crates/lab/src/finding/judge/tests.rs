@@ -315,6 +315,16 @@ fn finding_002_5() {
         Verdict::Undecided,
         "only repeats can tell",
     );
+    // A share can be: none of 18 million may still be three.
+    const SOMETIMES: &str = "share(clock_reads >= 10ms) >= 0.01 %";
+    expect(
+        SOMETIMES,
+        &reads(16_000_000),
+        Verdict::False,
+        "5.556e-8 against 0.0001",
+    );
+    let rare = "share(clock_reads >= 10ms) >= 0.00001 %";
+    expect(rare, &reads(100_000), Verdict::Undecided, "at 95 % from");
     let none = waits(|_, _| CALM);
     expect(
         CHECK,

@@ -1,0 +1,251 @@
+//! How likely a planned run is to decide a finding, by what an earlier run of it measured.
+//!
+//! Each comparison of the earlier run has a value and an interval. With k times as many observations an interval is
+//! 1/√k as wide, and the value that comes out then is drawn around the one of the earlier run, whose own error counts
+//! too (the *assurance* of O'Hagan, Stevens and Campbell 2005, rather than the power at a value taken for true).
+//! Comparisons of one claim are taken as independent.
+
+use super::check::{Check, Claim};
+use super::verdict::{By, Compared, Judged, Part, Verdict};
+use delaylab_stats::tail::{normal_below, normal_quantile};
+
+/// How much the planned run has of what the earlier one had.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// So many times the packets, of all repeats together.
+    pub packets: f64,
+    /// So many times the repeats.
+    pub repeats: f64,
+}
+
+/// Chances of the verdicts of one finding, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    /// It is true.
+    pub is_true: f64,
+    /// It is false.
+    pub is_false: f64,
+}
+
+impl Forecast {
+    const UNKNOWN: Self = Self {
+        is_true: 0.0,
+        is_false: 0.0,
+    };
+
+    /// It is decided, one way or the other.
+    pub fn decided(self) -> f64 {
+        self.is_true + self.is_false
+    }
+
+    /// The verdict that is more likely of the two.
+    pub fn likelier(self) -> Verdict {
+        if self.is_true >= self.is_false {
+            Verdict::True
+        } else {
+            Verdict::False
+        }
+    }
+
+    const fn not(self) -> Self {
+        Self {
+            is_true: self.is_false,
+            is_false: self.is_true,
+        }
+    }
+
+    /// All of them are true, or one is false.
+    fn all(each: impl IntoIterator<Item = Self>) -> Self {
+        let start = (1.0, 1.0);
+        let (all_true, none_false) = each.into_iter().fold(start, |(t, f), next| {
+            (t * next.is_true, f * (1.0 - next.is_false))
+        });
+        Self {
+            is_true: all_true,
+            is_false: 1.0 - none_false,
+        }
+    }
+}
+
+/// What a run of this scale may make of a finding that an earlier run judged; `None` where the check cannot be read, is
+/// another than was judged, or applied to nothing there.
+pub fn forecast(check: &str, judged: &Judged, scale: Scale) -> Option<Forecast> {
+    if check != judged.check || judged.verdict == Verdict::NotApplicable {
+        return None;
+    }
+    let claim = Check::parse(check).ok()?.claim;
+    let applicable = judged.parts.iter();
+    let applicable = applicable.filter(|part| part.verdict != Verdict::NotApplicable);
+    let each = applicable.map(|part| of_part(&claim, part, scale));
+    Some(Forecast::all(each))
+}
+
+fn of_part(claim: &Claim, part: &Part, scale: Scale) -> Forecast {
+    of_claim(claim, &mut part.comparisons.iter(), scale)
+}
+
+/// Comparisons stand in the order in which the claim names them.
+fn of_claim<'a>(
+    claim: &Claim,
+    compared: &mut impl Iterator<Item = &'a Compared>,
+    scale: Scale,
+) -> Forecast {
+    match claim {
+        Claim::All(claims) => {
+            let each: Vec<_> = (claims.iter())
+                .map(|claim| of_claim(claim, compared, scale))
+                .collect();
+            Forecast::all(each)
+        }
+        Claim::Any(claims) => {
+            let each: Vec<_> = (claims.iter())
+                .map(|claim| of_claim(claim, compared, scale).not())
+                .collect();
+            Forecast::all(each).not()
+        }
+        Claim::Not(inner) => of_claim(inner, compared, scale).not(),
+        Claim::Compare(comparison) => {
+            let each = compared.take(comparison.rest.len());
+            Forecast::all(each.map(|compared| of_comparison(compared, scale)))
+        }
+    }
+}
+
+fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
+    let as_before = || match compared.verdict {
+        Verdict::True => Forecast {
+            is_true: 1.0,
+            ..Forecast::UNKNOWN
+        },
+        Verdict::False => Forecast {
+            is_false: 1.0,
+            ..Forecast::UNKNOWN
+        },
+        Verdict::Undecided | Verdict::NotApplicable => Forecast::UNKNOWN,
+    };
+    // A ratio varies by shares of itself.
+    let on_scale = |x: f64| match compared.by {
+        By::Difference => x,
+        By::Ratio => x.ln(),
+    };
+    let (Some(value), Some(low), Some(high)) = (compared.value, compared.low, compared.high) else {
+        return as_before();
+    };
+    let [value, low, high] = [value, low, high].map(on_scale);
+    let error = (high - low) / 2.0 / normal_quantile(0.975);
+    let times = if compared.repeats_differ {
+        scale.repeats
+    } else {
+        scale.packets
+    };
+    let next = error / times.sqrt();
+    if !next.is_finite() || next <= 0.0 {
+        return as_before();
+    }
+    let reach = next * normal_quantile(0.975);
+    let spread = error.hypot(next);
+    let below = |x: f64| normal_below((x - value) / spread);
+    let above = compared.above.map_or(f64::NEG_INFINITY, on_scale);
+    let under = compared.below.map_or(f64::INFINITY, on_scale);
+    Forecast {
+        is_true: (below(under - reach) - below(above + reach)).max(0.0),
+        is_false: below(above - reach) + 1.0 - below(under + reach),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(value: f64, reach: f64, above: Option<f64>, below: Option<f64>) -> Compared {
+        Compared {
+            comparison: String::new(),
+            by: By::Difference,
+            left: None,
+            right: None,
+            unit: String::new(),
+            value: Some(value),
+            value_unit: String::new(),
+            low: Some(value - reach),
+            high: Some(value + reach),
+            above,
+            below,
+            repeats_differ: false,
+            more_packets: None,
+            verdict: Verdict::Undecided,
+            reason: String::new(),
+        }
+    }
+
+    fn times(packets: f64) -> Scale {
+        Scale {
+            packets,
+            repeats: 1.0,
+        }
+    }
+
+    /// At the bound itself, an earlier run that was as large leaves the next one an interval that misses the bound
+    /// with P(|Z| > 1.96/√2) = 16.6 %, half to each side.
+    #[test]
+    fn at_the_bound_more_packets_decide_by_luck() {
+        let forecast = of_comparison(&compared(0.0, 1.0, Some(0.0), None), times(1.0));
+        assert!((forecast.is_true - 0.0829).abs() < 1e-3, "{forecast:?}");
+        assert!((forecast.is_false - 0.0829).abs() < 1e-3, "{forecast:?}");
+    }
+
+    #[test]
+    fn more_packets_decide_what_is_off_the_bound() {
+        let near = compared(0.8, 1.0, Some(0.0), None);
+        let chances = [1.0, 4.0, 100.0].map(|k| of_comparison(&near, times(k)).is_true);
+        assert!(chances[0] < chances[1] && chances[1] < chances[2]);
+        // What the earlier run did not know of the value stays: P(Z < 0.8·1.96).
+        assert!((chances[2] - 0.92).abs() < 0.02, "{chances:?}");
+    }
+
+    #[test]
+    fn repeats_count_where_they_differ() {
+        let mut near = compared(0.8, 1.0, Some(0.0), None);
+        near.repeats_differ = true;
+        assert_eq!(
+            of_comparison(&near, times(100.0)),
+            of_comparison(&near, times(1.0))
+        );
+    }
+
+    #[test]
+    fn a_band_is_left_on_either_side() {
+        let inside = of_comparison(&compared(0.0, 0.1, Some(-1.0), Some(1.0)), times(1.0));
+        assert!(inside.is_true > 0.999 && inside.is_false < 1e-6);
+        let wide = of_comparison(&compared(0.0, 9.0, Some(-1.0), Some(1.0)), times(1.0));
+        assert_eq!(wide.is_true, 0.0);
+        assert!(wide.decided() < 0.2, "{wide:?}");
+    }
+
+    #[test]
+    fn a_maximum_stays_as_it_was() {
+        let mut largest = compared(5.0, 1.0, Some(0.0), None);
+        largest.high = None;
+        largest.verdict = Verdict::True;
+        assert_eq!(of_comparison(&largest, times(2.0)).is_true, 1.0);
+        largest.verdict = Verdict::Undecided;
+        assert_eq!(of_comparison(&largest, times(2.0)).decided(), 0.0);
+    }
+
+    #[test]
+    fn claims_are_put_together() {
+        let text = "not (sd(response) > 1ms or p50(response) < 1ms) and max(response) > 2ms";
+        let claim = Check::parse(text).unwrap().claim;
+        let surely = |above: bool| {
+            let mut compared = compared(0.0, 0.0, None, None);
+            compared.verdict = if above { Verdict::True } else { Verdict::False };
+            compared
+        };
+        let chance = |truths: [bool; 3]| {
+            let each = truths.map(surely);
+            of_claim(&claim, &mut each.iter(), times(1.0))
+        };
+        assert_eq!(chance([false, false, true]).is_true, 1.0);
+        assert_eq!(chance([true, false, true]).is_false, 1.0);
+        assert_eq!(chance([false, false, false]).is_false, 1.0);
+    }
+}

@@ -1,0 +1,68 @@
+//! A share of values that are only counted, such as clock reads: so many of so many in each trial.
+//!
+//! Values are independent within a trial, or trials differ by more than that allows for: the larger of the two errors
+//! counts. With none in n the share may still be 3/n.
+
+use super::{RESAMPLES, Replicates, Resampling};
+use crate::functional::Functional;
+
+impl Resampling {
+    /// `by_trial`: the share in each trial, and of how many values; `None` where there is no value.
+    pub fn of_counted_share(&self, by_trial: &[(f64, u64)], salt: u64) -> Option<Replicates> {
+        let count = by_trial.iter().map(|(_, count)| *count as f64).sum::<f64>();
+        let yes: f64 = by_trial.iter().map(|(share, n)| share * *n as f64).sum();
+        if count == 0.0 {
+            return None;
+        }
+        let share = yes / count;
+        let within = (share * (1.0 - share) / count).sqrt();
+        let mut shares: Vec<f64> = by_trial.iter().map(|(share, _)| *share).collect();
+        let trials = shares.len();
+        let between = Functional::Sd
+            .of(&mut shares)
+            .map(|sd| sd / (trials as f64).sqrt());
+        let mut random = self.random(salt);
+        let mut draws: Vec<f64> = match between {
+            Some(between) if trials > 2 && between > within => (0..RESAMPLES)
+                .map(|_| share + between * random.student(trials - 1))
+                .collect(),
+            _ => (0..RESAMPLES)
+                .map(|_| share + within * random.normal())
+                .collect(),
+        };
+        self.add_the_unseen(share, count, salt ^ 0x5eed, &mut draws);
+        Some(Replicates {
+            resampled: draws,
+            as_drawn: true,
+            ..self.constant(share)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn bounds(by_trial: &[(f64, u64)]) -> (f64, f64) {
+        let resampling = Resampling::new(vec![0; by_trial.len()], &[], 1);
+        let share = resampling.of_counted_share(by_trial, 1).unwrap();
+        let bounds = resampling.interval(&share).unwrap();
+        (bounds.low, bounds.high)
+    }
+
+    #[test]
+    fn none_of_many_may_still_be_three() {
+        let (low, high) = bounds(&[(0.0, 10_000); 3]);
+        assert!(low == 0.0 && (0.6e-4..2e-4).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn trials_that_differ_say_so() {
+        let alike = bounds(&[(0.1, 10_000); 4]);
+        assert!(alike.0 > 0.095 && alike.1 < 0.105, "{alike:?}");
+        let apart = bounds(&[(0.0, 10_000), (0.2, 10_000), (0.05, 10_000), (0.15, 10_000)]);
+        assert!(apart.0 < 0.03 && apart.1 > 0.17, "{apart:?}");
+    }
+}
