@@ -16,7 +16,7 @@ LINK = {"rate": "155.52Mbps", "delay": "5us"}
 HEADERS = 20 + 20 + 12  # IPv4, TCP, the timestamp option
 SEND_SIZE = 8_192
 BOTTLENECK = "624000B"
-ECHO_FROM_S, ECHO_EVERY_S, ECHO_SIZE = 0.5, 0.005, 1024
+ECHO_FROM_S, ECHO_EVERY_S, ECHO_SIZE, ECHO_LAST_S = 0.5, 0.005, 1024, 0.25
 ECHO_PORT, BULK_PORT = 9, 5001
 
 COUNTERS = """
@@ -28,11 +28,12 @@ COUNTERS = """
 namespace dumbbell {
 uint64_t hops = 0, echoes = 0, requests = 0;
 std::unordered_map<uint64_t, double> sent_us;  // by packet, for some are lost; the server sends the same one back
-double sum_us = 0, max_us = 0;
+double sum_us = 0, max_us = 0, until_us = 0;  // later requests may be under way at the end: they are not counted
 
 double now() { return ns3::Simulator::Now().GetNanoSeconds() / 1e3; }
 void hop(ns3::Ptr<const ns3::Packet>) { ++hops; }
 void sent(ns3::Ptr<const ns3::Packet> packet) {
+    if (now() >= until_us) return;
     ++requests;
     sent_us[packet->GetUid()] = now();
 }
@@ -148,6 +149,7 @@ def add_bulk(pair, at_s, end_s):
 def main():
     args = options()
     cppyy.cppdef(COUNTERS)
+    cppyy.gbl.dumbbell.until_us = (args.seconds - ECHO_LAST_S) * 1e6
     set_defaults(args)
     network = Network(args.flows)
     add_echo(network.pairs[0], args.seconds)
