@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`units`] | durations, sizes and rates as people write them: a number *and* a unit |
+//! | [`aqm`] | parameters of active queue management |
 //! | [`mod@bench`] | the device benchmark that an experiment asks for |
 //! | [`distinct`] | which trials count that are the same simulation |
 //! | [`dscp`] | traffic classes by their RFC names |
@@ -25,6 +26,7 @@
 //! Nothing here reads a clock, opens a socket or sleeps.
 #![forbid(unsafe_code)]
 
+pub mod aqm;
 pub mod bench;
 pub mod distinct;
 pub mod dscp;

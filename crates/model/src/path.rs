@@ -3,6 +3,7 @@
 //! Every field is optional: what an experiment leaves out, the world that builds the path decides
 //! and says.
 
+pub use crate::aqm::Pie;
 pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
@@ -84,6 +85,8 @@ pub enum Discipline {
     /// FQ-CoDel (RFC 8290).
     #[serde(rename = "fq-codel")]
     FqCoDel,
+    /// PIE (RFC 8033).
+    Pie,
     /// The kernel's token bucket filter.
     KernelTbf,
     /// The kernel's hierarchical token bucket, with a class for each class queue.
@@ -198,6 +201,18 @@ pub struct CoDel {
     pub interval: Duration,
 }
 
+/// What must hold more than one of the largest packets before fq-codel drops from a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NearEmpty {
+    /// The flow's own queue: CoDel as RFC 8289 has it, in each queue of RFC 8290. Many flows of one packet each are left
+    /// alone, whatever they add up to.
+    #[default]
+    Flow,
+    /// All queues together, as in Linux: then a flow's only packet is dropped too.
+    All,
+}
+
 /// Credit flow control (N23), in cells a virtual channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -291,6 +306,10 @@ pub struct Switch {
     pub red: Option<Red>,
     /// codel and fq-codel.
     pub codel: Option<CoDel>,
+    /// fq-codel: what must hold more than one packet for CoDel to drop. `flow` by default.
+    pub near_empty: Option<NearEmpty>,
+    /// pie.
+    pub pie: Option<Pie>,
     /// credit.
     pub credit: Option<Credit>,
     /// explicit-rate: how rates are found.
@@ -330,6 +349,8 @@ impl Switch {
             policer: own.policer.or(base.policer),
             red: own.red.or(base.red),
             codel: own.codel.or(base.codel),
+            near_empty: own.near_empty.or(base.near_empty),
+            pie: own.pie.or(base.pie),
             credit: own.credit.or(base.credit),
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             packet_discard: own.packet_discard.or(base.packet_discard),

@@ -21,6 +21,8 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"red\"\nbuffer = \"60packets\"",
     "discipline = \"codel\"\nbuffer = \"100packets\"",
     "discipline = \"fq-codel\"\nbuffer = \"100packets\"",
+    "discipline = \"fq-codel\"\nbuffer = \"100packets\"\nnear_empty = \"all\"",
+    "discipline = \"pie\"\nbuffer = \"100packets\"\npie = { burst = \"15ms\" }",
     "buffer = \"40kB\"\nshaper = { rate = \"30Mbit/s\", burst = \"10kB\" }",
     "discipline = \"codel\"\nbuffer = \"100packets\"\nshaper = { rate = \"30Mbit/s\", burst = \"9kB\", ceil = \"70Mbit/s\" }",
     "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",

@@ -3,6 +3,7 @@
 //! | module | tests |
 //! |---|---|
 //! | [`agreement`] | two ways to simulate give the same |
+//! | [`aqm`] | active queue management under TCP |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
 //! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
@@ -12,6 +13,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agreement;
+mod aqm;
 mod bad_input;
 mod common;
 mod hosts;

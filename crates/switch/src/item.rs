@@ -55,6 +55,8 @@ pub enum Cause {
     Red,
     /// CoDel's control law.
     CoDel,
+    /// PIE's probability.
+    Pie,
     /// The whole PDU was refused at its first cell.
     EarlyPacketDiscard,
     /// A cell of its PDU was lost before it.
@@ -74,6 +76,7 @@ impl Cause {
             Cause::BufferFull => "the buffer was full",
             Cause::Red => "random early detection",
             Cause::CoDel => "CoDel",
+            Cause::Pie => "PIE",
             Cause::EarlyPacketDiscard => "early packet discard",
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
             Cause::Policer => "the policer's bucket was empty",

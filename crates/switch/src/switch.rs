@@ -283,8 +283,9 @@ impl<T: Item> Port<T> {
         for dropped in drops {
             self.gives(buffer, &dropped.item);
         }
-        // RED drops what arrives; FQ-CoDel may make room by dropping what is queued.
-        !drops.iter().any(|drop| drop.cause == Cause::Red)
+        // RED and PIE drop what arrives; FQ-CoDel may make room by dropping what is queued.
+        let arrival = |drop: &Dropped<T>| matches!(drop.cause, Cause::Red | Cause::Pie);
+        !drops.iter().any(arrival)
     }
 
     /// The same with early or partial packet discard.

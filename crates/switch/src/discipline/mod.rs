@@ -13,6 +13,7 @@ pub mod fifo;
 pub mod fq_codel;
 mod list;
 pub mod per_flow;
+pub mod pie;
 pub mod priority;
 pub mod red;
 pub mod wfq;
@@ -66,6 +67,8 @@ pub enum Discipline<T> {
     CoDel(Box<codel::CoDel<T>>),
     /// FQ-CoDel.
     FqCoDel(Box<fq_codel::FqCoDel<T>>),
+    /// PIE.
+    Pie(Box<pie::Pie<T>>),
 }
 
 macro_rules! each {
@@ -81,6 +84,7 @@ macro_rules! each {
             Discipline::Red($queue) => $call,
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
+            Discipline::Pie($queue) => $call,
         }
     };
 }
@@ -103,6 +107,7 @@ impl<T: Item> Discipline<T> {
                 let limit = settings.memory.size;
                 Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed)))
             }
+            Kind::Pie(pie) => Self::Pie(Box::new(pie::Pie::new(*pie, seed))),
         }
     }
 

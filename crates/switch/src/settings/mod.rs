@@ -10,7 +10,8 @@
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
 //! | quantum | 1514 bytes; drr on cells one cell |
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
-//! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues |
+//! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
+//! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |
 //! | credit | none: it must be given |
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
@@ -27,7 +28,7 @@ mod tests;
 use crate::buffer::{Bound, Memory};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, fq_codel, red};
+use crate::discipline::{codel, fq_codel, pie, red};
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
@@ -92,6 +93,8 @@ pub enum Kind {
     CoDel(codel::Parameters),
     /// FQ-CoDel.
     FqCoDel(fq_codel::Parameters),
+    /// PIE.
+    Pie(pie::Parameters),
 }
 
 /// What is weighed against each other.

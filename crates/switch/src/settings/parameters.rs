@@ -4,7 +4,7 @@ use super::limit::wrong;
 use super::read::Reader;
 use super::{By, Counts, Weights, Wrong};
 use crate::buffer::Bound;
-use crate::discipline::{codel, red};
+use crate::discipline::{codel, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path;
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
@@ -143,6 +143,22 @@ impl Reader<'_> {
             );
         }
         Ok(codel::Parameters { target, interval })
+    }
+
+    pub(super) fn pie(&self) -> Result<pie::Parameters, Wrong> {
+        let given = self.switch.pie.unwrap_or_default();
+        let or =
+            |given: Option<Duration>, usual: i64| given.unwrap_or(Duration(usual * MILLISECOND));
+        let mark_up_to = given.mark_up_to.unwrap_or(Share(Share::WHOLE.0 / 10));
+        if mark_up_to > Share::WHOLE {
+            return wrong("pie.mark_up_to", "is a probability: at most 100 %");
+        }
+        Ok(pie::Parameters {
+            target: picos("pie.target", or(given.target, 15))?,
+            update: picos("pie.update", or(given.update, 15))?,
+            burst: picos("pie.burst", or(given.burst, 150))?,
+            mark_up_to: mark_up_to.as_f64(),
+        })
     }
 
     pub(super) fn red(&self) -> Result<red::Parameters, Wrong> {

@@ -82,7 +82,9 @@ impl<'a> Reader<'a> {
                 codel: self.codel()?,
                 quantum: self.quantum(QUANTUM)?,
                 queues: QUEUES,
+                near_empty: self.switch.near_empty.unwrap_or_default(),
             }),
+            Discipline::Pie => Kind::Pie(self.pie()?),
             Discipline::KernelTbf
             | Discipline::KernelHtb
             | Discipline::KernelFqCodel

@@ -48,6 +48,7 @@ fn each_discipline_has_its_defaults() {
         },
         quantum: 1_514,
         queues: 1_024,
+        near_empty: path::NearEmpty::Flow,
     };
     assert_eq!(
         (codel, size),

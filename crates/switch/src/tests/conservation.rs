@@ -4,7 +4,7 @@ use super::*;
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, fq_codel, red};
+use crate::discipline::{codel, fq_codel, pie, red};
 use crate::settings::{By, Kind, Weights};
 use delaylab_model::path::AbrMark;
 use delaylab_model::quantity::Share;
@@ -46,6 +46,19 @@ fn kinds() -> Vec<Kind> {
             codel: CODEL,
             quantum: 300,
             queues: 4,
+            near_empty: path::NearEmpty::Flow,
+        }),
+        Kind::FqCoDel(fq_codel::Parameters {
+            codel: CODEL,
+            quantum: 300,
+            queues: 4,
+            near_empty: path::NearEmpty::All,
+        }),
+        Kind::Pie(pie::Parameters {
+            target: 50,
+            update: 20,
+            burst: 100,
+            mark_up_to: 0.1,
         }),
     ]
 }

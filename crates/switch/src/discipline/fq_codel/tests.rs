@@ -1,5 +1,6 @@
 use super::*;
 use crate::tests::{Thing, put, take};
+use std::collections::BTreeMap;
 
 const MS: Picos = 1_000_000_000;
 
@@ -12,6 +13,7 @@ fn queue(limit: u64) -> FqCoDel<Thing> {
         codel,
         quantum: 1_514,
         queues: 1_024,
+        near_empty: NearEmpty::Flow,
     };
     FqCoDel::new(parameters, Bound::items(limit), 3)
 }
@@ -102,4 +104,42 @@ fn flows_are_hashed_by_the_seed_and_into_all_queues() {
     let mut used = vec![false; 1_024];
     (0..20_000).for_each(|flow| used[a.queue_of(flow)] = true);
     assert!(used.iter().all(|used| *used));
+}
+
+/// Each of 100 flows keeps one packet of 1514 bytes here and sends the next when it leaves, at 10 Mbit/s for five seconds:
+/// how many were dropped, and the longest that one was here in the last second.
+fn one_packet_each(near_empty: NearEmpty) -> (usize, Picos) {
+    let parameters = Parameters {
+        near_empty,
+        ..queue(10_240).parameters
+    };
+    let mut queue: FqCoDel<Thing> = FqCoDel::new(parameters, Bound::items(10_240), 3);
+    let packet = 1_211_200_000; // 12112 bits at 10 Mbit/s
+    let (mut since, mut drops, mut longest) = (BTreeMap::new(), Vec::new(), 0);
+    // Flows that share no queue.
+    let flows: BTreeMap<_, _> = (0..200).map(|flow| (queue.queue_of(flow), flow)).collect();
+    for flow in flows.into_values().take(100) {
+        queue.enqueue(0, Thing::cell(flow).bytes(1_514), &mut drops);
+    }
+    for now in (0..5_000 * MS).step_by(packet as usize) {
+        let Some(item) = queue.dequeue(now, &mut drops) else {
+            continue;
+        };
+        let arrived = since.insert(item.flow, now).unwrap_or(0);
+        if now > 4_000 * MS {
+            longest = longest.max(now - arrived);
+        }
+        queue.enqueue(now, item, &mut drops);
+    }
+    (drops.len(), longest)
+}
+
+#[test]
+fn a_hundred_flows_of_a_packet_each_wait_for_each_other_or_are_dropped_from() {
+    // 100 packets of 1.2112 ms.
+    assert_eq!(one_packet_each(NearEmpty::Flow), (0, 121_120_000_000));
+    let (drops, longest) = one_packet_each(NearEmpty::All);
+    assert!(drops > 50, "{drops}");
+    println!("{drops} drops, {longest} ps");
+    assert!(longest < 50 * MS, "{longest}");
 }
