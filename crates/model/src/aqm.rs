@@ -1,4 +1,4 @@
-//! Active queue management: what `pie` of a switch sets. What is not given is as the RFC has it.
+//! Active queue management: what `pie` and `dualpi2` of a switch set. What is not given is as the RFC has it.
 
 use crate::quantity::{Duration, Share};
 use schemars::JsonSchema;
@@ -16,4 +16,24 @@ pub struct Pie {
     pub burst: Option<Duration>,
     /// Up to this drop probability packets capable of ECN are marked instead of dropped. 10 % by default.
     pub mark_up_to: Option<Share>,
+}
+
+/// DualPI2's parameters (RFC 9332).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DualPi2 {
+    /// Queueing delay of Classic packets that it aims at. 15 ms by default.
+    pub target: Option<Duration>,
+    /// Between two updates of the probability. 16 ms by default.
+    pub update: Option<Duration>,
+    /// Largest round trip for which it is stable; its gains follow. 100 ms by default.
+    pub largest_rtt: Option<Duration>,
+    /// k: L4S packets are marked with so many times the root of the Classic probability. 2 by default.
+    pub coupling: Option<u32>,
+    /// Queueing delay from which L4S packets are marked. 800 µs by default.
+    pub mark_from: Option<Duration>,
+    /// And from which all are: with the same delay a step, else a ramp between them. 1.2 ms by default.
+    pub mark_all_from: Option<Duration>,
+    /// What Classic packets get of the line while L4S packets wait too. 10 % by default.
+    pub classic_share: Option<Share>,
 }

@@ -3,7 +3,7 @@
 //! Every field is optional: what an experiment leaves out, the world that builds the path decides
 //! and says.
 
-pub use crate::aqm::Pie;
+pub use crate::aqm::{DualPi2, Pie};
 pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
@@ -87,6 +87,9 @@ pub enum Discipline {
     FqCoDel,
     /// PIE (RFC 8033).
     Pie,
+    /// DualPI2, a queue for L4S and one for Classic traffic (RFC 9332).
+    #[serde(rename = "dualpi2")]
+    DualPi2,
     /// The kernel's token bucket filter.
     KernelTbf,
     /// The kernel's hierarchical token bucket, with a class for each class queue.
@@ -310,6 +313,8 @@ pub struct Switch {
     pub near_empty: Option<NearEmpty>,
     /// pie.
     pub pie: Option<Pie>,
+    /// dualpi2.
+    pub dualpi2: Option<DualPi2>,
     /// credit.
     pub credit: Option<Credit>,
     /// explicit-rate: how rates are found.
@@ -351,6 +356,7 @@ impl Switch {
             codel: own.codel.or(base.codel),
             near_empty: own.near_empty.or(base.near_empty),
             pie: own.pie.or(base.pie),
+            dualpi2: own.dualpi2.or(base.dualpi2),
             credit: own.credit.or(base.credit),
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             packet_discard: own.packet_discard.or(base.packet_discard),

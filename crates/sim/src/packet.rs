@@ -43,6 +43,11 @@ pub const ECT: u8 = 16;
 pub const CELL_OF_PDU: u8 = 32;
 /// A credit for the other end of one link.
 pub const CREDIT: u8 = 64;
+/// Of L4S traffic: sent as ECT(1) or CE (RFC 9331).
+pub const LOW_LATENCY: u8 = 128;
+
+/// The bit of ECT(1) in an IP header's ECN field, also set in CE.
+pub const ECT_1: u8 = 0b01;
 
 impl Unit {
     /// Is any of these flags set?
@@ -84,6 +89,11 @@ impl Item for Unit {
     #[inline]
     fn ecn_capable(&self) -> bool {
         self.has(ECT)
+    }
+
+    #[inline]
+    fn low_latency(&self) -> bool {
+        self.has(LOW_LATENCY) || (self.has(ECT) && self.has(MARKED))
     }
 
     #[inline]

@@ -23,6 +23,7 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"fq-codel\"\nbuffer = \"100packets\"",
     "discipline = \"fq-codel\"\nbuffer = \"100packets\"\nnear_empty = \"all\"",
     "discipline = \"pie\"\nbuffer = \"100packets\"\npie = { burst = \"15ms\" }",
+    "discipline = \"dualpi2\"\nbuffer = \"100packets\"",
     "buffer = \"40kB\"\nshaper = { rate = \"30Mbit/s\", burst = \"10kB\" }",
     "discipline = \"codel\"\nbuffer = \"100packets\"\nshaper = { rate = \"30Mbit/s\", burst = \"9kB\", ceil = \"70Mbit/s\" }",
     "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",

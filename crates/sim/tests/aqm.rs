@@ -2,11 +2,13 @@
 
 use crate::common::{Taken, every, mean, probe, run, trial};
 
-/// Loads from hosts of their own over one line, and an echo every 10 ms beside them.
+/// Loads from hosts of their own over one line, and two probes beside them, one of them ECT(1).
 pub struct Line<'a> {
     pub rate: &'a str,
     /// One way.
     pub propagation: &'a str,
+    /// Of the access line of host a3.
+    pub apart: &'a str,
     pub loads: &'a str,
     pub switch: &'a str,
     pub seconds: u64,
@@ -32,7 +34,7 @@ node = [
 link = [
     {{ name = "in1", from = "a1", to = "s1" }},
     {{ name = "in2", from = "a2", to = "s1" }},
-    {{ name = "in3", from = "a3", to = "s1" }},
+    {{ name = "in3", from = "a3", to = "s1", propagation = "{apart}" }},
     {{ name = "line", from = "s1", to = "s2", rate = "{rate}", propagation = "{half}" }},
     {{ name = "out1", from = "s2", to = "b1" }},
     {{ name = "out2", from = "s2", to = "b2" }},
@@ -44,11 +46,16 @@ link = [
             loads = self.loads,
             rate = self.rate,
             half = self.propagation,
+            apart = self.apart,
             switch = self.switch,
         );
-        let mut echo = probe("echo", 100, every(10_000_000), self.seconds * 100);
-        (echo.from, echo.to) = (Some("a1".to_owned()), Some("b1".to_owned()));
-        run(&trial(&sections, vec![echo]))
+        let probes = [("echo", 0), ("l4s", 1)].map(|(name, ecn)| {
+            let mut echo = probe(name, 100, every(20_000_000), self.seconds * 50);
+            (echo.from, echo.to) = (Some("a1".to_owned()), Some("b1".to_owned()));
+            echo.ecn = ecn;
+            echo
+        });
+        run(&trial(&sections, probes.into()))
     }
 }
 
@@ -59,16 +66,25 @@ pub fn tcp(pair: u32, congestion: &str, streams: u32) -> String {
     )
 }
 
-/// Mean wait of the echoes at the line from a second on, in milliseconds.
-pub fn wait(taken: &Taken, from: u64) -> f64 {
+/// Mean wait of a probe's packets at the line from a second on, in milliseconds.
+pub fn wait(taken: &Taken, probe: u16, from: u64) -> f64 {
     let late = taken
         .hops
         .iter()
-        .filter(|hop| &*hop.port == "s1→s2" && hop.seq >= from * 100);
+        .filter(|hop| hop.probe == probe && &*hop.port == "s1→s2" && hop.seq >= from * 50);
     let waits: Vec<f64> = late
         .map(|hop| (hop.t_dequeue - hop.t_enqueue) as f64)
         .collect();
     mean(&waits) / 1e6
+}
+
+/// What gets to the host of this number from a second on, in Mbit/s.
+pub fn rate(taken: &Taken, host: u32, from: i64) -> f64 {
+    let port = format!("s2→b{host}");
+    taken
+        .series_of("utilisation", &port, from * 1_000_000_000)
+        .0
+        * 1_000.0
 }
 
 /// What stands at the line from a second on, in milliseconds of it, framing included.
@@ -85,6 +101,7 @@ fn a_hundred_flows_behind_fq_codel_wait_for_each_other_unless_all_queues_count()
         let taken = Line {
             rate: "10Mbit/s",
             propagation: "1ms",
+            apart: "0us",
             loads: &(tcp(2, "cubic", 100) + window),
             switch: &format!("discipline = \"fq-codel\"\nnear_empty = \"{near_empty}\""),
             seconds: 20,
@@ -115,12 +132,13 @@ fn pie_holds_the_delay_of_tcp_near_its_target() {
         let taken = Line {
             rate: "20Mbit/s",
             propagation: "20ms",
+            apart: "0us",
             loads: &(tcp(2, congestion, streams) + options),
             switch: "discipline = \"pie\"",
             seconds: 40,
         }
         .run();
-        let (stood, echo) = (backlog(&taken, 10, 20.0), wait(&taken, 10));
+        let (stood, echo) = (backlog(&taken, 10, 20.0), wait(&taken, 0, 10));
         let busy = taken.series_of("utilisation", "s1→s2", 10_000_000_000).0;
         let lost: u64 = taken.counts.dropped.values().sum();
         println!(
@@ -130,4 +148,53 @@ fn pie_holds_the_delay_of_tcp_near_its_target() {
         assert!((13.0..17.0).contains(&echo), "{echo}");
         assert!(busy > 0.98, "{busy}");
     }
+}
+
+#[test]
+fn prague_and_classic_flows_share_a_line_behind_dualpi2_and_prague_hardly_waits() {
+    for (classic, streams) in [("reno", 1), ("cubic", 1), ("reno", 5), ("cubic", 5)] {
+        for options in ["", "tcp = { ecn = true }\n"] {
+            let taken = Line {
+                rate: "40Mbit/s",
+                propagation: "5ms",
+                apart: "0us",
+                loads: &format!(
+                    "{}{options}{}",
+                    tcp(2, classic, streams),
+                    tcp(3, "prague", streams)
+                ),
+                switch: "discipline = \"dualpi2\"",
+                seconds: 40,
+            }
+            .run();
+            let [slow, fast] = [0, 1].map(|probe| wait(&taken, probe, 10));
+            let [one, other] = [2, 3].map(|host| rate(&taken, host, 10));
+            let busy = taken.series_of("utilisation", "s1→s2", 10_000_000_000).0;
+            println!(
+                "{streams} {classic} {options:?}: {one:.1} and Prague {other:.1} Mbit/s, \
+                 Classic {slow:.2} ms, L4S {fast:.2} ms, busy {busy:.3}"
+            );
+            let ratio = other / one;
+            assert!((0.65..1.5).contains(&ratio), "{ratio}");
+            assert!((13.0..17.0).contains(&slow), "{slow}");
+            assert!(fast < 1.0, "{fast}");
+            assert!(busy > 0.98, "{busy}");
+        }
+    }
+}
+
+#[test]
+fn pragues_rate_does_not_depend_on_round_trips_below_25_ms() {
+    let taken = Line {
+        rate: "40Mbit/s",
+        propagation: "1ms",
+        apart: "8ms",
+        loads: &(tcp(2, "prague", 2) + &tcp(3, "prague", 2)),
+        switch: "discipline = \"dualpi2\"",
+        seconds: 40,
+    }
+    .run();
+    let [short, long] = [2, 3].map(|host| rate(&taken, host, 10));
+    println!("round trips of 2 and 18 ms: {short:.1} and {long:.1} Mbit/s");
+    assert!((0.75..1.33).contains(&(short / long)), "{short} {long}");
 }

@@ -29,6 +29,11 @@ pub trait Item {
         false
     }
 
+    /// Does it belong into a queue for L4S traffic: is it ECT(1) or CE (RFC 9331)?
+    fn low_latency(&self) -> bool {
+        false
+    }
+
     /// Its place in an AAL5 PDU, for early and partial packet discard.
     fn pdu(&self) -> Pdu {
         Pdu::Apart
@@ -57,6 +62,8 @@ pub enum Cause {
     CoDel,
     /// PIE's probability.
     Pie,
+    /// DualPI2's probability.
+    DualPi2,
     /// The whole PDU was refused at its first cell.
     EarlyPacketDiscard,
     /// A cell of its PDU was lost before it.
@@ -77,6 +84,7 @@ impl Cause {
             Cause::Red => "random early detection",
             Cause::CoDel => "CoDel",
             Cause::Pie => "PIE",
+            Cause::DualPi2 => "DualPI2",
             Cause::EarlyPacketDiscard => "early packet discard",
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
             Cause::Policer => "the policer's bucket was empty",

@@ -4,7 +4,9 @@ use super::{Engine, Flow, Near, Noise, nanos};
 use crate::cpu::{Job, Lengthened};
 use crate::event_set::EventSet;
 use crate::network::Wire;
-use crate::packet::{CELL_OF_PDU, ChannelId, Content, ECT, Packet, PacketId, TRACED, Unit};
+use crate::packet::{
+    CELL_OF_PDU, ChannelId, Content, ECT, ECT_1, LOW_LATENCY, Packet, PacketId, TRACED, Unit,
+};
 use crate::slots::Event;
 use delaylab_model::Picos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
@@ -189,8 +191,9 @@ impl<E: EventSet> Engine<E> {
         let ect = match packet.content {
             Content::Data { segment, .. } => segment.ect,
             Content::Ack { .. } => false,
-            _ => channel.ect,
+            _ => channel.ecn > 0,
         };
+        let low_latency = ect && channel.ecn & ECT_1 > 0;
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         let unit = Unit {
             packet: id,
@@ -199,7 +202,10 @@ impl<E: EventSet> Engine<E> {
             ingress: 0,
             hop: 0,
             queue: channel.queue,
-            flags: flag(traced, TRACED) | flag(ect, ECT) | flag(self.in_cells, CELL_OF_PDU),
+            flags: flag(traced, TRACED)
+                | flag(ect, ECT)
+                | flag(low_latency, LOW_LATENCY)
+                | flag(self.in_cells, CELL_OF_PDU),
         };
         self.handed_down(&packet);
         if let Near::Nic(nic) = self.ports[first as usize].near {

@@ -146,7 +146,7 @@ struct Channel {
     flow: u32,
     queue: u8,
     dscp: u8,
-    ect: bool,
+    ecn: u8,
 }
 
 /// Somebody who sends.

@@ -26,8 +26,6 @@ pub(crate) const ONLY_CPU: u16 = 0;
 
 /// Congestion experienced (RFC 3168).
 const CE: u8 = 3;
-/// Capable of it.
-const ECT_0: u8 = 2;
 
 impl<E: EventSet> Engine<E> {
     fn prober(&mut self, flow: u32) -> Option<&mut Prober> {
@@ -144,12 +142,10 @@ impl<E: EventSet> Engine<E> {
     /// The probe has read a reply.
     pub(super) fn reply_read(&mut self, echo: Echo, packet: &Packet) {
         let t_recv = nanos(self.now);
-        let Channel { dscp, ect, .. } = self.channels[packet.channel as usize];
+        let Channel { dscp, ecn, .. } = self.channels[packet.channel as usize];
         // EFCI is the cell's affair; an IP header says what it was sent with, or CE.
-        let ecn = match (ect && !self.in_cells, packet.marked) {
-            (true, true) => CE,
-            (_, _) => u8::from(ect) * ECT_0,
-        };
+        let marked = ecn > 0 && !self.in_cells && packet.marked;
+        let ecn = if marked { CE } else { ecn };
         let Some(probe) = self.datagrams(echo.flow) else {
             return;
         };

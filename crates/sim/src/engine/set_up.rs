@@ -149,7 +149,7 @@ impl<'a> Maker<'a> {
     }
 
     /// A channel there and one back.
-    fn channels(&mut self, ends: &Ends, class: Dscp, ect: bool) -> Result<[ChannelId; 2], Refusal> {
+    fn channels(&mut self, ends: &Ends, class: Dscp, ecn: u8) -> Result<[ChannelId; 2], Refusal> {
         let ids = [0, 1].map(|way| self.channels.len() as ChannelId + way);
         let ways = [
             (ends.from, ends.to, &ends.out),
@@ -168,7 +168,7 @@ impl<'a> Maker<'a> {
                 flow: self.flows.len() as u32,
                 queue: queue_of(&self.trial.path, class),
                 dscp: class.code_point(),
-                ect,
+                ecn,
             });
             self.ways.extend(path);
         }
@@ -178,7 +178,7 @@ impl<'a> Maker<'a> {
     /// A stream of a tester's frames.
     fn frames(&mut self, probe: &Probe, frames: Frames, ends: &Ends) -> Result<(), Refusal> {
         let index = self.flows.len() as u16;
-        let [channel, _] = self.channels(ends, probe.dscp, false)?;
+        let [channel, _] = self.channels(ends, probe.dscp, 0)?;
         let Pacing::Frames { interval_ps } = probe.pacing else {
             return refuse(
                 "probe",
@@ -203,7 +203,7 @@ impl<'a> Maker<'a> {
             return self.frames(probe, frames, ends);
         }
         let index = self.flows.len() as u16;
-        let [out, back] = self.channels(ends, probe.dscp, probe.ecn > 0)?;
+        let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
         let ip_size = (probe.method != Method::Tcp).then_some(probe.payload + DATAGRAM_HEADERS);
         let loopback = ends.from == ends.to;
         let prober = Prober::new(Config {
@@ -295,7 +295,7 @@ impl<'a> Maker<'a> {
         if load.kind != LoadKind::Tcp {
             let seed = seed_for(self.trial, LOADS, self.flows.len() as u64);
             let mut arrivals = arrivals(load, start, seed)?;
-            let [channel, _] = self.channels(ends, load.class.0, false)?;
+            let [channel, _] = self.channels(ends, load.class.0, 0)?;
             let next = arrivals.next();
             self.flows.push(Flow::Load(Box::new(Load {
                 arrivals,
@@ -308,7 +308,7 @@ impl<'a> Maker<'a> {
             return Ok(());
         }
         let settings = self.out_of_step(settings_of(load, self.built.mtu)?);
-        let [data, acks] = self.channels(ends, load.class.0, settings.ecn)?;
+        let [data, acks] = self.channels(ends, load.class.0, settings.ecn_bits())?;
         let option = if settings.timestamps {
             TIMESTAMP_OPTION
         } else {

@@ -11,7 +11,7 @@ use delaylab_traffic::tcp::settings::{LINUX_TIMER, RFC_TIMER};
 use delaylab_traffic::tcp::{Application, Congestion, DelayedAck, Settings, Timer};
 
 /// The congestion controls, and systems, that there are.
-const NAMES: &str = "reno-1995, reno, newreno, cubic, bbr, dctcp, ns-3";
+const NAMES: &str = "reno-1995, reno, newreno, cubic, bbr, dctcp, prague, ns-3";
 
 /// The settings of this load's connections.
 ///
@@ -56,8 +56,8 @@ fn preset(load: &Load, mtu: u32) -> Option<Settings> {
     let stamped = segment - TIMESTAMP_OPTION;
     let modern = |congestion| Settings {
         congestion,
-        ecn: congestion == Congestion::Dctcp,
-        pacing: congestion == Congestion::Bbr,
+        ecn: matches!(congestion, Congestion::Dctcp | Congestion::Prague),
+        pacing: matches!(congestion, Congestion::Bbr | Congestion::Prague),
         ..Settings::modern(stamped, window(WINDOW))
     };
     Some(match load.congestion_control.as_deref() {
@@ -67,6 +67,7 @@ fn preset(load: &Load, mtu: u32) -> Option<Settings> {
         Some("cubic") | None => modern(Congestion::Cubic),
         Some("bbr") => modern(Congestion::Bbr),
         Some("dctcp") => modern(Congestion::Dctcp),
+        Some("prague") => modern(Congestion::Prague),
         Some("ns-3") => {
             let settings = Settings::ns3(mtu);
             Settings {
@@ -130,6 +131,9 @@ fn with(preset: Settings, options: &TcpOptions) -> Result<Settings, Wrong> {
             Err(("pacing", "bbr is its pacing rate"))
         }
         _ if settings.congestion == Congestion::Dctcp && !ecn => Err(("ecn", "dctcp counts marks")),
+        _ if settings.congestion == Congestion::Prague && !ecn => {
+            Err(("ecn", "prague counts marks"))
+        }
         _ if settings.send_buffer < u64::from(settings.mss.min(64)) => {
             Err(("send_buffer", "is smaller than any segment"))
         }
@@ -244,6 +248,7 @@ mod tests {
             ("bbr", "sack = false", "sack"),
             ("bbr", "pacing = false", "pacing"),
             ("dctcp", "ecn = false", "ecn"),
+            ("prague", "ecn = false", "ecn"),
             ("cubic", "send_buffer = \"1B\"", "send_buffer"),
             ("cubic", "host_queue = \"10packets\"", "host_queue"),
             ("reno-1995", "min_rto = \"5ms\"", "min_rto"),

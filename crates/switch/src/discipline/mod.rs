@@ -9,6 +9,7 @@
 pub mod codel;
 pub mod credit;
 pub mod drr;
+pub mod dual_pi2;
 pub mod fifo;
 pub mod fq_codel;
 mod list;
@@ -69,6 +70,8 @@ pub enum Discipline<T> {
     FqCoDel(Box<fq_codel::FqCoDel<T>>),
     /// PIE.
     Pie(Box<pie::Pie<T>>),
+    /// DualPI2.
+    DualPi2(Box<dual_pi2::DualPi2<T>>),
 }
 
 macro_rules! each {
@@ -85,6 +88,7 @@ macro_rules! each {
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
+            Discipline::DualPi2($queue) => $call,
         }
     };
 }
@@ -108,6 +112,7 @@ impl<T: Item> Discipline<T> {
                 Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed)))
             }
             Kind::Pie(pie) => Self::Pie(Box::new(pie::Pie::new(*pie, seed))),
+            Kind::DualPi2(dual) => Self::DualPi2(Box::new(dual_pi2::DualPi2::new(*dual, seed))),
         }
     }
 

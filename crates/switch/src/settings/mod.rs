@@ -12,6 +12,7 @@
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
 //! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |
+//! | dualpi2 | 15 ms, updated every 16 ms, round trips up to 100 ms, k = 2; L4S marks from 0.8 to 1.2 ms; Classic traffic gets 10 % at least (RFC 9332) |
 //! | credit | none: it must be given |
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
@@ -28,7 +29,7 @@ mod tests;
 use crate::buffer::{Bound, Memory};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, fq_codel, pie, red};
+use crate::discipline::{codel, dual_pi2, fq_codel, pie, red};
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
@@ -95,6 +96,8 @@ pub enum Kind {
     FqCoDel(fq_codel::Parameters),
     /// PIE.
     Pie(pie::Parameters),
+    /// DualPI2.
+    DualPi2(dual_pi2::Parameters),
 }
 
 /// What is weighed against each other.

@@ -4,7 +4,7 @@ use super::limit::wrong;
 use super::read::Reader;
 use super::{By, Counts, Weights, Wrong};
 use crate::buffer::Bound;
-use crate::discipline::{codel, pie, red};
+use crate::discipline::{codel, dual_pi2, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path;
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
@@ -158,6 +158,46 @@ impl Reader<'_> {
             update: picos("pie.update", or(given.update, 15))?,
             burst: picos("pie.burst", or(given.burst, 150))?,
             mark_up_to: mark_up_to.as_f64(),
+        })
+    }
+
+    pub(super) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Wrong> {
+        if self.limits.counts == Counts::Cells {
+            return wrong(
+                "discipline",
+                "dualpi2 tells packets by their ECN bits: the links must carry packets",
+            );
+        }
+        let given = self.switch.dualpi2.unwrap_or_default();
+        let or =
+            |given: Option<Duration>, us: i64| given.unwrap_or(Duration(us * MILLISECOND / 1000));
+        let classic_share = given.classic_share.unwrap_or(Share(Share::WHOLE.0 / 10));
+        if classic_share.0 == 0 || classic_share > Share::WHOLE {
+            return wrong(
+                "dualpi2.classic_share",
+                "must be above 0 % and at most 100 %",
+            );
+        }
+        let coupling = given.coupling.unwrap_or(2);
+        if coupling == 0 {
+            return wrong("dualpi2.coupling", "nothing would be coupled: 2 is usual");
+        }
+        let mark_from = picos("dualpi2.mark_from", or(given.mark_from, 800))?;
+        let mark_all_from = picos("dualpi2.mark_all_from", or(given.mark_all_from, 1_200))?;
+        if mark_from > mark_all_from {
+            return wrong(
+                "dualpi2.mark_from",
+                "is above `mark_all_from`: lower it, or raise the other",
+            );
+        }
+        Ok(dual_pi2::Parameters {
+            target: picos("dualpi2.target", or(given.target, 15_000))?,
+            update: picos("dualpi2.update", or(given.update, 16_000))?,
+            largest_rtt: picos("dualpi2.largest_rtt", or(given.largest_rtt, 100_000))?,
+            coupling: f64::from(coupling),
+            mark_from,
+            mark_all_from,
+            classic_share: classic_share.as_f64(),
         })
     }
 

@@ -85,6 +85,7 @@ impl<'a> Reader<'a> {
                 near_empty: self.switch.near_empty.unwrap_or_default(),
             }),
             Discipline::Pie => Kind::Pie(self.pie()?),
+            Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
             Discipline::KernelTbf
             | Discipline::KernelHtb
             | Discipline::KernelFqCodel

@@ -4,7 +4,7 @@ use super::*;
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, fq_codel, pie, red};
+use crate::discipline::{codel, dual_pi2, fq_codel, pie, red};
 use crate::settings::{By, Kind, Weights};
 use delaylab_model::path::AbrMark;
 use delaylab_model::quantity::Share;
@@ -60,6 +60,15 @@ fn kinds() -> Vec<Kind> {
             burst: 100,
             mark_up_to: 0.1,
         }),
+        Kind::DualPi2(dual_pi2::Parameters {
+            target: 50,
+            update: 20,
+            largest_rtt: 400,
+            coupling: 2.0,
+            mark_from: 30,
+            mark_all_from: 60,
+            classic_share: 0.1,
+        }),
     ]
 }
 
@@ -91,6 +100,7 @@ fn thing() -> impl Strategy<Value = Thing> {
             queue: (flow % 3) as u8,
             ingress,
             ecn,
+            low_latency: flow % 2 == 1,
             pdu,
             ..Thing::cell(flow).bytes(bytes)
         },

@@ -20,6 +20,7 @@ pub(crate) struct Thing {
     pub(crate) queue: u8,
     pub(crate) ingress: u16,
     pub(crate) ecn: bool,
+    pub(crate) low_latency: bool,
     pub(crate) marked: bool,
     pub(crate) pdu: Pdu,
 }
@@ -34,6 +35,7 @@ impl Thing {
             queue: 0,
             ingress: 0,
             ecn: false,
+            low_latency: false,
             marked: false,
             pdu: Pdu::Apart,
         }
@@ -57,6 +59,11 @@ impl Thing {
 
     pub(crate) const fn ecn(mut self) -> Self {
         self.ecn = true;
+        self
+    }
+
+    pub(crate) const fn low_latency(mut self) -> Self {
+        self.low_latency = true;
         self
     }
 }
@@ -85,6 +92,10 @@ impl Item for Thing {
 
     fn ecn_capable(&self) -> bool {
         self.ecn
+    }
+
+    fn low_latency(&self) -> bool {
+        self.low_latency
     }
 
     fn pdu(&self) -> Pdu {

@@ -10,6 +10,8 @@ pub type Mac = [u8; 6];
 /// ECN bits (RFC 3168 §5): the ends understand marks, and the mark.
 const ECT: u8 = 0b11;
 const CE: u8 = 0b11;
+/// Set in ECT(1) and CE: L4S (RFC 9331).
+const ECT_1: u8 = 0b01;
 
 /// What tells the packets of one conversation and direction from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,6 +247,11 @@ impl Item for Frame {
     fn ecn_capable(&self) -> bool {
         self.traffic_class()
             .is_some_and(|(_, class, _)| class & ECT != 0)
+    }
+
+    fn low_latency(&self) -> bool {
+        let class = self.traffic_class();
+        class.is_some_and(|(_, class, _)| class & ECT_1 != 0)
     }
 }
 

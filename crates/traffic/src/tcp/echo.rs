@@ -17,7 +17,7 @@ impl Echo {
     pub(crate) fn new(settings: &Settings) -> Self {
         match settings.congestion {
             _ if !settings.ecn => Self::Off,
-            Congestion::Dctcp => Self::Exact(false),
+            Congestion::Dctcp | Congestion::Prague => Self::Exact(false),
             _ => Self::Latched(false),
         }
     }

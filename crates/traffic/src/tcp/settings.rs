@@ -35,6 +35,8 @@ pub enum Congestion {
     Cubic,
     /// RFC 8257; without SACK, with NewReno's recovery. Needs `ecn`.
     Dctcp,
+    /// TCP Prague (draft-briscoe-iccrg-prague-congestion-control): its segments are ECT(1). Needs `ecn`.
+    Prague,
     /// Version 1 (draft-cardwell-iccrg-bbr-congestion-control-00). Needs `sack` and `pacing`.
     Bbr,
 }
@@ -148,7 +150,7 @@ pub struct Settings {
     pub timer: Timer,
     /// Each ACK gives a sample of the round-trip time (RFC 7323), not one segment a round trip.
     pub timestamps: bool,
-    /// Segments may be marked (RFC 3168; RFC 8257 with DCTCP).
+    /// Segments may be marked (RFC 3168; RFC 8257 with DCTCP; RFC 9331 with Prague).
     pub ecn: bool,
     /// A part of a segment waits while data is outstanding (RFC 896).
     pub nagle: bool,
@@ -183,6 +185,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The ECN bits of its segments that may be marked: 0, ECT(0), or ECT(1) for L4S (RFC 9331).
+    pub const fn ecn_bits(&self) -> u8 {
+        match (self.ecn, self.congestion) {
+            (false, _) => 0,
+            (true, Congestion::Prague) => 1,
+            (true, _) => 2,
+        }
+    }
+
     /// A 4.3BSD-Reno or Net/3 system (seed 003): Reno, ticks of 500 and 200 ms, every second segment
     /// acknowledged, one segment to start with.
     pub fn of_1995(mss: u32, window: u64) -> Self {

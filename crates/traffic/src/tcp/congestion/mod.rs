@@ -7,6 +7,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod prague;
 mod reno;
 
 use super::rate::RateSample;
@@ -15,6 +16,7 @@ use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
+use prague::Prague;
 use reno::Reno;
 
 /// The congestion window and the slow start threshold, in bytes.
@@ -89,6 +91,7 @@ pub(crate) enum Algorithm {
     Reno(Reno),
     Cubic(Cubic),
     Dctcp(Dctcp),
+    Prague(Prague),
     Bbr(Box<Bbr>),
 }
 
@@ -99,6 +102,7 @@ impl Algorithm {
             Congestion::Reno | Congestion::NewReno => Self::Reno(reno),
             Congestion::Cubic => Self::Cubic(Cubic::new(reno)),
             Congestion::Dctcp => Self::Dctcp(Dctcp::new(reno)),
+            Congestion::Prague => Self::Prague(Prague::new(reno)),
             Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(settings.initial_window))),
         }
     }
@@ -110,6 +114,7 @@ impl Algorithm {
             Self::Reno(reno) => reno.grow(window, acked),
             Self::Cubic(cubic) => cubic.grow(window, acked, now, rtt),
             Self::Dctcp(dctcp) => dctcp.reno.grow(window, acked),
+            Self::Prague(prague) => prague.grow(window, acked, rtt),
             Self::Bbr(_) => {}
         }
     }
@@ -120,6 +125,7 @@ impl Algorithm {
             Self::Reno(reno) => reno.on_loss(window, flight),
             Self::Cubic(cubic) => cubic.on_loss(window, flight),
             Self::Dctcp(dctcp) => dctcp.reno.on_loss(window, flight),
+            Self::Prague(prague) => prague.reno.on_loss(window, flight),
             Self::Bbr(_) => {}
         }
     }
@@ -153,7 +159,7 @@ impl Algorithm {
     }
 
     /// Bytes a second at which segments leave if they are paced (Linux: twice the window a round trip in
-    /// slow start, 1.2 times else).
+    /// slow start, 1.2 times else; Prague no more than the window).
     pub(crate) fn pacing_rate(&self, window: &Window, smoothed: Option<Picos>) -> f64 {
         if let Self::Bbr(bbr) = self {
             return bbr.pacing_rate(smoothed);
@@ -162,7 +168,11 @@ impl Algorithm {
             return f64::MAX;
         };
         let early = window.cwnd < window.ssthresh / 2;
-        let gain = if early { 2.0 } else { 1.2 };
+        let gain = match self {
+            _ if early => 2.0,
+            Self::Prague(_) => 1.0,
+            _ => 1.2,
+        };
         gain * window.cwnd as f64 * PICOS_PER_SECOND as f64 / rtt as f64
     }
 
@@ -180,18 +190,42 @@ impl Algorithm {
         window.cwnd = window.mss;
     }
 
-    /// Every ACK of new data, for who counts marks.
+    /// Every ACK of new data, for who counts marks; `at` is now and the smoothed round-trip time.
     #[inline]
-    pub(crate) fn count_marks(&mut self, acked: u64, marked: bool, next: u64, sent: u64) {
-        if let Self::Dctcp(dctcp) = self {
-            dctcp.count(acked, marked, next, sent);
+    pub(crate) fn count_marks(
+        &mut self,
+        acked: u64,
+        marked: bool,
+        next: u64,
+        sent: u64,
+        at: (Picos, Picos),
+    ) {
+        match self {
+            Self::Dctcp(dctcp) => dctcp.count(acked, marked, next, sent),
+            Self::Prague(prague) => prague.count(acked, marked, next, sent, at),
+            _ => {}
+        }
+    }
+
+    /// May an echo of a mark cut the window now?
+    pub(crate) const fn may_cut(&self, now: Picos) -> bool {
+        match self {
+            Self::Prague(prague) => prague.may_cut(now),
+            _ => true,
         }
     }
 
     /// An echo of a mark, once a window: cuts it, with `less` by less than a loss does (RFC 8511).
-    pub(crate) fn on_mark(&mut self, window: &mut Window, flight: u64, less: bool) {
+    pub(crate) fn on_mark(
+        &mut self,
+        window: &mut Window,
+        flight: u64,
+        less: bool,
+        at: (Picos, Picos),
+    ) {
         match self {
             Self::Dctcp(dctcp) => dctcp.on_mark(window),
+            Self::Prague(prague) => prague.on_mark(window, at.0, at.1),
             Self::Reno(reno) if less => reno.cut(window, flight, reno::BETA_ECN),
             Self::Cubic(cubic) if less => cubic.cut(window, flight, cubic::BETA_ECN),
             Self::Bbr(_) => return,
@@ -207,10 +241,11 @@ impl Algorithm {
         }
     }
 
-    /// DCTCP's estimate of the share of marked bytes.
+    /// DCTCP's or Prague's estimate of the share of marked bytes.
     pub(crate) const fn alpha(&self) -> Option<f64> {
         match self {
             Self::Dctcp(dctcp) => Some(dctcp.alpha()),
+            Self::Prague(prague) => Some(prague.alpha()),
             _ => None,
         }
     }

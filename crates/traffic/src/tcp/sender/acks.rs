@@ -27,8 +27,13 @@ impl Sender {
         self.resend = false; // what was to be sent again has arrived
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        self.algorithm
-            .count_marks(acked, ack.ece, ack.next, self.max);
+        self.algorithm.count_marks(
+            acked,
+            ack.ece,
+            ack.next,
+            self.max,
+            (now, self.timer.smoothed().unwrap_or(0)),
+        );
         let restart_timer = match self.recovery.on_new(ack.next) {
             OnNew::Open => {
                 // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.
@@ -71,7 +76,7 @@ impl Sender {
     /// An ACK outside recovery: the window grows, or is cut because of marks.
     pub(super) fn open(&mut self, now: Picos, ack: &Opening) {
         if ack.ece && self.settings.ecn {
-            self.on_mark();
+            self.on_mark(now);
         } else if ack.used {
             let rtt = self.timer.smoothed().unwrap_or(0);
             let acked = Acked {
@@ -85,13 +90,14 @@ impl Sender {
         }
     }
 
-    fn on_mark(&mut self) {
-        if self.una < self.marks_from {
+    fn on_mark(&mut self, now: Picos) {
+        if self.una < self.marks_from || !self.algorithm.may_cut(now) {
             return;
         }
         let flight = self.flight().max(self.window.mss);
+        let at = (now, self.timer.smoothed().unwrap_or(0));
         self.algorithm
-            .on_mark(&mut self.window, flight, self.settings.abe);
+            .on_mark(&mut self.window, flight, self.settings.abe, at);
         self.marks_from = self.max;
         self.cwr = true;
     }
