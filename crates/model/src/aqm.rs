@@ -1,6 +1,6 @@
-//! Active queue management: what `pie` and `dualpi2` of a switch set. What is not given is as the RFC has it.
+//! Active queue management: what `pie`, `dualpi2` and `cake` of a switch set. What is not given is as the RFC has it.
 
-use crate::quantity::{Duration, Share};
+use crate::quantity::{Duration, Rate, Share, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,4 +36,48 @@ pub struct DualPi2 {
     pub mark_all_from: Option<Duration>,
     /// What Classic packets get of the line while L4S packets wait too. 10 % by default.
     pub classic_share: Option<Share>,
+}
+
+/// The classes of cake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CakeTins {
+    /// One for all.
+    BestEffort,
+    /// Bulk, best effort, video and voice, by DSCP.
+    #[default]
+    DiffServ4,
+}
+
+/// Between whom cake is fair before it is between flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Nobody else.
+    Flows,
+    /// Sources.
+    DualSource,
+    /// Destinations.
+    DualDestination,
+    /// A flow's source or its destination, whichever has more flows.
+    #[default]
+    Triple,
+}
+
+/// CAKE's parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cake {
+    /// What its shaper lets through. Without it: as much as the link takes.
+    pub rate: Option<Rate>,
+    /// Bytes that the shaper counts of a packet beyond IP. 14 B by default, as the kernel counts Ethernet frames.
+    pub overhead: Option<Size>,
+    /// The least that it counts of a packet.
+    pub mpu: Option<Size>,
+    /// Its classes. `diffserv4` by default.
+    pub tins: Option<CakeTins>,
+    /// Between whom it is fair. `triple` by default.
+    pub isolation: Option<Isolation>,
+    /// A usual round trip: COBALT's interval, and its target is a twentieth. 100 ms by default.
+    pub rtt: Option<Duration>,
 }

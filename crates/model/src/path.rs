@@ -3,7 +3,7 @@
 //! Every field is optional: what an experiment leaves out, the world that builds the path decides
 //! and says.
 
-pub use crate::aqm::{DualPi2, Pie};
+pub use crate::aqm::{Cake, CakeTins, DualPi2, Isolation, Pie};
 pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
@@ -90,6 +90,8 @@ pub enum Discipline {
     /// DualPI2, a queue for L4S and one for Classic traffic (RFC 9332).
     #[serde(rename = "dualpi2")]
     DualPi2,
+    /// CAKE: shaper, classes, fair between hosts and flows, COBALT.
+    Cake,
     /// The kernel's token bucket filter.
     KernelTbf,
     /// The kernel's hierarchical token bucket, with a class for each class queue.
@@ -315,6 +317,8 @@ pub struct Switch {
     pub pie: Option<Pie>,
     /// dualpi2.
     pub dualpi2: Option<DualPi2>,
+    /// cake.
+    pub cake: Option<Cake>,
     /// credit.
     pub credit: Option<Credit>,
     /// explicit-rate: how rates are found.
@@ -357,6 +361,7 @@ impl Switch {
             near_empty: own.near_empty.or(base.near_empty),
             pie: own.pie.or(base.pie),
             dualpi2: own.dualpi2.or(base.dualpi2),
+            cake: own.cake.or(base.cake),
             credit: own.credit.or(base.credit),
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             packet_discard: own.packet_discard.or(base.packet_discard),

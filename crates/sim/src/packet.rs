@@ -27,6 +27,8 @@ pub struct Unit {
     pub queue: u8,
     /// What else there is to know.
     pub flags: u8,
+    /// Its DiffServ code point.
+    pub dscp: u8,
 }
 
 /// The last unit of its packet.
@@ -89,6 +91,11 @@ impl Item for Unit {
     #[inline]
     fn ecn_capable(&self) -> bool {
         self.has(ECT)
+    }
+
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.dscp
     }
 
     #[inline]
@@ -251,6 +258,7 @@ mod tests {
             hop: 0,
             queue: 0,
             flags: MANAGEMENT,
+            dscp: 0,
         };
         assert!(!unit.mark());
         assert!(!unit.has(MARKED));

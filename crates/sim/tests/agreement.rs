@@ -24,6 +24,8 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"fq-codel\"\nbuffer = \"100packets\"\nnear_empty = \"all\"",
     "discipline = \"pie\"\nbuffer = \"100packets\"\npie = { burst = \"15ms\" }",
     "discipline = \"dualpi2\"\nbuffer = \"100packets\"",
+    "discipline = \"cake\"\nbuffer = \"150kB\"",
+    "discipline = \"cake\"\nbuffer = \"150kB\"\ncake = { rate = \"50Mbit/s\", overhead = \"44B\", isolation = \"flows\" }",
     "buffer = \"40kB\"\nshaper = { rate = \"30Mbit/s\", burst = \"10kB\" }",
     "discipline = \"codel\"\nbuffer = \"100packets\"\nshaper = { rate = \"30Mbit/s\", burst = \"9kB\", ceil = \"70Mbit/s\" }",
     "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",

@@ -133,6 +133,7 @@ fn main() -> Result<(), Wrong> {
         ("red", Discipline::Red, own),
         ("codel", Discipline::CoDel, own),
         ("fq-codel", Discipline::FqCoDel, own),
+        ("pie", Discipline::Pie, own),
     ];
     println!("{:<22} {:>8} {:>8}", "ns a pair, queued:", 500, 5_000);
     for (name, discipline, pool) in rows {

@@ -34,6 +34,11 @@ pub trait Item {
         false
     }
 
+    /// Its DiffServ code point.
+    fn dscp(&self) -> u8 {
+        0
+    }
+
     /// Its place in an AAL5 PDU, for early and partial packet discard.
     fn pdu(&self) -> Pdu {
         Pdu::Apart
@@ -64,6 +69,8 @@ pub enum Cause {
     Pie,
     /// DualPI2's probability.
     DualPi2,
+    /// COBALT's control law.
+    Cobalt,
     /// The whole PDU was refused at its first cell.
     EarlyPacketDiscard,
     /// A cell of its PDU was lost before it.
@@ -85,6 +92,7 @@ impl Cause {
             Cause::CoDel => "CoDel",
             Cause::Pie => "PIE",
             Cause::DualPi2 => "DualPI2",
+            Cause::Cobalt => "COBALT",
             Cause::EarlyPacketDiscard => "early packet discard",
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
             Cause::Policer => "the policer's bucket was empty",

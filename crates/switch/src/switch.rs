@@ -162,7 +162,7 @@ impl<T: Item> Switch<T> {
         let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
         let before = drops.len();
         let held = port.shaper.as_mut().and_then(|shaper| shaper.give_up());
-        let item = held.or_else(|| port.queue.dequeue(now, drops));
+        let item = held.or_else(|| port.queue.give_up(now, drops));
         if drops.len() > before {
             port.account(buffer, &drops[before..]);
         }
@@ -189,6 +189,13 @@ impl<T: Item> Switch<T> {
     /// If there is no such port.
     pub fn credit(&mut self, egress: usize, flow: u32, forwarded: u64) -> bool {
         self.ports[egress].queue.credit(flow, forwarded)
+    }
+
+    /// Items of this flow come from the one host and go to the other, by small dense numbers. Nothing but cake heeds it.
+    pub fn tell_hosts(&mut self, flow: u32, hosts: [u32; 2]) {
+        for port in &mut self.ports {
+            port.queue.tell_hosts(flow, hosts);
+        }
     }
 
     /// How many output ports it has.
@@ -311,10 +318,10 @@ impl<T: Item> Port<T> {
     }
 }
 
-/// FQ-CoDel keeps to the limit itself, because it drops something else than what arrives.
+/// FQ-CoDel and CAKE keep to the limit themselves, because they drop something else than what arrives.
 const fn memory(settings: &Settings) -> Memory {
     match settings.kind {
-        Kind::FqCoDel(_) => Memory::of_each_output(Bound::UNLIMITED),
+        Kind::FqCoDel(_) | Kind::Cake(_) => Memory::of_each_output(Bound::UNLIMITED),
         _ => settings.memory,
     }
 }

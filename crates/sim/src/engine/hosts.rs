@@ -202,6 +202,7 @@ impl<E: EventSet> Engine<E> {
             ingress: 0,
             hop: 0,
             queue: channel.queue,
+            dscp: channel.dscp,
             flags: flag(traced, TRACED)
                 | flag(ect, ECT)
                 | flag(low_latency, LOW_LATENCY)

@@ -283,6 +283,7 @@ impl<E: EventSet> Engine<E> {
             hop: 0,
             queue: 0,
             flags: flag | END,
+            dscp: 0,
         }
     }
 

@@ -83,6 +83,8 @@ struct Maker<'a> {
     /// Of each node: its number among the hosts, or among the switches.
     numbers: Vec<u32>,
     channels: Vec<Channel>,
+    /// Of each channel: where it comes from, and where it goes.
+    ends: Vec<[u32; 2]>,
     ways: Vec<u32>,
     flows: Vec<Flow>,
     names: Vec<Arc<str>>,
@@ -109,6 +111,7 @@ impl<'a> Maker<'a> {
             routes: Routes::new(network),
             numbers: (0..network.nodes.len() as NodeId).map(number).collect(),
             channels: Vec::new(),
+            ends: Vec::new(),
             ways: Vec::new(),
             flows: Vec::new(),
             names: Vec::new(),
@@ -160,6 +163,7 @@ impl<'a> Maker<'a> {
             let Some(path) = self.routes.path(from, to, via.as_deref(), key) else {
                 return refuse("path", "no links lead from one end to the other");
             };
+            self.ends.push([from, to].map(|node| self.number(node)));
             self.channels.push(Channel {
                 first: path[0],
                 links: path.len() as u8,
@@ -353,6 +357,10 @@ impl<'a> Maker<'a> {
                     let settings = switch_settings(section, &self.trial.path, self.built.framing)?;
                     let ports = self.network.of_node[id as usize].clone();
                     let seed = seed_for(self.trial, SWITCHES, u64::from(id));
+                    let mut switch = Switch::new(&settings, ports.len(), seed);
+                    for (flow, ends) in (0..).zip(&self.ends) {
+                        switch.tell_hosts(flow, *ends);
+                    }
                     self.switches.push(Node {
                         rates: explicit_rates(
                             &settings,
@@ -362,7 +370,7 @@ impl<'a> Maker<'a> {
                                 .map(|&port| self.network.ports[port as usize].rate),
                         ),
                         shared: settings.memory.owner != Owner::Output,
-                        switch: Switch::new(&settings, ports.len(), seed),
+                        switch,
                         reset: section.reset.map(|reset| {
                             let at = picos(Some(reset.at));
                             (at, at + picos(Some(reset.lasts)))
@@ -461,7 +469,11 @@ impl<'a> Maker<'a> {
     /// Do its queues wait for tokens too?
     fn is_shaped(&self, node: NodeId) -> bool {
         match &self.network.nodes[node as usize].kind {
-            Kind::Switch(switch) => switch.shaper.is_some(),
+            Kind::Switch(switch) => {
+                let cake = switch.discipline == Some(Discipline::Cake);
+                let rate = switch.cake.and_then(|cake| cake.rate);
+                switch.shaper.is_some() || (cake && rate.is_some())
+            }
             Kind::Host(_) => false,
         }
     }

@@ -156,7 +156,7 @@ fn mark_or_drop<T: Item>(item: Option<T>, drops: &mut Vec<Dropped<T>>) -> Option
 }
 
 /// from + interval/√count, rounded down.
-fn next_drop(from: Picos, interval: Picos, count: u64) -> Picos {
+pub(super) fn next_drop(from: Picos, interval: Picos, count: u64) -> Picos {
     let square = u128::from(interval) * u128::from(interval) / u128::from(count);
     from.saturating_add(square.isqrt() as Picos) // the root is not above `interval`
 }

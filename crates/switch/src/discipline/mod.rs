@@ -3,9 +3,10 @@
 //! To add one: a file here, a line in [`Discipline`] and in its macro, a line in
 //! [`crate::settings::Kind`].
 //!
-//! All of them but [`credit`] are work-conserving: while something is queued, `dequeue` gives
-//! something (CoDel may have dropped it all). None of them waits for a time.
+//! All of them but [`credit`], and [`cake`] with a rate, are work-conserving: while something is queued, `dequeue` gives
+//! something (CoDel may have dropped it all). Only cake waits for a time.
 
+pub mod cake;
 pub mod codel;
 pub mod credit;
 pub mod drr;
@@ -31,6 +32,11 @@ pub trait Queue<T: Item> {
 
     /// Gives the item that is next. It may drop others before it.
     fn dequeue(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T>;
+
+    /// Gives the item that is next, whatever it would wait for.
+    fn give_up(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        self.dequeue(now, drops)
+    }
 
     /// When `dequeue` may next give something although it gives nothing now. None: not before something
     /// arrives, be it a credit.
@@ -72,6 +78,8 @@ pub enum Discipline<T> {
     Pie(Box<pie::Pie<T>>),
     /// DualPI2.
     DualPi2(Box<dual_pi2::DualPi2<T>>),
+    /// CAKE.
+    Cake(Box<cake::Cake<T>>),
 }
 
 macro_rules! each {
@@ -89,12 +97,13 @@ macro_rules! each {
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
             Discipline::DualPi2($queue) => $call,
+            Discipline::Cake($queue) => $call,
         }
     };
 }
 
 impl<T: Item> Discipline<T> {
-    /// An empty queue. What it holds at most is the buffer's to say (but for FQ-CoDel).
+    /// An empty queue. What it holds at most is the buffer's to say (but for FQ-CoDel and CAKE).
     pub fn new(settings: &Settings, seed: u64) -> Self {
         match &settings.kind {
             Kind::Fifo { mark } => Self::Fifo(fifo::Fifo::new(*mark)),
@@ -111,8 +120,19 @@ impl<T: Item> Discipline<T> {
                 let limit = settings.memory.size;
                 Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed)))
             }
+            Kind::Cake(cake) => {
+                let limit = settings.memory.size;
+                Self::Cake(Box::new(cake::Cake::new(*cake, limit, seed)))
+            }
             Kind::Pie(pie) => Self::Pie(Box::new(pie::Pie::new(*pie, seed))),
             Kind::DualPi2(dual) => Self::DualPi2(Box::new(dual_pi2::DualPi2::new(*dual, seed))),
+        }
+    }
+
+    /// See [`crate::Switch::tell_hosts`].
+    pub fn tell_hosts(&mut self, flow: u32, hosts: [u32; 2]) {
+        if let Self::Cake(queue) = self {
+            queue.tell_hosts(flow, hosts);
         }
     }
 
@@ -154,6 +174,10 @@ impl<T: Item> Queue<T> for Discipline<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         each!(self, queue => queue.backlog())
+    }
+
+    fn give_up(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
+        each!(self, queue => queue.give_up(now, drops))
     }
 
     fn overflow(&mut self, now: Picos) {

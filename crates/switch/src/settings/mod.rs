@@ -13,6 +13,7 @@
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
 //! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |
 //! | dualpi2 | 15 ms, updated every 16 ms, round trips up to 100 ms, k = 2; L4S marks from 0.8 to 1.2 ms; Classic traffic gets 10 % at least (RFC 9332) |
+//! | cake | no rate; 14 bytes beyond the IP packet; diffserv4; triple; 100 ms; 4 MiB (tc-cake(8)) |
 //! | credit | none: it must be given |
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
@@ -29,7 +30,7 @@ mod tests;
 use crate::buffer::{Bound, Memory};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, dual_pi2, fq_codel, pie, red};
+use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
@@ -96,6 +97,8 @@ pub enum Kind {
     FqCoDel(fq_codel::Parameters),
     /// PIE.
     Pie(pie::Parameters),
+    /// CAKE.
+    Cake(cake::Parameters),
     /// DualPI2.
     DualPi2(dual_pi2::Parameters),
 }
@@ -177,6 +180,9 @@ impl Settings {
             if let (Some(buckets), Some(given)) = (buckets, given) {
                 buckets.uncounted = overhead.saturating_sub(given.counted());
             }
+        }
+        if let Kind::Cake(cake) = &mut self.kind {
+            cake.overhead -= i64::from(overhead);
         }
         self
     }

@@ -4,7 +4,7 @@ use super::limit::wrong;
 use super::read::Reader;
 use super::{By, Counts, Weights, Wrong};
 use crate::buffer::Bound;
-use crate::discipline::{codel, dual_pi2, pie, red};
+use crate::discipline::{cake, codel, dual_pi2, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path;
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
@@ -12,6 +12,8 @@ use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
 /// What is not given.
 pub(super) const QUANTUM: Size = Size(1_514);
+/// What the kernel counts of Ethernet's framing.
+const ETHERNET: u32 = 14;
 const CELL: Size = Size(53);
 /// The bucket of a ceiling: a frame.
 const CEIL_BURST: Size = Size(1_600);
@@ -158,6 +160,39 @@ impl Reader<'_> {
             update: picos("pie.update", or(given.update, 15))?,
             burst: picos("pie.burst", or(given.burst, 150))?,
             mark_up_to: mark_up_to.as_f64(),
+        })
+    }
+
+    pub(super) fn cake(&self) -> Result<cake::Parameters, Wrong> {
+        if self.limits.counts == Counts::Cells {
+            return wrong(
+                "discipline",
+                "cake tells packets apart: the links must carry packets",
+            );
+        }
+        let given = self.switch.cake.unwrap_or_default();
+        if given.rate.is_some_and(|rate| rate.0 == 0) {
+            return wrong("cake.rate", "nothing would pass: give more than 0");
+        }
+        let bytes = |given: Option<Size>, usual: u32| match u32::try_from(
+            given.map_or(u64::from(usual), |size| size.0),
+        ) {
+            Ok(bytes) if bytes <= 65_535 => Ok(bytes),
+            _ => wrong(
+                "cake",
+                "`overhead` and `mpu` are bytes of a packet: 65,535 at most",
+            ),
+        };
+        let interval = picos("cake.rtt", given.rtt.unwrap_or(Duration(100 * MILLISECOND)))?;
+        Ok(cake::Parameters {
+            rate: given.rate.map(|rate| rate.0),
+            overhead: bytes(given.overhead, ETHERNET)?.into(),
+            least: bytes(given.mpu, 0)?,
+            tins: given.tins.unwrap_or_default(),
+            isolation: given.isolation.unwrap_or_default(),
+            target: (interval / 20).max(1),
+            interval,
+            quantum: self.quantum(QUANTUM)?,
         })
     }
 

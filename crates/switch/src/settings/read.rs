@@ -14,6 +14,7 @@ use delaylab_model::quantity::{Limit, Share};
 const PACKETS: Limit = Limit::Packets(1_000);
 const CELLS: Limit = Limit::Cells(13_000);
 const FQ_CODEL: Limit = Limit::Packets(10_240);
+const CAKE: Limit = Limit::Bytes(4 << 20);
 const CONGESTED: Limit = Limit::Cells(500);
 const QUEUES: u32 = 1024;
 
@@ -84,6 +85,7 @@ impl<'a> Reader<'a> {
                 queues: QUEUES,
                 near_empty: self.switch.near_empty.unwrap_or_default(),
             }),
+            Discipline::Cake => Kind::Cake(self.cake()?),
             Discipline::Pie => Kind::Pie(self.pie()?),
             Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
             Discipline::KernelTbf
@@ -98,12 +100,17 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Does it drop what is queued when something comes that does not fit?
+    const fn makes_room(&self) -> bool {
+        matches!(self.discipline, Discipline::FqCoDel | Discipline::Cake)
+    }
+
     fn memory(&self) -> Result<Memory, Wrong> {
         let owner = self.owner()?;
-        if self.discipline == Discipline::FqCoDel && owner != Owner::Output {
+        if self.makes_room() && owner != Owner::Output {
             return wrong(
                 "pool",
-                "fq-codel makes room in its own queues: leave `pool` and `alpha` out",
+                "fq-codel and cake make room in their own queues: leave `pool` and `alpha` out",
             );
         }
         Ok(Memory {
@@ -167,10 +174,10 @@ impl<'a> Reader<'a> {
                 "an input port's buffer is shared by no rule: leave it out, or set another `pool`",
             );
         }
-        if self.discipline == Discipline::FqCoDel {
+        if self.makes_room() {
             return wrong(
                 "threshold",
-                "fq-codel knows one limit: set `buffer` instead",
+                "fq-codel and cake know one limit: set `buffer` instead",
             );
         }
         self.limits.within("threshold", limit, self.size)
@@ -200,6 +207,7 @@ const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
     match (discipline, counts) {
         (Discipline::Efci | Discipline::ExplicitRate | Discipline::Credit, _) => Limit::Unlimited,
         (Discipline::FqCoDel, Counts::Packets) => FQ_CODEL,
+        (Discipline::Cake, Counts::Packets) => CAKE,
         (_, Counts::Packets) => PACKETS,
         (_, Counts::Cells) => CELLS,
     }

@@ -2,7 +2,7 @@
 use super::*;
 use crate::buffer::Owner;
 use delaylab_model::path::{Discipline, Pool};
-use delaylab_model::quantity::{Duration, Limit, Share, Size};
+use delaylab_model::quantity::{Duration, Limit, Rate, Share, Size};
 use proptest::prelude::*;
 
 const QUEUES: &[&str] = &["control", "ef", "scavenger"];
@@ -65,6 +65,20 @@ fn each_discipline_has_its_defaults() {
     assert_eq!(kind(Counts::Packets, Discipline::Drr).0, drr(1_514));
     let flows = Weights::new(By::Flow, Vec::new());
     assert_eq!(kind(Counts::Packets, Discipline::Wfq).0, Kind::Wfq(flows));
+}
+
+#[test]
+fn framing_is_taken_off_before_cakes_overhead_is_added() {
+    let switch = cake(|cake| cake.overhead = Some(Size(44)));
+    let settings = Settings::read(&switch, Counts::Packets, QUEUES).unwrap();
+    let Kind::Cake(cake) = settings.with_framing(38, &switch).kind else {
+        panic!("cake was asked for")
+    };
+    assert_eq!((cake.overhead, cake.least, cake.rate), (6, 0, None));
+    assert_eq!(
+        (cake.target, cake.interval),
+        (5_000_000_000, 100_000_000_000)
+    );
 }
 
 #[test]
@@ -156,6 +170,36 @@ fn codel(target: i64, interval: i64) -> path::Switch {
     }
 }
 
+/// A table of PIE with one thing changed.
+fn pie(change: impl FnOnce(&mut path::Pie)) -> path::Switch {
+    let mut pie = path::Pie::default();
+    change(&mut pie);
+    path::Switch {
+        pie: Some(pie),
+        ..of(Discipline::Pie)
+    }
+}
+
+/// The same of DualPI2.
+fn dual_pi2(change: impl FnOnce(&mut path::DualPi2)) -> path::Switch {
+    let mut dual = path::DualPi2::default();
+    change(&mut dual);
+    path::Switch {
+        dualpi2: Some(dual),
+        ..of(Discipline::DualPi2)
+    }
+}
+
+/// The same of CAKE.
+fn cake(change: impl FnOnce(&mut path::Cake)) -> path::Switch {
+    let mut cake = path::Cake::default();
+    change(&mut cake);
+    path::Switch {
+        cake: Some(cake),
+        ..of(Discipline::Cake)
+    }
+}
+
 fn weighed(name: &str, weight: u32) -> path::Switch {
     path::Switch {
         weights: [(name.to_owned(), weight)].into(),
@@ -239,6 +283,46 @@ fn wrongs() -> Vec<(path::Switch, &'static str, &'static str)> {
         (codel(1_000, i64::MAX), "codel.interval", "213 days"),
         (codel(1_000, 1_000), "codel.target", "5 to 10 %"),
         (
+            pool(of(Discipline::Cake), Pool::Shared),
+            "pool",
+            "leave `pool`",
+        ),
+        (
+            pie(|pie| pie.target = Some(Duration(0))),
+            "pie.target",
+            "above 0",
+        ),
+        (
+            pie(|pie| pie.mark_up_to = Some(percent(101))),
+            "pie.mark_up_to",
+            "100 %",
+        ),
+        (
+            dual_pi2(|dual| dual.coupling = Some(0)),
+            "dualpi2.coupling",
+            "2 is usual",
+        ),
+        (
+            dual_pi2(|dual| dual.mark_from = Some(Duration(2_000_000))),
+            "dualpi2.mark_from",
+            "lower it",
+        ),
+        (
+            dual_pi2(|dual| dual.classic_share = Some(percent(0))),
+            "dualpi2.classic_share",
+            "above 0 %",
+        ),
+        (
+            cake(|cake| cake.rate = Some(Rate(0))),
+            "cake.rate",
+            "more than 0",
+        ),
+        (
+            cake(|cake| cake.overhead = Some(Size(1_000_000))),
+            "cake",
+            "65,535",
+        ),
+        (
             red(|red| red.min = Limit::Packets(16)),
             "red.min",
             "three times",
@@ -293,6 +377,8 @@ fn cells_have_wrongs_of_their_own() {
     };
     assert_eq!(wrong(credit(0)), "credit.n2");
     assert!(Settings::read(&credit(1), Counts::Cells, QUEUES).is_ok());
+    assert_eq!(wrong(of(Discipline::DualPi2)), "discipline");
+    assert_eq!(wrong(of(Discipline::Cake)), "discipline");
     let packets = Settings::read(&credit(1), Counts::Packets, QUEUES);
     assert_eq!(packets.unwrap_err().field, "discipline");
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use crate::discipline::{codel, dual_pi2, fq_codel, pie, red};
+use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
 use crate::settings::{By, Kind, Weights};
 use delaylab_model::path::AbrMark;
 use delaylab_model::quantity::Share;
@@ -15,6 +15,16 @@ const PORTS: usize = 3;
 const CODEL: codel::Parameters = codel::Parameters {
     target: 50,
     interval: 400,
+};
+const CAKE: cake::Parameters = cake::Parameters {
+    rate: None,
+    overhead: 20,
+    least: 64,
+    tins: path::CakeTins::DiffServ4,
+    isolation: path::Isolation::Triple,
+    target: 50,
+    interval: 400,
+    quantum: 300,
 };
 
 fn kinds() -> Vec<Kind> {
@@ -69,6 +79,13 @@ fn kinds() -> Vec<Kind> {
             mark_all_from: 60,
             classic_share: 0.1,
         }),
+        Kind::Cake(CAKE),
+        Kind::Cake(cake::Parameters {
+            rate: Some(200_000_000_000_000),
+            tins: path::CakeTins::BestEffort,
+            isolation: path::Isolation::Flows,
+            ..CAKE
+        }),
     ]
 }
 
@@ -101,6 +118,7 @@ fn thing() -> impl Strategy<Value = Thing> {
             ingress,
             ecn,
             low_latency: flow % 2 == 1,
+            dscp: [0, 8, 34, 46][flow as usize % 4],
             pdu,
             ..Thing::cell(flow).bytes(bytes)
         },
@@ -124,6 +142,7 @@ struct Ledger {
 /// Puts and takes as told, and checks the switch after each step.
 fn run(settings: &Settings, steps: &[(u64, Step)]) -> Ledger {
     let mut switch = Switch::new(settings, PORTS, 1);
+    (0..6).for_each(|flow| switch.tell_hosts(flow, [flow % 2, flow % 3]));
     let mut ledger = Ledger::default();
     let mut now = 0;
     for (gap, step) in steps {
@@ -142,6 +161,15 @@ fn run(settings: &Settings, steps: &[(u64, Step)]) -> Ledger {
     ledger
 }
 
+/// May it hold back what it has?
+fn waits(kind: &Kind) -> bool {
+    match kind {
+        Kind::Credit(_) => true,
+        Kind::Cake(cake) => cake.rate.is_some(),
+        _ => false,
+    }
+}
+
 fn take_one(
     switch: &mut Switch<Thing>,
     settings: &Settings,
@@ -156,7 +184,7 @@ fn take_one(
         None => {
             let dropped = (ledger.drops.len() - before) as u64;
             let conserves_work = held == dropped;
-            assert!(conserves_work || matches!(settings.kind, Kind::Credit(_)));
+            assert!(conserves_work || waits(&settings.kind));
         }
     }
 }
@@ -224,7 +252,7 @@ proptest! {
     fn in_is_out_and_dropped_and_queued(steps in steps(), queue_share in 1_u64..20) {
         for kind in kinds() {
             for memory in memories() {
-                let fq = matches!(kind, Kind::FqCoDel(_));
+                let fq = matches!(kind, Kind::FqCoDel(_) | Kind::Cake(_));
                 if fq && memory.owner != Owner::Output {
                     continue; // refused by Settings::read
                 }

@@ -21,6 +21,7 @@ pub(crate) struct Thing {
     pub(crate) ingress: u16,
     pub(crate) ecn: bool,
     pub(crate) low_latency: bool,
+    pub(crate) dscp: u8,
     pub(crate) marked: bool,
     pub(crate) pdu: Pdu,
 }
@@ -36,6 +37,7 @@ impl Thing {
             ingress: 0,
             ecn: false,
             low_latency: false,
+            dscp: 0,
             marked: false,
             pdu: Pdu::Apart,
         }
@@ -59,6 +61,11 @@ impl Thing {
 
     pub(crate) const fn ecn(mut self) -> Self {
         self.ecn = true;
+        self
+    }
+
+    pub(crate) const fn dscp(mut self, dscp: u8) -> Self {
+        self.dscp = dscp;
         self
     }
 
@@ -92,6 +99,10 @@ impl Item for Thing {
 
     fn ecn_capable(&self) -> bool {
         self.ecn
+    }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
     }
 
     fn low_latency(&self) -> bool {

@@ -23,6 +23,7 @@ use delaylab_sim::transmitter::Transmitter;
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::{Cause, Dropped, Settings, Switch};
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A frame that is held back without a word how long.
@@ -140,6 +141,7 @@ pub struct Device {
     events: BTreeMap<(Picos, u64), Event>,
     next_number: u64,
     flows: HashMap<FlowKey, u32>,
+    hosts: HashMap<IpAddr, u32>,
     random: SplitMix,
     now: Picos,
     /// From when on it is traced.
@@ -168,6 +170,7 @@ impl Device {
             events: BTreeMap::new(),
             next_number: 0,
             flows: HashMap::new(),
+            hosts: HashMap::new(),
             random: SplitMix::new(seed),
             now: 0,
             traced_from: 0,
@@ -220,9 +223,21 @@ impl Device {
         };
         if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
             self.flows.clear();
+            self.hosts.clear();
         }
-        let next = self.flows.len() as u32 + 1;
-        *self.flows.entry(key).or_insert(next)
+        if let Some(flow) = self.flows.get(&key) {
+            return *flow;
+        }
+        let flow = self.flows.len() as u32 + 1;
+        self.flows.insert(key, flow);
+        let hosts = [key.from.0, key.to.0].map(|host| self.host(host));
+        self.switch.tell_hosts(flow, hosts);
+        flow
+    }
+
+    fn host(&mut self, address: IpAddr) -> u32 {
+        let next = self.hosts.len() as u32;
+        *self.hosts.entry(address).or_insert(next)
     }
 
     /// By which ports a frame leaves.

@@ -249,6 +249,10 @@ impl Item for Frame {
             .is_some_and(|(_, class, _)| class & ECT != 0)
     }
 
+    fn dscp(&self) -> u8 {
+        self.traffic_class().map_or(0, |(_, class, _)| class >> 2)
+    }
+
     fn low_latency(&self) -> bool {
         let class = self.traffic_class();
         class.is_some_and(|(_, class, _)| class & ECT_1 != 0)
