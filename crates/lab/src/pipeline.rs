@@ -7,6 +7,7 @@ use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{Clock, Sink};
 use std::io;
@@ -48,6 +49,10 @@ pub trait Consumer: Send {
     fn series_values(&mut self, _values: &[SeriesValue]) -> io::Result<()> {
         Ok(())
     }
+    /// Finite transfers of loads.
+    fn transfers(&mut self, _transfers: &[Transfer]) -> io::Result<()> {
+        Ok(())
+    }
     /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
     /// again while there is nothing.
     fn flush(&mut self) -> io::Result<()>;
@@ -61,6 +66,7 @@ enum Message {
     Hops(Vec<Hop>),
     Series(Vec<SeriesPoint>),
     SeriesValues(Vec<SeriesValue>),
+    Transfers(Vec<Transfer>),
 }
 
 /// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
@@ -84,6 +90,7 @@ pub fn run<C: Consumer, T>(
             hops: Vec::new(),
             series: Vec::new(),
             series_values: Vec::new(),
+            transfers: Vec::new(),
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
@@ -118,6 +125,7 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
             Message::Hops(hops) => consumer.hops(&hops)?,
             Message::Series(points) => consumer.series(&points)?,
             Message::SeriesValues(values) => consumer.series_values(&values)?,
+            Message::Transfers(transfers) => consumer.transfers(&transfers)?,
         }
     }
 }
@@ -142,6 +150,7 @@ struct Batches {
     hops: Vec<Hop>,
     series: Vec<SeriesPoint>,
     series_values: Vec<SeriesValue>,
+    transfers: Vec<Transfer>,
     sent: Instant,
 }
 
@@ -168,6 +177,10 @@ impl Batches {
         if !self.series_values.is_empty() {
             let values = std::mem::take(&mut self.series_values);
             self.send(Message::SeriesValues(values))?;
+        }
+        if !self.transfers.is_empty() {
+            let transfers = std::mem::take(&mut self.transfers);
+            self.send(Message::Transfers(transfers))?;
         }
         Ok(())
     }
@@ -224,6 +237,14 @@ impl Sink for Batches {
     fn series(&mut self, point: &SeriesPoint) -> io::Result<()> {
         self.series.push(point.clone());
         if self.series.len() >= BATCH {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) -> io::Result<()> {
+        self.transfers.push(transfer.clone());
+        if self.transfers.len() >= BATCH {
             self.hand_over()?;
         }
         Ok(())

@@ -12,6 +12,7 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Records of a trial are kept together up to so many in all; beyond, they are read again for each
 /// measure, and only the measure's values are kept.
@@ -35,7 +36,10 @@ impl<'a> Stored<'a> {
         let probes = run.trials().iter().map(of_probe);
         Self {
             run,
-            streams: probes.chain(of_series(run)).collect(),
+            streams: probes
+                .chain(of_series(run))
+                .chain(of_transfers(run))
+                .collect(),
             records: (run.record_count() <= KEEP).then(|| all_records(run)),
             clock_reads: run.clock_reads(None),
             series: RefCell::default(),
@@ -75,6 +79,14 @@ impl<'a> Stored<'a> {
             trains,
         };
         periodic::values(&records, &row.facts.records, &watched)
+    }
+
+    /// Of each transfer of a stream; NaN for one that was not completed.
+    fn completion_times(&self, info: &StreamInfo) -> Values {
+        let transfers = self.run.transfers(Some(info.trial)).into_iter();
+        let own = transfers.filter(|one| *one.of == *info.probe);
+        let times = own.map(|one| one.completion_time().map_or(f64::NAN, |ns| ns as f64));
+        Values::Packets(times.collect())
     }
 
     fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
@@ -119,6 +131,25 @@ fn of_series(run: &Run) -> Vec<StreamInfo> {
     streams.collect()
 }
 
+/// A stream for each stream of loads that had transfers in a trial.
+fn of_transfers(run: &Run) -> Vec<StreamInfo> {
+    let rows = run.trials().iter().map(|row| (row.trial, row));
+    let rows: BTreeMap<u32, &TrialRow> = rows.collect();
+    let transfers = run.transfers(None).into_iter();
+    let mut names: Vec<_> = transfers.map(|one| (one.trial, one.of)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let stream = |(trial, of): (u32, Arc<str>)| {
+        let row = rows.get(&trial)?;
+        Some(StreamInfo {
+            probe: of.to_string(),
+            series: Some(Measure::Fct),
+            ..of_probe(row)
+        })
+    };
+    names.into_iter().filter_map(stream).collect()
+}
+
 fn all_records(run: &Run) -> BTreeMap<(u32, u16), Vec<Record>> {
     let mut all = BTreeMap::<_, Vec<Record>>::new();
     run.for_each_record(None, |record| {
@@ -138,6 +169,9 @@ impl Data for Stored<'_> {
         let nothing = || NotThere("there is no such stream".to_owned());
         if measure.is_series() {
             return self.over_time(self.streams.get(stream).ok_or_else(nothing)?, measure);
+        }
+        if measure == Measure::Fct {
+            return Ok(self.completion_times(self.streams.get(stream).ok_or_else(nothing)?));
         }
         let row = self.run.trials().get(stream).ok_or_else(nothing)?;
         match measure {

@@ -20,6 +20,7 @@
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`series`] | something that has a value at any time |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
+//! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
 //!
@@ -43,6 +44,7 @@ pub mod quantity;
 pub mod record;
 pub mod series;
 pub mod tcp;
+pub mod transfer;
 pub mod trial;
 pub mod units;
 pub mod world;

@@ -19,6 +19,8 @@ pub enum LoadKind {
     OnOff,
     /// Packets when a file says.
     Replay,
+    /// Transfers of a finite size over TCP, one after the other on each stream.
+    Transfers,
 }
 
 impl LoadKind {
@@ -30,6 +32,7 @@ impl LoadKind {
             LoadKind::Poisson => "poisson",
             LoadKind::OnOff => "on-off",
             LoadKind::Replay => "replay",
+            LoadKind::Transfers => "transfers",
         }
     }
 }
@@ -52,11 +55,19 @@ pub struct Load {
     pub rate: Option<Rate>,
     /// Bytes of payload of a packet.
     pub payload: Option<Size>,
-    /// tcp: congestion control, by the name that the world knows.
+    /// transfers: bytes of each.
+    pub bytes: Option<Size>,
+    /// transfers: from the end of one to the start of the next. None by default.
+    pub gap: Option<Duration>,
+    /// transfers: how many each stream has. As many as there is time for by default.
+    pub rounds: Option<u32>,
+    /// transfers: all streams begin the next together, when the slowest has ended. True by default.
+    pub barrier: Option<bool>,
+    /// tcp, transfers: congestion control, by the name that the world knows.
     pub congestion_control: Option<String>,
-    /// tcp: largest window.
+    /// tcp, transfers: largest window.
     pub window: Option<Size>,
-    /// tcp, simulated: features of both ends. Kernels have their own.
+    /// tcp and transfers, simulated: features of both ends. Kernels have their own.
     pub tcp: Option<TcpOptions>,
     /// How long after the probes it starts; stream i starts at i times `stagger` later.
     pub start: Option<Duration>,
@@ -86,6 +97,10 @@ impl Load {
             streams: one(),
             rate: None,
             payload: None,
+            bytes: None,
+            gap: None,
+            rounds: None,
+            barrier: None,
             congestion_control: None,
             window: None,
             tcp: None,
@@ -100,6 +115,24 @@ impl Load {
         }
     }
 }
+
+impl Load {
+    /// A field of transfers that a load of another kind has.
+    pub fn out_of_place(&self) -> Option<&'static str> {
+        let fields = [
+            ("bytes", self.bytes.is_some()),
+            ("gap", self.gap.is_some()),
+            ("rounds", self.rounds.is_some()),
+            ("barrier", self.barrier.is_some()),
+        ];
+        let mut given = fields.into_iter().filter(|(_, given)| *given);
+        let first = given.next().map(|(name, _)| name);
+        first.filter(|_| self.kind != LoadKind::Transfers)
+    }
+}
+
+/// Why [`Load::out_of_place`] is a mistake.
+pub const OUT_OF_PLACE: &str = "goes with `kind = \"transfers\"`";
 
 const fn one() -> u32 {
     1

@@ -503,6 +503,19 @@ pub struct Link {
     pub mtu: Option<Size>,
 }
 
+/// What differs of a line from the path's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// What differs from the path's.
+    pub rate: Option<Rate>,
+    /// One way. What differs from the path's.
+    pub propagation: Option<Duration>,
+}
+
+/// The name in `[path.line]` of the links between hosts and what they are connected to.
+pub const ACCESS: &str = "access";
+
 /// The path of the probes and loads.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -531,6 +544,10 @@ pub struct Path {
     pub rate: Option<Rate>,
     /// Of every link, one way.
     pub propagation: Option<Duration>,
+    /// Links of a topology by name that differ: a link's name (a host's link has its name), or `access` for the links
+    /// of all hosts.
+    #[serde(default)]
+    pub line: BTreeMap<String, Line>,
     /// Largest IP packet.
     pub mtu: Option<Size>,
     /// Before the path.
@@ -543,7 +560,7 @@ pub struct Path {
     /// Into which queue a class is put.
     #[serde(default)]
     pub queue: BTreeMap<String, String>,
-    /// testbed: which class a class becomes at the last router.
+    /// testbed, sim: which class a class becomes at the last router before a probe's destination.
     #[serde(default)]
     pub remark: BTreeMap<String, String>,
     /// Every switch.
@@ -565,7 +582,10 @@ impl Path {
             let ends = [link.from.as_str(), link.to.as_str()];
             node.is_some_and(|node| ends.contains(&node))
         });
-        let rate = own.and_then(|link| link.rate).or(self.rate);
+        let named = [node.unwrap_or_default(), ACCESS].into_iter();
+        let mut lines = named.filter_map(|name| self.line.get(name)?.rate);
+        let rate = own.and_then(|link| link.rate).or(lines.next());
+        let rate = rate.or(self.rate);
         rate.map(|Rate(rate)| rate)
     }
 
@@ -584,6 +604,7 @@ impl Path {
             ("framing", self.framing.is_some()),
             ("rate", self.rate.is_some()),
             ("propagation", self.propagation.is_some()),
+            ("line", !self.line.is_empty()),
             ("mtu", self.mtu.is_some()),
             ("shaper", self.shaper.is_some()),
             ("abr", self.abr.is_some()),

@@ -4,6 +4,7 @@ use crate::hop::Hop;
 use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
 use crate::series::{SeriesPoint, SeriesValue};
+use crate::transfer::Transfer;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
 
 /// Takes a trial's records as they become whole.
@@ -30,6 +31,10 @@ pub trait Sink {
     }
     /// For how long a series had a value. Those of one series in order of their values, after its points.
     fn series_value(&mut self, _value: &SeriesValue) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// A finite transfer of a load. Those of one stream in their order.
+    fn transfer(&mut self, _transfer: &Transfer) -> std::io::Result<()> {
         Ok(())
     }
     /// Nothing is due for a while: a good time to hand on what was kept back.

@@ -16,12 +16,14 @@
 //! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
 //! | [`cpu`] | a host's CPU: what packets cost, and daemons |
 //! | [`settling`] | whether a probe's warm-up is long enough |
+//! | [`amounts`] | what came, and when, as rates over time |
 //! | [`trace`] | a value over time, thinned without losing its extremes |
 //!
 //! Nothing here reads a clock or draws a random number that does not come from the trial's seed: the same
 //! trial gives the same records, whatever runs beside it.
 #![forbid(unsafe_code)]
 
+pub mod amounts;
 pub mod cpu;
 pub mod engine;
 pub mod event_set;

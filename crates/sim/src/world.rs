@@ -5,6 +5,7 @@ use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::NoiseEvent;
+use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
 };
@@ -104,6 +105,16 @@ pub fn simulate<E: EventSet>(
     values
         .iter()
         .try_for_each(|value| sink.series_value(value))?;
+    for transferred in engine.take_transfers() {
+        sink.transfer(&Transfer {
+            trial: trial.id,
+            of: transferred.of,
+            number: transferred.number,
+            bytes: transferred.bytes,
+            start: crate::engine::nanos(transferred.start),
+            end: transferred.end.map(crate::engine::nanos),
+        })?;
+    }
     Ok((0..trial.probes.len())
         .map(|index| facts(engine, trial, &mut settling, index))
         .collect())

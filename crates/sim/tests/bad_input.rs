@@ -58,6 +58,53 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "probe.echo",
             "at most 255 links",
         ),
+        (
+            on_pairs("line = { trunc = { rate = \"1Gbit/s\" } }"),
+            "path.line.trunc",
+            "there is no link `trunc`",
+        ),
+        (
+            on_pairs("line = { access = { rate = \"0bit/s\" } }"),
+            "path.line.access.rate",
+            "a rate of zero",
+        ),
+        (
+            path(
+                "line = { in1 = { rate = \"1Gbit/s\" } }\nnode = [{ name = \"a\", kind = \"host\" }]",
+            ),
+            "path.line.in1",
+            "in [[path.link]]",
+        ),
+        (
+            on_pairs("remark = { cs1 = \"xx\" }"),
+            "path.remark.cs1",
+            "not a traffic class",
+        ),
+        (
+            of_load("kind = \"transfers\""),
+            "load.bulk.bytes",
+            "how much is a transfer",
+        ),
+        (
+            of_load("kind = \"transfers\"\nbytes = \"0B\""),
+            "load.bulk.bytes",
+            "never ends",
+        ),
+        (
+            of_load("kind = \"transfers\"\nbytes = \"1kB\"\nrounds = 0"),
+            "load.bulk.rounds",
+            "set `streams` to 0",
+        ),
+        (
+            of_load("kind = \"transfers\"\nbytes = \"1kB\"\npayload = \"100B\""),
+            "load.bulk.payload",
+            "say `bytes`",
+        ),
+        (
+            of_load("kind = \"tcp\"\nbytes = \"1kB\""),
+            "load.bulk.bytes",
+            "goes with",
+        ),
         (on_pairs("mtu = \"20B\""), "path.mtu", "68 B"),
         (
             on_pairs("mtu = \"80B\""),

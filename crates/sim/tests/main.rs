@@ -9,6 +9,8 @@
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
 //! | [`tcp`] | TCP loads through switches that drop and mark |
+//! | [`two_paths`] | classes beside a congested trunk |
+//! | [`transfers`] | finite transfers, and what many of them at once do |
 //! | [`common`] | gives trials and their records to the others |
 #![allow(clippy::unwrap_used)]
 
@@ -20,3 +22,5 @@ mod hosts;
 mod oracles;
 mod procedures;
 mod tcp;
+mod transfers;
+mod two_paths;

@@ -15,6 +15,7 @@ use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fs::{self, File, TryLockError};
@@ -259,6 +260,7 @@ pub struct TrialWriter {
     hops: Journal<Hop>,
     series: Journal<SeriesPoint>,
     series_values: Journal<SeriesValue>,
+    transfers: Journal<Transfer>,
 }
 
 impl TrialWriter {
@@ -272,6 +274,7 @@ impl TrialWriter {
             hops: Journal::create(folder.journal::<Hop>(trial))?,
             series: Journal::create(folder.journal::<SeriesPoint>(trial))?,
             series_values: Journal::create(folder.journal::<SeriesValue>(trial))?,
+            transfers: Journal::create(folder.journal::<Transfer>(trial))?,
         };
         durable::sync_folder(&folder.0)?;
         Ok(writer)
@@ -307,6 +310,11 @@ impl TrialWriter {
         self.series_values.push(values)
     }
 
+    /// Finite transfers of loads. All of a trial are in memory once, when it ends.
+    pub fn transfers(&mut self, transfers: &[Transfer]) -> Result<(), StoreError> {
+        self.transfers.push(transfers)
+    }
+
     /// Puts on disk what came, if that was last done half a second ago. To be called at least as
     /// often, with the time of any clock that only goes forward.
     pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
@@ -315,7 +323,8 @@ impl TrialWriter {
         self.clock_reads.sync_if_due(now)?;
         self.hops.sync_if_due(now)?;
         self.series.sync_if_due(now)?;
-        self.series_values.sync_if_due(now)
+        self.series_values.sync_if_due(now)?;
+        self.transfers.sync_if_due(now)
     }
 
     /// Every disturbance so far, in the order in which they began.
@@ -344,6 +353,7 @@ impl TrialWriter {
         part::write(&folder, trial, &mut self.hops)?;
         part::write(&folder, trial, &mut self.series)?;
         part::write(&folder, trial, &mut self.series_values)?;
+        part::write(&folder, trial, &mut self.transfers)?;
         part::write_trial(&folder.part(TRIALS, trial), rows)?;
         durable::sync_folder(&folder.parts())?;
         for journal in [
@@ -353,6 +363,7 @@ impl TrialWriter {
             self.hops.path(),
             self.series.path(),
             self.series_values.path(),
+            self.transfers.path(),
         ] {
             durable::remove(journal)?;
         }

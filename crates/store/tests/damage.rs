@@ -105,7 +105,8 @@ fn a_missing_file_is_named_and_the_rest_is_read() {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0, 1], 20).folder;
     // Not every world has hops and series: nobody can say that they are missing.
-    let optional = ["hops.parquet", "series.parquet", "series_values.parquet"].map(PathBuf::from);
+    let optional = ["hops", "series", "series_values", "transfers"];
+    let optional = optional.map(|table| PathBuf::from(format!("{table}.parquet")));
     for name in files(&folder)
         .into_iter()
         .filter(|name| !optional.contains(name))

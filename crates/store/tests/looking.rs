@@ -52,6 +52,7 @@ fn every_table_can_be_had_as_text() {
         "hops",
         "series",
         "series_values",
+        "transfers",
     ];
     assert_eq!(run.tables(), tables);
     for table in tables {

@@ -46,6 +46,7 @@ fn every_field_of_every_table_comes_back() {
     assert_eq!(run.series(None), points);
     assert_eq!(run.series(Some(1)), series(1));
     assert_eq!(run.series_values(Some(1)), series_values(1));
+    assert_eq!(run.transfers(Some(1)), transfers(1));
     let names: Vec<_> = run.series_names().into_iter().collect();
     let names: Vec<_> = names
         .iter()
@@ -77,6 +78,7 @@ fn a_run_of_the_first_format_is_read() {
     assert_eq!(run.series(Some(1)), series(1));
     // A table that came later.
     assert_eq!(run.series_values(None), vec![]);
+    assert_eq!(run.transfers(None), vec![]);
     assert_eq!(run.problems(), Vec::<String>::new());
 }
 
@@ -84,7 +86,7 @@ fn a_run_of_the_first_format_is_read() {
 fn tables_that_a_world_does_not_have_are_not_there() {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[2], 10).folder;
-    for table in ["hops", "series", "series_values"] {
+    for table in ["hops", "series", "series_values", "transfers"] {
         assert!(!folder.join(format!("{table}.parquet")).exists());
         assert!(!folder.join(format!("interrupted.{table}.arrow")).exists());
     }
@@ -183,6 +185,7 @@ fn the_same_rows_are_the_same_bytes_in_any_order_of_trials() {
         "hops",
         "series",
         "series_values",
+        "transfers",
     ] {
         let file = format!("{table}.parquet");
         assert_eq!(

@@ -72,5 +72,5 @@ fn measure(text: &str) -> Result<Measure, String> {
 }
 
 fn is_of_packets(measure: Measure) -> bool {
-    !measure.is_series() && !measure.is_of_trial() && measure != Measure::PeriodicCause
+    !measure.is_of_flow() && !measure.is_of_trial() && measure != Measure::PeriodicCause
 }

@@ -160,6 +160,30 @@ fn a_check_expects_what_the_last_run_measured() {
     );
 }
 
+/// What `fct` and `load_goodput` are of, in a figure's table and in findings.
+#[test]
+fn incasts_are_told_by_completion_time_and_goodput() {
+    let scratch = Scratch::new();
+    let short = "--set design.repeats=1 --set probe.query.duration=1s --set probe.query.warmup=0ms --set sweep.senders.to=[2,32]";
+    let done = ran(&scratch, &format!("run incast {short} --quick --no-report"));
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(
+        done.stdout
+            .contains("p99(fct | case='CUBIC, RTO 200 ms', senders=32) > 200ms"),
+        "{}",
+        done.stdout
+    );
+    let found = fs::read_to_string(scratch.path("runs/latest/findings.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let verdict = |id: &str| {
+        let mut all = found.as_array().unwrap().iter();
+        all.find(|one| one["id"] == id).unwrap()["verdict"].clone()
+    };
+    assert_eq!(verdict("2"), "true");
+    assert_eq!(verdict("3"), "true");
+    assert!(scratch.path("runs/latest/transfers.parquet").exists());
+}
+
 /// Every experiment of the catalogue that can be simulated, as short as it still says something.
 const CATALOGUE: &[&str] = &[
     "atm-response-time --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
@@ -170,7 +194,7 @@ const CATALOGUE: &[&str] = &[
     "aqm --set design.repeats=1 --set probe.echo.duration=1s --set probe.echo.warmup=0s",
     "bufferbloat --set design.repeats=1 --set probe.echo.duration=2s --set probe.echo.warmup=0s",
     "classes --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
-    "incast --set design.repeats=1 --set probe.query.duration=5ms --set probe.query.warmup=0ms",
+    "incast --set design.repeats=1 --set probe.query.duration=60ms --set probe.query.warmup=0ms",
     "l4s --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",

@@ -187,7 +187,7 @@ const CATALOGUE: [(&str, &[&str]); 7] = [
             "probe.echo.warmup=100ms",
         ],
     ),
-    ("class-jitter", &[]),
+    ("class-jitter", &["probe.*.duration=2s"]),
     ("switches-in-a-row", &[]),
     ("tcp-and-forwarding", &[]),
 ];

@@ -41,7 +41,7 @@ impl StreamInfo {
     /// Can it have values of this measure?
     pub fn can_have(&self, measure: Measure) -> bool {
         match self.series {
-            None => !measure.is_series(),
+            None => !measure.is_of_flow(),
             Some(series) => series == measure,
         }
     }

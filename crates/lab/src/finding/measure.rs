@@ -24,6 +24,9 @@ pub enum Measure {
     Delay,
     Ipdv,
     Pdv,
+    /// The same of another delay than the round trip.
+    IpdvOf(DelayOf),
+    PdvOf(DelayOf),
     Stage(Stage),
     Lost,
     Copies,
@@ -49,13 +52,59 @@ pub enum Measure {
     Marks,
     Drops,
     LostLoad,
+    Fct,
+    LoadGoodput,
     Valid,
+}
+
+/// A delay whose variation is a measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // as the measures of these names
+pub enum DelayOf {
+    Response,
+    Network,
+    Host,
+    Delay,
+    Stage(Stage),
 }
 
 use Measure::*;
 
+/// The variations of delays other than the round trip, by the names of the delays.
+macro_rules! variations {
+    ($($name:literal $delay:expr,)*) => {
+        [$(
+            (
+                IpdvOf($delay),
+                concat!("ipdv(", $name, ")"),
+                concat!("of ", $name, ": D(i) − D(i−1), undefined across a loss"),
+            ),
+            (
+                PdvOf($delay),
+                concat!("pdv(", $name, ")"),
+                concat!("of ", $name, ": D(i) − the least D of the trial"),
+            ),
+        )*]
+    };
+}
+
+/// Every variation, its name, and what it is.
+const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
+    "response" DelayOf::Response,
+    "network" DelayOf::Network,
+    "host" DelayOf::Host,
+    "delay" DelayOf::Delay,
+    "schedule_slip" DelayOf::Stage(Stage::ScheduleSlip),
+    "send_stack" DelayOf::Stage(Stage::SendStack),
+    "local_queue" DelayOf::Stage(Stage::LocalQueue),
+    "forward_path" DelayOf::Stage(Stage::ForwardPath),
+    "reflector" DelayOf::Stage(Stage::Reflector),
+    "return_path" DelayOf::Stage(Stage::ReturnPath),
+    "receive_wakeup" DelayOf::Stage(Stage::ReceiveWakeup),
+};
+
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 39] = [
+const TABLE: [(Measure, &str, &str); 41] = [
     (
         Response,
         "response",
@@ -137,6 +186,16 @@ const TABLE: [(Measure, &str, &str); 39] = [
         "payload of a tcp load that got through, over time",
     ),
     (
+        LoadGoodput,
+        "load_goodput",
+        "payload of all streams of a load over TCP that got through, over time",
+    ),
+    (
+        Fct,
+        "fct",
+        "flow completion time: from what an application has to send to its last byte read, of each transfer",
+    ),
+    (
         Offered,
         "offered",
         "IP packets that a udp load sent, over time",
@@ -174,13 +233,32 @@ const ALIASES: [(&str, Measure); 4] = [
 ];
 
 impl Measure {
-    /// Every measure.
+    /// Every measure, but for variations of other delays than the round trip.
     pub fn all() -> impl Iterator<Item = Measure> {
         TABLE.iter().map(|row| row.0)
     }
 
     fn row(self) -> &'static (Measure, &'static str, &'static str) {
-        TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
+        let mut rows = TABLE.iter().chain(&VARIATIONS);
+        rows.find(|row| row.0 == self).unwrap_or(&TABLE[0])
+    }
+
+    /// `ipdv` or `pdv` of another delay; `None` where it is the variation of none.
+    pub fn variation_of(self, delay: Measure) -> Option<Measure> {
+        let of = match delay {
+            RoundTrip => return matches!(self, Ipdv | Pdv).then_some(self),
+            Response => DelayOf::Response,
+            Network => DelayOf::Network,
+            Host => DelayOf::Host,
+            Delay => DelayOf::Delay,
+            Stage(stage) => DelayOf::Stage(stage),
+            _ => return None,
+        };
+        match self {
+            Ipdv => Some(IpdvOf(of)),
+            Pdv => Some(PdvOf(of)),
+            _ => None,
+        }
     }
 
     /// The name in checks.
@@ -196,17 +274,18 @@ impl Measure {
     /// By name, or another word for it.
     pub fn named(name: &str) -> Option<Measure> {
         let alias = ALIASES.iter().find(|alias| alias.0 == name);
-        let row = TABLE.iter().find(|row| row.1 == name);
+        let mut rows = TABLE.iter().chain(&VARIATIONS);
+        let row = rows.find(|row| row.1 == name);
         row.map(|row| row.0).or(alias.map(|alias| alias.1))
     }
 
     /// What it counts; `None` where the source says.
     pub const fn dimension(self) -> Option<Dimension> {
         match self {
-            Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | Stage(_) | ClockReads
-            | Srtt => Some(Dimension::TIME),
+            Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | IpdvOf(_) | PdvOf(_)
+            | Stage(_) | ClockReads | Srtt | Fct => Some(Dimension::TIME),
             IpSize => Some(Dimension::SIZE),
-            Acr | Goodput | Offered => Some(Dimension::RATE),
+            Acr | Goodput | LoadGoodput | Offered => Some(Dimension::RATE),
             Backlog | Cwnd | Marks | Drops => None,
             _ => Some(Dimension::NUMBER),
         }
@@ -221,12 +300,18 @@ impl Measure {
                 | Cwnd
                 | Srtt
                 | Goodput
+                | LoadGoodput
                 | Offered
                 | LoadRetransmits
                 | Utilisation
                 | Marks
                 | Drops
         )
+    }
+
+    /// Is it of a port or a flow, which is a factor `of`, rather than of a probe's packets?
+    pub const fn is_of_flow(self) -> bool {
+        self.is_series() || matches!(self, Fct)
     }
 
     /// Has a trial one number of it?
@@ -308,7 +393,7 @@ impl Reader {
             _ if !record.answered() => None,
             _ => self.of_answered(record),
         };
-        if self.measure == Ipdv {
+        if matches!(self.measure, Ipdv | IpdvOf(_)) {
             return self.ipdv(record, found);
         }
         found.map_or(f64::NAN, |value| value as f64)
@@ -316,19 +401,21 @@ impl Reader {
 
     fn of_answered(&mut self, record: &Record) -> Option<i64> {
         match self.measure {
-            Response => record.response(),
             RoundTrip | Ipdv => record.round_trip(),
             Pdv => {
-                let round_trip = record.round_trip()?;
-                self.least = self.least.min(round_trip);
-                Some(round_trip)
+                let delay = record.round_trip();
+                self.above_least(delay)
             }
-            Network => anatomy::network(record, &self.facts),
-            Host => anatomy::host(record, &self.facts),
-            // A tester is at both ends: a frame goes one way and has come back.
-            Delay if record.method == Method::Frame => record.round_trip(),
-            Delay => self.stage(record, Stage::ForwardPath),
-            Stage(stage) => self.stage(record, stage),
+            IpdvOf(of) => self.delay(record, of),
+            PdvOf(of) => {
+                let delay = self.delay(record, of);
+                self.above_least(delay)
+            }
+            Response => self.delay(record, DelayOf::Response),
+            Network => self.delay(record, DelayOf::Network),
+            Host => self.delay(record, DelayOf::Host),
+            Delay => self.delay(record, DelayOf::Delay),
+            Stage(stage) => self.delay(record, DelayOf::Stage(stage)),
             Copies => Some(i64::from(record.copies)),
             ReorderExtent => Some(i64::from(record.reorder_extent)),
             Retransmits => record.retransmits.map(i64::from),
@@ -338,6 +425,24 @@ impl Reader {
             ReplyTtl => record.reply_ttl.map(i64::from),
             _ => None,
         }
+    }
+
+    fn delay(&mut self, record: &Record, of: DelayOf) -> Option<Nanos> {
+        match of {
+            DelayOf::Response => record.response(),
+            DelayOf::Network => anatomy::network(record, &self.facts),
+            DelayOf::Host => anatomy::host(record, &self.facts),
+            // A tester is at both ends: a frame goes one way and has come back.
+            DelayOf::Delay if record.method == Method::Frame => record.round_trip(),
+            DelayOf::Delay => self.stage(record, Stage::ForwardPath),
+            DelayOf::Stage(stage) => self.stage(record, stage),
+        }
+    }
+
+    /// The least is only known at the end, and taken off there.
+    fn above_least(&mut self, delay: Option<Nanos>) -> Option<Nanos> {
+        self.least = self.least.min(delay?);
+        delay
     }
 
     /// A stage by itself; merged with its neighbours it is another quantity.
@@ -351,23 +456,23 @@ impl Reader {
         None
     }
 
-    fn ipdv(&mut self, record: &Record, round_trip: Option<Nanos>) -> f64 {
+    fn ipdv(&mut self, record: &Record, delay: Option<Nanos>) -> f64 {
         let before = self.before;
-        self.before = round_trip.map(|round_trip| (record.seq, round_trip));
-        match (before, round_trip) {
+        self.before = delay.map(|delay| (record.seq, delay));
+        match (before, delay) {
             (Some((seq, before)), Some(now)) if seq + 1 == record.seq => (now - before) as f64,
             _ => f64::NAN,
         }
     }
 
     fn finish(self, mut values: Vec<f64>) -> Result<Values, NotThere> {
-        if self.measure == Pdv {
+        if matches!(self.measure, Pdv | PdvOf(_)) {
             values
                 .iter_mut()
                 .for_each(|value| *value -= self.least as f64);
         }
         // A trial whose packets were all lost has nothing to pool, and hinders no other.
-        let elsewhere = self.measure.is_of_trial() || self.measure.is_series();
+        let elsewhere = self.measure.is_of_trial() || self.measure.is_of_flow();
         let all_lost = self.answered == 0 && !elsewhere;
         if all_lost || values.iter().any(|value| !value.is_nan()) {
             return Ok(Values::Packets(values));
@@ -377,7 +482,7 @@ impl Reader {
 
     fn why_not(&self) -> String {
         let measure = self.measure;
-        if measure.is_of_trial() || measure.is_series() {
+        if measure.is_of_trial() || measure.is_of_flow() {
             return format!("this run kept no {measure}");
         }
         if let Some((set, _)) = self.merged.iter().max_by_key(|(_, count)| **count) {
@@ -442,6 +547,11 @@ mod tests {
         assert_eq!(values(Ipdv), some([-1, 20, -1, -1, 5]));
         assert_eq!(values(Pdv), some([10, 30, -1, 0, 5]));
         assert_eq!(values(Lost), some([0, 0, 1, 0, 0]));
+        let network = |of: fn(DelayOf) -> Measure| values(of(DelayOf::Network));
+        assert_eq!(network(IpdvOf), some([-1, 20, -1, -1, 5]));
+        assert_eq!(network(PdvOf), some([10, 30, -1, 0, 5]));
+        let wake_ups = values(IpdvOf(DelayOf::Stage(Stage::ReceiveWakeup)));
+        assert_eq!(wake_ups, some([-1, 0, -1, -1, 0]));
         assert_eq!(values(Network), some([93, 113, -1, 83, 88]));
         assert_eq!(values(Stage(Stage::ReceiveWakeup)), some([5, 5, -1, 5, 5]));
         assert_eq!(values(IpSize), some([64; 5]));
@@ -481,8 +591,18 @@ mod tests {
 
     #[test]
     fn every_measure_has_one_name() {
-        for measure in Measure::all() {
+        let variations = VARIATIONS.iter().map(|row| row.0);
+        for measure in Measure::all().chain(variations) {
             assert_eq!(Measure::named(measure.name()), Some(measure));
+        }
+        assert_eq!(Ipdv.variation_of(RoundTrip), Some(Ipdv));
+        assert_eq!(Ipdv.variation_of(Lost), None);
+        for (measure, ..) in TABLE {
+            let variation = Pdv.variation_of(measure).filter(|found| *found != Pdv);
+            assert_eq!(
+                variation.map(Measure::name),
+                variation.map(|_| format!("pdv({measure})")).as_deref()
+            );
         }
         assert_eq!(Measure::named("forward"), Some(Stage(Stage::ForwardPath)));
         assert_eq!(Measure::named("latency"), None);

@@ -9,6 +9,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -111,6 +112,10 @@ impl Consumer for Recorder<'_> {
 
     fn series_values(&mut self, values: &[SeriesValue]) -> io::Result<()> {
         Ok(self.writer.series_values(values)?)
+    }
+
+    fn transfers(&mut self, transfers: &[Transfer]) -> io::Result<()> {
+        Ok(self.writer.transfers(transfers)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -125,7 +125,7 @@ fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
     let tcp = match load.kind {
         LoadKind::Tcp => true,
         LoadKind::Cbr => false,
-        LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => {
+        LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay | LoadKind::Transfers => {
             return Err(LoadError::Setting {
                 field: format!("load.{}.kind", load.name),
                 reason: format!(

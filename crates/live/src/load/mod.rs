@@ -29,7 +29,7 @@ use crate::prober::Probing;
 use crate::world::{Placed, enter_place};
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
-use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::load::{Load, LoadKind, OUT_OF_PLACE};
 use delaylab_model::trial::Server;
 use delaylab_model::world::Refusal;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -58,6 +58,13 @@ pub fn refusals(load: &Load) -> Vec<Refusal> {
         field: format!("load.{}.{field}", load.name),
         reason,
     };
+    if let Some(name) = load.out_of_place() {
+        return vec![refusal(name, OUT_OF_PLACE.to_owned())];
+    }
+    if load.kind == LoadKind::Transfers {
+        let reason = "only the simulation has finite transfers: give the load under [[in.sim.load]], or take `tcp`";
+        return vec![refusal("kind", reason.to_owned())];
+    }
     if load.kind == LoadKind::Tcp {
         let reason = "tcp sends as much as it gets through: leave the rate out";
         let rate = load.rate.map(|_| refusal("rate", reason.to_owned()));
@@ -404,5 +411,7 @@ mod tests {
         };
         let refused = refusals(&load);
         assert_eq!(refused[0].field, "load.bulk.tcp");
+        let finite = Load::new("bulk", LoadKind::Transfers);
+        assert_eq!(refusals(&finite)[0].field, "load.bulk.kind");
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Session {
 
 const fn transport(kind: LoadKind) -> Transport {
     match kind {
-        LoadKind::Tcp => Transport::Tcp,
+        LoadKind::Tcp | LoadKind::Transfers => Transport::Tcp,
         LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => Transport::Udp,
     }
 }

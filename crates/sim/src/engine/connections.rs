@@ -37,7 +37,8 @@ impl<E: EventSet> Engine<E> {
             let starts = connection.starts;
             return self.set(Event::Application(flow), Some(starts));
         }
-        self.set(Event::Application(flow), None);
+        let due = connection.next_transfer(now);
+        self.set(Event::Application(flow), due);
         while let Some(connection) = self.connection(flow) {
             // What has left the card tells `segment_left`.
             connection.throttled = connection.queued > connection.sender.host_queue();
@@ -132,8 +133,33 @@ impl<E: EventSet> Engine<E> {
             self.acknowledge(flow, ack);
         }
         self.arm_receiver(flow);
-        if let Some((probe, is_reply)) = probe {
-            self.stream_read(probe, delivered, is_reply);
+        match probe {
+            Some((probe, is_reply)) => self.stream_read(probe, delivered, is_reply),
+            None => self.load_read(flow, delivered),
+        }
+    }
+
+    /// The receiving application of a load has so many bytes.
+    fn load_read(&mut self, flow: u32, delivered: u64) {
+        let now = self.now;
+        let Some(connection) = self.connection(flow) else {
+            return;
+        };
+        let came = delivered - connection.delivered;
+        if came == 0 {
+            return;
+        }
+        connection.delivered = delivered;
+        if let Some(goodput) = &mut connection.goodput {
+            goodput.add(now, came);
+        }
+        let load = connection.load.unwrap_or(u32::MAX) as usize;
+        let has_transfers = connection.transfers.is_some();
+        if let Some(Some(goodput)) = self.goodputs.get_mut(load) {
+            goodput.add(now, came);
+        }
+        if has_transfers {
+            self.transferred(flow, delivered);
         }
     }
 

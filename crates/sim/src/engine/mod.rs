@@ -10,6 +10,7 @@
 //! | `frames` | a tester's frames |
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
+//! | `transfers` | finite transfers, one after the other |
 //! | `refusals` | what cannot be simulated |
 //! | `sections` | what sections of an experiment mean |
 //! | `tcp_load` | what the end systems of a TCP load do |
@@ -36,11 +37,13 @@ mod refusals;
 mod sections;
 mod set_up;
 mod tcp_load;
+mod transfers;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::refusals;
 pub use sections::{LOAD_PAYLOAD, QUEUES, queue_of, switch_settings};
 
+use crate::amounts::Amounts;
 use crate::cpu::Cpu;
 use crate::event_set::{EventSet, NEVER};
 use crate::nic::Nic;
@@ -61,6 +64,8 @@ use delaylab_traffic::tcp;
 use frames::FrameStream;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+pub use transfers::Transferred;
+use transfers::{Barrier, Transfers};
 
 /// When queues are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -233,6 +238,12 @@ struct Connection {
     /// The probe that it belongs to.
     probe: Option<(u32, bool)>,
     cwnd: Option<Trace>,
+    /// The load that it is of.
+    load: Option<u32>,
+    /// Bytes that the receiver's application has, and when they came.
+    delivered: u64,
+    goodput: Option<Amounts>,
+    transfers: Option<Box<Transfers>>,
 }
 
 /// Packets at times of their own.
@@ -325,6 +336,11 @@ pub struct Engine<E> {
     /// Flows from here on are loads.
     first_load: u32,
     lost_load: u64,
+    /// Of each load: what its TCP streams got through together.
+    goodputs: Vec<Option<Amounts>>,
+    /// Of each load: the streams that wait for each other.
+    barriers: Vec<Option<Barrier>>,
+    load_names: Vec<Arc<str>>,
     /// Of each port, as in `s1→s2`; of each flow.
     port_names: Vec<Arc<str>>,
     flow_names: Vec<Arc<str>>,

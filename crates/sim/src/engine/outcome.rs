@@ -136,7 +136,14 @@ impl<E: EventSet> Engine<E> {
             if let Flow::Tcp(connection) = flow {
                 let trace = connection.cwnd.take();
                 series.add_some("cwnd", name, Counted::Bytes, trace, end);
+                let goodput = connection.goodput.take();
+                let over_time = goodput.map(|goodput| goodput.finish(end));
+                series.add_rate("goodput", name, over_time);
             }
+        }
+        for (goodput, name) in self.goodputs.iter_mut().zip(&self.load_names) {
+            let over_time = goodput.take().map(|goodput| goodput.finish(end));
+            series.add_rate("load_goodput", name, over_time);
         }
         for (name, trace) in self.rates() {
             series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
@@ -194,6 +201,12 @@ impl Series {
             length: nanos(length),
         };
         self.values.extend(over_time.held.into_iter().map(value));
+    }
+
+    fn add_rate(&mut self, series: &str, of: &Arc<str>, over_time: Option<OverTime>) {
+        if let Some(over_time) = over_time {
+            self.add(series, of, Counted::BitsPerSecond, over_time);
+        }
     }
 
     fn add_some(

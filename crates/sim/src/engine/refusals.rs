@@ -8,7 +8,7 @@ use crate::network::{Built, Kind, Network, build, in_cells};
 use crate::{in_time, picos, refuse};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{LoadKind, OUT_OF_PLACE};
 use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
@@ -59,11 +59,10 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
             return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
         }
     }
-    if !path.remark.is_empty() {
-        return refuse(
-            "path.remark",
-            "simulated switches leave classes as they are: give it under [in.testbed.path]",
-        );
+    for (class, to) in &path.remark {
+        if [class, to].iter().any(|name| name.parse::<Dscp>().is_err()) {
+            return refuse(format!("path.remark.{class}"), "is not a traffic class");
+        }
     }
     for (class, queue) in &path.queue {
         if class.parse::<Dscp>().is_err() {
@@ -156,14 +155,19 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
         )?;
         let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0);
-        if load.kind != LoadKind::Tcp && payload + u64::from(DATAGRAM_HEADERS) > u64::from(mtu) {
+        if let Some(name) = load.out_of_place() {
+            return refuse(field(name), OUT_OF_PLACE);
+        }
+        in_time(field("gap"), load.gap)?;
+        let is_tcp = matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers);
+        if !is_tcp && payload + u64::from(DATAGRAM_HEADERS) > u64::from(mtu) {
             return refuse(
                 field("payload"),
                 format!("does not fit into the MTU of {mtu} B"),
             );
         }
         match load.kind {
-            LoadKind::Tcp => _ = settings_of(load, mtu)?,
+            LoadKind::Tcp | LoadKind::Transfers => _ = settings_of(load, mtu)?,
             LoadKind::Replay => small_enough(load, mtu)?,
             _ => _ = arrivals(load, 0, 0)?,
         }

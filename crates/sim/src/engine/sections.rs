@@ -28,6 +28,13 @@ pub const LOAD_PAYLOAD: u64 = 1024;
 pub(super) const WINDOW_OF_1995: u64 = 64 << 10;
 pub(super) const WINDOW: u64 = 4 << 20;
 
+/// The class that a class has become when it arrives: the last switch may have changed it.
+pub(super) fn remarked(path: &Path, class: Dscp) -> Dscp {
+    let of_this = |name: &String| name.parse() == Ok(class);
+    let rule = path.remark.iter().find(|(name, _)| of_this(name));
+    rule.and_then(|(_, to)| to.parse().ok()).unwrap_or(class)
+}
+
 /// An IP packet that is sent without padding.
 const LARGE: u32 = 1_000;
 

@@ -4,13 +4,14 @@ use super::frames::FrameStream;
 use super::refusals::refusals;
 use super::sections::{
     DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, explicit_rates, queue_of,
-    switch_settings,
+    remarked, switch_settings,
 };
 use super::tcp_load::settings_of;
 use super::{
-    Asking, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries, ProbeFlow,
-    Serving, TcpProbe,
+    Asking, Barrier, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries,
+    ProbeFlow, Serving, TcpProbe, Transfers,
 };
+use crate::amounts::Amounts;
 use crate::cpu::Cpu;
 use crate::event_set::EventSet;
 use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
@@ -89,6 +90,8 @@ struct Maker<'a> {
     flows: Vec<Flow>,
     names: Vec<Arc<str>>,
     first_load: u32,
+    goodputs: Vec<Option<Amounts>>,
+    barriers: Vec<Option<Barrier>>,
     hosts: Vec<Cpu>,
     switches: Vec<Node>,
     ports: Vec<Port>,
@@ -116,6 +119,8 @@ impl<'a> Maker<'a> {
             flows: Vec::new(),
             names: Vec::new(),
             first_load: 0,
+            goodputs: Vec::new(),
+            barriers: Vec::new(),
             hosts: Vec::new(),
             switches: Vec::new(),
             ports: Vec::new(),
@@ -140,6 +145,17 @@ impl<'a> Maker<'a> {
         self.names.resize(first_load, "probe".into());
         self.first_load = first_load as u32;
         for (load, streams) in trial.loads.iter().zip(&self.built.loads) {
+            let together = load.kind == LoadKind::Transfers && load.barrier.unwrap_or(true);
+            let is_tcp = matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers);
+            let streams_of_it = streams.len() as u32;
+            self.barriers
+                .push((together && streams_of_it > 0).then_some(Barrier {
+                    first: self.flows.len() as u32,
+                    streams: streams_of_it,
+                    waits_for: streams_of_it,
+                }));
+            let goodput = is_tcp && streams_of_it > 0;
+            self.goodputs.push(goodput.then(Amounts::default));
             for (stream, ends) in streams.iter().enumerate() {
                 self.load(load, stream as u64, ends)?;
                 self.names.push(match streams.len() {
@@ -154,12 +170,14 @@ impl<'a> Maker<'a> {
     /// A channel there and one back.
     fn channels(&mut self, ends: &Ends, class: Dscp, ecn: u8) -> Result<[ChannelId; 2], Refusal> {
         let ids = [0, 1].map(|way| self.channels.len() as ChannelId + way);
+        // What comes back has the class that arrived.
+        let arrived = remarked(&self.trial.path, class);
         let ways = [
-            (ends.from, ends.to, &ends.out),
-            (ends.to, ends.from, &ends.back),
+            (ends.from, ends.to, &ends.out, class),
+            (ends.to, ends.from, &ends.back, arrived),
         ];
         let key = self.trial.seed ^ u64::from(ids[0]);
-        for (at, (from, to, via)) in ways.into_iter().enumerate() {
+        for (at, (from, to, via, class)) in ways.into_iter().enumerate() {
             let Some(path) = self.routes.path(from, to, via.as_deref(), key) else {
                 return refuse("path", "no links lead from one end to the other");
             };
@@ -289,6 +307,10 @@ impl<'a> Maker<'a> {
                 starts: 0,
                 probe: Some((index as u32, is_reply)),
                 cwnd: None,
+                load: None,
+                delivered: 0,
+                goodput: None,
+                transfers: None,
             })));
         }
     }
@@ -296,7 +318,7 @@ impl<'a> Maker<'a> {
     fn load(&mut self, load: &LoadSection, stream: u64, ends: &Ends) -> Result<(), Refusal> {
         let start = picos(load.start) + stream * picos(load.stagger);
         let host = self.number(ends.from);
-        if load.kind != LoadKind::Tcp {
+        if !matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers) {
             let seed = seed_for(self.trial, LOADS, self.flows.len() as u64);
             let mut arrivals = arrivals(load, start, seed)?;
             let [channel, _] = self.channels(ends, load.class.0, 0)?;
@@ -333,8 +355,28 @@ impl<'a> Maker<'a> {
             starts: start,
             probe: None,
             cwnd: series.then(|| Trace::new(settings.initial_window)),
+            load: Some(self.barriers.len() as u32 - 1),
+            delivered: 0,
+            goodput: series.then(Amounts::default),
+            transfers: self.transfers(load, start),
         })));
         Ok(())
+    }
+
+    /// What the streams of this load transfer, the first from `start` on.
+    fn transfers(&self, load: &LoadSection, start: Picos) -> Option<Box<Transfers>> {
+        let bytes = load.bytes.filter(|_| load.kind == LoadKind::Transfers)?.0;
+        let number = self.barriers.len() as u32 - 1;
+        let together = self.barriers.last().is_some_and(Option::is_some);
+        Some(Box::new(Transfers {
+            bytes,
+            gap: picos(load.gap),
+            left: load.rounds.map_or(u32::MAX, |rounds| rounds - 1),
+            due: Some(start),
+            begun: Vec::new(),
+            ended: Vec::new(),
+            barrier: together.then_some(number),
+        }))
     }
 
     /// Hosts were not switched on together: where the ticks of coarse timers fall is drawn.
@@ -582,6 +624,11 @@ impl<'a> Maker<'a> {
             clock_reads: BTreeMap::new(),
             first_load: self.first_load,
             lost_load: 0,
+            goodputs: self.goodputs,
+            barriers: self.barriers,
+            load_names: (self.trial.loads.iter())
+                .map(|load| load.name.as_str().into())
+                .collect(),
             port_names,
             flow_names: self.names,
         };

@@ -2,8 +2,8 @@
 
 use super::sections::{TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, WINDOW_OF_1995};
 use crate::{picos, refuse};
-use delaylab_model::load::Load;
-use delaylab_model::quantity::Limit;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::quantity::{Limit, Size};
 use delaylab_model::tcp::{DelayedAcks, RetransmissionTimer, TcpOptions};
 use delaylab_model::world::Refusal;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
@@ -12,6 +12,9 @@ use delaylab_traffic::tcp::{Application, Congestion, DelayedAck, Settings, Timer
 
 /// The congestion controls, and systems, that there are.
 const NAMES: &str = "reno-1995, reno, newreno, cubic, bbr, dctcp, prague, ns-3";
+
+/// Of one transfer: sequence numbers of all rounds stay below 2^64.
+const MOST_BYTES: u64 = 1 << 40;
 
 /// The settings of this load's connections.
 ///
@@ -41,6 +44,10 @@ pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
             buffer,
         };
     }
+    if load.kind == LoadKind::Transfers {
+        settings.application = Application::Requests;
+        of_transfers(load)?;
+    }
     if load.rate.is_some() {
         return refuse(
             field("rate"),
@@ -48,6 +55,22 @@ pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
         );
     }
     Ok(settings)
+}
+
+/// What transfers need, and have not.
+fn of_transfers(load: &Load) -> Result<(), Refusal> {
+    let field = |name: &str| format!("load.{}.{name}", load.name);
+    if load.payload.is_some() {
+        let what = "a transfer is written at once: leave it out, and say `bytes`";
+        return refuse(field("payload"), what);
+    }
+    match (load.bytes, load.rounds) {
+        (None, _) => refuse(field("bytes"), "how much is a transfer? Like \"64KiB\""),
+        (Some(Size(0)), _) => refuse(field("bytes"), "a transfer of nothing never ends"),
+        (Some(Size(bytes)), _) if bytes > MOST_BYTES => refuse(field("bytes"), "at most 1 TiB"),
+        (_, Some(0)) => refuse(field("rounds"), "none: set `streams` to 0"),
+        _ => Ok(()),
+    }
 }
 
 fn preset(load: &Load, mtu: u32) -> Option<Settings> {
@@ -180,7 +203,6 @@ fn timer(preset: Timer, options: &TcpOptions) -> Result<Timer, Wrong> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::load::LoadKind;
 
     fn read(congestion: &str, options: &str) -> Result<Settings, String> {
         let load = Load {

@@ -3,10 +3,13 @@
 
 use super::{Kind, Line, Network, NodeId, Routes};
 use crate::{in_time, picos, refuse};
-use delaylab_model::path::{Framing, HostCosts, Link, Node, NodeKind, Path, Switch, Topology};
+use delaylab_model::path::{
+    ACCESS, Framing, HostCosts, Line as LineSection, Link, Node, NodeKind, Path, Switch, Topology,
+};
 use delaylab_model::quantity::{Duration, Rate};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
+use std::collections::BTreeMap;
 
 /// More flows than anyone means to simulate; a slip of the pen makes more.
 const MOST_FLOWS: u64 = 1_000_000;
@@ -55,6 +58,7 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
     let mtu = mtu(path, framing)?;
     let site = Site::of(path, flows)?;
     few_ports(&site.network)?;
+    known_lines(path, &site.network)?;
     known_routes(path, &site.network)?;
     let (probes, loads) = site.flows(trial)?;
     Ok(Built {
@@ -281,6 +285,20 @@ fn few_ports(network: &Network) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Every line that differs is there.
+fn known_lines(path: &Path, network: &Network) -> Result<(), Refusal> {
+    let known = |name: &str| name == ACCESS || network.ports.iter().any(|port| port.link == name);
+    match path.line.keys().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => refuse(
+            format!("path.line.{name}"),
+            format!(
+                "there is no link `{name}`: a host's link has the host's name, those of all are `{ACCESS}`"
+            ),
+        ),
+    }
+}
+
 fn known_routes(path: &Path, network: &Network) -> Result<(), Refusal> {
     for (class, link) in &path.route {
         let field = format!("path.route.{class}");
@@ -329,12 +347,27 @@ fn line(rate: Option<Rate>, propagation: Option<Duration>, field: &str) -> Resul
     })
 }
 
+/// The lines that differ, none of which is impossible.
+fn lines(path: &Path) -> Result<BTreeMap<String, LineSection>, Refusal> {
+    for (name, own) in &path.line {
+        let field = format!("path.line.{name}");
+        line(own.rate.or(path.rate), own.propagation, &field)?;
+    }
+    Ok(path.line.clone())
+}
+
 /// Nodes and links as they are listed.
 fn explicit(path: &Path) -> Result<Site, Refusal> {
     if path.node.is_empty() {
         return refuse(
             "path.topology",
             "the simulation builds its path: give a topology, or nodes and links",
+        );
+    }
+    if let Some(name) = path.line.keys().next() {
+        return refuse(
+            format!("path.line.{name}"),
+            "is for a topology by name: give it to the link, in [[path.link]]",
         );
     }
     let mut network = Network::default();
@@ -413,6 +446,8 @@ fn add_link(network: &mut Network, path: &Path, link: &Link) -> Result<(), Refus
 struct Builder {
     network: Network,
     line: Line,
+    /// Links that differ, by name, and `access`.
+    lines: BTreeMap<String, LineSection>,
     host: HostCosts,
     switch: Switch,
 }
@@ -422,6 +457,7 @@ impl Builder {
         Ok(Self {
             network: Network::default(),
             line: line(path.rate, path.propagation, "path")?,
+            lines: lines(path)?,
             host: path.host.clone().unwrap_or_default(),
             switch: path.switch.clone().unwrap_or_default(),
         })
@@ -439,12 +475,25 @@ impl Builder {
     /// A host at a switch. Its link has its name.
     fn host_at(&mut self, switch: NodeId, name: String) -> NodeId {
         let host = self.host(name.clone());
-        self.network.link(name, host, switch, self.line);
+        let line = self.differs(&name, self.differs(ACCESS, self.line));
+        self.network.link(name, host, switch, line);
         host
     }
 
     fn connect(&mut self, name: impl Into<String>, from: NodeId, to: NodeId) {
-        self.network.link(name, from, to, self.line);
+        let name = name.into();
+        let line = self.differs(&name, self.line);
+        self.network.link(name, from, to, line);
+    }
+
+    /// This line with what `[path.line]` says of it.
+    fn differs(&self, name: &str, line: Line) -> Line {
+        let own = self.lines.get(name).copied().unwrap_or_default();
+        let propagation = own.propagation.map(|time| picos(Some(time)));
+        Line {
+            rate: own.rate.map_or(line.rate, |rate| rate.0),
+            propagation: propagation.unwrap_or(line.propagation),
+        }
     }
 
     fn pairs(self, pairs: Vec<[NodeId; 2]>) -> Site {

@@ -6,6 +6,7 @@ use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, Trial};
 use delaylab_model::world::Sink;
 use delaylab_model::{Nanos, load::Load};
@@ -62,6 +63,7 @@ pub struct Taken {
     pub records: Vec<Record>,
     pub hops: Vec<Hop>,
     pub series: Vec<SeriesPoint>,
+    pub transfers: Vec<Transfer>,
     pub noise: Vec<NoiseEvent>,
     pub clock_reads: Vec<ClockReads>,
     pub facts: Vec<ProbeFacts>,
@@ -91,6 +93,10 @@ impl Sink for Taken {
     }
     fn series(&mut self, point: &SeriesPoint) -> io::Result<()> {
         self.series.push(point.clone());
+        Ok(())
+    }
+    fn transfer(&mut self, transfer: &Transfer) -> io::Result<()> {
+        self.transfers.push(transfer.clone());
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 pub use export::ExportError;
 use recent::Recent;
 use serde_json::Value;
@@ -445,6 +446,11 @@ impl Run {
 
     /// For how long the series of one trial, or of all, had which values. Empty where the world does not keep it.
     pub fn series_values(&self, trial: Option<u32>) -> Vec<SeriesValue> {
+        self.all(trial)
+    }
+
+    /// The finite transfers of loads in one trial, or in all: by stream, and in their order. Empty where there were none.
+    pub fn transfers(&self, trial: Option<u32>) -> Vec<Transfer> {
         self.all(trial)
     }
 

@@ -123,6 +123,10 @@ macro_rules! every_table {
                 type $row = delaylab_model::series::SeriesValue;
                 $say
             },
+            {
+                type $row = delaylab_model::transfer::Transfer;
+                $say
+            },
         ]
     };
 }

@@ -7,6 +7,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Method, Record};
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 use std::sync::Arc;
 
 impl Row for Record {
@@ -166,5 +167,31 @@ impl Row for SeriesValue {
             self.of.clone(),
             self.value.max(0.0).to_bits(),
         )
+    }
+}
+
+impl Row for Transfer {
+    const TABLE: &'static str = "transfers";
+    const IS_OPTIONAL: bool = true;
+    /// All at once, when the trial has ended.
+    const WINDOW: usize = usize::MAX / 2;
+    const COLUMNS: &'static [Column<Self>] = columns! { Transfer:
+        trial of number bytes start end
+    };
+    type Key = (Arc<str>, u64);
+
+    fn blank() -> Self {
+        Transfer {
+            trial: 0,
+            of: Arc::default(),
+            number: 0,
+            bytes: 0,
+            start: 0,
+            end: None,
+        }
+    }
+
+    fn key(&self) -> Self::Key {
+        (self.of.clone(), self.number)
     }
 }

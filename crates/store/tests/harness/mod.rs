@@ -6,6 +6,7 @@ use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, LossDirection, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint,
 };
@@ -169,6 +170,20 @@ pub fn series(trial: u32) -> Vec<SeriesPoint> {
     all.filter(|_| trial != 2).collect()
 }
 
+/// Two transfers of two streams each, the last of which did not end. Trial 2 has none.
+pub fn transfers(trial: u32) -> Vec<Transfer> {
+    let transfer = |(stream, number): (u64, u64)| Transfer {
+        trial,
+        of: format!("senders {stream}").into(),
+        number,
+        bytes: 65_536,
+        start: 1_000_000 * (stream + 2 * number).cast_signed(),
+        end: ((stream, number) != (2, 1)).then_some(7_000_000 + number.cast_signed()),
+    };
+    let all = [1, 2].into_iter().flat_map(|of| [(of, 0), (of, 1)]);
+    all.map(transfer).filter(|_| trial != 2).collect()
+}
+
 /// For how long two series had two values each. Trial 2 has none.
 pub fn series_values(trial: u32) -> Vec<SeriesValue> {
     let value = |(of, value): (&str, i64)| SeriesValue {
@@ -293,6 +308,7 @@ pub fn add_series_and_hops(writer: &mut TrialWriter, trial: u32) {
     points.sort_by_key(|point| point.t);
     writer.series(&points).unwrap();
     writer.series_values(&series_values(trial)).unwrap();
+    writer.transfers(&transfers(trial)).unwrap();
     let mut hops = hops(trial);
     hops.reverse();
     writer.hops(&hops).unwrap();

@@ -3,7 +3,7 @@
 use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
-use delaylab_model::path::{Discipline, Impair, Path, Switch, Topology};
+use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
@@ -71,6 +71,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
     let checks = [
         of_the_size(&built),
         of_the_queues(&trial.path),
+        of_the_lines(&trial.path, &built),
         of_the_probes(trial),
         of_the_loads(trial, &built),
         of_the_switches(&trial.path, &built),
@@ -119,6 +120,28 @@ fn of_the_size(built: &Built) -> Result<(), Refusal> {
         return refuse("path", what);
     }
     Ok(())
+}
+
+/// Between a host and its router is a cable.
+fn of_the_lines(path: &Path, built: &Built) -> Result<(), Refusal> {
+    let network = &built.network;
+    let is_a_hosts = |name: &str| {
+        name == ACCESS
+            || network
+                .named(name)
+                .is_some_and(|node| network.is_host(node))
+    };
+    match path
+        .line
+        .keys()
+        .find(|name| is_routed(path) && is_a_hosts(name))
+    {
+        None => Ok(()),
+        Some(name) => refuse(
+            format!("path.line.{name}"),
+            "hosts are connected to routers by cables without rate or propagation: give it under [in.sim.path]",
+        ),
+    }
 }
 
 fn of_the_queues(path: &Path) -> Result<(), Refusal> {

@@ -57,7 +57,9 @@ pub fn arrivals(
             Some(packets) => Arrival::Replay(Replay::new(packets, start)),
             None => return wrong("file", "which file has the times and sizes?"),
         },
-        LoadKind::Tcp => return wrong("kind", "tcp has no times of its own"),
+        LoadKind::Tcp | LoadKind::Transfers => {
+            return wrong("kind", "TCP has no times of its own");
+        }
     })
 }
 

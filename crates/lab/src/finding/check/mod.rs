@@ -7,6 +7,7 @@
 //! comparison = value ( "<" | "<=" | ">" | ">=" ) value { … }      a chain: each two neighbours
 //!            | value "≈" value "within" ( percent | quantity )    also "~="
 //! value      = value ( "+" | "-" | "*" | "/" ) value | "-" value | "(" value ")" | number | statistic
+//! measure    = name | ( "ipdv" | "pdv" ) "(" name ")"
 //! statistic  = ( "min" | "mean" | "p50" | … | "max" | "sd" | "iqr" | "count" ) "(" measure [ where ] ")"
 //!            | "share" "(" measure ( "<" | … ) value [ where ] ")"
 //!            | ( "slope" | "r2" | "steps" ) "(" statistic "on" factor [ where ] ")"

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::finding::measure::DelayOf;
 use delaylab_stats::anatomy::Stage;
 use proptest::prelude::*;
 
@@ -250,6 +251,38 @@ fn names_are_what_a_check_needs() {
     assert_eq!(&text[span.start..span.end], "wait");
 }
 
+#[test]
+fn a_variation_may_be_of_any_delay() {
+    for (text, measure) in [
+        (
+            "sd(ipdv(network) | probe=ef)",
+            Measure::IpdvOf(DelayOf::Network),
+        ),
+        (
+            "max(pdv(forward))",
+            Measure::PdvOf(DelayOf::Stage(Stage::ForwardPath)),
+        ),
+        ("iqr(ipdv(rtt))", Measure::Ipdv),
+        (
+            "share(pdv(response) > 1ms)",
+            Measure::PdvOf(DelayOf::Response),
+        ),
+    ] {
+        let Value::Statistic(statistic) = Value::parse(text).unwrap() else {
+            panic!("{text}");
+        };
+        let (Kind::Of(_, found) | Kind::Share(found, ..)) = statistic.kind else {
+            panic!("{text}");
+        };
+        assert_eq!(found, measure, "{text}");
+    }
+    let error = |text: &str| Value::parse(text).unwrap_err().message;
+    assert!(error("sd(ipdv(lost))").contains("lost is no delay"));
+    assert!(error("sd(ipdv(netwok))").contains("did you mean `network`?"));
+    assert!(error("sd(ipdv(network | probe=ef))").contains("`)` to end `ipdv(`"));
+    assert!(error("sd(response(network))").contains("`)` to end `sd(`"));
+}
+
 fn any_name() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z_][a-z0-9_]{0,6}",
@@ -314,6 +347,9 @@ fn any_statistic() -> impl Strategy<Value = Statistic> {
         Measure::Response,
         Measure::Stage(Stage::LocalQueue),
         Measure::Ipdv,
+        Measure::IpdvOf(DelayOf::Network),
+        Measure::PdvOf(DelayOf::Stage(Stage::ReturnPath)),
+        Measure::Fct,
     ];
     let of = (
         proptest::sample::select(functions),

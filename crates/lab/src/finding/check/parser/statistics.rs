@@ -160,7 +160,7 @@ impl Parser<'_> {
         self.take();
         let known: Vec<&str> = Measure::all().map(Measure::name).collect();
         match Measure::named(&name) {
-            Some(measure) => Ok(measure),
+            Some(measure) => self.variation(measure),
             None => {
                 let suggestion = did_you_mean(&name, &known);
                 let list = known.join(", ");
@@ -169,6 +169,22 @@ impl Parser<'_> {
                 self.error(span, message)
             }
         }
+    }
+
+    /// `ipdv(network)`: the variation of another delay than the round trip.
+    fn variation(&mut self, measure: Measure) -> Parsed<Measure> {
+        if !matches!(measure, Measure::Ipdv | Measure::Pdv) || !self.takes_sign("(") {
+            return Ok(measure);
+        }
+        let span = self.span();
+        let delay = self.measure()?;
+        let Some(variation) = measure.variation_of(delay) else {
+            let message =
+                format!("{delay} is no delay: {measure} is of `network`, `response` or a stage");
+            return self.error(span, message);
+        };
+        self.expect_sign(")", &format!("`)` to end `{measure}(`"))?;
+        Ok(variation)
     }
 
     fn bound(&mut self, measure: Measure) -> Parsed<(Beyond, Value)> {

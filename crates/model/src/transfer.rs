@@ -1,0 +1,28 @@
+//! Finite transfers of loads: how long each took.
+
+use crate::Nanos;
+use std::sync::Arc;
+
+/// One transfer of a load of kind `transfers`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// During which trial of the run.
+    pub trial: u32,
+    /// Of which stream of which load.
+    pub of: Arc<str>,
+    /// Which of the stream's transfers, from 0.
+    pub number: u64,
+    /// Payload.
+    pub bytes: u64,
+    /// When the sending application had it to send.
+    pub start: Nanos,
+    /// When the receiving application had read its last byte; `None`: not before the trial ended.
+    pub end: Option<Nanos>,
+}
+
+impl Transfer {
+    /// Flow completion time; `None`: it was not completed.
+    pub fn completion_time(&self) -> Option<Nanos> {
+        self.end.map(|end| end - self.start)
+    }
+}
