@@ -3,10 +3,13 @@
 //! Every field is optional: what an experiment leaves out, the world that builds the path decides
 //! and says.
 
+mod atm;
+
 pub use crate::aqm::{Cake, CakeTins, DualPi2, Isolation, Pie};
 pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
+pub use atm::{Crossbar, Erica, Scheduler};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -323,6 +326,10 @@ pub struct Switch {
     pub credit: Option<Credit>,
     /// explicit-rate: how rates are found.
     pub explicit_rate: Option<RateAlgorithm>,
+    /// explicit-rate with erica: what it measures by.
+    pub erica: Option<Erica>,
+    /// ATM: buffers of input ports, and a crossbar from them to the output ports.
+    pub crossbar: Option<Crossbar>,
     /// ATM: whether what is left of a packet is dropped with a cell of it.
     pub packet_discard: Option<PacketDiscard>,
     /// testbed: loss, duplication, reordering, corruption, flooding.
@@ -364,6 +371,8 @@ impl Switch {
             cake: own.cake.or(base.cake),
             credit: own.credit.or(base.credit),
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
+            erica: own.erica.or(base.erica),
+            crossbar: own.crossbar.or(base.crossbar),
             packet_discard: own.packet_discard.or(base.packet_discard),
             impair: own.impair.or(base.impair),
             reset: own.reset.or(base.reset),

@@ -1,5 +1,5 @@
 //! Which slot of the event set is whose. What happens at the same picosecond happens in this order:
-//! departures before arrivals, arrivals before what hosts make of them. Drops and EFCI marks depend on
+//! departures before arrivals, arrivals before what crossbars and hosts make of them. Drops and EFCI marks depend on
 //! it.
 
 use crate::event_set::Slot;
@@ -11,6 +11,8 @@ pub enum Event {
     Transmit(u32),
     /// A port's oldest unit under way arrives at the other end.
     Arrive(u32),
+    /// The crossbar of a switch may move cells.
+    Cross(u32),
     /// A host's CPU has done its job.
     Cpu(u32),
     /// A daemon of a host wants its CPU.
@@ -47,17 +49,19 @@ impl Slots {
 
     /// All together.
     pub const fn count(&self) -> usize {
-        (2 * self.ports + 2 * self.hosts + 3 * self.flows + self.switches) as usize
+        (2 * self.ports + 2 * self.hosts + 3 * self.flows + 2 * self.switches) as usize
     }
 
     /// Where this event's time is kept.
     #[inline]
     pub const fn of(&self, event: Event) -> Slot {
-        let hosts = 2 * self.ports;
+        let crossbars = 2 * self.ports;
+        let hosts = crossbars + self.switches;
         let flows = hosts + 2 * self.hosts;
         match event {
             Event::Transmit(port) => port,
             Event::Arrive(port) => self.ports + port,
+            Event::Cross(switch) => crossbars + switch,
             Event::Cpu(host) => hosts + host,
             Event::Daemon(host) => hosts + self.hosts + host,
             Event::Retransmit(flow) => flows + flow,
@@ -78,6 +82,10 @@ impl Slots {
             return Event::Arrive(slot);
         }
         let slot = slot - self.ports;
+        if slot < self.switches {
+            return Event::Cross(slot);
+        }
+        let slot = slot - self.switches;
         if slot < self.hosts {
             return Event::Cpu(slot);
         }

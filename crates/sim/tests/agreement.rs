@@ -42,6 +42,18 @@ const CELL_DISCIPLINES: &[(&str, &str)] = &[
     ),
     ("discipline = \"per-flow\"\nbuffer = \"500cells\"", ""),
     (
+        "discipline = \"per-flow\"\nbuffer = \"2000cells\"\ncrossbar = { scheduler = \"pim\" }",
+        "",
+    ),
+    (
+        "buffer = \"500cells\"\npacket_discard = \"early\"\ncrossbar = { scheduler = \"islip\", iterations = 1 }",
+        "",
+    ),
+    (
+        "buffer = \"30kB\"\ncrossbar = { scheduler = \"fifo\" }\nreset = { at = \"300ms\", lasts = \"20ms\" }",
+        "",
+    ),
+    (
         "discipline = \"efci\"\nbuffer = \"unlimited\"\nthreshold = \"300cells\"",
         "abr = \"eprca-1995\"",
     ),

@@ -169,6 +169,30 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "about cells",
         ),
         (
+            on_pairs("switch = { crossbar = { scheduler = \"pim\" } }"),
+            "path.switch.crossbar",
+            "links must carry cells",
+        ),
+        (
+            on_pairs("framing = \"aal5\"\nswitch = { erica = { interval = \"1s\" } }"),
+            "path.switch.erica",
+            "explicit-rate",
+        ),
+        (
+            on_pairs(
+                "framing = \"aal5\"\nabr = \"tm-4.0\"\nswitch = { discipline = \"explicit-rate\", explicit_rate = \"erica\", erica = { utilisation = \"0%\" } }",
+            ),
+            "path.switch.erica.utilisation",
+            "above 0 %",
+        ),
+        (
+            on_pairs(
+                "framing = \"aal5\"\nswitch = { discipline = \"credit\", credit = { n2 = 10, n3 = 20 }, threshold = \"50cells\" }",
+            ),
+            "path.switch.threshold",
+            "never does",
+        ),
+        (
             on_pairs("node = [{ name = \"a\", kind = \"host\" }]"),
             "path.node",
             "a topology by name",

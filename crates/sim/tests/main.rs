@@ -5,9 +5,11 @@
 //! | [`agreement`] | two ways to simulate give the same |
 //! | [`aqm`] | active queue management under TCP |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
+//! | [`crossbars`] | switches with buffers at their inputs |
 //! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
+//! | [`rates`] | explicit rates keep queues short and lines busy |
 //! | [`tcp`] | TCP loads through switches that drop and mark |
 //! | [`two_paths`] | classes beside a congested trunk |
 //! | [`transfers`] | finite transfers, and what many of them at once do |
@@ -18,9 +20,11 @@ mod agreement;
 mod aqm;
 mod bad_input;
 mod common;
+mod crossbars;
 mod hosts;
 mod oracles;
 mod procedures;
+mod rates;
 mod tcp;
 mod transfers;
 mod two_paths;

@@ -126,6 +126,14 @@ impl Backlog {
         self.items == 0
     }
 
+    /// Both together.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            items: self.items + other.items,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+
     /// One more.
     #[inline]
     pub(crate) const fn add(&mut self, bytes: u32) {

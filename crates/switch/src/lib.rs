@@ -12,6 +12,7 @@
 //! | [`buffer`] | what still fits: limits, pools, dynamic thresholds |
 //! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
 //! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
+//! | [`crossbar`] | which cells go from input buffers to output ports together: PIM, iSLIP, FIFO |
 //! | [`credit`] | what may be sent on a virtual channel: N23 |
 //! | [`token_bucket`] | what waits for tokens, and what is dropped without them |
 //! | [`explicit_rate`] | which rate a switch writes into RM cells: EPRCA, ERICA |
@@ -19,6 +20,7 @@
 
 pub mod buffer;
 pub mod credit;
+pub mod crossbar;
 pub mod discard;
 pub mod discipline;
 pub mod explicit_rate;

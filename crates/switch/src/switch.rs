@@ -6,10 +6,14 @@
 //! A policer drops before the buffer is asked; a shaper holds what the discipline gave until its tokens are there, and
 //! until then it is held here. The buffer behind a shaper counts the bytes that the shaper counts, as the kernel does.
 //!
+//! With a [`crossbar`](crate::crossbar) what arrives waits at its input instead: [`Switch::cross`] takes it to the output
+//! port, where one cell waits for the line at most.
+//!
 //! What is being transmitted was dequeued when its transmission began and is no longer held here.
 
 use crate::buffer::{Bound, Buffer, Memory};
-use crate::discard::Discarder;
+use crate::crossbar::Crossbar;
+use crate::discard::{Discard, Discarder};
 use crate::discipline::{Discipline, Queue};
 use crate::item::{Backlog, Cause, Dropped, Item};
 use crate::settings::{Kind, Settings};
@@ -22,6 +26,7 @@ use delaylab_stats::random::SplitMix;
 pub struct Switch<T> {
     ports: Vec<Port<T>>,
     buffer: Buffer,
+    crossbar: Option<Box<Crossbar<T>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -82,10 +87,16 @@ impl<T: Item> Switch<T> {
     pub fn new(settings: &Settings, ports: usize, seed: u64) -> Self {
         let mut seeds = SplitMix::new(seed);
         let port = |seed| Port {
-            queue: Discipline::new(settings, seed),
+            queue: match settings.crossbar {
+                Some(_) => Discipline::fifo(),
+                None => Discipline::new(settings, seed),
+            },
             held: Backlog::default(),
             queues: ClassQueues::new(settings.queue_share),
-            discard: Discarder::new(settings.discard),
+            discard: Discarder::new(match settings.crossbar {
+                Some(_) => Discard::Cells,
+                None => settings.discard,
+            }),
             uncounted: settings.shaper.map_or(0, |limits| limits.uncounted),
             policer: settings
                 .policer
@@ -95,6 +106,9 @@ impl<T: Item> Switch<T> {
         Self {
             ports: (0..ports).map(|_| port(seeds.next())).collect(),
             buffer: Buffer::new(memory(settings)),
+            crossbar: settings.crossbar.map(|parameters| {
+                Box::new(Crossbar::new(settings, parameters, ports, seeds.next()))
+            }),
         }
     }
 
@@ -104,6 +118,9 @@ impl<T: Item> Switch<T> {
     /// If there is no such port.
     #[inline]
     pub fn enqueue(&mut self, now: Picos, egress: usize, item: T, drops: &mut Vec<Dropped<T>>) {
+        if let Some(crossbar) = &mut self.crossbar {
+            return crossbar.enqueue(now, egress, item, drops);
+        }
         let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
         if port.discard.is_none() {
             port.offer(buffer, now, item, drops);
@@ -119,8 +136,37 @@ impl<T: Item> Switch<T> {
     /// If there is no such port.
     #[inline]
     pub fn has_room(&self, egress: usize, item: &T) -> bool {
+        if let Some(crossbar) = &self.crossbar {
+            return crossbar.has_room(item);
+        }
         let port = &self.ports[egress];
         self.buffer.admits(&port.counted(item), port.held)
+    }
+
+    /// A cell time of the crossbar: what crosses goes to the output ports at which nothing waits. Which took a cell, as bits.
+    /// Without a crossbar nothing happens.
+    pub fn cross(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> u64 {
+        let Some(crossbar) = &mut self.crossbar else {
+            return 0;
+        };
+        let mut free = 0;
+        for (egress, port) in self.ports.iter().enumerate() {
+            free |= u64::from(port.held.is_empty()) << egress;
+        }
+        let (mut crossed, mut took) = (crossbar.cross(now, free, drops), 0);
+        for (egress, item) in crossed.drain(..) {
+            took |= 1 << egress;
+            self.ports[egress].offer(&mut self.buffer, now, item, drops);
+        }
+        crossbar.reuse(crossed);
+        took
+    }
+
+    /// Does anything wait at the inputs of a crossbar?
+    #[inline]
+    pub fn waits_at_inputs(&self) -> bool {
+        let crossbar = self.crossbar.as_ref();
+        crossbar.is_some_and(|crossbar| crossbar.waits())
     }
 
     /// An output port is free: what it transmits next.
@@ -169,15 +215,31 @@ impl<T: Item> Switch<T> {
         if let Some(item) = &item {
             port.gives(buffer, item);
         }
-        item
+        if item.is_some() {
+            return item;
+        }
+        self.crossbar.as_mut()?.give_up(now, egress, drops)
     }
 
-    /// What an output port holds.
+    /// What waits for an output port.
     ///
     /// # Panics
     /// If there is no such port.
     #[inline]
     pub fn backlog(&self, egress: usize) -> Backlog {
+        let held = self.ports[egress].held;
+        match &self.crossbar {
+            None => held,
+            Some(crossbar) => held.and(crossbar.backlog(egress)),
+        }
+    }
+
+    /// What waits at an output port itself: with a crossbar what has crossed, else the same.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[inline]
+    pub fn crossed(&self, egress: usize) -> Backlog {
         self.ports[egress].held
     }
 
@@ -318,9 +380,10 @@ impl<T: Item> Port<T> {
     }
 }
 
-/// FQ-CoDel and CAKE keep to the limit themselves, because they drop something else than what arrives.
+/// FQ-CoDel and CAKE keep to the limit themselves, because they drop something else than what arrives; a crossbar at the inputs.
 const fn memory(settings: &Settings) -> Memory {
     match settings.kind {
+        _ if settings.crossbar.is_some() => Memory::of_each_output(Bound::UNLIMITED),
         Kind::FqCoDel(_) | Kind::Cake(_) => Memory::of_each_output(Bound::UNLIMITED),
         _ => settings.memory,
     }

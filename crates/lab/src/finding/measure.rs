@@ -49,6 +49,7 @@ pub enum Measure {
     Offered,
     LoadRetransmits,
     Utilisation,
+    Fairness,
     Marks,
     Drops,
     LostLoad,
@@ -104,7 +105,7 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
 };
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 41] = [
+const TABLE: [(Measure, &str, &str); 42] = [
     (
         Response,
         "response",
@@ -210,6 +211,11 @@ const TABLE: [(Measure, &str, &str); 41] = [
         "utilisation",
         "share of the link in use, over time",
     ),
+    (
+        Fairness,
+        "fairness",
+        "Jain's index of what the streams of a load received, over time",
+    ),
     (Marks, "marks", "what a queue marked, over time"),
     (Drops, "drops", "what a queue dropped, over time"),
     (
@@ -304,6 +310,7 @@ impl Measure {
                 | Offered
                 | LoadRetransmits
                 | Utilisation
+                | Fairness
                 | Marks
                 | Drops
         )

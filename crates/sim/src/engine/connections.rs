@@ -127,8 +127,12 @@ impl<E: EventSet> Engine<E> {
         let Some(connection) = self.connection(flow) else {
             return;
         };
+        let before = connection.receiver.delivered();
         let ack = connection.receiver.on_segment(now, segment, marked);
         let (delivered, probe) = (connection.receiver.delivered(), connection.probe);
+        if let (Some((load, stream)), true) = (connection.stream, delivered > before) {
+            self.shares[load as usize].received(now, stream, delivered - before);
+        }
         if let Some(ack) = ack {
             self.acknowledge(flow, ack);
         }

@@ -59,7 +59,7 @@ impl<E: EventSet> Engine<E> {
         match self.ports[id as usize].near {
             Near::Switch { switch, egress } => {
                 let node = &self.switches[switch as usize];
-                !node.switch.backlog(egress as usize).is_empty()
+                !node.switch.crossed(egress as usize).is_empty()
             }
             Near::Nic(nic) => self.nics[nic as usize].waiting() > 0,
         }
@@ -101,6 +101,9 @@ impl<E: EventSet> Engine<E> {
             self.note_drops(id);
         }
         self.note_backlog(id, self.now);
+        if self.switches[switch as usize].crossbar.is_some() {
+            return self.wake_crossbar(switch);
+        }
         self.go(id);
     }
 
@@ -185,7 +188,7 @@ impl<E: EventSet> Engine<E> {
             Near::Nic(nic) => self.nics[nic as usize].next_event(),
             Near::Switch { switch, egress } => {
                 let switch = &self.switches[switch as usize].switch;
-                let waits = !switch.backlog(egress as usize).is_empty();
+                let waits = !switch.crossed(egress as usize).is_empty();
                 waits.then(|| switch.next_event(egress as usize).unwrap_or(0))
             }
         };
@@ -338,7 +341,7 @@ impl<E: EventSet> Engine<E> {
 
     /// Units that are not forwarded.
     #[cold]
-    fn note_drops(&mut self, port: u32) {
+    pub(super) fn note_drops(&mut self, port: u32) {
         while let Some(Dropped { item, cause }) = self.drops.pop() {
             *self.counts.dropped.entry((port, cause)).or_default() += 1;
             let packet = self.packets.get(item.packet);
@@ -354,7 +357,7 @@ impl<E: EventSet> Engine<E> {
     }
 
     #[inline]
-    fn note_backlog(&mut self, id: u32, at: Picos) {
+    pub(super) fn note_backlog(&mut self, id: u32, at: Picos) {
         let port = &self.ports[id as usize];
         if let (true, Near::Switch { switch, egress }) = (port.series.is_some(), port.near) {
             let backlog = self.backlog(switch, egress);

@@ -3,7 +3,10 @@
 //! | module | what happens |
 //! |---|---|
 //! | `credits` | credits go back, a link at a time |
+//! | `crossbars` | cells go from input buffers to output ports |
+//! | `explicit` | how switches find the rates that they tell |
 //! | `rates` | switches write rates into RM cells |
+//! | `shares` | how evenly the streams of a load get through |
 //! | `links` | units leave ports, travel, and come to queues or hosts |
 //! | `hosts` | packets go through CPUs and network cards |
 //! | `probes` | probes send, reflectors answer, records become whole |
@@ -26,6 +29,8 @@
 
 mod connections;
 mod credits;
+mod crossbars;
+mod explicit;
 mod frames;
 mod hosts;
 mod links;
@@ -36,6 +41,7 @@ mod rates;
 mod refusals;
 mod sections;
 mod set_up;
+mod shares;
 mod tcp_load;
 mod transfers;
 
@@ -51,6 +57,7 @@ use crate::packet::{Arena, ChannelId, Unit};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
+use crossbars::CellTimes;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::path::{Framing, Pause};
 use delaylab_model::record::Record;
@@ -62,6 +69,7 @@ use delaylab_traffic::arrival::{Arrival, Packet};
 use delaylab_traffic::prober::Prober;
 use delaylab_traffic::tcp;
 use frames::FrameStream;
+use shares::Shares;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 pub use transfers::Transferred;
@@ -128,6 +136,8 @@ struct Node {
     ports: Vec<u32>,
     /// Beside each queue, if the switch tells sources their rate.
     rates: Vec<ExplicitRate>,
+    /// The cell times of a crossbar between input buffers and these ports.
+    crossbar: Option<Box<CellTimes>>,
     /// What one port holds counts for the others.
     shared: bool,
     /// It drops packets before its buffer is full.
@@ -237,6 +247,8 @@ struct Connection {
     starts: Picos,
     /// The probe that it belongs to.
     probe: Option<(u32, bool)>,
+    /// The load that it is a stream of, and which.
+    stream: Option<(u32, u32)>,
     cwnd: Option<Trace>,
     /// The load that it is of.
     load: Option<u32>,
@@ -341,6 +353,8 @@ pub struct Engine<E> {
     /// Of each load: the streams that wait for each other.
     barriers: Vec<Option<Barrier>>,
     load_names: Vec<Arc<str>>,
+    /// Of each load: how evenly its streams get through.
+    shares: Vec<Shares>,
     /// Of each port, as in `s1→s2`; of each flow.
     port_names: Vec<Arc<str>>,
     flow_names: Vec<Arc<str>>,
@@ -387,6 +401,7 @@ impl<E: EventSet> Engine<E> {
             match self.slots.event(slot) {
                 Event::Arrive(port) => self.arrive(port),
                 Event::Transmit(port) => self.transmit(port),
+                Event::Cross(switch) => self.cross(switch),
                 Event::Cpu(host) => self.cpu_done(host),
                 Event::Daemon(host) => self.daemon(host),
                 Event::Retransmit(flow) => self.retransmit(flow),

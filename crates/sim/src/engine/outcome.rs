@@ -148,6 +148,9 @@ impl<E: EventSet> Engine<E> {
         for (name, trace) in self.rates() {
             series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
         }
+        for shares in std::mem::take(&mut self.shares) {
+            series.points.extend(shares.series(trial, end));
+        }
         (series.points, series.values)
     }
 

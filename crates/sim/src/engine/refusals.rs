@@ -1,8 +1,10 @@
 //! Everything that is checked before a simulation, so that none breaks off on the way.
 
+use super::explicit::of_erica;
 use super::sections::{
     DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, small_enough, switch_settings,
 };
+use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
 use crate::network::{Built, Kind, Network, build, in_cells};
 use crate::{in_time, picos, refuse};
@@ -16,6 +18,7 @@ use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_model::{Nanos, PICOS_PER_NANO};
+use delaylab_switch::crossbar::MOST_PORTS;
 use delaylab_traffic::abr::Parameters;
 
 /// Every field of the trial that cannot be simulated.
@@ -177,30 +180,45 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
 
 fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
     let path = &trial.path;
-    for node in &built.network.nodes {
+    for (node, ports) in built.network.nodes.iter().zip(&built.network.of_node) {
         match &node.kind {
-            Kind::Switch(section) => of_a_switch(path, &node.name, section, built.framing)?,
+            Kind::Switch(section) => {
+                of_a_switch(path, &node.name, section, (built.framing, ports.len()))?;
+            }
             Kind::Host(costs) => of_a_host(costs, trial.host)?,
         }
     }
-    of_the_rates(path, &built.network)
+    of_the_rates(path, &built.network)?;
+    // Only what is given can be wrong: where nothing is, nobody counts channels.
+    let of_nodes = path.node.iter().map(|node| node.switch.as_ref());
+    let mut sections = of_nodes.chain([path.switch.as_ref()]).flatten();
+    let least = path.abr.is_some_and(|abr| abr.0.mcr.is_some());
+    if least || sections.any(|section| section.erica.is_some()) {
+        return of_the_channels(trial, built, |name| under(path, name));
+    }
+    Ok(())
+}
+
+/// Where a switch's settings stand in the file.
+fn under(path: &Path, name: &str) -> String {
+    let own = path
+        .node
+        .iter()
+        .any(|node| node.name == name && node.switch.is_some());
+    if own {
+        format!("path.node.{name}.switch")
+    } else {
+        "path.switch".to_owned()
+    }
 }
 
 fn of_a_switch(
     path: &Path,
     name: &str,
     section: &SwitchSection,
-    framing: Framing,
+    (framing, ports): (Framing, usize),
 ) -> Result<(), Refusal> {
-    let own = path
-        .node
-        .iter()
-        .any(|node| node.name == name && node.switch.is_some());
-    let under = if own {
-        format!("path.node.{name}.switch")
-    } else {
-        "path.switch".to_owned()
-    };
+    let under = under(path, name);
     let field = |name: &str| format!("{under}.{name}");
     if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
         return refuse(field("pause"), why);
@@ -218,6 +236,11 @@ fn of_a_switch(
             .strip_prefix("path.switch")
             .unwrap_or_default();
         return refuse(format!("{under}{below}"), refusal.reason);
+    }
+    of_erica(section, &under)?;
+    if section.crossbar.is_some() && ports > MOST_PORTS {
+        let why = format!("a crossbar has at most {MOST_PORTS} ports, and {name} has {ports}");
+        return refuse(field("crossbar"), why);
     }
     let discipline = section.discipline;
     if matches!(
@@ -255,6 +278,11 @@ fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Re
     if !matches!(section.buffer, None | Some(Limit::Unlimited)) {
         let why = "credit bounds what is held to n2 + n3 cells a channel: leave the buffer out";
         return refuse(format!("{under}.buffer"), why);
+    }
+    if section.threshold.is_some() {
+        let why =
+            "a port's share of its buffer would lose cells, which credit never does: leave it out";
+        return refuse(format!("{under}.threshold"), why);
     }
     if section.shaper.is_some() || section.policer.is_some() {
         let field = if section.shaper.is_some() {

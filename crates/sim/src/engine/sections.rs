@@ -2,17 +2,15 @@
 
 use crate::network::{in_cells, wire};
 use crate::refuse;
+use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::path::{Framing, PacketDiscard, Path, RateAlgorithm, Switch as SwitchSection};
+use delaylab_model::path::{Framing, PacketDiscard, Path, Switch as SwitchSection};
 use delaylab_model::world::Refusal;
-use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_switch::buffer::Bound;
 use delaylab_switch::discard::Discard;
-use delaylab_switch::explicit_rate::{Eprca, Erica, ExplicitRate};
-use delaylab_switch::settings::Kind as Queueing;
 use delaylab_switch::{Counts, Settings};
-use delaylab_traffic::abr::{CELL_BITS, Parameters};
+use delaylab_traffic::abr::Parameters;
 use delaylab_traffic::arrival::{Arrival, replay, section};
 
 /// IPv4 and UDP, or ICMP.
@@ -82,34 +80,6 @@ pub fn switch_settings(
         Ok(parameters) => Ok(settings.with_mark(parameters.mark)),
         Err(wrong) => refuse(format!("path.abr.{}", wrong.field), wrong.reason),
     }
-}
-
-/// ERICA's averaging interval, and the share of the capacity that it aims at (Jain et al. 1996).
-const ERICA_INTERVAL: Picos = 1_000_000 * PICOS_PER_NANO;
-const ERICA_UTILISATION: f64 = 0.95;
-
-/// What stands beside each queue of a switch that tells sources their rate, port by port. EPRCA calls a
-/// queue very long at twice its threshold.
-pub(super) fn explicit_rates(
-    settings: &Settings,
-    algorithm: RateAlgorithm,
-    capacities: impl Iterator<Item = u64>,
-) -> Vec<ExplicitRate> {
-    let Queueing::ExplicitRate { threshold } = settings.kind else {
-        return Vec::new();
-    };
-    let very = Bound {
-        items: threshold.items.saturating_mul(2),
-        bytes: threshold.bytes.saturating_mul(2),
-    };
-    let one = |rate: u64| match algorithm {
-        RateAlgorithm::Eprca => ExplicitRate::Eprca(Eprca::new(threshold, very)),
-        RateAlgorithm::Erica => {
-            let cells = rate as f64 / CELL_BITS;
-            ExplicitRate::Erica(Erica::new(cells, ERICA_UTILISATION, ERICA_INTERVAL))
-        }
-    };
-    capacities.map(one).collect()
 }
 
 /// Early packet discard begins at four fifths of the buffer (Romanow and Floyd 1995 leave it open).

@@ -1,11 +1,14 @@
 //! A trial as a simulation: everything at its beginning.
 
+use super::crossbars::CellTimes;
+use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate, promised};
 use super::frames::FrameStream;
 use super::refusals::refusals;
 use super::sections::{
-    DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, explicit_rates, queue_of,
-    remarked, switch_settings,
+    DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, queue_of, remarked,
+    switch_settings,
 };
+use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
     Asking, Barrier, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries,
@@ -75,6 +78,30 @@ impl<E: EventSet> Engine<E> {
     }
 }
 
+/// What depends on how many channels go through a port, each switch's place in the file beside it.
+///
+/// # Errors
+/// The first field that cannot be simulated.
+pub(super) fn of_the_channels(
+    trial: &Trial,
+    built: &Built,
+    under: impl Fn(&str) -> String,
+) -> Result<(), Refusal> {
+    let mut maker = Maker::new(trial, built);
+    maker.flows()?;
+    let least = trial.path.abr.and_then(|abr| abr.0.mcr);
+    for (node, ports) in built.network.nodes.iter().zip(&built.network.of_node) {
+        for outlet in maker.outlets(ports) {
+            let name = built.network.port_name(outlet.port);
+            of_the_least_rate(least, &name, outlet)?;
+            if let Kind::Switch(section) = &node.kind {
+                of_the_interval(section, &under(&node.name), &name, outlet)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Puts a simulation together.
 struct Maker<'a> {
     trial: &'a Trial,
@@ -92,6 +119,7 @@ struct Maker<'a> {
     first_load: u32,
     goodputs: Vec<Option<Amounts>>,
     barriers: Vec<Option<Barrier>>,
+    shares: Vec<Shares>,
     hosts: Vec<Cpu>,
     switches: Vec<Node>,
     ports: Vec<Port>,
@@ -121,6 +149,7 @@ impl<'a> Maker<'a> {
             first_load: 0,
             goodputs: Vec::new(),
             barriers: Vec::new(),
+            shares: Vec::new(),
             hosts: Vec::new(),
             switches: Vec::new(),
             ports: Vec::new(),
@@ -163,6 +192,8 @@ impl<'a> Maker<'a> {
                     _ => format!("{} {}", load.name, stream + 1).into(),
                 });
             }
+            self.shares
+                .push(Shares::new(&load.name, streams.len() as u32));
         }
         Ok(())
     }
@@ -306,6 +337,7 @@ impl<'a> Maker<'a> {
                 throttled: false,
                 starts: 0,
                 probe: Some((index as u32, is_reply)),
+                stream: None,
                 cwnd: None,
                 load: None,
                 delivered: 0,
@@ -354,6 +386,7 @@ impl<'a> Maker<'a> {
             throttled: false,
             starts: start,
             probe: None,
+            stream: Some((self.shares.len() as u32, stream as u32)),
             cwnd: series.then(|| Trace::new(settings.initial_window)),
             load: Some(self.barriers.len() as u32 - 1),
             delivered: 0,
@@ -398,26 +431,25 @@ impl<'a> Maker<'a> {
                 Kind::Switch(section) => {
                     let settings = switch_settings(section, &self.trial.path, self.built.framing)?;
                     let ports = self.network.of_node[id as usize].clone();
+                    let rates = (ports.iter()).map(|&port| self.network.ports[port as usize].rate);
+                    let fastest = rates.max().unwrap_or(0);
                     let seed = seed_for(self.trial, SWITCHES, u64::from(id));
                     let mut switch = Switch::new(&settings, ports.len(), seed);
                     for (flow, ends) in (0..).zip(&self.ends) {
                         switch.tell_hosts(flow, *ends);
                     }
                     self.switches.push(Node {
-                        rates: explicit_rates(
-                            &settings,
-                            section.explicit_rate.unwrap_or_default(),
-                            ports
-                                .iter()
-                                .map(|&port| self.network.ports[port as usize].rate),
-                        ),
-                        shared: settings.memory.owner != Owner::Output,
+                        rates: explicit_rates(&settings, section, self.outlets(&ports)),
+                        crossbar: (settings.crossbar).map(|_| Box::new(CellTimes::new(fastest))),
+                        // What waits at the inputs of a crossbar leaves by events of its own.
+                        shared: settings.memory.owner != Owner::Output
+                            && settings.crossbar.is_none(),
                         switch,
                         reset: section.reset.map(|reset| {
                             let at = picos(Some(reset.at));
                             (at, at + picos(Some(reset.lasts)))
                         }),
-                        early: settings.discard != Discard::Cells,
+                        early: settings.discard != Discard::Cells && settings.crossbar.is_none(),
                         waiting: Vec::new(),
                         ports,
                     });
@@ -425,6 +457,22 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The ports by which a channel goes.
+    fn links(&self, channel: ChannelId) -> &[u32] {
+        let channel = &self.channels[channel as usize];
+        let first = channel.way as usize;
+        &self.ways[first..first + usize::from(channel.links)]
+    }
+
+    /// What explicit rates of these ports are found by.
+    fn outlets(&self, ports: &[u32]) -> impl Iterator<Item = Outlet> {
+        ports.iter().map(|&port| Outlet {
+            port,
+            rate: self.network.ports[port as usize].rate,
+            channels: self.ways.iter().filter(|&&link| link == port).count() as u64,
+        })
     }
 
     fn ports(&mut self, serving: Serving) {
@@ -563,7 +611,13 @@ impl<'a> Maker<'a> {
         if let Some(shaper) = path.shaper {
             return Some(Gate::Cbr(Transmitter::new(shaper.cbr.0)));
         }
-        let parameters = Parameters::read(&path.abr?.0, rate).ok()?;
+        let abr = path.abr?.0;
+        let mut parameters = Parameters::read(&abr, rate).ok()?;
+        if abr.mcr.is_none() {
+            let links = self.links(channel).to_vec();
+            let least = self.outlets(&links).map(promised).min();
+            parameters = parameters.with_mcr_below(least.unwrap_or(rate));
+        }
         let source = Source::new(&parameters);
         let series = channel.is_multiple_of(2) && (channel as usize) < 2 * MOST_SERIES;
         Some(Gate::Abr(Box::new(Abr {
@@ -629,6 +683,7 @@ impl<'a> Maker<'a> {
             load_names: (self.trial.loads.iter())
                 .map(|load| load.name.as_str().into())
                 .collect(),
+            shares: self.shares,
             port_names,
             flow_names: self.names,
         };

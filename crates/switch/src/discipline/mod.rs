@@ -136,6 +136,11 @@ impl<T: Item> Discipline<T> {
         }
     }
 
+    /// A plain queue.
+    pub fn fifo() -> Self {
+        Self::Fifo(fifo::Fifo::new(None))
+    }
+
     /// See [`crate::Switch::credit`].
     pub fn credit(&mut self, flow: u32, forwarded: u64) -> bool {
         match self {

@@ -10,14 +10,28 @@
 //! and until the next end each channel is told min(ER, max(fair share, CCR/z), target), the same however
 //! many RM cells it has in the interval.
 //!
+//! The interval must let every channel be seen that sends at its fair share. In one of fewer cells than there are channels
+//! fewer channels are counted than there are, the fair shares add up to more than the target, and the queue grows
+//! without end. Of n channels each sends a cell in n cell times, if they are equally fast: [`Erica::interval_for`] is
+//! 8·n cell times, and no less than the 1 ms that are usual on fast lines. Below [`Erica::least_interval`], two cells of
+//! each, no channel is sure to be counted. Until the first interval ends each channel is told an even share.
+//!
 //! References: R. Jain, S. Kalyanaraman, R. Goyal, S. Fahmy and R. Viswanathan, "ERICA switch algorithm:
 //! a complete description", ATM Forum 96-1172 (1996), section 3.1, the basic algorithm: without
 //! MaxAllocPrevious, queue control and per-channel measurement of CCR.
 //!
 //! Validation: by hand; two greedy channels come from unequal rates to the target's load, each with its
-//! fair share or more.
+//! fair share or more; in the simulator 1 to 50 greedy channels on lines of 2 to 155.52 Mbit/s have a queue that stays
+//! bounded and a line that is busy.
 
-use delaylab_model::{PICOS_PER_SECOND, Picos};
+use delaylab_model::{MILLISECOND, PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
+
+/// The shortest that is chosen (Jain et al. 1996).
+const SHORTEST: Picos = MILLISECOND.unsigned_abs() * PICOS_PER_NANO;
+/// Cells of each channel in an interval. The more, the longer the sources are told what is no longer true.
+const CELLS_OF_EACH: u64 = 8;
+/// Fewer, and a channel that sends as often as the others may be missed.
+const FEWEST_OF_EACH: u64 = 2;
 
 /// One channel.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,6 +57,8 @@ pub struct Erica {
     active: u64,
     /// Of the interval before. None: there was none.
     measured: Option<Measured>,
+    /// What each is told before there was one.
+    first_share: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,10 +69,12 @@ struct Measured {
 
 impl Erica {
     /// For a line of `capacity` cells a second that is to be used to `utilization` (0.9 and 0.95 are
-    /// usual), measured over `interval` picoseconds (0 counts as 1).
-    pub fn new(capacity: f64, utilization: f64, interval: Picos) -> Self {
+    /// usual), measured over `interval` picoseconds (0 counts as 1), which so many channels use (0 counts as 1).
+    pub fn new(capacity: f64, utilization: f64, interval: Picos, channels: u64) -> Self {
+        let target = capacity * utilization;
         Self {
-            target: capacity * utilization,
+            target,
+            first_share: target / channels.max(1) as f64,
             interval: interval.max(1),
             channels: Vec::new(),
             number: 1,
@@ -65,6 +83,16 @@ impl Erica {
             active: 0,
             measured: None,
         }
+    }
+
+    /// The averaging interval of a line of `capacity` cells a second that so many channels use, where none is given.
+    pub fn interval_for(capacity: f64, channels: u64) -> Picos {
+        cell_times(capacity, CELLS_OF_EACH.saturating_mul(channels)).max(SHORTEST)
+    }
+
+    /// The shortest that sees every one of so many channels.
+    pub fn least_interval(capacity: f64, channels: u64) -> Picos {
+        cell_times(capacity, FEWEST_OF_EACH.saturating_mul(channels))
     }
 
     /// A cell arrived.
@@ -89,9 +117,10 @@ impl Erica {
     pub fn backward_rm(&mut self, now: Picos, flow: u32, er: f64) -> f64 {
         self.advance(now);
         let (number, target, measured) = (self.number, self.target, self.measured);
+        let first = self.first_share;
         let channel = self.channel(flow);
         if channel.told.0 != number {
-            let allowed = measured.map_or(target, |measured| measured.allows(channel.ccr));
+            let allowed = measured.map_or(first, |measured| measured.allows(channel.ccr));
             channel.told = (number, allowed.min(target));
         }
         er.min(channel.told.1)
@@ -131,6 +160,10 @@ impl Erica {
     }
 }
 
+fn cell_times(capacity: f64, cells: u64) -> Picos {
+    (cells as f64 / capacity * PICOS_PER_SECOND as f64).ceil() as Picos
+}
+
 impl Measured {
     /// Without load, as much as there is.
     fn allows(&self, ccr: f64) -> f64 {
@@ -146,7 +179,7 @@ impl Measured {
 mod tests {
     use super::*;
 
-    const MILLISECOND: Picos = PICOS_PER_SECOND / 1000;
+    const MILLISECOND: Picos = SHORTEST;
 
     /// Two channels send so many cells in the interval that begins at `start`.
     fn send(erica: &mut Erica, start: Picos, cells: [u64; 2]) {
@@ -160,8 +193,8 @@ mod tests {
     #[test]
     fn shares_and_load_are_worked_by_hand() {
         // 100 cells a millisecond, 90 of them to be used.
-        let mut erica = Erica::new(1e5, 0.9, MILLISECOND);
-        assert_eq!(erica.backward_rm(0, 0, 2e5), 9e4); // not measured yet
+        let mut erica = Erica::new(1e5, 0.9, MILLISECOND, 2);
+        assert_eq!(erica.backward_rm(0, 0, 2e5), 4.5e4); // not measured yet
         send(&mut erica, 0, [150, 30]);
         erica.forward_rm(0, 0, 1.5e5);
         erica.forward_rm(0, 1, 3e4);
@@ -176,15 +209,25 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_sees_every_channel() {
+        // A cell a millisecond.
+        assert_eq!(Erica::interval_for(1e3, 10), 80 * MILLISECOND);
+        assert_eq!(Erica::least_interval(1e3, 10), 20 * MILLISECOND);
+        // 366,792 cells a second: 8 of each of 45 channels take less than a millisecond, of 46 more.
+        assert_eq!(Erica::interval_for(155.52e6 / 424.0, 45), MILLISECOND);
+        assert!(Erica::interval_for(155.52e6 / 424.0, 46) > MILLISECOND);
+    }
+
+    #[test]
     fn an_idle_line_offers_the_target() {
-        let mut erica = Erica::new(1e5, 0.9, MILLISECOND);
+        let mut erica = Erica::new(1e5, 0.9, MILLISECOND, 2);
         assert_eq!(erica.backward_rm(3 * MILLISECOND, 5, 2e5), 9e4);
         assert_eq!(erica.load(), Some(0.0));
     }
 
     #[test]
     fn greedy_channels_come_to_the_target_and_to_their_fair_shares_or_more() {
-        let mut erica = Erica::new(1e5, 0.9, MILLISECOND);
+        let mut erica = Erica::new(1e5, 0.9, MILLISECOND, 2);
         let mut rates = [8e4_f64, 1e4];
         for round in 0..20 {
             let start = round * MILLISECOND;

@@ -5,7 +5,7 @@
 //! | discipline | fifo |
 //! | buffer | 1000 packets (what a Linux interface holds), 13,000 cells (seed 003's switches); fq-codel 10,240 packets (RFC 8290); efci, explicit-rate and credit unlimited |
 //! | queue_buffer | none: a class queue may fill its port's buffer |
-//! | pool | output; shared where `alpha` is given |
+//! | pool | output; shared where `alpha` is given, input where `crossbar` is |
 //! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (seed 003) |
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
 //! | quantum | 1514 bytes; drr on cells one cell |
@@ -15,6 +15,7 @@
 //! | dualpi2 | 15 ms, updated every 16 ms, round trips up to 100 ms, k = 2; L4S marks from 0.8 to 1.2 ms; Classic traffic gets 10 % at least (RFC 9332) |
 //! | cake | no rate; 14 bytes beyond the IP packet; diffserv4; triple; 100 ms; 4 MiB (tc-cake(8)) |
 //! | credit | none: it must be given |
+//! | crossbar | none: buffers are at the outputs, or counted by input where `pool` is input; 4 iterations |
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
 //! `threshold` is where efci marks and explicit-rate acts; of the other disciplines it limits a port's
@@ -28,6 +29,7 @@ mod read;
 mod tests;
 
 use crate::buffer::{Bound, Memory};
+use crate::crossbar;
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
 use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
@@ -55,6 +57,8 @@ pub struct Settings {
     pub queue_share: Bound,
     /// Whether PDUs are dropped as a whole.
     pub discard: Discard,
+    /// Between buffers at the inputs and the output ports.
+    pub crossbar: Option<crossbar::Parameters>,
     /// Between the queue of each port and its line.
     pub shaper: Option<Buckets>,
     /// Before the queue of each port.

@@ -4,9 +4,10 @@ use super::limit::wrong;
 use super::read::Reader;
 use super::{By, Counts, Weights, Wrong};
 use crate::buffer::Bound;
+use crate::crossbar;
 use crate::discipline::{cake, codel, dual_pi2, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
-use delaylab_model::path;
+use delaylab_model::path::{self, Discipline, Scheduler};
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
@@ -21,6 +22,8 @@ const CODEL: path::CoDel = path::CoDel {
     target: Duration(5 * MILLISECOND),
     interval: Duration(100 * MILLISECOND),
 };
+/// Near a maximal match for 16 ports (Anderson et al. 1993).
+const ITERATIONS: u32 = 4;
 const RED: path::Red = path::Red {
     min: Limit::Packets(5),
     max: Limit::Packets(15),
@@ -66,6 +69,49 @@ impl Reader<'_> {
             ceiling,
             uncounted: 0,
         }))
+    }
+
+    /// The way from input buffers.
+    pub(super) fn crossbar(&self) -> Result<Option<crossbar::Parameters>, Wrong> {
+        let Some(given) = self.switch.crossbar else {
+            return Ok(None);
+        };
+        if self.limits.counts == Counts::Packets {
+            return wrong("crossbar", "moves cells: the links must carry cells");
+        }
+        let serves = matches!(
+            self.discipline,
+            Discipline::Fifo
+                | Discipline::PerFlow
+                | Discipline::Drr
+                | Discipline::Priority
+                | Discipline::Wrr
+                | Discipline::Wfq
+        );
+        if !serves {
+            let why = "each of its queues is served as fifo, per-flow, drr, priority, wrr or wfq: set `discipline` to one of them";
+            return wrong("crossbar", why);
+        }
+        if self.switch.shaper.is_some() || self.switch.policer.is_some() {
+            let why =
+                "what waits at the inputs passes no token bucket: leave `shaper` and `policer` out";
+            return wrong("crossbar", why);
+        }
+        if self.switch.queue_buffer.is_some() {
+            let why = "class queues have no limits of their own at the inputs of a crossbar: leave it out";
+            return wrong("queue_buffer", why);
+        }
+        if given.scheduler == Scheduler::Fifo && self.discipline != Discipline::Fifo {
+            let why = "fifo is one queue an input, and `discipline` another: leave `discipline` out, or take \"pim\" or \"islip\"";
+            return wrong("crossbar.scheduler", why);
+        }
+        match given.iterations.unwrap_or(ITERATIONS) {
+            0 => wrong("crossbar.iterations", "nothing would cross: give 1 or more"),
+            iterations => Ok(Some(crossbar::Parameters {
+                scheduler: given.scheduler,
+                iterations,
+            })),
+        }
     }
 
     pub(super) fn weights(&self) -> Result<Weights, Wrong> {

@@ -23,7 +23,7 @@ pub(super) struct Reader<'a> {
     pub(super) switch: &'a path::Switch,
     pub(super) queues: &'a [&'a str],
     pub(super) limits: Limits,
-    discipline: Discipline,
+    pub(super) discipline: Discipline,
     pub(super) size: Bound,
 }
 
@@ -52,6 +52,7 @@ impl<'a> Reader<'a> {
             memory: self.memory()?,
             queue_share: self.queue_share()?,
             discard: Discard::Cells,
+            crossbar: self.crossbar()?,
             shaper: self.buckets("shaper", self.switch.shaper)?,
             policer: self.buckets("policer", self.switch.policer)?,
         })
@@ -151,6 +152,15 @@ impl<'a> Reader<'a> {
                 "alpha",
                 "of an unlimited buffer limits nothing: limit `buffer`, or leave `alpha` out",
             ),
+            Some(Pool::Output | Pool::Shared) if self.switch.crossbar.is_some() => wrong(
+                "pool",
+                "a crossbar has its buffers at the inputs: set `pool` to \"input\", or leave it out",
+            ),
+            None if alpha.is_some() && self.switch.crossbar.is_some() => wrong(
+                "alpha",
+                "is of a shared buffer, and a crossbar has one at each input: leave it out",
+            ),
+            None if self.switch.crossbar.is_some() => Ok(Owner::Input),
             Some(Pool::Input) => Ok(Owner::Input),
             Some(Pool::Shared) => Ok(Owner::Shared { alpha }),
             None if alpha.is_some() => Ok(Owner::Shared { alpha }),

@@ -259,7 +259,7 @@ proptest! {
                 let kind = kind.clone();
                 let discard = Discard::Cells;
                 let queue_share = Bound::items(queue_share);
-                let settings = Settings { kind, memory, queue_share, discard, shaper: None, policer: None };
+                let settings = Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None };
                 let ledger = run(&settings, &steps);
                 is_in_order(&ledger);
             }
@@ -273,7 +273,7 @@ proptest! {
                 let memory = Memory::of_each_output(Bound::items(12));
                 let kind = kind.clone();
                 let queue_share = Bound::UNLIMITED;
-                is_in_order(&run(&Settings { kind, memory, queue_share, discard, shaper: None, policer: None }, &steps));
+                is_in_order(&run(&Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None }, &steps));
             }
         }
     }
@@ -288,6 +288,7 @@ fn equal_seeds_make_equal_decisions() {
         memory,
         queue_share: Bound::UNLIMITED,
         discard: Discard::Cells,
+        crossbar: None,
         shaper: None,
         policer: None,
     };

@@ -17,6 +17,7 @@ fn overload(discard: Discard, size: u64) -> Vec<(u32, u32)> {
             memory,
             queue_share: Bound::UNLIMITED,
             discard,
+            crossbar: None,
             shaper: None,
             policer: None,
         },

@@ -129,6 +129,16 @@ impl Parameters {
         Ok(read.with_tdff(file.tdff.map_or(0.5, Share::as_f64)))
     }
 
+    /// The same with an MCR of at most so many bit/s: what a line can promise all its channels. One that was given is not to be
+    /// lowered without a word.
+    #[must_use]
+    pub fn with_mcr_below(self, most: u64) -> Self {
+        Self {
+            mcr: self.mcr.min(cells(Rate(most))),
+            ..self
+        }
+    }
+
     fn check(&self) -> Result<(), Wrong> {
         let rules = [
             (self.pcr > 0.0, "pcr", "more than 0, and so the link's rate"),

@@ -1,0 +1,38 @@
+//! What ATM switches alone have: ERICA's measurements, and crossbars between input buffers and output ports.
+
+use crate::quantity::{Duration, Share};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What ERICA measures by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Erica {
+    /// Averaging interval. By default 1 ms, or 32 cell times for each channel of the port, whichever is longer.
+    pub interval: Option<Duration>,
+    /// Share of the capacity that it aims at. 95 % by default.
+    pub utilisation: Option<Share>,
+}
+
+/// A crossbar between input buffers and output ports: in each cell time one cell at most leaves each input, and one at most
+/// comes to each output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Crossbar {
+    /// Which cells cross together.
+    pub scheduler: Scheduler,
+    /// pim, islip: rounds of requests, grants and acceptances in a cell time. 4 by default.
+    pub iterations: Option<u32>,
+}
+
+/// How a crossbar matches inputs with outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// One queue an input: the cell at its head waits for its output, and all behind it wait for that cell.
+    Fifo,
+    /// Parallel iterative matching, at random, with a queue for each output at each input.
+    Pim,
+    /// iSLIP: the same with pointers that turn round in place of chance.
+    Islip,
+}

@@ -1,0 +1,121 @@
+//! How evenly the streams of a load get through: Jain's index of what each received in stretches of 100 ms.
+//!
+//! (Σx)²/(n·Σx²) of n streams is 1 where all received the same, and 1/n where one received everything. A stretch in which
+//! nothing was received goes on until something is.
+//!
+//! Reference: R. Jain, D. Chiu and W. Hawe, "A quantitative measure of fairness and discrimination for resource allocation
+//! in shared computer systems", DEC Research Report TR-301, 1984.
+
+use super::nanos;
+use delaylab_model::plan::Unit;
+use delaylab_model::series::SeriesPoint;
+use delaylab_model::{PICOS_PER_SECOND, Picos};
+use std::sync::Arc;
+
+/// A stretch: a TCP sends dozens of segments in it, so that their number is no matter of chance.
+const STRETCH: Picos = PICOS_PER_SECOND / 10;
+
+/// The streams of one load.
+#[derive(Debug)]
+pub(super) struct Shares {
+    load: Arc<str>,
+    /// What each stream received in the stretch that began then.
+    received: Vec<u64>,
+    since: Picos,
+    /// Start, end and index of each stretch before.
+    stretches: Vec<(Picos, Picos, f64)>,
+}
+
+impl Shares {
+    pub(super) fn new(load: &str, streams: u32) -> Self {
+        Self {
+            load: load.into(),
+            received: vec![0; streams as usize],
+            since: 0,
+            stretches: Vec::new(),
+        }
+    }
+
+    /// A stream received so many bytes.
+    pub(super) fn received(&mut self, now: Picos, stream: u32, bytes: u64) {
+        if now - self.since >= STRETCH {
+            self.close(now - (now - self.since) % STRETCH);
+        }
+        if let Some(received) = self.received.get_mut(stream as usize) {
+            *received += bytes;
+        }
+    }
+
+    fn close(&mut self, at: Picos) {
+        if let Some(index) = index(&self.received) {
+            self.stretches.push((self.since, at, index));
+            self.since = at;
+            self.received.fill(0);
+        }
+    }
+
+    /// The series, if there is more than one stream to share anything.
+    pub(super) fn series(mut self, trial: u32, end: Picos) -> Vec<SeriesPoint> {
+        if self.received.len() < 2 {
+            return Vec::new();
+        }
+        self.received(end, 0, 0);
+        let series: Arc<str> = "fairness".into();
+        let point = |&(from, to, index): &(Picos, Picos, f64)| SeriesPoint {
+            trial,
+            series: series.clone(),
+            of: self.load.clone(),
+            unit: Unit::Share,
+            t: nanos(from),
+            length: nanos(to) - nanos(from),
+            min: index,
+            mean: index,
+            max: index,
+        };
+        self.stretches.iter().map(point).collect()
+    }
+}
+
+/// Jain's; None of nothing.
+fn index(received: &[u64]) -> Option<f64> {
+    let sum: f64 = received.iter().map(|&bytes| bytes as f64).sum();
+    let squares: f64 = received.iter().map(|&bytes| (bytes as f64).powi(2)).sum();
+    (sum > 0.0).then(|| sum * sum / (received.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_is_jain_s() {
+        assert_eq!(index(&[7, 7, 7]), Some(1.0));
+        assert_eq!(index(&[9, 0, 0]), Some(1.0 / 3.0));
+        assert_eq!(index(&[1, 2, 3]), Some(36.0 / 42.0));
+        assert_eq!(index(&[0, 0]), None);
+    }
+
+    #[test]
+    fn stretches_follow_each_other_and_silence_belongs_to_the_next() {
+        let mut shares = Shares::new("bulk", 2);
+        let ms = PICOS_PER_SECOND / 1000;
+        shares.received(10 * ms, 0, 5);
+        shares.received(20 * ms, 1, 5);
+        shares.received(130 * ms, 0, 5);
+        shares.received(450 * ms, 0, 5);
+        shares.received(500 * ms, 1, 10);
+        let ends: Vec<_> = (shares.series(0, 1100 * ms).into_iter())
+            .map(|point| (point.t / 1_000_000, point.length / 1_000_000, point.mean))
+            .collect();
+        assert_eq!(
+            ends,
+            [
+                (0, 100, 1.0),
+                (100, 300, 0.5),
+                (400, 100, 0.5),
+                (500, 600, 0.5)
+            ]
+        );
+        assert!(Shares::new("alone", 1).series(0, ms).is_empty());
+    }
+}
