@@ -109,6 +109,13 @@ pub fn set_receive_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
         .or_else(|_| set_int(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes))
 }
 
+/// Sends no more than so many bytes a second (TCP; `SO_MAX_PACING_RATE`).
+pub fn set_most_rate(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
+    let rate = i32::try_from(bytes_per_second).unwrap_or(i32::MAX);
+    let fd = socket.as_fd().as_raw_fd();
+    set_int(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.max(1))
+}
+
 /// Makes the send buffer this large, past the system's limit where the privilege is there.
 pub fn set_send_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();

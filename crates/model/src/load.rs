@@ -51,7 +51,7 @@ pub struct Load {
     /// How many at once; 0 is none. One by default.
     #[serde(default = "one")]
     pub streams: u32,
-    /// Offered load of a stream. Not for tcp.
+    /// Offered load of a stream; tcp: it sends no faster.
     pub rate: Option<Rate>,
     /// Bytes of payload of a packet.
     pub payload: Option<Size>,

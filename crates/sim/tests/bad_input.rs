@@ -231,9 +231,9 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "at most 1000000",
         ),
         (
-            of_load("kind = \"tcp\"\nrate = \"1Mbit/s\""),
+            of_load("kind = \"tcp\"\nrate = \"0bit/s\""),
             "load.bulk.rate",
-            "leave the rate out",
+            "sends nothing",
         ),
         (
             of_load("kind = \"tcp\"\ncongestion_control = \"vegas\""),
@@ -257,7 +257,7 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "`streams` to 0",
         ),
         (
-            of_load("kind = \"on-off\"\nrate = \"1Mbit/s\""),
+            of_load("kind = \"on-off\"\nrate = \"0bit/s\""),
             "load.bulk.on",
             "how long?",
         ),

@@ -65,6 +65,41 @@ fn one_flow_fills_the_line_behind_any_buffer_of_a_bandwidth_delay_product_or_mor
 }
 
 #[test]
+fn a_flow_keeps_the_round_trip_that_it_smooths() {
+    // 64 KiB in 20 ms are a quarter of the line: nothing waits but for the segments of one burst.
+    let alone = flow("window = \"64KiB\"", "discipline = \"fifo\"");
+    let (mean, least, _) = alone.series_of("srtt", "bulk", 1_000_000_000);
+    assert!(
+        (20e6..24e6).contains(&mean) && least >= 20e6,
+        "{mean} from {least}"
+    );
+    // 1 MB wait where the buffer is filled: 80 ms at 100 Mbit/s.
+    let full = flow(
+        "congestion_control = \"cubic\"",
+        "discipline = \"fifo\"\nbuffer = \"1MB\"",
+    );
+    let waits = full.series_of("backlog", "s1→s2", 2_000_000_000).0 * 8e9 / 100e6;
+    let (mean, ..) = full.series_of("srtt", "bulk", 2_000_000_000);
+    assert!(
+        (mean - 20e6 - waits).abs() < 3e6,
+        "{mean} with {waits} in the queue"
+    );
+}
+
+#[test]
+fn a_flow_that_is_held_to_a_rate_sends_no_faster() {
+    for congestion in ["cubic", "reno-1995", "bbr"] {
+        let load =
+            format!("congestion_control = \"{congestion}\"\nrate = \"30Mbit/s\"\nwindow = \"1MB\"");
+        let taken = flow(&load, "discipline = \"fifo\"\nbuffer = \"250kB\"");
+        let busy = taken.series_of("utilisation", "s1→s2", 5_000_000_000).0;
+        // Headers and framing come on top.
+        assert!((0.27..0.33).contains(&busy), "{congestion}: {busy}");
+        assert_eq!(drops(&taken), 0, "{congestion}");
+    }
+}
+
+#[test]
 fn marks_take_the_place_of_drops() {
     let red = "discipline = \"red\"\nbuffer = \"1MB\"\nred = { min = \"100packets\", max = \"300packets\", probability = \"10%\" }";
     for congestion in ["cubic", "reno"] {

@@ -40,6 +40,9 @@ pub(super) fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
     let class = run.load.class.0.traffic_class(0);
     socket_options::set_traffic_class(&socket, v6, class).map_err(failed("class"))?;
+    if let Some(rate) = run.load.rate {
+        socket_options::set_most_rate(&socket, rate.0 / 8).map_err(failed("rate"))?;
+    }
     let name = congestion_control(run);
     socket
         .set_tcp_congestion(name.as_bytes())

@@ -66,8 +66,9 @@ pub fn refusals(load: &Load) -> Vec<Refusal> {
         return vec![refusal("kind", reason.to_owned())];
     }
     if load.kind == LoadKind::Tcp {
-        let reason = "tcp sends as much as it gets through: leave the rate out";
-        let rate = load.rate.map(|_| refusal("rate", reason.to_owned()));
+        let reason = "tcp at no rate sends nothing: write `streams = 0`";
+        let nothing = load.rate.filter(|rate| rate.0 == 0);
+        let rate = nothing.map(|_| refusal("rate", reason.to_owned()));
         let reason = "kernels have their own TCP: give it under [[in.sim.load]]";
         let tcp = load.tcp.map(|_| refusal("tcp", reason.to_owned()));
         return rate.into_iter().chain(tcp).collect();

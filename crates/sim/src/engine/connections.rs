@@ -7,7 +7,8 @@ use crate::cpu::Job;
 use crate::event_set::EventSet;
 use crate::packet::Content;
 use crate::slots::Event;
-use delaylab_model::Picos;
+use crate::trace::Trace;
+use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_traffic::tcp::{Ack, Segment};
 
 impl<E: EventSet> Engine<E> {
@@ -228,6 +229,11 @@ impl Connection {
     fn note_window(&mut self, now: Picos) {
         if let Some(trace) = &mut self.cwnd {
             trace.set(now, self.sender.cwnd());
+            if let Some(smoothed) = self.sender.smoothed_rtt() {
+                let srtt = smoothed / PICOS_PER_NANO;
+                let trace = self.srtt.get_or_insert_with(|| Trace::new(srtt));
+                trace.set(now, srtt);
+            }
         }
     }
 }

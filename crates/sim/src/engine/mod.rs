@@ -256,6 +256,8 @@ struct Connection {
     delivered: u64,
     goodput: Option<Amounts>,
     transfers: Option<Box<Transfers>>,
+    /// The smoothed round-trip time in nanoseconds, from its first measurement on.
+    srtt: Option<Trace>,
 }
 
 /// Packets at times of their own.

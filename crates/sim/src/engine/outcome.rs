@@ -139,6 +139,8 @@ impl<E: EventSet> Engine<E> {
                 let goodput = connection.goodput.take();
                 let over_time = goodput.map(|goodput| goodput.finish(end));
                 series.add_rate("goodput", name, over_time);
+                let trace = connection.srtt.take();
+                series.add_some("srtt", name, Counted::Nanoseconds, trace, end);
             }
         }
         for (goodput, name) in self.goodputs.iter_mut().zip(&self.load_names) {

@@ -343,6 +343,7 @@ impl<'a> Maker<'a> {
                 delivered: 0,
                 goodput: None,
                 transfers: None,
+                srtt: None,
             })));
         }
     }
@@ -392,6 +393,7 @@ impl<'a> Maker<'a> {
             delivered: 0,
             goodput: series.then(Amounts::default),
             transfers: self.transfers(load, start),
+            srtt: None,
         })));
         Ok(())
     }

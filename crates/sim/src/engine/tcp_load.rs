@@ -48,12 +48,13 @@ pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
         settings.application = Application::Requests;
         of_transfers(load)?;
     }
-    if load.rate.is_some() {
+    if load.rate.is_some_and(|rate| rate.0 == 0) {
         return refuse(
             field("rate"),
-            "tcp sends as much as it gets through: leave the rate out",
+            "tcp at no rate sends nothing: write `streams = 0`",
         );
     }
+    settings.most = load.rate.map(|rate| rate.0 / 8);
     Ok(settings)
 }
 

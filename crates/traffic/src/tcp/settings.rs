@@ -170,6 +170,8 @@ pub struct Settings {
     pub abe: bool,
     /// Segments leave at a rate, not as ACKs come.
     pub pacing: bool,
+    /// They leave at no more than so many bytes a second, whatever the window allows (Linux: `SO_MAX_PACING_RATE`).
+    pub most: Option<u64>,
     /// The sender's socket buffer: so many bytes may be unacknowledged.
     pub send_buffer: u64,
     /// TCP small queues (Linux): two segments of the connection, or what it sends in a millisecond, may
@@ -224,6 +226,7 @@ impl Settings {
             handshake: false,
             abe: false,
             pacing: false,
+            most: None,
             send_buffer: u64::MAX,
             host_queue: None,
             validation: false,

@@ -145,7 +145,7 @@ impl Sender {
     /// When [`Sender::on_timeout`] wants to be called.
     #[inline]
     pub fn next_timeout(&self) -> Option<Picos> {
-        if self.selective.is_none() && !self.settings.pacing {
+        if self.selective.is_none() && !self.settings.pacing && self.settings.most.is_none() {
             return self.deadline;
         }
         let selective = self.selective.as_ref();
@@ -244,6 +244,19 @@ impl Sender {
         ((rate / 1024.0) as u64).max(2 * self.window.mss).min(most)
     }
 
+    /// Bytes a second at which segments leave, if at any.
+    fn rate(&self) -> Option<f64> {
+        let paced = self.settings.pacing.then(|| {
+            self.algorithm
+                .pacing_rate(&self.window, self.timer.smoothed())
+        });
+        let most = self.settings.most.map(|most| most as f64);
+        match (paced, most) {
+            (Some(paced), Some(most)) => Some(paced.min(most)),
+            (paced, most) => paced.or(most),
+        }
+    }
+
     /// Is everything that was sent acknowledged?
     pub const fn is_idle(&self) -> bool {
         self.una == self.max
@@ -331,10 +344,7 @@ impl Sender {
         self.cwr &= retransmit;
         self.max = self.max.max(end);
         self.last_sent = now;
-        if self.settings.pacing {
-            let rate = self
-                .algorithm
-                .pacing_rate(&self.window, self.timer.smoothed());
+        if let Some(rate) = self.rate() {
             self.pacer.on_sent(now, len, rate);
         }
         if self.deadline.is_none() {
