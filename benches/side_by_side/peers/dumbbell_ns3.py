@@ -65,12 +65,15 @@ def options():
     parser.add_argument("--window", type=int, default=65_536, help="socket buffers, bytes [65536]")
     parser.add_argument("--stagger", type=float, default=0.1, help="seconds between the starts of two flows [0.1]")
     parser.add_argument("--no-sack", action="store_true", help="without selective acknowledgements (RFC 2018)")
+    parser.add_argument("--classic-recovery", action="store_true", help="RFC 6582's recovery, not ns-3's default of PRR")
     return parser.parse_args()
 
 
 def set_defaults(args):
+    recovery = "ns3::TcpClassicRecovery" if args.classic_recovery else "ns3::TcpPrrRecovery"
     for name, value in {
         "TcpL4Protocol::SocketType": ns.StringValue("ns3::TcpNewReno"),
+        "TcpL4Protocol::RecoveryType": ns.TypeIdValue(ns.TypeId.LookupByName(recovery)),
         "TcpSocketBase::Sack": ns.BooleanValue(not args.no_sack),
         "TcpSocket::SegmentSize": ns.UintegerValue(args.mtu - HEADERS),
         "TcpSocket::SndBufSize": ns.UintegerValue(args.window),

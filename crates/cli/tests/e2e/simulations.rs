@@ -199,6 +199,7 @@ const CATALOGUE: &[&str] = &[
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "kernel-tcp --world sim --set probe.echo.duration=1200ms",
+    "kernel-tcp-loss --world sim --set design.repeats=1 --set probe.echo.duration=2500ms",
     "ns3-dumbbell --set probe.echo.duration=600ms",
 ];
 

@@ -37,6 +37,7 @@ const ENTRIES: &[Entry] = entries! {
     "examples/switch-chain"
     "validation/eprca-variants"
     "validation/kernel-tcp"
+    "validation/kernel-tcp-loss"
     "validation/ns3-dumbbell"
     "validation/soft-switch"
 };
