@@ -13,7 +13,7 @@
 //! goes down when it is used again; the kernel serves such queues beside the others until it has.
 //!
 //! References: T. Høiland-Jørgensen, D. Täht and J. Morton, "Piece of CAKE: a comprehensive queue management solution for home gateways",
-//! IEEE LANMAN 2018 (sections III.A shaper, III.B flow isolation, III.C DiffServ); tc-cake(8); RFC 8290 section 4; COBALT: J. Palmei
+//! IEEE LANMAN 2018; tc-cake(8); RFC 8290 section 4; COBALT: J. Palmei
 //! et al., "Design and evaluation of COBALT queue discipline", IEEE LANMAN 2019.
 //!
 //! Validation: the shaper against rate·t with overhead; bytes of backlogged flows, and of hosts with unequal numbers of flows; tins'

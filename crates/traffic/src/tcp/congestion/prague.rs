@@ -4,7 +4,7 @@
 //! averaged, and the window cut, once in each; and in a round trip of r the window grows by (r/25 ms)² segments. So a flow with a shorter round trip
 //! sends as if its were 25 ms. Acknowledgements of marked segments grow nothing. A loss halves the window, as Reno.
 //!
-//! References: draft-briscoe-iccrg-prague-congestion-control (2.4.2 estimate, 2.4.3 response, 2.4.4 reduced dependence on the round
+//! References: draft-briscoe-iccrg-prague-congestion-control (moving average of marks, response, reduced dependence on the round
 //! trip); RFC 9331 §4.3 (what an L4S sender must do); RFC 8257. Windows below two segments and the fall-back to Reno behind a Classic
 //! ECN queue, which the draft has as options, are not here.
 //!
