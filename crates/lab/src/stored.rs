@@ -1,5 +1,6 @@
 //! A run on disk as findings need it.
 
+use crate::finding::back_to_back::BackToBack;
 use crate::finding::data::{counted_clock_reads, lost_load, over_time};
 use crate::finding::periodic::{self, Watched};
 use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
@@ -87,6 +88,22 @@ impl<'a> Stored<'a> {
         let own = transfers.filter(|one| *one.of == *info.probe);
         let times = own.map(|one| one.completion_time().map_or(f64::NAN, |ns| ns as f64));
         Values::Packets(times.collect())
+    }
+
+    /// Of all probes, with the frames that warm up.
+    fn back_to_back(&self, trial: u32) -> Result<Values, NotThere> {
+        let mut seen = BackToBack::default();
+        match &self.records {
+            Some(records) => {
+                let of_trial = records.range((trial, 0)..=(trial, u16::MAX));
+                let of_trial = of_trial.flat_map(|(_, records)| records);
+                of_trial.for_each(|record| seen.push(record));
+            }
+            None => self
+                .run
+                .for_each_record(Some(trial), |record| seen.push(record)),
+        }
+        seen.finish()
     }
 
     fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
@@ -179,6 +196,7 @@ impl Data for Stored<'_> {
                 let of_trial = self.clock_reads.iter().filter(|bin| bin.trial == row.trial);
                 return counted_clock_reads(of_trial);
             }
+            Measure::BackToBack => return self.back_to_back(row.trial),
             Measure::LostLoad => return lost_load(row.facts.lost_load.as_ref()),
             Measure::PeriodicCause => return self.periodic_cause(row),
             Measure::Valid => return Ok(Values::Trial(f64::from(u8::from(row.valid)))),

@@ -7,6 +7,7 @@ use delaylab_lab::experiment::{
 use delaylab_lab::finding::Check;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Plan;
+use delaylab_model::probe::Pacing;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use proptest::prelude::*;
@@ -626,5 +627,103 @@ proptest! {
         };
         prop_assert_eq!(claims(&once), claims(&again));
         prop_assert_eq!(once.target, again.target);
+    }
+}
+
+/// Two ports that offer the same load of the same frames.
+const PORTS: &str = r#"name = "ports"
+world = "sim"
+
+[[probe]]
+name = "a"
+method = "frame"
+from = "a1"
+to = "b1"
+frame_size = "512B"
+pacing = { load = "50%" }
+duration = "100ms"
+phase = "random"
+clock_tolerance = "100ppm"
+
+[[probe]]
+name = "b"
+method = "frame"
+from = "a2"
+to = "b1"
+frame_size = "512B"
+pacing = { load = "50%" }
+duration = "100ms"
+phase = "random"
+clock_tolerance = "100ppm"
+
+[path]
+topology = "many-to-one"
+senders = 2
+rate = "10Mbit/s"
+
+[design]
+repeats = 40
+"#;
+
+/// Where each stream of frames begins, and its interval.
+fn ports(text: &str) -> Vec<(i64, u64)> {
+    let trials = resolve(text, &Choices::default())
+        .unwrap()
+        .planned
+        .into_iter();
+    let probes = trials.flat_map(|planned| planned.trial.probes);
+    let streams = probes.filter_map(|probe| match (probe.frames, probe.pacing) {
+        (Some(frames), Pacing::Frames { interval_ps }) => Some((frames.start, interval_ps)),
+        _ => None,
+    });
+    streams.collect()
+}
+
+#[test]
+fn ports_draw_their_phases_and_clocks_in_each_trial() {
+    let nominal = 851_200_000.0;
+    let drawn = ports(PORTS);
+    assert_eq!(drawn.len(), 80);
+    let phases = drawn.iter().map(|(start, _)| *start as f64 * 1e3 / nominal);
+    let errors = drawn
+        .iter()
+        .map(|(_, ps)| 1e6 * (nominal / *ps as f64 - 1.0));
+    let phases: Vec<f64> = phases.collect();
+    assert!(phases.iter().all(|phase| (0.0..1.0).contains(phase)));
+    // Five standard deviations of the mean of 80 that are evenly spread.
+    let mean = phases.iter().sum::<f64>() / 80.0;
+    assert!((mean - 0.5).abs() < 5.0 * 0.29 / 80_f64.sqrt(), "{mean}");
+    let first = phases.chunks(2).filter(|ports| ports[0] < ports[1]).count();
+    assert!((5..=35).contains(&first), "a is first in {first} of 40");
+    let errors: Vec<f64> = errors.collect();
+    assert!(errors.iter().all(|error| error.abs() <= 100.01));
+    let fast = errors.iter().filter(|error| **error > 0.0).count();
+    assert!((18..=62).contains(&fast), "{fast} of 80 are fast");
+    assert_eq!(drawn, ports(PORTS), "the same seed draws the same");
+}
+
+#[test]
+fn ports_of_which_nothing_is_said_begin_together_and_run_as_they_should() {
+    let plain = PORTS.replace("phase = \"random\"\n", "");
+    let plain = plain.replace("clock_tolerance = \"100ppm\"\n", "");
+    assert!(ports(&plain).iter().all(|port| *port == (0, 851_200_000)));
+    let fixed = PORTS.replace("\"random\"", "\"fixed\"");
+    assert!(ports(&fixed).iter().all(|(start, _)| *start == 0));
+}
+
+#[test]
+fn what_draws_phases_in_vain_is_refused() {
+    let procedure = PORTS.replace("repeats = 40", "procedure.name = \"throughput\"");
+    let refused = [
+        (procedure, "leave `phase` and `clock_tolerance` out"),
+        (PORTS.replace("100ppm", "1%"), "at most 1000ppm"),
+        (
+            PORTS.replace("method = \"frame\"", "method = \"udp\""),
+            "for method frame",
+        ),
+    ];
+    for (text, expected) in refused {
+        let said = refusal(&text, &Choices::default(), expected).to_string();
+        assert!(said.contains(expected), "{said}");
     }
 }

@@ -88,6 +88,16 @@ pub enum FillName {
     Random,
 }
 
+/// Where in its interval the first frame is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// At its start: streams of the same interval always meet in the same order.
+    Fixed,
+    /// Anywhere, drawn for each trial: ports of a tester know nothing of each other.
+    Random,
+}
+
 /// `[[probe]]`: a stream of packets. All probes run at once. Defaults are `ping`'s.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -147,6 +157,11 @@ pub struct ProbeSection {
     pub family: Family,
     /// frame: the first is due so long after the trial's start.
     pub start: Option<Duration>,
+    /// frame: where in its interval the first is due. At its start by default.
+    pub phase: Option<Phase>,
+    /// frame: how far the clock of the sending port may be from nominal; each trial draws one. `"100ppm"` is
+    /// what IEEE 802.3 allows, 0 the default.
+    pub clock_tolerance: Option<Share>,
 }
 
 /// `[host]`: the measuring host.
@@ -292,7 +307,12 @@ pub struct FigureSection {
     /// Of `draw = "delay_against_size"`: a factor of quantities in the place of the size.
     #[serde(default)]
     pub against: Option<String>,
-    /// Of `draw = "series"`: which one, such as `backlog`. All by default.
+    /// Of `draw = "delay_against_size"`: which lines; the first has its points of single trials too. The mean and the
+    /// minimum by default.
+    #[serde(default)]
+    pub statistics: Vec<DelayStatistic>,
+    /// Of `draw = "series"`: which one, such as `backlog`. All by default. Of `draw = "by_probe"`: a series of times,
+    /// such as `srtt`, that is a line beside those of the probes. None by default.
     #[serde(default)]
     pub series: Option<String>,
     /// Of `draw = "table"`: the factor that has a row for each level.
@@ -311,6 +331,41 @@ pub struct FigureSection {
     /// What the source's own figure shows, in words.
     #[serde(default)]
     pub shows: Option<String>,
+    /// Of `draw = "delay_against_size"`, `"by_probe"` and `"table"`: of which trials and probes of the measured part it
+    /// is too, as `where` says it of this run. `""` is all of it.
+    #[serde(default)]
+    pub measured: Option<String>,
+}
+
+/// `[measured]`: another run that is the measured part of this one. Figures that have `measured` show both.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredSection {
+    /// The run's folder. A run records where it was.
+    pub run: Option<String>,
+}
+
+/// A number of the delays of some trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DelayStatistic {
+    /// The least.
+    Min,
+    /// The average.
+    Mean,
+    /// The largest.
+    Max,
+}
+
+impl DelayStatistic {
+    /// What a figure calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DelayStatistic::Min => "minimum",
+            DelayStatistic::Mean => "mean",
+            DelayStatistic::Max => "maximum",
+        }
+    }
 }
 
 /// The figures that may be drawn of a part of a run.
@@ -390,6 +445,7 @@ pub struct Sections {
     pub design: Design,
     pub finding: Vec<Finding>,
     pub figure: Vec<FigureSection>,
+    pub measured: MeasuredSection,
 }
 
 struct WarmupVisitor;

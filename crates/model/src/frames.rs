@@ -28,6 +28,10 @@ pub struct Frames {
     pub start: Nanos,
     /// Is a trial invalid whose frames were not sent at their rate? Else they go as fast as they can.
     pub paced: bool,
+    /// Does the first come up to one interval later, by so much as each trial draws?
+    pub random_phase: bool,
+    /// How far the clock of the sending port may be from nominal, either way, in parts of 10⁹: each trial draws one.
+    pub clock_tolerance: Share,
 }
 
 impl Frames {
@@ -39,6 +43,8 @@ impl Frames {
             vlan: None,
             start: 0,
             paced: true,
+            random_phase: false,
+            clock_tolerance: Share(0),
         }
     }
 

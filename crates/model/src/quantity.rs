@@ -97,11 +97,11 @@ impl Quantity for Share {
     const NAME: &'static str = "Share";
     const EXPECTS: &'static str = "a share, like \"50%\"";
     fn read(text: &str) -> Result<Self, UnitError> {
-        let Some(number) = text.trim().strip_suffix('%') else {
-            return Err(unlike::<Self>(text));
-        };
-        scaled(number.trim(), 7)
-            .map(Self)
+        let text = text.trim();
+        let percent = text.strip_suffix('%').map(|number| (number, 7));
+        let parts = percent.or_else(|| Some((text.strip_suffix("ppm")?, 3)));
+        parts
+            .and_then(|(number, digits)| scaled(number.trim(), digits).map(Self))
             .ok_or_else(|| unlike::<Self>(text))
     }
 }
@@ -266,12 +266,16 @@ mod tests {
         assert_eq!("49.8%".parse(), Ok(Share(498_000_000)));
         assert_eq!("100 %".parse(), Ok(Share::WHOLE));
         assert_eq!("0.0000001%".parse(), Ok(Share(1)));
+        assert_eq!("100ppm".parse(), Ok(Share(100_000)));
+        assert_eq!("0.001 ppm".parse(), Ok(Share(1)));
         for wrong in [
             "50",
             "%",
             "-1%",
             "1e2%",
             "0.00000001%",
+            "0.0001ppm",
+            "ppm",
             "99999999999999999999%",
         ] {
             assert!(wrong.parse::<Share>().is_err(), "{wrong}");

@@ -43,6 +43,10 @@ pub struct ChoiceArgs {
     #[arg(long, requires = "target")]
     pub port: Option<u16>,
 
+    /// Show this run as the measured part: its directory, its name, or `latest`
+    #[arg(long, value_name = "RUN")]
+    pub measured: Option<String>,
+
     /// Set one thing: probe.echo.count=50, sweep.size.to=["64B","1KiB"]; may be given more than once
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting)]
     pub sets: Vec<(String, String)>,

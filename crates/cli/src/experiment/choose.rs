@@ -1,12 +1,13 @@
 //! Finds the experiment that was named, and lays what was typed over it.
 
 use super::{conclude, worlds};
-use crate::args::experiment::ChoiceArgs;
+use crate::args::experiment::{ChoiceArgs, RUNS};
 use crate::exit::Failed;
 use crate::target;
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Level;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use std::hash::{BuildHasher, RandomState};
@@ -55,6 +56,7 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
         seed: args.seed,
         drawn_seed: RandomState::new().hash_one(std::process::id()),
         target: args.target.clone(),
+        measured: args.measured.clone(),
         v6: args.target.as_deref().is_some_and(is_v6),
     }
 }
@@ -67,8 +69,61 @@ pub fn resolve(experiment: &Experiment, choices: &Choices) -> Result<Resolved, F
             "--target is for the world `live`: the world `{world}` builds its own path"
         )));
     }
-    let resolved = in_world(experiment, choices);
-    resolved.map_err(wrong)
+    let resolved = in_world(experiment, choices).map_err(wrong)?;
+    match &resolved.measured {
+        None => Ok(resolved),
+        Some(named) => with_measured(experiment, choices, &resolved, named),
+    }
+}
+
+/// The same with the folder of its measured part, wherever it will be read from.
+///
+/// # Errors
+/// Where there is no such run, or nothing in it to show beside this one.
+fn with_measured(
+    experiment: &Experiment,
+    choices: &Choices,
+    resolved: &Resolved,
+    named: &str,
+) -> Result<Resolved, Failed> {
+    let measured = run_with_packets(named, Path::new(RUNS))
+        .map_err(|failed| Failed::new(failed.exit, format!("measured.run: {}", failed.message)))?;
+    if !resolved
+        .figures
+        .iter()
+        .any(|figure| figure.measured.is_some())
+    {
+        let why = "no figure would show the measured part: write `measured = \"\"` in a [[figure]]";
+        return Err(Failed::usage(why));
+    }
+    let streams = measured.trials().iter();
+    let theirs: Vec<_> = streams.flat_map(|row| &row.factors).collect();
+    let common = resolved.factors.iter().filter(|(name, levels)| {
+        let is_known = |level: &Level| levels.iter().any(|known| known.is_same(level));
+        theirs
+            .iter()
+            .any(|(other, level)| other == name && is_known(level))
+    });
+    if common.count() == 0 {
+        let mut names: Vec<&str> = theirs.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        return Err(Failed::usage(format!(
+            "measured.run: {named} has no factor level in common with this experiment: it varies {}",
+            if names.is_empty() {
+                "nothing".to_owned()
+            } else {
+                names.join(", ")
+            }
+        )));
+    }
+    let folder = measured.folder();
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let choices = Choices {
+        measured: Some(folder.display().to_string()),
+        ..choices.clone()
+    };
+    in_world(experiment, &choices).map_err(wrong)
 }
 
 fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {

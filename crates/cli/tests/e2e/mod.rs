@@ -15,6 +15,7 @@
 //! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
+//! | [`measured`] | a run that is the measured part of another |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 //! | [`simulations`] | simulations are the same every time |
@@ -37,6 +38,7 @@ mod help;
 mod import;
 mod interwork;
 mod load;
+mod measured;
 mod methods;
 mod planted;
 mod simulations;

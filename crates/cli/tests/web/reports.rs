@@ -153,7 +153,7 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
         "by_probe" => {
             let of = |measure| apart(&["panel", "probe"], &is("measure", measure));
             // Round trips are drawn from either end.
-            vec![("line", 2 * of("round trip") + of("ipdv"))]
+            vec![("line", 2 * of("delay") + of("ipdv"))]
         }
         "causes" | "benchmark" => Vec::new(),
         other => panic!("{what}: nobody says how many marks {other} has"),

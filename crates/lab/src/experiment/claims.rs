@@ -30,10 +30,12 @@ fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<
         let message = format!("`{}` cannot be a file's name", figure.id);
         problems.push(Problem::new(key(node, "id"), message).help(PLAIN_NAMES));
     }
-    let levels = figure.levels.as_deref();
-    if let Some((text, error)) = levels.and_then(|text| Some((text, Selection::parse(text).err()?)))
-    {
-        problems.push(misspelt(node, "where", text, &error, sources));
+    let measured = figure.measured.as_deref().filter(|text| !text.is_empty());
+    for (name, text) in [("where", figure.levels.as_deref()), ("measured", measured)] {
+        let wrong = text.and_then(|text| Some((text, Selection::parse(text).err()?)));
+        if let Some((text, error)) = wrong {
+            problems.push(misspelt(node, name, text, &error, sources));
+        }
     }
     for text in &figure.values {
         if let Err(error) = Value::parse(text) {
@@ -51,8 +53,17 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
         ("columns", figure.columns.is_some(), Draw::Table),
         ("values", !figure.values.is_empty(), Draw::Table),
         ("printed", !figure.printed.is_empty(), Draw::Table),
-        ("series", figure.series.is_some(), Draw::Series),
+        (
+            "series",
+            figure.series.is_some() && figure.draw != Draw::ByProbe,
+            Draw::Series,
+        ),
         ("against", figure.against.is_some(), Draw::DelayAgainstSize),
+        (
+            "statistics",
+            !figure.statistics.is_empty(),
+            Draw::DelayAgainstSize,
+        ),
     ];
     let strangers = fields.into_iter();
     let strangers = strangers.filter(|&(_, given, owner)| given && figure.draw != owner);
@@ -62,6 +73,13 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
             Problem::new(key(node, name), message)
         })
         .collect();
+    let with_measured = [Draw::DelayAgainstSize, Draw::ByProbe, Draw::Table];
+    if figure.measured.is_some() && !with_measured.contains(&figure.draw) {
+        let names = with_measured.map(Draw::name).join("`, `");
+        let message = format!("`{}` draws one run", figure.draw.name());
+        let problem = Problem::new(key(node, "measured"), message);
+        problems.push(problem.help(format!("`measured` goes with `{names}`")));
+    }
     if is_table && figure.values.is_empty() {
         let problem = Problem::new(&node.at, "a table without `values`");
         problems.push(problem.help("say what stands in its cells: values = [\"sd(ipdv)\"]"));

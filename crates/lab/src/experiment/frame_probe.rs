@@ -2,16 +2,21 @@
 
 use super::probe::{Wrong, wrong};
 use delaylab_model::SECOND;
-use delaylab_model::experiment::ProbeSection;
+use delaylab_model::experiment::{Phase, ProbeSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::path::Path;
 use delaylab_model::probe::{Family, Pacing, Probe};
 use delaylab_model::quantity::Share;
 use delaylab_model::record::Method;
+use delaylab_model::trial::Trial;
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
+use delaylab_stats::random::SplitMix;
 
 /// For residual frames (RFC 2544 §23).
 const DRAIN: i64 = 2 * SECOND;
 const SMALLEST: u64 = 64;
+/// 1000 ppm: beyond is a slip of the pen.
+const CLOCK_TOLERANCE: Share = Share(1_000_000);
 
 /// The stream of frames, on this path.
 pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Wrong> {
@@ -22,6 +27,8 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
         vlan: vlan(section)?,
         start: section.start.map_or(0, |start| start.0),
         paced: true,
+        random_phase: section.phase == Some(Phase::Random),
+        clock_tolerance: clock_tolerance(section)?,
     };
     let mut probe = Probe::new(&section.name, Method::Frame);
     probe.payload = frames.payload();
@@ -99,6 +106,38 @@ fn load(section: &ProbeSection) -> Result<Share, Wrong> {
     }
 }
 
+fn clock_tolerance(section: &ProbeSection) -> Result<Share, Wrong> {
+    match section.clock_tolerance.unwrap_or_default() {
+        tolerance if tolerance > CLOCK_TOLERANCE => wrong(
+            "clock_tolerance",
+            "no port's clock is that far from nominal",
+            "at most 1000ppm; IEEE 802.3 allows 100ppm",
+        ),
+        tolerance => Ok(tolerance),
+    }
+}
+
+/// What a trial draws of its streams of frames: where in its interval each begins, and its port's clock. Each port
+/// of each trial draws by itself.
+pub(super) fn draw(trial: &mut Trial) {
+    let trial_seed = SplitMix::new(trial.seed ^ u64::from(trial.id).rotate_left(32)).next();
+    for (probe, index) in trial.probes.iter_mut().zip(1_u64..) {
+        let (Some(frames), Pacing::Frames { interval_ps }) = (&mut probe.frames, &mut probe.pacing)
+        else {
+            continue;
+        };
+        // Both are drawn whether they are used or not: so one does not depend on the other.
+        let mut random = SplitMix::new(trial_seed ^ index.rotate_left(48));
+        let (phase, clock) = (random.uniform(), 2.0 * random.uniform() - 1.0);
+        if frames.random_phase {
+            let later = phase * *interval_ps as f64 / PICOS_PER_NANO as f64;
+            frames.start = frames.start.saturating_add(later as Nanos);
+        }
+        let fast = clock * frames.clock_tolerance.as_f64();
+        *interval_ps = (*interval_ps as f64 / (1.0 + fast)).round().max(1.0) as Picos;
+    }
+}
+
 /// Of the link that the frames are sent by.
 fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
     match path.rate_at(section.from.as_deref()) {
@@ -131,6 +170,12 @@ pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Wr
         ),
         ("vlan", section.vlan.is_some(), "leave it out"),
         ("start", section.start.is_some(), "leave it out"),
+        ("phase", section.phase.is_some(), "leave it out"),
+        (
+            "clock_tolerance",
+            section.clock_tolerance.is_some(),
+            "leave it out",
+        ),
         (
             "family",
             section.family != Family::Any,

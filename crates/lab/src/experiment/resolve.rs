@@ -5,6 +5,7 @@ use super::combine::{Combination, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
 use super::factor::{Factor, factors};
+use super::frame_probe::draw;
 use super::order::{seed_of_repeat, shuffle};
 use super::read::Experiment;
 use super::sections::{Common, Header};
@@ -37,6 +38,8 @@ pub struct Choices {
     pub drawn_seed: u64,
     /// Instead of `path.target`.
     pub target: Option<String>,
+    /// The folder of the run that is its measured part, instead of the file's.
+    pub measured: Option<String>,
     /// Probes go over IPv6: the same IP packet holds less.
     pub v6: bool,
 }
@@ -81,6 +84,8 @@ pub struct Resolved {
     pub findings: Vec<Finding>,
     /// Figures of parts of the run.
     pub figures: Vec<FigureSection>,
+    /// The folder of the run that is its measured part.
+    pub measured: Option<String>,
     /// `path.target`, or what the user chose instead.
     pub target: Option<String>,
 }
@@ -137,6 +142,7 @@ impl Experiment {
             design,
             findings,
             figures,
+            measured,
         } = common;
         let stop = stop(&root, &design, &mut problems);
         problems.extend(impossible_designs(&root, &design, &factors));
@@ -163,6 +169,7 @@ impl Experiment {
             skipped: trials.skipped,
             findings,
             figures,
+            measured: choices.measured.clone().or(measured.run),
             target: target(&root),
         })
     }
@@ -212,6 +219,9 @@ fn settle(
     put(&["seed"], Value::Integer(seed))?;
     // A file with this section has the one world that is left in it.
     put(&["resolved", "quick"], Value::Boolean(quick))?;
+    if let Some(measured) = &choices.measured {
+        put(&["measured", "run"], Value::Text(measured.clone()))?;
+    }
     if let Some(target) = &choices.target {
         put(&["path", "target"], Value::Text(target.clone()))?;
     }
@@ -259,11 +269,27 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
         let problem = Problem::new(&design_at(root, &["procedure"]), what);
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
     }
+    if let Some(problem) = drawn_for_a_procedure(root, design) {
+        problems.push(problem);
+    }
     if design.repeats == 0 {
         let problem = Problem::new(&design_at(root, &["repeats"]), "no repeats are no trials");
         problems.push(problem.help("1 is once"));
     }
     problems
+}
+
+/// A procedure says itself when each of its frames is due.
+fn drawn_for_a_procedure(root: &Node, design: &Design) -> Option<Problem> {
+    design.procedure.as_ref()?;
+    let probes = root.get(&Key::Name("probe".to_owned()))?.array()?;
+    let drawn = |probe: &Node| {
+        let key = |name: &str| Some(probe.get(&Key::Name(name.to_owned()))?.at.clone());
+        key("phase").or_else(|| key("clock_tolerance"))
+    };
+    let what = "a procedure says itself when its frames are due";
+    let problem = Problem::new(&probes.iter().find_map(drawn)?, what);
+    Some(problem.help("leave `phase` and `clock_tolerance` out"))
 }
 
 fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem> {
@@ -294,6 +320,7 @@ fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Pla
             let mut trial = trial.clone();
             trial.id = planned.len() as u32;
             trial.seed = seed_of_repeat(seed, repeat);
+            draw(&mut trial);
             planned.push(Planned {
                 trial,
                 factors: levels.clone(),

@@ -5,7 +5,8 @@ use super::reader::read;
 use super::suggest::choices;
 use super::tree::{Node, Table, Value, name_of};
 use delaylab_model::experiment::{
-    Design, FigureSection, Finding, HostSection, ProbeSection, ResolvedSection, WorldName,
+    Design, FigureSection, Finding, HostSection, MeasuredSection, ProbeSection, ResolvedSection,
+    WorldName,
 };
 use delaylab_model::load::Load;
 use delaylab_model::path::Path;
@@ -15,17 +16,18 @@ use std::collections::BTreeSet;
 /// What may stand at the top of a file.
 pub(crate) const TOP: &[&str] = &[
     "name", "title", "about", "world", "seed", "probe", "load", "path", "host", "sweep", "case",
-    "design", "in", "finding", "figure", "quick", "resolved",
+    "design", "in", "finding", "figure", "measured", "quick", "resolved",
 ];
 
 /// What a world may have instead or besides.
 pub(crate) const IN_WORLD: &[&str] = &[
-    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "quick",
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "measured",
+    "quick",
 ];
 
 /// What the short form may have instead or besides.
 pub(crate) const IN_QUICK: &[&str] = &[
-    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure",
+    "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "measured",
 ];
 
 /// The first key that is not among these is a problem.
@@ -195,6 +197,7 @@ pub(crate) struct Common {
     pub design: Design,
     pub findings: Vec<Finding>,
     pub figures: Vec<FigureSection>,
+    pub measured: MeasuredSection,
 }
 
 impl Common {
@@ -204,6 +207,7 @@ impl Common {
             design: section(table, "design", problems),
             findings: list(table, "finding", problems),
             figures: list(table, "figure", problems),
+            measured: section(table, "measured", problems),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What was measured, as findings need it.
 
+use super::back_to_back::BackToBack;
 use super::measure::Measure;
 use super::periodic::{self, Watched};
 use super::series::Stretches;
@@ -187,6 +188,14 @@ impl Data for Samples {
                     trains: &Trains::default(),
                 };
                 periodic::values(records, facts, &watched)
+            }
+            Measure::BackToBack => {
+                let mut seen = BackToBack::default();
+                let trial = self.streams[stream].trial;
+                let records = self.records.iter().flat_map(|(records, _)| records);
+                let of_trial = records.filter(|record| record.trial == trial);
+                of_trial.for_each(|record| seen.push(record));
+                seen.finish()
             }
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
             _ if measure.is_series() => match self.series.get(&stream) {

@@ -55,6 +55,7 @@ pub enum Measure {
     LostLoad,
     Fct,
     LoadGoodput,
+    BackToBack,
     Valid,
 }
 
@@ -105,7 +106,7 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
 };
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 42] = [
+const TABLE: [(Measure, &str, &str); 43] = [
     (
         Response,
         "response",
@@ -224,6 +225,11 @@ const TABLE: [(Measure, &str, &str); 42] = [
         "cells or packets that the load lost, a number each trial",
     ),
     (
+        BackToBack,
+        "back_to_back",
+        "frames of all ports up to the first that was lost, a number each trial",
+    ),
+    (
         Valid,
         "valid",
         "1 for a trial that is what its experiment meant, else 0",
@@ -323,7 +329,7 @@ impl Measure {
 
     /// Has a trial one number of it?
     pub const fn is_number_of_trial(self) -> bool {
-        matches!(self, LostLoad | Valid)
+        matches!(self, LostLoad | BackToBack | Valid)
     }
 
     /// Is it 1 or 0 for each packet?

@@ -9,6 +9,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`check`] | the language: a [`check::Check`] is read, and printed as it would be written again |
+//! | [`back_to_back`] | how many frames a device takes in a burst |
 //! | [`measure`] | what packets are measured by, and how a measure is read from records |
 //! | [`periodic`] | which excursions a periodic process caused |
 //! | [`series`] | a series over time as a measure |
@@ -18,6 +19,7 @@
 //! | [`mod@forecast`] | how likely a planned run is to decide a finding, by an earlier one |
 //! | [`verdict`] | what came out, with everything needed to recompute it by hand |
 
+pub mod back_to_back;
 pub mod check;
 pub mod data;
 pub mod dimension;

@@ -3,9 +3,9 @@
 
 use super::{Figure, Table, parse};
 use crate::run::panels::{self, beside_probes, compare};
-use crate::run::{Delays, Lane, RunData};
+use crate::run::{Delays, Lane, RunData, SeriesShown};
 use crate::style::plural;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::{MICROSECOND, Nanos};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -48,8 +48,12 @@ impl Figure for ByProbe {
             0 => String::new(),
             more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
         };
+        let series = run.beside_probes.as_ref();
+        let series = series.map_or_else(String::new, |series| {
+            format!(" The line of {series} is of its values over time, in one trial of each panel.")
+        });
         format!(
-            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{pooled}{more}"
+            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{pooled}{more}"
         )
     }
 
@@ -60,11 +64,14 @@ impl Figure for ByProbe {
             return table;
         }
         for panel in panels(run) {
+            if let Some((name, values)) = series_of(run, &panel) {
+                rows(&mut table, [&panel.label, &name, "delay"], &values);
+            }
             for probe in probes.iter().take(PROBES) {
                 let lanes = || panel.lanes.iter().filter(|lane| lane.probe == *probe);
                 let of = |delays: fn(&Lane) -> &Delays| counted(lanes().map(|lane| delays(lane)));
                 for (measure, values) in [
-                    ("round trip", of(|lane| &lane.round_trips)),
+                    ("delay", of(|lane| &lane.round_trips)),
                     ("ipdv", of(|lane| &lane.ipdv)),
                 ] {
                     rows(&mut table, [&panel.label, probe, measure], &values);
@@ -76,17 +83,21 @@ impl Figure for ByProbe {
 
     fn spec(&self, run: &RunData) -> Value {
         let mut spec = parse(include_str!("specs/by_probe.json"));
-        let panels: Vec<_> = panels(run).into_iter().map(|panel| panel.label).collect();
-        let probes = run.probes().into_iter().take(PROBES).collect::<Vec<_>>();
+        let labels: Vec<_> = panels(run).into_iter().map(|panel| panel.label).collect();
+        let series = panels(run)
+            .iter()
+            .find_map(|panel| Some(series_of(run, panel)?.0));
+        let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
+        let probes: Vec<String> = probes.chain(series).collect();
         for view in spec["hconcat"].as_array_mut().into_iter().flatten() {
-            view["facet"]["sort"] = json!(panels);
+            view["facet"]["sort"] = json!(labels);
             let colours = json!({ "domain": probes, "range": "category" });
             view["spec"]["encoding"]["color"]["scale"] = colours;
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
             tick(view, &ticks(&run.lanes));
-            if panels.len() < 2 {
+            if labels.len() < 2 {
                 view["facet"]["header"] = json!({ "labels": false });
                 view["spec"]["height"] = json!(200);
             }
@@ -125,6 +136,28 @@ fn panels(run: &RunData) -> Vec<Shown<'_>> {
             lanes: lanes.iter().map(|&(_, lane)| lane).collect(),
         })
         .collect()
+}
+
+/// The series that is shown beside the probes, in this panel: what it is called, and in how many stretches of time it
+/// had which value.
+fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
+    let kind = run.beside_probes.as_ref()?;
+    let factors = &panel.lanes.first()?.factors;
+    let is_of = |shown: &&SeriesShown| {
+        let panel = run.panels.get(shown.panel);
+        let its = panel.is_some_and(|its| its.of_trial().all(|factor| factors.contains(factor)));
+        its && shown.series == *kind && shown.unit == Unit::Nanoseconds
+    };
+    let shown = run.series.iter().find(is_of)?;
+    let mut values = BTreeMap::new();
+    let there = shown
+        .stretches
+        .iter()
+        .filter(|point| point.mean.is_finite());
+    for point in there {
+        *values.entry(point.mean.round() as Nanos).or_default() += 1;
+    }
+    Some((format!("{}: {kind}", shown.of), values))
 }
 
 /// Of cases, the level says it all.
@@ -282,7 +315,7 @@ mod tests {
                 });
                 rows.collect::<Vec<_>>()
             };
-            let round_trips = of_line("round trip");
+            let round_trips = of_line("delay");
             let delays = lane.summary.round_trip.as_ref().unwrap();
             assert_eq!(round_trips[0][3], delays.min);
             assert_eq!(round_trips[0][4], 0);

@@ -115,10 +115,9 @@ impl Drawing {
             figure.about(run),
             figure.spec(run),
         );
-        if run.of_frames {
-            (title, about) = (of_frames(&title), of_frames(&about));
-            name_frames(&mut spec);
-        }
+        let ways = run.ways();
+        (title, about) = (ways.words(&title), ways.words(&about) + ways.note());
+        ways.titles(&mut spec);
         Some(Self::new([figure.name(), &title], about, &table, spec))
     }
 
@@ -165,26 +164,6 @@ impl Drawing {
         spec["title"] = json!(self.title);
         spec["background"] = json!("white");
         spec
-    }
-}
-
-/// Frames have a delay, and no way back.
-fn of_frames(words: &str) -> String {
-    let words = words.replace("round trips take", "frames take");
-    words
-        .replace("Round trip", "Delay")
-        .replace("round trip", "delay")
-}
-
-/// The same of every title in a specification.
-fn name_frames(spec: &mut Value) {
-    match spec {
-        Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value {
-            Value::String(title) if key == "title" => *title = of_frames(title),
-            other => name_frames(other),
-        }),
-        Value::Array(parts) => parts.iter_mut().for_each(name_frames),
-        _ => {}
     }
 }
 

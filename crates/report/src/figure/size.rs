@@ -1,5 +1,6 @@
 //! Round trip against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
-//! the mean of each trial, the mean and the least of all repeats.
+//! the mean of each trial, the mean and the least of all repeats; or those of the least, the mean and the largest that
+//! are asked for.
 //!
 //! A line for each combination of the other factors; where those are many, a line for each level of one
 //! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
@@ -9,6 +10,7 @@ use super::{Figure, Table, WIDTH, parse};
 use crate::run::panels::{self, all_factors, size_factor};
 use crate::run::{RunData, Stream, TrialData};
 use delaylab_model::Nanos;
+use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,10 +22,12 @@ const COLUMNS: [&str; 6] = [
     "group",
     "level",
     "statistic",
-    "round_trip_ns",
+    "delay_ns",
     "packets",
 ];
 
+/// Lines of the first statistic, of the second and of the third.
+const DASHES: [&[u8]; 3] = [&[1, 0], &[5, 3], &[2, 2]];
 /// Lines of one panel where all are in one.
 const LINES: usize = 6;
 /// Letters of names that fit beside each other in four columns.
@@ -50,10 +54,20 @@ impl Figure for Size {
             }
             _ => String::new(),
         };
-        format!(
-            "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {}.{pooled}",
-            run.against.as_deref().unwrap_or("size")
-        )
+        let against = run.against.as_deref().unwrap_or("size");
+        match lines(run)[..] {
+            [Mean, Min] => format!(
+                "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {against}.{pooled}"
+            ),
+            ref others => {
+                let names: Vec<_> = others.iter().map(|line| line.name()).collect();
+                let first = names.first().copied().unwrap_or_default();
+                format!(
+                    "Points are the {first} round trip of single trials; lines are the {} of all trials of a {against}.{pooled}",
+                    names.join(" and the ")
+                )
+            }
+        }
     }
 
     fn table(&self, run: &RunData) -> Table {
@@ -68,17 +82,25 @@ impl Figure for Size {
             };
             let (panel, line) = layout.place(&trial.stream);
             let pool = pools.entry((panel, line, size.to_bits())).or_default();
-            let Some(mean) = pool.add(trial) else {
+            if !pool.add(trial) {
+                continue;
+            }
+            let Some((statistic, value)) = lines(run)
+                .first()
+                .copied()
+                .zip(of_trial(trial, &lines(run)))
+            else {
                 continue;
             };
             let packets = trial.summary.round_trip.as_ref().map(|d| d.count);
             let [panel, line] = layout.names(panel, line);
-            let statistic = json!("mean of a trial");
-            table.row([panel, line, json!(size), statistic, mean, json!(packets)]);
+            let statistic = json!(format!("{} of a trial", statistic.name()));
+            table.row([panel, line, json!(size), statistic, value, json!(packets)]);
         }
         for ((panel, line, size), pool) in &pools {
             let [panel, line] = layout.names(*panel, *line);
-            pool.rows(&mut table, [panel, line, json!(f64::from_bits(*size))]);
+            let at = [panel, line, json!(f64::from_bits(*size))];
+            pool.rows(&mut table, &at, &lines(run));
         }
         table
     }
@@ -88,12 +110,20 @@ impl Figure for Size {
         let Some(layout) = Layout::of(run) else {
             return spec;
         };
-        let lines: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
-        spec["encoding"]["color"]["sort"] = json!(lines);
-        if lines.len() < 2 {
+        let groups: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
+        spec["encoding"]["color"]["sort"] = json!(groups);
+        if groups.len() < 2 {
             spec["encoding"]["color"]["legend"] = Value::Null;
-        } else if lines.iter().map(String::len).sum::<usize>() > LEGEND {
+        } else if groups.iter().map(String::len).sum::<usize>() > LEGEND {
             spec["encoding"]["color"]["legend"] = json!({ "columns": 3 });
+        }
+        let shown = lines(run);
+        let names: Vec<_> = shown.iter().map(|line| line.name()).collect();
+        let dashes: Vec<_> = DASHES.iter().take(shown.len()).collect();
+        let dashed = &mut spec["layer"][0]["encoding"]["strokeDash"];
+        dashed["scale"] = json!({ "domain": names, "range": dashes });
+        if shown.len() < 2 {
+            dashed["legend"] = Value::Null;
         }
         if let Some(factor) = &run.against {
             let levels = run.trials.iter().flat_map(|trial| &trial.stream.factors);
@@ -107,6 +137,30 @@ impl Figure for Size {
             _ => faceted(spec, &layout),
         }
     }
+}
+
+/// The lines that were asked for, each once.
+fn lines(run: &RunData) -> Vec<DelayStatistic> {
+    if run.statistics.is_empty() {
+        return vec![Mean, Min];
+    }
+    let mut lines: Vec<DelayStatistic> = Vec::new();
+    for &line in &run.statistics {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The trial's number of the first of these, in whole nanoseconds; `None` where nothing was answered.
+fn of_trial(trial: &TrialData, lines: &[DelayStatistic]) -> Option<Value> {
+    let delays = trial.summary.round_trip.as_ref()?;
+    Some(match lines.first()? {
+        Min => json!(delays.min),
+        Mean => json!(delays.mean.round()),
+        Max => json!(delays.max),
+    })
 }
 
 /// The axis of another factor than a size of bytes.
@@ -274,26 +328,35 @@ fn value(stream: &Stream, factor: &str) -> Option<f64> {
 struct Pool {
     packets: u64,
     sum: f64,
-    least: Option<Nanos>,
+    range: Option<(Nanos, Nanos)>,
 }
 
 impl Pool {
-    /// The trial's mean in whole nanoseconds; `None` where nothing was answered.
-    fn add(&mut self, trial: &TrialData) -> Option<Value> {
-        let delays = trial.summary.round_trip.as_ref()?;
+    /// Takes a trial in; not one of which nothing was answered.
+    fn add(&mut self, trial: &TrialData) -> bool {
+        let Some(delays) = trial.summary.round_trip.as_ref() else {
+            return false;
+        };
         self.packets += delays.count;
         self.sum += delays.mean * delays.count as f64;
-        self.least = Some(self.least.map_or(delays.min, |least| least.min(delays.min)));
-        Some(json!(delays.mean.round()))
+        let (least, most) = self.range.unwrap_or((delays.min, delays.max));
+        self.range = Some((least.min(delays.min), most.max(delays.max)));
+        true
     }
 
-    fn rows(&self, table: &mut Table, [panel, group, size]: [Value; 3]) {
-        let Some(least) = self.least else { return };
-        let mean = (self.sum / self.packets as f64).round();
-        for (statistic, value) in [("mean", json!(mean)), ("minimum", json!(least))] {
-            let (panel, group, size) = (panel.clone(), group.clone(), size.clone());
+    fn rows(&self, table: &mut Table, at: &[Value; 3], lines: &[DelayStatistic]) {
+        let Some((least, most)) = self.range else {
+            return;
+        };
+        for line in lines {
+            let value = match line {
+                Min => json!(least),
+                Mean => json!((self.sum / self.packets as f64).round()),
+                Max => json!(most),
+            };
+            let [panel, group, size] = at.clone();
             let packets = json!(self.packets);
-            table.row([panel, group, size, json!(statistic), value, packets]);
+            table.row([panel, group, size, json!(line.name()), value, packets]);
         }
     }
 }
@@ -326,6 +389,34 @@ mod tests {
             assert!(points.iter().any(|&point| point >= mean));
             assert!(of("minimum", &row[1], &row[2])[0] <= mean);
         }
+    }
+
+    #[test]
+    fn the_lines_are_those_that_are_asked_for() {
+        let mut run = sizes();
+        run.statistics = vec![Max, Max, Mean];
+        let table = Size.table(&run);
+        let of = |name: &str| -> Vec<&Vec<Value>> {
+            table.rows.iter().filter(|row| row[3] == name).collect()
+        };
+        assert!(of("minimum").is_empty() && of("mean of a trial").is_empty());
+        assert!(!of("maximum").is_empty());
+        for line in of("maximum") {
+            let points = of("maximum of a trial").into_iter();
+            let these = points.filter(|row| row[1] == line[1] && row[2] == line[2]);
+            assert_eq!(
+                these.filter_map(|row| row[4].as_i64()).max(),
+                line[4].as_i64()
+            );
+        }
+        assert_eq!(of("maximum").len(), of("mean").len());
+        let about = Size.about(&run);
+        assert!(
+            about.contains("lines are the maximum and the mean of all"),
+            "{about}"
+        );
+        let dashes = &Size.spec(&run)["layer"][0]["encoding"]["strokeDash"]["scale"];
+        assert_eq!(dashes["domain"], json!(["maximum", "mean"]));
     }
 
     #[test]

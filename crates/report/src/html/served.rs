@@ -3,7 +3,7 @@
 
 use super::markup::text;
 use super::section;
-use crate::run::RunData;
+use crate::run::{RunData, Ways};
 use std::collections::BTreeMap;
 
 /// Where the server has this run.
@@ -42,7 +42,7 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> String {
     let probes: BTreeMap<u16, &str> = streams
         .map(|stream| (stream.probe, stream.name.as_str()))
         .collect();
-    if run.of_frames || probes.is_empty() || !served.tables.contains(&"records") {
+    if run.ways() == Ways::OneWay || probes.is_empty() || !served.tables.contains(&"records") {
         return String::new();
     }
     let option =

@@ -11,10 +11,11 @@ pub(super) fn section(run: &RunData) -> String {
         return String::new();
     }
     let all = combinations(run);
-    let mut body =
-        "<p>IPDV of the round trip (RFC 3393): D(i) − D(i−1) of packets that follow each other \
-                    and were both answered; n such pairs.</p>\n"
-            .to_owned();
+    let mut body = format!(
+        "<p>IPDV of the {} (RFC 3393): D(i) − D(i−1) of packets that follow each other \
+                    and were both answered; n such pairs.</p>\n",
+        run.ways().delay()
+    );
     if all.len() > 1 {
         body += &side_by_side(run, &all);
     }
@@ -51,7 +52,8 @@ fn each(run: &RunData) -> String {
     let factors = run.varied();
     let lead = factors.iter().copied().chain(["probe"]);
     let lead = lead.map(|name| (name, Column::Words));
-    let heads = HEADS.map(|head| (head, Column::Figures));
+    let heads = HEADS.map(|head| (run.ways().words(head), Column::Figures));
+    let lead = lead.map(|(name, column)| (name.to_owned(), column));
     let mut table = Table::new(lead.chain(heads));
     for lane in &run.lanes {
         let levels = factors.iter().map(|name| lane.level(name).to_owned());

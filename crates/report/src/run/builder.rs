@@ -22,6 +22,8 @@ pub struct Stream {
     pub probe: u16,
     /// The probe's name.
     pub name: String,
+    /// Its packets are frames of a tester, which go one way.
+    pub frames: bool,
     /// Each factor and its level, in the order of the design.
     pub factors: Vec<Factor>,
     /// Which repeat of this combination of levels, from 0.
@@ -312,6 +314,7 @@ mod tests {
             trial,
             probe: 0,
             name: "echo".to_owned(),
+            frames: false,
             factors: vec![("condition".to_owned(), Level::named(condition))],
             repeat: 0,
             facts: RecordFacts::default(),

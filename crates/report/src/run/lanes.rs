@@ -241,6 +241,7 @@ mod tests {
             trial,
             probe,
             name: ["ef", "be"][usize::from(probe)].to_owned(),
+            frames: false,
             factors: vec![("case".to_owned(), Level::named(case))],
             repeat: trial / 2,
             facts: RecordFacts::default(),

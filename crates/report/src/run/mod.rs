@@ -3,10 +3,12 @@
 //! | file | holds |
 //! |---|---|
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
+//! | `measured.rs` | another run that is this one's measured part |
 //! | [`parts`] | figures of parts of the run, as the experiment asks for them |
 //! | `panels.rs` | which streams a figure puts together |
 //! | `lanes.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
+//! | `ways.rs` | what delays are called: those of frames are one way |
 //! | `sweeps.rs` | steps in delay against size, for each combination of levels |
 //! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
@@ -23,6 +25,7 @@ mod builder;
 mod findings;
 pub(crate) mod lanes;
 pub(crate) mod marks;
+mod measured;
 mod noise_totals;
 pub(crate) mod panels;
 pub mod parts;
@@ -35,18 +38,21 @@ pub mod split;
 pub mod stored;
 pub(crate) mod sweeps;
 pub(crate) mod variation;
+mod ways;
 pub(crate) mod words;
 
 pub use builder::{Disturbance, RunDataBuilder, Stream};
 pub use marks::{Happening, Mark, Marks};
 pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
+pub use ways::Ways;
 
 pub use delaylab_explain::steps::Sweep;
 pub use delaylab_explain::why::Explanation;
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
+use delaylab_model::experiment::DelayStatistic;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::excursion;
@@ -63,8 +69,6 @@ pub struct RunData {
     pub skipped: Vec<(String, String)>,
     /// What the delay of frames is made of.
     pub splits: Vec<split::Split>,
-    /// Every probe is of frames.
-    pub of_frames: bool,
     /// What a procedure of the device benchmark found.
     pub benchmark: Option<delaylab_procedure::Report>,
     /// Delay against the size of packets, where there are enough sizes to look for steps.
@@ -85,6 +89,10 @@ pub struct RunData {
     pub pooled: Vec<String>,
     /// The factor that delay is drawn against in the place of the size.
     pub against: Option<String>,
+    /// The series whose values are a line beside those of the probes.
+    pub beside_probes: Option<String>,
+    /// The lines of delay against size: the mean and the minimum where there are none.
+    pub statistics: Vec<DelayStatistic>,
     /// Figures of parts of the run, in the order of the experiment.
     pub parts: Vec<parts::Part>,
     /// What was over time: kind by kind, panel by panel.
@@ -102,6 +110,13 @@ impl RunData {
     pub fn any_answered(&self) -> bool {
         let received = |trial: &TrialData| trial.summary.counts.received;
         self.trials.iter().any(|trial| received(trial) > 0)
+    }
+}
+
+impl RunData {
+    /// Where the packets of its probes go.
+    pub fn ways(&self) -> Ways {
+        Ways::of(self.trials.iter().map(|trial| &trial.stream))
     }
 }
 

@@ -181,6 +181,7 @@ mod tests {
             trial,
             probe: 0,
             name: "echo".to_owned(),
+            frames: false,
             factors,
             repeat: 0,
             facts: RecordFacts::default(),

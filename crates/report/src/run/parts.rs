@@ -98,9 +98,10 @@ impl Parts {
         let finish = |asked: &FigureSection, part: OpenPart| {
             let mut run = part.builder.finish(RunData {
                 head: whole.head.clone(),
-                of_frames: whole.of_frames,
                 levels: whole.levels.clone(),
                 against: asked.against.clone(),
+                statistics: asked.statistics.clone(),
+                beside_probes: asked.series.clone().filter(|_| asked.draw == Draw::ByProbe),
                 ..RunData::default()
             });
             run.series = series.of(&run.trials);

@@ -1,7 +1,7 @@
 //! Least, mean and largest delay of frames as linear functions of what was varied (seed 001): on each
 //! factor by itself, and on all of them with their interactions.
 
-use super::{RunData, TrialData};
+use super::{RunData, TrialData, Ways};
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::regression::{Model, Regression};
@@ -58,7 +58,7 @@ const STATISTICS: [Statistic; 3] = [
 
 /// Every model of this run's trials. Only runs of frames have any.
 pub fn regressions(run: &RunData) -> Vec<Fitted> {
-    if !run.of_frames {
+    if run.ways() != Ways::OneWay {
         return Vec::new();
     }
     let numeric = numeric(run);
@@ -212,7 +212,9 @@ mod tests {
     fn packets_have_none_and_frames_have_those_of_their_factors() {
         let mut run = sizes();
         assert_eq!(regressions(&run), []);
-        run.of_frames = true;
+        run.trials
+            .iter_mut()
+            .for_each(|trial| trial.stream.frames = true);
         let found = regressions(&run);
         assert!(!found.is_empty());
         for fitted in &found {
@@ -237,7 +239,9 @@ mod tests {
     #[test]
     fn what_one_probe_adds_is_no_scatter_of_another() {
         let mut run = sizes();
-        run.of_frames = true;
+        run.trials
+            .iter_mut()
+            .for_each(|trial| trial.stream.frames = true);
         let alone = groups(&run, &numeric(&run)).len();
         for trial in run.trials.iter_mut().step_by(3) {
             trial.stream.probe = 1;

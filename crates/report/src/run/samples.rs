@@ -126,11 +126,13 @@ fn parts(run: &RunData) -> Vec<Part> {
         draw,
         levels: None,
         against: None,
+        statistics: Vec::new(),
         series: None,
         rows: None,
         columns: None,
         values: Vec::new(),
         printed: BTreeMap::new(),
+        measured: None,
         shows: Some("a narrow peak, and the late ones at the right.".to_owned()),
     };
     let first = RunData {
@@ -590,6 +592,7 @@ fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> Stream {
         trial,
         probe: 0,
         name: "echo".to_owned(),
+        frames: false,
         factors,
         repeat,
         facts: RecordFacts {

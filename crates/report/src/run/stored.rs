@@ -1,6 +1,7 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
 use super::findings::shown;
+use super::measured;
 use super::noise_totals::NoiseTotals;
 use super::panels;
 use super::parts::Parts;
@@ -29,10 +30,19 @@ use std::collections::BTreeMap;
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
-    RunData {
+    let mut data = RunData {
         explanation: Some(why::of(run, levels)),
         ..read(run, resolved, folder, figures)
+    };
+    if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {
+        measured::add(&mut data, part);
     }
+    data
+}
+
+/// Parts of a run for the figures of another one.
+pub(super) fn parts_of(run: &Run, folder: &str, figures: &[FigureSection]) -> RunData {
+    read(run, None, folder, figures)
 }
 
 /// What is shown of it beside another one. What cannot be read is among the problems.
@@ -105,7 +115,6 @@ fn read(
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
-        of_frames: rows.iter().all(|row| row.method == Method::Frame) && !rows.is_empty(),
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
         benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
         sweeps: sweeps(gatherer, resolved),
@@ -157,6 +166,7 @@ fn stream(row: &TrialRow) -> Stream {
         trial: row.trial,
         probe: row.probe,
         name: row.probe_name.clone(),
+        frames: row.method == Method::Frame,
         factors: row.factors.clone(),
         repeat: row.repeat,
         facts: row.facts.records,

@@ -1,6 +1,6 @@
 //! Steps in delay against the size of packets, as they are shown.
 
-use super::{RunData, panels};
+use super::{RunData, Ways, panels};
 use delaylab_explain::steps::{Direction, Way};
 
 /// A way of a sweep under its name.
@@ -10,12 +10,19 @@ pub(crate) struct Shown<'a> {
     pub(crate) sweep: usize,
     /// Which way, and what was found.
     pub(crate) way: &'a Way,
+    /// Where its probe's packets go.
+    ways: Ways,
 }
 
 /// Every way of every sweep.
 pub(crate) fn shown(run: &RunData) -> impl Iterator<Item = Shown<'_>> {
     let sweeps = run.sweeps.iter().enumerate();
-    sweeps.flat_map(|(sweep, of)| of.ways.iter().map(move |way| Shown { sweep, way }))
+    sweeps.flat_map(|(sweep, of)| {
+        let streams = run.trials.iter().map(|trial| &trial.stream);
+        let ways = Ways::of(streams.filter(|stream| stream.name == of.probe));
+        let one = move |way| Shown { sweep, way, ways };
+        of.ways.iter().map(one)
+    })
 }
 
 /// The levels of each sweep that are not those of all, and its probe where there are several.
@@ -40,12 +47,12 @@ impl Shown<'_> {
     pub(crate) fn name(&self, labels: &[String]) -> String {
         let label = labels.get(self.sweep).map_or("", String::as_str);
         let what = match self.way.direction {
-            Direction::Both => self.way.measure,
-            Direction::Forward => "to the target",
-            Direction::Return => "from the target",
+            Direction::Both => self.ways.words(self.way.measure),
+            Direction::Forward => "to the target".to_owned(),
+            Direction::Return => "from the target".to_owned(),
         };
         match label {
-            "" => what.to_owned(),
+            "" => what,
             _ => format!("{label}, {what}"),
         }
     }

@@ -5,16 +5,11 @@ use crate::style::percent;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::Summary;
 
-/// Heads of [`figures`]: IPDV, then the round trip and what was lost.
-pub(crate) const HEADS: [&str; 7] = [
-    "n",
-    "IPDV mean",
-    "sd",
-    "IQR",
-    "round trip p50",
-    "p99",
-    "lost",
-];
+/// Heads of [`figures`]: IPDV, then the delay and what was lost.
+pub(crate) const HEADS: [&str; 7] = ["n", "IPDV mean", "sd", "IQR", DELAY, "p99", "lost"];
+
+/// The head of the delay's median, before it is called by where packets go ([`Ways`](super::Ways)).
+pub(crate) const DELAY: &str = "round trip p50";
 
 /// Of one lane, a cell each of [`HEADS`].
 pub(crate) fn figures(summary: &Summary) -> [String; 7] {

@@ -1,7 +1,7 @@
 //! Two runs beside each other, in one table.
 
 use crate::beside::{Beside, Row, ratio};
-use crate::run::RunData;
+use crate::run::{RunData, Ways};
 use crate::style::{Paint, Style, plural};
 use crate::table::{Cell, Table, width};
 use crate::terminal::{paragraph, short_name};
@@ -46,7 +46,7 @@ pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
     let sections = [
         head.collect::<String>(),
         table.render(style),
-        paragraph(&note(&beside), Paint::Dim, style) + &alone(&beside),
+        paragraph(&note(&beside, first.ways()), Paint::Dim, style) + &alone(&beside),
     ];
     style.glyphs(sections.join("\n"))
 }
@@ -150,7 +150,7 @@ fn times(ratio: f64) -> String {
     }
 }
 
-fn note(beside: &Beside) -> String {
+fn note(beside: &Beside, ways: Ways) -> String {
     let [first, second] = &columns(beside);
     let merged = |row: &Row| {
         let difference = row.difference;
@@ -161,8 +161,9 @@ fn note(beside: &Beside) -> String {
     } else {
         ""
     };
+    let delays = ways.delays();
     format!(
-        "round trips; ratio: {second} to {first}; the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
+        "{delays}; ratio: {second} to {first}; the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
     )
 }
 

@@ -53,5 +53,6 @@ fn note(run: &RunData, apart: &Apart<'_>) -> String {
         }
         _ => String::new(),
     };
-    format!("round trips; shares of the median response{pooled}")
+    let delays = run.ways().delays();
+    format!("{delays}; shares of the median response{pooled}")
 }

@@ -2,7 +2,7 @@
 //! columns for each probe. Where that is too wide, or there is one combination: a row for each probe.
 
 use crate::run::lanes::MOST_LANES;
-use crate::run::variation::{Combination, HEADS, combinations, figures};
+use crate::run::variation::{Combination, DELAY, HEADS, combinations, figures};
 use crate::run::{Lane, RunData};
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
@@ -17,7 +17,7 @@ const GROUPS: [&[&str]; 3] = [
 ];
 
 /// Heads of [`figures`] that are left out, the first ones first, where the terminal is too narrow.
-const EXPENDABLE: [&str; 4] = ["IPDV mean", "round trip p50", "p99", "n"];
+const EXPENDABLE: [&str; 4] = ["IPDV mean", DELAY, "p99", "n"];
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
     let probes = run.probes();
@@ -29,12 +29,15 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         Some(table) => (table, 0),
         None => below_each_other(run, style),
     };
-    let note = "IPDV of the round trip (RFC 3393), of packets that follow each other; n pairs";
+    let note = format!(
+        "IPDV of the {} (RFC 3393), of packets that follow each other; n pairs",
+        run.ways().delay()
+    );
     let more = match left_out {
         0 => String::new(),
         more => format!("and {more} more in the report\n"),
     };
-    table.render(style) + &more + &paragraph(note, Paint::Dim, style)
+    table.render(style) + &more + &paragraph(&note, Paint::Dim, style)
 }
 
 /// `None` where one combination is all there is, or no group of columns is narrow enough.
@@ -109,7 +112,7 @@ fn plain(run: &RunData, left_out: &[&str]) -> Table {
     let heads = HEADS
         .iter()
         .filter(|head| kept(head))
-        .map(|head| Cell::new(*head));
+        .map(|head| Cell::new(run.ways().words(head)));
     let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
     table.row(lead.chain(heads).map(Cell::dim));
     for lane in run.lanes.iter().take(MOST_LANES) {

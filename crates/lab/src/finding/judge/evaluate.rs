@@ -172,6 +172,14 @@ impl<'a> Evaluation<'a> {
         if let Some((leaf, doubt)) = doubts.into_iter().next() {
             return Some(format!("of {}, {doubt}", self.plan.leaves[leaf].text));
         }
+        // Points that have an interval each, be it of trials, give the fit one.
+        let each_is_known = fit
+            .leaves
+            .iter()
+            .all(|&leaf| self.leaf_doubt(leaf, false).is_none());
+        if each_is_known {
+            return None;
+        }
         let statistics = fit
             .leaves
             .iter()

@@ -893,6 +893,7 @@ fn a_table_has_the_values_of_each_level() {
         draw: Draw::Table,
         levels: Some("condition in [quiet, normal], wait in [0ms, 100ms]".to_owned()),
         against: None,
+        statistics: Vec::new(),
         series: None,
         rows: Some("condition".to_owned()),
         columns: Some("wait".to_owned()),
@@ -902,6 +903,7 @@ fn a_table_has_the_values_of_each_level() {
         ],
         printed: BTreeMap::new(),
         shows: None,
+        measured: None,
     };
     let order = ["quiet", "normal", "stressed"].map(Level::named).to_vec();
     let order = [("condition".to_owned(), order)];
@@ -1062,5 +1064,58 @@ fn quantiles_of_a_series_are_those_of_its_values() {
             evidence("share(backlog > 500cells) > 0", &samples).value,
             Some(0.005)
         );
+    }
+}
+
+/// Trials whose packets are all alike, as behind a full queue, and differ a little from trial to trial.
+fn full_queues(repeats: u32) -> Samples {
+    let design = ["64B", "512B", "1024B"].map(|size| vec![("size", size)]);
+    let mut samples = Samples::default();
+    let trials = (0..repeats).flat_map(|repeat| design.iter().map(move |size| (repeat, size)));
+    for ((repeat, factors), trial) in trials.zip(0..) {
+        let size = level(factors[0].1);
+        let delay = 1_000_000 + 1_600 * size.value.unwrap() as i64 + 500 * i64::from(repeat);
+        let record = |seq: u64| {
+            let mut record = Record::due(trial, 0, seq, Method::Frame, 1_000_000 * seq as i64);
+            record.t_send = Some(record.t_intended);
+            // The first frame that comes too much is the sixth of the first repeat, and so on.
+            let arrived = seq < 5 + u64::from(repeat) || seq.is_multiple_of(2);
+            record.t_recv = arrived.then_some(record.t_intended + delay + seq as i64);
+            record.outcome = if arrived { Outcome::Ok } else { Outcome::Lost };
+            record
+        };
+        let info = StreamInfo {
+            trial,
+            probe: "a".to_owned(),
+            series: None,
+            repeat,
+            factors: vec![("size".to_owned(), size)],
+            trace_hash: None,
+        };
+        samples.push(info, (0..400).map(record).collect(), RecordFacts::default());
+    }
+    samples
+}
+
+#[test]
+fn a_line_through_points_that_trials_bound_is_bounded() {
+    let linear = "r2(mean(delay) on size) >= 0.99";
+    assert_eq!(judged(linear, &full_queues(3)).verdict, Verdict::True);
+    let once = judged(linear, &full_queues(1));
+    assert_eq!(once.verdict, Verdict::Undecided, "{}", once.reason);
+}
+
+#[test]
+fn frames_back_to_back_are_a_number_of_each_trial() {
+    let samples = full_queues(3);
+    // The first loss is frame 5, 7 and 7.
+    for (check, verdict) in [
+        ("count(back_to_back | size=64B) >= 19", Verdict::True),
+        ("count(back_to_back | size=64B) > 19", Verdict::False),
+        ("mean(back_to_back | size=64B) < 40", Verdict::True),
+        ("mean(back_to_back | size=64B) * 64B < 4000B", Verdict::True),
+    ] {
+        let judged = judged(check, &samples);
+        assert_eq!(judged.verdict, verdict, "{check}: {}", judged.reason);
     }
 }

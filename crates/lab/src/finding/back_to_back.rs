@@ -1,0 +1,94 @@
+//! How many frames a device takes back to back (RFC 2544 §26.4): those that were sent before the first that
+//! was lost, of all ports together.
+//!
+//! A burst passes without loss exactly if it ends before that frame, so that one burst that is long enough tells
+//! what a search finds by many. Frames that warm up count: the burst begins with them.
+
+use super::data::{NotThere, Values};
+use delaylab_model::Nanos;
+use delaylab_model::record::{Method, Record};
+
+/// Sees the frames of a trial, in any order.
+#[derive(Debug, Default)]
+pub struct BackToBack {
+    sent: Vec<Nanos>,
+    first_lost: Option<Nanos>,
+}
+
+impl BackToBack {
+    /// Looks at a record, if it is of a frame that was sent.
+    pub fn push(&mut self, record: &Record) {
+        let frame = record.method == Method::Frame;
+        let Some(t_send) = record.t_send.filter(|_| frame) else {
+            return;
+        };
+        self.sent.push(t_send);
+        if !record.answered() && self.first_lost.is_none_or(|first| t_send < first) {
+            self.first_lost = Some(t_send);
+        }
+    }
+
+    /// The number of the trial.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn finish(&self) -> Result<Values, NotThere> {
+        if self.sent.is_empty() {
+            return Err(NotThere("no frames were sent".to_owned()));
+        }
+        let Some(first_lost) = self.first_lost else {
+            let frames = self.sent.len();
+            let why = format!(
+                "none of {frames} frames was lost: longer trials, or faster ones, would be"
+            );
+            return Err(NotThere(why));
+        };
+        let before = self.sent.iter().filter(|sent| **sent < first_lost);
+        Ok(Values::Trial(before.count() as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::record::Outcome;
+
+    /// A frame of this port that was sent then, and arrived or not.
+    fn frame(probe: u16, t_send: Nanos, arrived: bool) -> Record {
+        let mut record = Record::due(0, probe, t_send.unsigned_abs(), Method::Frame, t_send);
+        record.t_send = Some(t_send);
+        if arrived {
+            record.t_recv = Some(t_send + 50);
+            record.outcome = Outcome::Ok;
+        }
+        record
+    }
+
+    fn found(records: &[Record]) -> Result<Values, NotThere> {
+        let mut seen = BackToBack::default();
+        records.iter().for_each(|record| seen.push(record));
+        seen.finish()
+    }
+
+    #[test]
+    fn frames_of_both_ports_count_up_to_the_first_that_is_lost() {
+        let a = (0..10).map(|k| frame(0, 10 * k, true));
+        let b = (0..10).map(|k| frame(1, 10 * k + 3, ![4, 7].contains(&k)));
+        let mut records: Vec<Record> = b.chain(a).collect();
+        records[9].t_send = None;
+        let mut packet = frame(2, 1, false);
+        packet.method = Method::Udp;
+        records.push(packet);
+        // a's first five, and b's first four.
+        assert_eq!(found(&records), Ok(Values::Trial(9.0)));
+    }
+
+    #[test]
+    fn a_burst_that_fits_has_no_number() {
+        let records: Vec<Record> = (0..7).map(|k| frame(0, k, true)).collect();
+        let NotThere(why) = found(&records).unwrap_err();
+        assert!(why.contains("none of 7 frames was lost"), "{why}");
+        assert!(found(&[]).is_err());
+    }
+}
