@@ -132,9 +132,12 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
             vec![("rule", ranges), ("symbol", single + lost + below)]
         }
         "delay_against_size" => {
-            let mean = is("statistic", "mean of a trial");
-            let lines = apart(&["panel", "group", "statistic"], &|row| !mean(row));
-            vec![("symbol", count(&mean)), ("line", lines)]
+            let point = |row: &Value| {
+                let statistic = row["statistic"].as_str();
+                statistic.is_some_and(|name| name.ends_with(" of a trial"))
+            };
+            let lines = apart(&["panel", "group", "statistic"], &|row| !point(row));
+            vec![("symbol", count(&point)), ("line", lines)]
         }
         "regression_residuals" => vec![("symbol", rows.len() as u64)],
         "steps" => {
@@ -152,7 +155,7 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
         }
         "by_probe" => {
             let of = |measure| apart(&["panel", "probe"], &is("measure", measure));
-            // Round trips are drawn from either end.
+            // Delays are drawn from either end.
             vec![("line", 2 * of("delay") + of("ipdv"))]
         }
         "causes" | "benchmark" => Vec::new(),
