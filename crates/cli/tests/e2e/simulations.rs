@@ -197,6 +197,7 @@ const CATALOGUE: &[&str] = &[
     "incast --set design.repeats=1 --set probe.query.duration=60ms --set probe.query.warmup=0ms",
     "l4s --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
+    "efci-robustness --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "kernel-tcp --world sim --set probe.echo.duration=1200ms",
     "kernel-tcp-loss --world sim --set design.repeats=1 --set probe.echo.duration=2500ms",

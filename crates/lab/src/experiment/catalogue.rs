@@ -35,6 +35,7 @@ const ENTRIES: &[Entry] = entries! {
     "examples/incast"
     "examples/l4s"
     "examples/switch-chain"
+    "validation/efci-robustness"
     "validation/eprca-variants"
     "validation/kernel-tcp"
     "validation/kernel-tcp-loss"
