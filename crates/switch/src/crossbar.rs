@@ -99,7 +99,9 @@ impl<T: Item> Crossbar<T> {
         }
     }
 
-    /// An item arrives for an output.
+    /// An item arrives for an output. Not among what switches without a crossbar have inlined.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn enqueue(
         &mut self,
         now: Picos,
@@ -232,6 +234,8 @@ impl<T: Item> Crossbar<T> {
     }
 
     /// What waits for an output at all inputs.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn backlog(&self, egress: usize) -> Backlog {
         self.held[egress]
     }
@@ -242,6 +246,8 @@ impl<T: Item> Crossbar<T> {
     }
 
     /// Would the input take this item?
+    #[cold]
+    #[inline(never)]
     pub(crate) fn has_room(&self, item: &T) -> bool {
         self.buffer.admits(item, Backlog::default())
     }

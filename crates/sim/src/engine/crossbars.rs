@@ -34,7 +34,8 @@ impl CellTimes {
 
 impl<E: EventSet> Engine<E> {
     /// Something waits at an input.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn wake_crossbar(&mut self, switch: u32) {
         let now = self.now;
         let crossbar = self.switches[switch as usize].crossbar.as_mut();
@@ -47,6 +48,7 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// A cell time of the crossbar of a switch.
+    #[inline(never)]
     pub(super) fn cross(&mut self, switch: u32) {
         let (at, now) = (switch as usize, self.now);
         let ports = self.switches[at].ports.len();
