@@ -155,6 +155,8 @@ fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn compared(value: f64, reach: f64, above: Option<f64>, below: Option<f64>) -> Compared {
