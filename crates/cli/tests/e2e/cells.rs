@@ -93,8 +93,11 @@ fn the_finding_of_seed_000_is_judged_in_simulation() {
     ));
     assert_eq!(frames["verdict"], "false", "{}", frames["reason"]);
     let quick = judged(&format!("--quick {few}"));
-    assert_eq!(quick["verdict"], "undecided", "{}", quick["reason"]);
-    let why = quick["reason"].as_str().unwrap();
+    assert_eq!(quick["verdict"], "true", "{}", quick["reason"]);
+    let sizes = "--set sweep.size.to=[\"40B\",\"100B\",\"200B\",\"300B\",\"500B\"]";
+    let fewer = judged(&format!("--quick {few} {sizes}"));
+    assert_eq!(fewer["verdict"], "undecided", "{}", fewer["reason"]);
+    let why = fewer["reason"].as_str().unwrap();
     assert!(why.contains("5 sizes are too few"), "{why}");
 }
 
