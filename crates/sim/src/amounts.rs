@@ -13,6 +13,8 @@ const SHORTEST: Picos = 1_000_000;
 pub struct Amounts {
     length: Picos,
     bytes: Vec<u64>,
+    /// When the last of them ends: a division for each segment would be a twentieth of a simulation.
+    until: Picos,
 }
 
 impl Default for Amounts {
@@ -20,6 +22,7 @@ impl Default for Amounts {
         Self {
             length: SHORTEST,
             bytes: Vec::new(),
+            until: 0,
         }
     }
 }
@@ -28,17 +31,27 @@ impl Amounts {
     /// So many more. Times come in their order.
     #[inline]
     pub fn add(&mut self, now: Picos, bytes: u64) {
+        if now >= self.until {
+            self.reach(now);
+        }
+        if let Some(last) = self.bytes.last_mut() {
+            *last += bytes;
+        }
+    }
+
+    /// The stretch of this time becomes the last.
+    #[cold]
+    fn reach(&mut self, now: Picos) {
         while now / self.length >= MOST as u64 {
             self.coarsen();
         }
-        let at = (now / self.length) as usize;
-        if self.bytes.len() <= at {
-            self.bytes.resize(at + 1, 0);
+        let at = now / self.length;
+        if self.bytes.len() as u64 <= at {
+            self.bytes.resize(at as usize + 1, 0);
         }
-        self.bytes[at] += bytes;
+        self.until = self.bytes.len() as u64 * self.length;
     }
 
-    #[cold]
     fn coarsen(&mut self) {
         let joined = self.bytes.chunks(2).map(|pair| pair.iter().sum());
         self.bytes = joined.collect();

@@ -420,6 +420,7 @@ impl<E: EventSet> Engine<E> {
         self.now
     }
 
+    #[inline]
     fn set(&mut self, event: Event, at: Option<Picos>) {
         self.events.set(self.slots.of(event), at.unwrap_or(NEVER));
     }
