@@ -28,6 +28,12 @@ ENTRIES = [
     "calibration",
 ]
 FORMS = ["sim:full", "sim:quick", "testbed:full", "testbed:quick", "live:full", "live:quick"]
+HEAD = """# Findings, run by run
+
+Every finding of the [catalogue](catalogue.md) in each world and form that was run: ✔ true, ✘ false, ? undecided, – not applicable; with the
+figures that decided it, where there are several parts those of the first. What the original printed stands beside it. Seed 1, a virtual
+machine of two CPUs with nothing else to do; `benches/findings.py` makes this table. What is false, and why, the entry's page says.
+"""
 SIGN = {"true": "✔", "false": "✘", "undecided": "?", "not_applicable": "–"}
 
 
@@ -36,13 +42,15 @@ def worlds_of(delaylab):
     return {entry["name"]: entry["worlds"] for entry in json.loads(listed.stdout)["experiments"]}
 
 
-def run(delaylab, folder, entry, form):
-    """The run's directory and how long it took; None where it failed."""
+def run(delaylab, folder, entry, form, only_there):
+    """The run's directory; None where it failed."""
     world, length = form.split(":")
     where = folder / f"{entry}-{world}-{length}"
     latest = where / "latest"
     if latest.exists():
         return latest
+    if only_there:
+        return None
     words = [delaylab, "run", entry, "--world", world, "--seed", "1", "--quiet", "--no-report", "-o", str(where)]
     if length == "quick":
         words.append("--quick")
@@ -62,6 +70,7 @@ def brief(judged):
         same = sum(part["verdict"] == judged["verdict"] for part in judged["parts"])
         words = f"{same} of {len(judged['parts'])}: {words}" if judged["verdict"] != "true" else f"all {same}: {words}"
     words = words if len(words) <= 90 else words[:87] + "…"
+    words = words.replace("|", "\\|")
     return f"{SIGN[judged['verdict']]} {words}" if judged["verdict"] != "not_applicable" else "–"
 
 
@@ -71,6 +80,7 @@ def main():
     parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("target/findings"))
     parser.add_argument("--only", default=",".join(FORMS))
     parser.add_argument("--entries", default=",".join(ENTRIES))
+    parser.add_argument("--table", action="store_true", help="of the runs that are there: run nothing")
     parser.add_argument("-o", "--output", type=argparse.FileType("w"), default=sys.stdout)
     args = parser.parse_args()
     worlds = worlds_of(args.delaylab)
@@ -79,12 +89,13 @@ def main():
     lines = []
     for entry in args.entries.split(","):
         own = [form for form in forms if form.split(":")[0] in worlds.get(entry, [])]
-        runs = {form: run(args.delaylab, args.runs, entry, form) for form in own}
+        runs = {form: run(args.delaylab, args.runs, entry, form, args.table) for form in own}
         judged = {form: json.loads((there / "findings.json").read_text()) for form, there in runs.items() if there}
         if not any(judged.values()):
             continue
         own = [form for form in own if form in judged]
-        lines.append(f"\n## [{entry}]({entry}.md)\n")
+        page = pathlib.Path(f"docs/{entry}.md")
+        lines.append(f"\n## [{entry}]({entry}.md)\n" if page.exists() else f"\n## {entry}\n")
         lines.append("| finding | original | " + " | ".join(f"`{form.replace(':', '` ')}" for form in own) + " |")
         lines.append("|---|---|" + "---|" * len(own))
         findings = {}
@@ -96,10 +107,12 @@ def main():
         for (name, says), cells in findings.items():
             row = [brief(cells[form]) if form in cells else "" for form in own]
             lines.append(f"| {name} {says} | {printed.get(name, '')} | " + " | ".join(row) + " |")
-    print("| form | " + " | ".join(f"{sign} {name.replace('_', ' ')}" for name, sign in SIGN.items()) + " |")
-    print("|---|" + "---|" * len(SIGN))
-    for form in forms:
-        print(f"| `{form.replace(':', '` ')} | " + " | ".join(str(counts[form][name]) for name in SIGN) + " |")
+    print(HEAD, file=args.output)
+    print("| form | " + " | ".join(f"{sign} {name.replace('_', ' ')}" for name, sign in SIGN.items()) + " |", file=args.output)
+    print("|---|" + "---|" * len(SIGN), file=args.output)
+    for form in (form for form in forms if any(counts[form].values())):
+        cells = " | ".join(str(counts[form][name]) for name in SIGN)
+        print(f"| `{form.replace(':', '` ')} | {cells} |", file=args.output)
     print("\n".join(lines), file=args.output)
 
 

@@ -4,7 +4,7 @@
     benches/ns3_ensembles.py [--delaylab target/release/delaylab] [--staggers 10] [--seconds 10]
 
 Three NewReno flows with windows of 1 MB share a FIFO of 624,000 bytes at 155.52 Mbit/s, with SACK and without, at an MTU
-of 9188 and of 1500. One run is one realisation: moving a start by 17 ms moves the mean by milliseconds, so that only
+of 9188 and of 1500. Without SACK ns-3 recovers by RFC 6582 and not by its default, PRR, which RFC 9937 has for SACK. One run is one realisation: moving a start by 17 ms moves the mean by milliseconds, so that only
 ensembles compare. ns-3 comes from `scripts/simulation-peers.sh`.
 """
 
@@ -29,7 +29,7 @@ SIGMA = 2
 
 def ns3(mtu, sack, stagger, seconds):
     command = [PYTHON, "-B", PEER, str(FLOWS), str(seconds), "--mtu", str(mtu), "--window", str(WINDOW)]
-    command += ["--stagger", str(stagger)] + ([] if sack else ["--no-sack"])
+    command += ["--stagger", str(stagger)] + ([] if sack else ["--no-sack", "--classic-recovery"])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     seen = json.loads(done.stdout.splitlines()[-1])
     return {

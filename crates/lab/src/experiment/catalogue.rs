@@ -40,6 +40,7 @@ const ENTRIES: &[Entry] = entries! {
     "validation/kernel-tcp"
     "validation/kernel-tcp-loss"
     "validation/ns3-dumbbell"
+    "validation/ns3-ensembles"
     "validation/soft-switch"
 };
 

@@ -128,12 +128,8 @@ impl<E: EventSet> Engine<E> {
         let Some(connection) = self.connection(flow) else {
             return;
         };
-        let before = connection.receiver.delivered();
         let ack = connection.receiver.on_segment(now, segment, marked);
         let (delivered, probe) = (connection.receiver.delivered(), connection.probe);
-        if let (Some((load, stream)), true) = (connection.stream, delivered > before) {
-            self.shares[load as usize].received(now, stream, delivered - before);
-        }
         if let Some(ack) = ack {
             self.acknowledge(flow, ack);
         }
@@ -158,10 +154,12 @@ impl<E: EventSet> Engine<E> {
         if let Some(goodput) = &mut connection.goodput {
             goodput.add(now, came);
         }
-        let load = connection.load.unwrap_or(u32::MAX) as usize;
         let has_transfers = connection.transfers.is_some();
-        if let Some(Some(goodput)) = self.goodputs.get_mut(load) {
-            goodput.add(now, came);
+        if let Some((load, stream)) = connection.stream {
+            self.shares[load as usize].received(now, stream, came);
+            if let Some(goodput) = &mut self.goodputs[load as usize] {
+                goodput.add(now, came);
+            }
         }
         if has_transfers {
             self.transferred(flow, delivered);

@@ -250,8 +250,6 @@ struct Connection {
     /// The load that it is a stream of, and which.
     stream: Option<(u32, u32)>,
     cwnd: Option<Trace>,
-    /// The load that it is of.
-    load: Option<u32>,
     /// Bytes that the receiver's application has, and when they came.
     delivered: u64,
     goodput: Option<Amounts>,
