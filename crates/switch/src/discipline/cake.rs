@@ -6,7 +6,7 @@
 //! | tins | `besteffort`: one. `diffserv4`: voice, video and bulk go first up to 1/4, 1/2 and 1/16 of the rate, in this order; best effort has the rest. Without a rate they share by weights of 256, 512, 64 and 1024 |
 //! | flows | deficit round robin with new flows first (DRR++), each in a queue of its own by a hash of eight ways |
 //! | hosts | a flow's quantum is divided by how many flows of its source or of its destination are backlogged, whichever is more (`triple`) |
-//! | queue | COBALT ([`cobalt`]), target 5 ms or 1.5 times what the largest packet takes at the tin's rate |
+//! | queue | COBALT, target 5 ms or 1.5 times what the largest packet takes at the tin's rate |
 //!
 //! When more is held than the limit, the longest queue loses its first item. What the kernel's has beyond this is not here: the ACK
 //! filter, washing DSCP, ingress mode, automatic rates, tins by 3, 5 and 8 precedences, NAT. A queue that was left keeps its drop count, which
