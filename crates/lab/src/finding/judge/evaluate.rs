@@ -33,16 +33,20 @@ pub(super) struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     pub(super) fn new(plan: &'a Plan, measured: &Measured<'_>, seed: u64) -> Self {
         let statistics: Vec<_> = plan.leaves.iter().map(statistic).collect();
-        let present: Vec<_> = statistics.iter().flatten().cloned().collect();
+        // What whole trials tell has no say in how long the blocks of the others must be.
+        let in_blocks = |(leaf, statistic): (&Leaf, &Option<Statistic<'a>>)| {
+            statistic.clone().filter(|it| !of_whole_trials(leaf, it))
+        };
+        let present = plan.leaves.iter().zip(&statistics).filter_map(in_blocks);
+        let present: Vec<_> = present.collect();
         let resampling = Resampling::new(measured.strata(), &present, seed);
         let leaves = plan.leaves.iter().zip(&statistics).enumerate();
         let leaves: Vec<_> = leaves
             .map(|(index, (leaf, statistic))| {
                 let salt = index as u64;
-                let whole = || by_trials(leaf, &resampling, salt);
                 match statistic {
-                    Some(statistic) if statistic.doubt.is_some() => {
-                        whole().or_else(|| resampling.replicates(statistic, salt))
+                    Some(statistic) if of_whole_trials(leaf, statistic) => {
+                        by_trials(leaf, &resampling, salt)
                     }
                     Some(statistic) => resampling.replicates(statistic, salt),
                     None => counted(leaf, &resampling, salt),
@@ -294,7 +298,12 @@ fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
     Some(Statistic::new(leaf.functional, parts?))
 }
 
-/// Of values that resemble each other too much within a trial: each trial is one value.
+/// Its values resemble each other too much within a trial, and there are trials enough to tell without that.
+fn of_whole_trials(leaf: &Leaf, statistic: &Statistic<'_>) -> bool {
+    statistic.doubt.is_some() && leaf.point().is_some() && by_trial(leaf).len() >= TRIALS
+}
+
+/// Each trial is one value.
 fn by_trials(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     resampling.of_trials(leaf.point()?, &by_trial(leaf), salt)
 }

@@ -1105,6 +1105,24 @@ fn a_line_through_points_that_trials_bound_is_bounded() {
     assert_eq!(once.verdict, Verdict::Undecided, "{}", once.reason);
 }
 
+/// The mean drifts, and whole trials tell how much; the tail does not, and needs no blocks as long as the drift.
+#[test]
+fn a_slow_mean_does_not_forbid_a_fast_tail() {
+    let drifting = Delays {
+        phi: 0.9995,
+        late: 0.05,
+        count: 2000,
+        ..CALM
+    };
+    let samples = run(&[vec![]], 3, 1, |_| drifting);
+    expect(
+        "p99(response) > 10 * p50(response)",
+        &samples,
+        Verdict::True,
+        "",
+    );
+}
+
 #[test]
 fn frames_back_to_back_are_a_number_of_each_trial() {
     let samples = full_queues(3);
