@@ -196,11 +196,15 @@ impl Cpu {
     }
 
     /// How long it takes to wake up for this job, which then comes next; nothing where the CPU is awake.
+    #[inline]
     pub fn wakes_up(&mut self, now: Picos, job: Job) -> Option<Picos> {
         if self.idle_states.is_empty() || now <= self.idle_since {
             return None;
         }
-        let rest = now - self.idle_since;
+        self.wakes_after(now - self.idle_since, job)
+    }
+
+    fn wakes_after(&mut self, rest: Picos, job: Job) -> Option<Picos> {
         let state = self
             .idle_states
             .iter_mut()

@@ -159,17 +159,24 @@ impl Trace {
     /// The value changes. Times come in their order.
     #[inline]
     pub fn set(&mut self, now: Picos, value: u64) {
+        if value == self.value {
+            return;
+        }
+        self.hold(now);
+        self.held.set(now, value);
+        self.value = value;
+        self.open.min = self.open.min.min(value);
+        self.open.max = self.open.max.max(value);
+    }
+
+    /// The value has been what it is until now.
+    #[inline]
+    fn hold(&mut self, now: Picos) {
         if now >= self.ends {
             self.advance(now);
         }
         self.open.area += u128::from(self.value) * u128::from(now - self.since);
         self.since = now;
-        if value != self.value {
-            self.held.set(now, value);
-        }
-        self.value = value;
-        self.open.min = self.open.min.min(value);
-        self.open.max = self.open.max.max(value);
     }
 
     /// Closes the buckets that end by `now`.
@@ -210,7 +217,7 @@ impl Trace {
 
     /// All of it until `end`.
     pub fn finish(mut self, end: Picos) -> OverTime {
-        self.set(end, self.value);
+        self.hold(end);
         self.held.set(end, self.value);
         let all = self
             .buckets

@@ -48,16 +48,14 @@ impl<E: EventSet> Engine<E> {
             cpu.job = Some(job);
             let (job, cost) = match job {
                 Job::Due(flow) => match self.probe_begins(flow) {
-                    Some(packet) => (Job::Send(packet), self.packet_cost(host, packet, true)),
+                    Some(packet) => (Job::Send(packet), self.packet_cost(host, packet, job)),
                     None => {
                         next = self.hosts[host as usize].next(self.now);
                         continue;
                     }
                 },
-                Job::Send(packet) => (job, self.packet_cost(host, packet, false)),
-                Job::Receive(packet) => {
-                    let reads = self.reads_the_clock(packet);
-                    (job, self.packet_cost(host, packet, reads))
+                Job::Send(packet) | Job::Receive(packet) => {
+                    (job, self.packet_cost(host, packet, job))
                 }
                 Job::Daemon(daemon) => (job, self.daemon_begins(host, daemon)),
                 Job::WakeUp => (job, 0),
@@ -72,13 +70,26 @@ impl<E: EventSet> Engine<E> {
         }
     }
 
-    fn packet_cost(&mut self, host: u32, packet: PacketId, reads_the_clock: bool) -> Picos {
+    #[inline]
+    fn packet_cost(&mut self, host: u32, packet: PacketId, job: Job) -> Picos {
         let bytes = self.packets.get(packet).ip_size;
-        let cpu = &mut self.hosts[host as usize];
+        let cpu = &self.hosts[host as usize];
         let cost = cpu.cost(bytes);
-        if !cpu.varies() {
-            return cost;
+        if cpu.varies() {
+            self.varied(host, packet, job, cost)
+        } else {
+            cost
         }
+    }
+
+    /// What a job that costs so much costs this time.
+    fn varied(&mut self, host: u32, packet: PacketId, job: Job, cost: Picos) -> Picos {
+        let reads_the_clock = match job {
+            Job::Due(_) => true,
+            Job::Receive(_) => self.reads_the_clock(packet),
+            _ => false,
+        };
+        let cpu = &mut self.hosts[host as usize];
         let more = cpu.lengthened(self.now, cost, reads_the_clock);
         if host == self.measuring {
             self.note(cost, &more);
