@@ -106,6 +106,11 @@ impl Scoreboard {
         self.segments.get(self.index(start)?)
     }
 
+    /// The first that is not acknowledged.
+    pub(crate) fn first(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
     /// The last segment that is out.
     pub(crate) fn last(&self) -> Option<&Sent> {
         self.segments.back()

@@ -165,9 +165,11 @@ impl Sender {
     }
 
     fn timed_out(&mut self, now: Picos) {
-        // The threshold is kept while the same segment times out again (RFC 5681 §3.1).
+        // The threshold is kept while the same segment times out again (RFC 5681 §3.1), and while a loss is repaired;
+        // but the loss of a retransmission is a second sign of congestion (§4.3).
         let repairing = self.recovery.is_repairing(self.una) || self.is_repairing_selectively();
-        let first = !self.timer.is_backed_off() && !repairing;
+        let lost_again = self.has_lost_a_retransmission();
+        let first = !self.timer.is_backed_off() && (!repairing || lost_again);
         self.timer.back_off();
         self.timeouts += 1;
         self.timed = None;
@@ -175,7 +177,10 @@ impl Sender {
         if !self.handshake.is_done() {
             return self.handshake_timed_out();
         }
-        let flight = self.flight();
+        let flight = match lost_again {
+            true => self.flight().min(self.window.ssthresh),
+            false => self.flight(),
+        };
         self.algorithm.on_timeout(&mut self.window, flight, first);
         if self.selective.is_some() {
             return self.lose_all(now);

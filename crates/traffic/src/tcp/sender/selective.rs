@@ -360,6 +360,15 @@ impl Sender {
         selective.is_some_and(|selective| selective.phase != Phase::Open)
     }
 
+    /// Did a retransmission of this recovery not arrive? RFC 6675 leaves that to the time-out; RACK finds it, and sends
+    /// it a third time.
+    pub(super) fn has_lost_a_retransmission(&self) -> bool {
+        let selective = self.selective.as_ref();
+        let selective = selective.filter(|it| it.phase == Phase::Recovery && it.rack.is_none());
+        let first = selective.and_then(|selective| selective.board.first());
+        first.is_some_and(|first| first.again)
+    }
+
     /// All that is out is lost, or with RACK what was sent long ago (RFC 8985 §6.3), and the first.
     pub(super) fn lose_all(&mut self, now: Picos) {
         let (una, max) = (self.una, self.max);
