@@ -12,7 +12,7 @@ const MIN_DEGREES: usize = 7;
 /// estimate, too.
 const UNSURE: f64 = 1.2;
 /// Draws that may fail (a deviation of one value) without making the interval void.
-const MAX_VOID: usize = RESAMPLES / 100;
+pub(super) const MAX_VOID: usize = RESAMPLES / 100;
 
 /// The interval of a number at 95 %. An end that nothing bounds is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]

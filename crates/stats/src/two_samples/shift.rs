@@ -87,7 +87,7 @@ fn intervals(
         return Err("a side has no value".to_owned());
     };
     let absolute = Replicates::combine(&[&a, &b], |x| x[1] - x[0]);
-    let relative = if a.always(|x| x > 0.0) {
+    let relative = if a.is_positive() {
         resampling.interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
     } else {
         Err("A may be zero or less, and nothing is relative to that".to_owned())

@@ -229,7 +229,7 @@ impl Question<'_> {
     /// Scales, and what is to be about the same by a share of it, by their ratio: both must be
     /// positive whatever was drawn.
     fn by(&self, a: &Replicates, b: &Replicates) -> Result<By, String> {
-        let positive = a.always(|x| x > 0.0) && b.always(|x| x > 0.0);
+        let positive = a.is_positive() && b.is_positive();
         match self.relation {
             Relation::Is(_) if self.scales && positive => Ok(By::Ratio),
             Relation::Is(_) => Ok(By::Difference),

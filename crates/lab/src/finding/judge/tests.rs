@@ -1123,6 +1123,24 @@ fn a_slow_mean_does_not_forbid_a_fast_tail() {
     );
 }
 
+/// The mean of three trials is Student's, whose draws go far below zero. They are no reason not to say that it is half of
+/// something.
+#[test]
+fn a_mean_that_three_trials_tell_may_be_a_share() {
+    let level = std::cell::Cell::new(0.0);
+    let samples = run(&[vec![("side", "a")], vec![("side", "b")]], 3, 1, |_| {
+        level.set(level.get() + 1.0);
+        Delays {
+            base: 500.0 * US + 10.0 * US * f64::sin(level.get()),
+            sd: 20.0 * US,
+            phi: 0.9999,
+            ..CALM
+        }
+    });
+    let alike = "mean(response | side=a) ≈ mean(response | side=b) within 50 %";
+    expect(alike, &samples, Verdict::True, "the ratio is");
+}
+
 #[test]
 fn frames_back_to_back_are_a_number_of_each_trial() {
     let samples = full_queues(3);
