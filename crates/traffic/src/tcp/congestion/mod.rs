@@ -7,6 +7,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod marks;
 mod prague;
 mod reno;
 

@@ -10,12 +10,11 @@
 //!
 //! Validation: growth and estimate by hand; shares with other flows behind DualPI2, and of two round trips, in `crates/sim/tests/aqm.rs`.
 
+use super::marks::MarkedShare;
 use super::reno::Reno;
 use super::{Acked, Window};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
-/// RFC 8257 §4.2: the weight of a round in the estimate.
-const G: f64 = 1.0 / 16.0;
 /// The least virtual round trip.
 const VIRTUAL: Picos = PICOS_PER_SECOND / 40;
 
@@ -23,11 +22,8 @@ const VIRTUAL: Picos = PICOS_PER_SECOND / 40;
 #[derive(Debug, Clone)]
 pub(crate) struct Prague {
     pub(super) reno: Reno,
-    alpha: f64,
-    acked: u64,
-    marked: u64,
+    marks: MarkedShare,
     /// A round is over when what was out at its start is acknowledged, and a virtual round trip has passed.
-    round_end: u64,
     round_until: Picos,
     /// Until then the window is not cut again.
     cut_until: Picos,
@@ -36,14 +32,10 @@ pub(crate) struct Prague {
 }
 
 impl Prague {
-    /// The estimate starts at 1, as DCTCP's.
     pub(crate) const fn new(reno: Reno) -> Self {
         Self {
             reno,
-            alpha: 1.0,
-            acked: 0,
-            marked: 0,
-            round_end: 0,
+            marks: MarkedShare::new(),
             round_until: 0,
             cut_until: 0,
             carried: 0.0,
@@ -51,7 +43,7 @@ impl Prague {
     }
 
     pub(crate) const fn alpha(&self) -> f64 {
-        self.alpha
+        self.marks.alpha()
     }
 
     /// Segments a round trip: (r/r_virtual)².
@@ -80,15 +72,10 @@ impl Prague {
         at: (Picos, Picos),
     ) {
         let (now, rtt) = at;
-        self.acked += acked;
-        self.marked += if marked { acked } else { 0 };
-        if next <= self.round_end || now < self.round_until {
+        if !self.marks.count(acked, marked, next) || now < self.round_until {
             return;
         }
-        let share = self.marked as f64 / self.acked as f64;
-        self.alpha += G * (share - self.alpha);
-        (self.acked, self.marked) = (0, 0);
-        self.round_end = sent;
+        self.marks.close(sent);
         self.round_until = now.saturating_add(rtt.max(VIRTUAL));
     }
 
@@ -99,8 +86,7 @@ impl Prague {
 
     /// cwnd ← cwnd·(1 − α/2).
     pub(crate) fn on_mark(&mut self, window: &mut Window, now: Picos, rtt: Picos) {
-        let cut = window.cwnd as f64 * self.alpha / 2.0;
-        window.set_threshold(window.cwnd - cut as u64);
+        self.marks.cut(window);
         self.cut_until = now.saturating_add(rtt.max(VIRTUAL));
     }
 }
@@ -163,10 +149,9 @@ mod tests {
     #[test]
     fn marks_cut_by_half_the_estimate_once_in_a_virtual_round_trip() {
         let (mut prague, mut window) = (prague(), window());
-        prague.alpha = 0.1;
         assert!(prague.may_cut(0));
         prague.on_mark(&mut window, 0, 5 * MS);
-        assert_eq!(window.ssthresh, 95_000);
+        assert_eq!(window.ssthresh, 50_000);
         assert!(!prague.may_cut(25 * MS - 1) && prague.may_cut(25 * MS));
         prague.on_mark(&mut window, 0, 80 * MS);
         assert!(!prague.may_cut(80 * MS - 1));

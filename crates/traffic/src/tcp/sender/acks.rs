@@ -27,13 +27,7 @@ impl Sender {
         self.resend = false; // what was to be sent again has arrived
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        self.algorithm.count_marks(
-            acked,
-            ack.ece,
-            ack.next,
-            self.max,
-            (now, self.timer.smoothed().unwrap_or(0)),
-        );
+        self.count_marks(now, acked, &ack);
         let restart_timer = match self.recovery.on_new(ack.next) {
             OnNew::Open => {
                 // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.
@@ -71,6 +65,13 @@ impl Sender {
         } else if restart_timer {
             self.deadline = Some(self.timer.expiry(now));
         }
+    }
+
+    /// An ACK that acknowledges so many bytes, for who counts marks.
+    pub(super) fn count_marks(&mut self, now: Picos, acked: u64, ack: &Ack) {
+        let at = (now, self.timer.smoothed().unwrap_or(0));
+        self.algorithm
+            .count_marks(acked, ack.ece, ack.next, self.max, at);
     }
 
     /// An ACK outside recovery: the window grows, or is cut because of marks.

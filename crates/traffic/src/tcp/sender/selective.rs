@@ -163,13 +163,7 @@ impl Sender {
         }
         let (delivered, rtt) = selective.take_in(now, ack, self.settings.timestamps);
         self.una = ack.next;
-        self.algorithm.count_marks(
-            acked,
-            ack.ece,
-            ack.next,
-            self.max,
-            (now, self.timer.smoothed().unwrap_or(0)),
-        );
+        self.count_marks(now, acked, ack);
         selective.duplicates = match (acked, delivered) {
             (1.., _) => 0,
             (0, 1..) => selective.duplicates + 1,
