@@ -4,8 +4,10 @@
     benches/ns3_ensembles.py [--delaylab target/release/delaylab] [--staggers 10] [--seconds 10]
 
 Three NewReno flows with windows of 1 MB share a FIFO of 624,000 bytes at 155.52 Mbit/s, with SACK and without, at an MTU
-of 9188 and of 1500. Without SACK ns-3 recovers by RFC 6582 and not by its default, PRR, which RFC 9937 has for SACK. One run is one realisation: moving a start by 17 ms moves the mean by milliseconds, so that only
-ensembles compare. ns-3 comes from `scripts/simulation-peers.sh`.
+of 9188 and of 1500. Both recover by RFC 6675 and by RFC 6582: ns-3's default, PRR, multiplies bytes delivered by the threshold
+in 32 bits, which overflows at 8 kB of this window, and sends nothing until the window is down. One run is one realisation:
+moving a start by 17 ms moves the mean by milliseconds, so that only ensembles compare. ns-3 comes from
+`scripts/simulation-peers.sh`.
 """
 
 import argparse
@@ -29,7 +31,7 @@ SIGMA = 2
 
 def ns3(mtu, sack, stagger, seconds):
     command = [PYTHON, "-B", PEER, str(FLOWS), str(seconds), "--mtu", str(mtu), "--window", str(WINDOW)]
-    command += ["--stagger", str(stagger)] + ([] if sack else ["--no-sack", "--classic-recovery"])
+    command += ["--stagger", str(stagger)] + ["--classic-recovery"] + ([] if sack else ["--no-sack"])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     seen = json.loads(done.stdout.splitlines()[-1])
     return {
@@ -59,7 +61,7 @@ streams = {flows}
 congestion_control = "ns-3"
 window = "{window}B"
 payload = "8192B"
-tcp = {{ sack = {sack}, prr = {sack} }}
+tcp = {{ sack = {sack}, prr = false }}
 
 [path]
 topology = "pairs-on-a-trunk"
