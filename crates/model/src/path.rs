@@ -4,12 +4,14 @@
 //! and says.
 
 mod atm;
+mod flow_control;
 
 pub use crate::aqm::{Cake, CakeTins, DualPi2, Isolation, Pie};
 pub use crate::host::{ClockRead, Daemon, HostCosts, HostNoise, Tick, WakeUp, WakeUps};
 use crate::quantity::{Duration, Limit, Rate, Share, Size};
 use crate::{PICOS_PER_NANO, Picos};
 pub use atm::{Crossbar, Erica, Scheduler};
+pub use flow_control::{FlowControl, FlowControlKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -330,6 +332,8 @@ pub struct Switch {
     pub erica: Option<Erica>,
     /// ATM: buffers of input ports, and a crossbar from them to the output ports.
     pub crossbar: Option<Crossbar>,
+    /// sim: it stops those who send to it before its buffers are full (PAUSE, priority flow control).
+    pub flow_control: Option<FlowControl>,
     /// ATM: whether what is left of a packet is dropped with a cell of it.
     pub packet_discard: Option<PacketDiscard>,
     /// testbed: loss, duplication, reordering, corruption, flooding.
@@ -373,6 +377,7 @@ impl Switch {
             explicit_rate: own.explicit_rate.or(base.explicit_rate),
             erica: own.erica.or(base.erica),
             crossbar: own.crossbar.or(base.crossbar),
+            flow_control: own.flow_control.or_else(|| base.flow_control.clone()),
             packet_discard: own.packet_discard.or(base.packet_discard),
             impair: own.impair.or(base.impair),
             reset: own.reset.or(base.reset),

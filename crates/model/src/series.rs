@@ -11,7 +11,7 @@ pub struct SeriesPoint {
     /// During which trial of the run.
     pub trial: u32,
     /// What it is: `backlog`, `acr`, `cwnd`, `srtt`, `goodput`, `offered`, `load_retransmits`, `utilisation`,
-    /// `fairness`, `marks`, `drops`.
+    /// `fairness`, `paused`, `marks`, `drops`.
     pub series: Arc<str>,
     /// Of which port or flow.
     pub of: Arc<str>,

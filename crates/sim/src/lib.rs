@@ -40,7 +40,7 @@ use delaylab_model::quantity::Duration;
 use delaylab_model::world::Refusal;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
-pub use engine::refusals;
+pub use engine::{advice, refusals};
 
 /// A virtual clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
 const LONGEST: Nanos = 100 * 86_400 * SECOND;

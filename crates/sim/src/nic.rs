@@ -10,10 +10,11 @@ use crate::trace::Trace;
 use crate::transmitter::Transmitter;
 use delaylab_model::Picos;
 use delaylab_switch::credit::Upstream;
+use delaylab_switch::flow_control::Set;
 use delaylab_traffic::abr::{Destination, InRate, ResourceManagement, Source};
 use std::collections::VecDeque;
 
-/// When a channel may send.
+/// When a channel, or a class queue, may send.
 #[derive(Debug)]
 pub enum Gate {
     /// At any time.
@@ -24,6 +25,8 @@ pub enum Gate {
     Abr(Box<Abr>),
     /// As the next switch has room.
     Credit(Upstream),
+    /// Not before then, for packets of these class queues.
+    Pausable(Set, Picos),
 }
 
 /// The ABR end system of a channel at its host: the source of what leaves by the channel, and the
@@ -76,6 +79,8 @@ pub enum Leaving {
 pub struct Nic {
     lanes: Vec<Lane>,
     turn: usize,
+    /// Lanes are of class queues, and not of channels.
+    by_class: bool,
 }
 
 impl Nic {
@@ -86,6 +91,36 @@ impl Nic {
             gate,
             packets: VecDeque::new(),
         });
+    }
+
+    /// Packets wait in this many class queues, each of which the switch can stop.
+    pub fn with_classes(queues: u8) -> Self {
+        let mut nic = Self {
+            by_class: true,
+            ..Self::default()
+        };
+        for queue in 0..queues {
+            nic.add(u32::from(queue), Gate::Pausable(1 << queue, 0));
+        }
+        nic
+    }
+
+    /// Packets wait in one queue, which the switch can stop.
+    pub fn with_pause() -> Self {
+        let mut nic = Self::default();
+        nic.add(0, Gate::Pausable(Set::MAX, 0));
+        nic
+    }
+
+    /// The switch asks for nothing of these class queues before then.
+    pub fn pause(&mut self, queues: Set, before: Picos) {
+        for lane in &mut self.lanes {
+            if let Gate::Pausable(own, until) = &mut lane.gate
+                && *own & queues != 0
+            {
+                *until = before;
+            }
+        }
     }
 
     /// Is every gate open, so that something leaves whenever something waits?
@@ -100,12 +135,22 @@ impl Nic {
         if self.lanes.is_empty() {
             self.add(unit.channel, Gate::Open);
         }
-        let at = self.lane(unit.channel).unwrap_or(0);
+        let at = match self.lanes.len() {
+            1 => 0,
+            _ => self.lane_of(&unit).unwrap_or(0),
+        };
         self.lanes[at].packets.push_back(Sending {
             unit,
             left: units,
             whole: true,
         });
+    }
+
+    fn lane_of(&self, unit: &Unit) -> Option<usize> {
+        self.lane(match self.by_class {
+            true => u32::from(unit.queue),
+            false => unit.channel,
+        })
     }
 
     fn lane(&self, channel: ChannelId) -> Option<usize> {
@@ -194,6 +239,12 @@ impl Lane {
                 upstream.send();
                 self.next_unit()
             }
+            Gate::Pausable(_, until) => {
+                if *until > now {
+                    return None;
+                }
+                self.next_unit()
+            }
         }
     }
 
@@ -251,6 +302,7 @@ impl Lane {
                 in_rate.into_iter().chain(out_of_rate).min()
             }
             Gate::Credit(upstream) => (waits && upstream.credit() > 0).then_some(0),
+            Gate::Pausable(_, until) => waits.then_some(*until),
         }
     }
 }

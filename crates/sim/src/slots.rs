@@ -25,6 +25,10 @@ pub enum Event {
     Application(u32),
     /// A switch is reset.
     Reset(u32),
+    /// A frame of flow control that a port sent takes effect at the other end.
+    Control(u32),
+    /// A port asks for a pause again.
+    Refresh(u32),
 }
 
 /// How many there are of each.
@@ -34,22 +38,32 @@ pub struct Slots {
     hosts: u32,
     flows: u32,
     switches: u32,
+    /// Ports with flow control: all or none.
+    controls: u32,
 }
 
 impl Slots {
     /// For so many.
-    pub const fn new(ports: usize, hosts: usize, flows: usize, switches: usize) -> Self {
+    pub const fn new(
+        ports: usize,
+        hosts: usize,
+        flows: usize,
+        switches: usize,
+        controls: usize,
+    ) -> Self {
         Self {
             ports: ports as u32,
             hosts: hosts as u32,
             flows: flows as u32,
             switches: switches as u32,
+            controls: controls as u32,
         }
     }
 
     /// All together.
     pub const fn count(&self) -> usize {
-        (2 * self.ports + 2 * self.hosts + 3 * self.flows + 2 * self.switches) as usize
+        let controls = 2 * self.controls;
+        (2 * self.ports + 2 * self.hosts + 3 * self.flows + 2 * self.switches + controls) as usize
     }
 
     /// Where this event's time is kept.
@@ -68,6 +82,21 @@ impl Slots {
             Event::DelayedAck(flow) => flows + self.flows + flow,
             Event::Application(flow) => flows + 2 * self.flows + flow,
             Event::Reset(switch) => flows + 3 * self.flows + switch,
+            Event::Control(port) => flows + 3 * self.flows + self.switches + port,
+            Event::Refresh(port) => flows + 3 * self.flows + self.switches + self.controls + port,
+        }
+    }
+
+    /// Of those after the flows.
+    const fn last(&self, slot: Slot) -> Event {
+        if slot < self.switches {
+            return Event::Reset(slot);
+        }
+        let slot = slot - self.switches;
+        if slot < self.controls {
+            Event::Control(slot)
+        } else {
+            Event::Refresh(slot - self.controls)
         }
     }
 
@@ -95,7 +124,7 @@ impl Slots {
         }
         let slot = slot - self.hosts;
         if slot >= 3 * self.flows {
-            return Event::Reset(slot - 3 * self.flows);
+            return self.last(slot - 3 * self.flows);
         }
         match slot / self.flows {
             0 => Event::Retransmit(slot),
@@ -111,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_slot_is_one_event() {
-        let slots = Slots::new(3, 2, 4, 2);
+        let slots = Slots::new(3, 2, 4, 2, 3);
         for slot in 0..slots.count() as u32 {
             assert_eq!(slots.of(slots.event(slot)), slot);
         }

@@ -28,6 +28,8 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"cake\"\nbuffer = \"150kB\"\ncake = { rate = \"50Mbit/s\", overhead = \"44B\", isolation = \"flows\" }",
     "buffer = \"40kB\"\nshaper = { rate = \"30Mbit/s\", burst = \"10kB\" }",
     "discipline = \"codel\"\nbuffer = \"100packets\"\nshaper = { rate = \"30Mbit/s\", burst = \"9kB\", ceil = \"70Mbit/s\" }",
+    "flow_control = { kind = \"pause\", xoff = \"30kB\" }",
+    "discipline = \"wfq\"\nweights = { best-effort = 2 }\nflow_control = { kind = \"pfc\", xoff = \"20kB\", quanta = 100, priorities = [\"best-effort\"] }",
     "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",
 ];
 

@@ -6,6 +6,7 @@
 //! | [`aqm`] | active queue management under TCP |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
 //! | [`crossbars`] | switches with buffers at their inputs |
+//! | [`flow_control`] | pauses between neighbours |
 //! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
@@ -21,6 +22,7 @@ mod aqm;
 mod bad_input;
 mod common;
 mod crossbars;
+mod flow_control;
 mod hosts;
 mod oracles;
 mod procedures;

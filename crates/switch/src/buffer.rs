@@ -14,6 +14,7 @@
 //! Validation: that figure for 1 to 8 ports and α from 1/8 to 8; no limit exceeded under random
 //! traffic.
 
+use crate::flow_control::Guards;
 use crate::item::{Backlog, Item};
 use delaylab_model::quantity::Share;
 
@@ -102,6 +103,8 @@ pub enum Owner {
         /// α of the dynamic threshold.
         alpha: Option<Share>,
     },
+    /// Of each output port; but what flow control keeps from being lost has buffers of its own, at each input port.
+    Guarded,
 }
 
 /// What is held by whom.
@@ -112,6 +115,7 @@ pub struct Buffer {
     total: Backlog,
     /// By items of each input port.
     inputs: Vec<Backlog>,
+    guards: Option<Box<Guards>>,
 }
 
 impl Buffer {
@@ -121,6 +125,7 @@ impl Buffer {
             memory,
             total: Backlog { items: 0, bytes: 0 },
             inputs: Vec::new(),
+            guards: None,
         }
     }
 
@@ -137,7 +142,7 @@ impl Buffer {
     #[inline]
     pub fn held_for<T: Item>(&self, item: &T, port: Backlog) -> Backlog {
         match self.memory.owner {
-            Owner::Output => port,
+            Owner::Output | Owner::Guarded => port,
             Owner::Shared { .. } => self.total,
             Owner::Input => self.input(item.ingress()),
         }
@@ -174,7 +179,35 @@ impl Buffer {
             Owner::Output => {}
             Owner::Shared { .. } => self.total.add(item.bytes()),
             Owner::Input => self.take_from(item.ingress(), item.bytes()),
+            Owner::Guarded => self.guard(|guards| guards.takes(item)),
         }
+    }
+
+    #[inline(never)]
+    fn guard(&mut self, what: impl FnOnce(&mut Guards)) {
+        if let Some(guards) = &mut self.guards {
+            what(guards);
+        }
+    }
+
+    /// The same with buffers at the input ports for what is not to be lost.
+    #[must_use]
+    pub fn with_guards(mut self, guards: Option<Guards>) -> Self {
+        self.guards = guards.map(Box::new);
+        self
+    }
+
+    /// Buffers at the input ports for what is not to be lost.
+    pub const fn guards(&self) -> Option<&Guards> {
+        match &self.guards {
+            Some(guards) => Some(guards),
+            None => None,
+        }
+    }
+
+    /// The same.
+    pub fn guards_mut(&mut self) -> Option<&mut Guards> {
+        self.guards.as_deref_mut()
     }
 
     #[inline(never)]
@@ -193,6 +226,7 @@ impl Buffer {
             Owner::Output => {}
             Owner::Shared { .. } => self.total.remove(item.bytes()),
             Owner::Input => self.inputs[usize::from(item.ingress())].remove(item.bytes()),
+            Owner::Guarded => self.guard(|guards| guards.gives(item)),
         }
     }
 }

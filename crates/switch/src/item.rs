@@ -79,6 +79,8 @@ pub enum Cause {
     Policer,
     /// It is larger than the shaper's bucket.
     Shaper,
+    /// It came after its input port had asked for a pause, and the headroom was full.
+    Headroom,
     /// The switch was reset, or not yet up again.
     Reset,
 }
@@ -97,6 +99,7 @@ impl Cause {
             Cause::PartialPacketDiscard => "a cell of their packet had been lost",
             Cause::Policer => "the policer's bucket was empty",
             Cause::Shaper => "they were larger than the shaper's bucket",
+            Cause::Headroom => "the headroom behind XOFF was full",
             Cause::Reset => "the switch was reset",
         }
     }

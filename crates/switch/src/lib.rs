@@ -13,6 +13,7 @@
 //! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
 //! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
 //! | [`crossbar`] | which cells go from input buffers to output ports together: PIM, iSLIP, FIFO |
+//! | [`flow_control`] | when a neighbour is to stop sending: PAUSE, PFC, headroom |
 //! | [`credit`] | what may be sent on a virtual channel: N23 |
 //! | [`token_bucket`] | what waits for tokens, and what is dropped without them |
 //! | [`explicit_rate`] | which rate a switch writes into RM cells: EPRCA, ERICA |
@@ -24,6 +25,7 @@ pub mod crossbar;
 pub mod discard;
 pub mod discipline;
 pub mod explicit_rate;
+pub mod flow_control;
 pub mod item;
 pub mod settings;
 pub mod switch;

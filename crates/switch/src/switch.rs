@@ -15,6 +15,7 @@ use crate::buffer::{Bound, Buffer, Memory};
 use crate::crossbar::Crossbar;
 use crate::discard::{Discard, Discarder};
 use crate::discipline::{Discipline, Queue};
+use crate::flow_control::{Guards, Limits, Set};
 use crate::item::{Backlog, Cause, Dropped, Item};
 use crate::settings::{Kind, Settings};
 use crate::token_bucket::{Shaper, TokenBucket};
@@ -36,11 +37,21 @@ struct Port<T> {
     held: Backlog,
     /// What each class queue holds, where that is limited.
     queues: Option<ClassQueues>,
-    discard: Option<Discarder>,
+    /// What else is asked before the buffer, if anything.
+    entry: Option<Entry>,
     /// Bytes of each item that the buffer does not count.
     uncounted: u32,
     policer: Option<Box<TokenBucket>>,
     shaper: Option<Box<Shaper<T>>>,
+}
+
+/// What decides about items that arrive, beside the buffer.
+#[derive(Debug, Clone)]
+enum Entry {
+    /// Early or partial packet discard.
+    Discard(Discarder),
+    /// Buffers of input ports, for what flow control keeps from being lost.
+    Guarded,
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +80,11 @@ impl<T: Item> Item for Counted<'_, T> {
     fn ingress(&self) -> u16 {
         self.item.ingress()
     }
+
+    #[inline]
+    fn queue(&self) -> u8 {
+        self.item.queue()
+    }
 }
 
 impl ClassQueues {
@@ -93,19 +109,22 @@ impl<T: Item> Switch<T> {
             },
             held: Backlog::default(),
             queues: ClassQueues::new(settings.queue_share),
-            discard: Discarder::new(match settings.crossbar {
-                Some(_) => Discard::Cells,
-                None => settings.discard,
-            }),
+            entry: match settings.flow_control {
+                Some(_) => Some(Entry::Guarded),
+                None => discarder(settings).map(Entry::Discard),
+            },
             uncounted: settings.shaper.map_or(0, |limits| limits.uncounted),
             policer: settings
                 .policer
                 .map(|limits| Box::new(TokenBucket::new(limits))),
             shaper: settings.shaper.map(|limits| Box::new(Shaper::new(limits))),
         };
+        let guards = settings
+            .flow_control
+            .map(|parameters| Guards::new(parameters, ports));
         Self {
             ports: (0..ports).map(|_| port(seeds.next())).collect(),
-            buffer: Buffer::new(memory(settings)),
+            buffer: Buffer::new(memory(settings)).with_guards(guards),
             crossbar: settings.crossbar.map(|parameters| {
                 Box::new(Crossbar::new(settings, parameters, ports, seeds.next()))
             }),
@@ -122,10 +141,10 @@ impl<T: Item> Switch<T> {
             return crossbar.enqueue(now, egress, item, drops);
         }
         let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
-        if port.discard.is_none() {
+        if port.entry.is_none() {
             port.offer(buffer, now, item, drops);
         } else {
-            port.offer_whole(buffer, now, item, drops);
+            port.offer_beside(buffer, now, item, drops);
         }
     }
 
@@ -253,6 +272,34 @@ impl<T: Item> Switch<T> {
         self.ports[egress].queue.credit(flow, forwarded)
     }
 
+    /// An input port has these thresholds of flow control. Without flow control nothing happens.
+    pub fn limit_input(&mut self, input: usize, limits: Limits) {
+        if let Some(guards) = self.buffer.guards_mut() {
+            guards.limit(input, limits);
+        }
+    }
+
+    /// Something of a class queue came by an input port, or left again: of which groups the other end of its link is now to
+    /// be told. See [`Guards::change`].
+    pub fn flow_change(&mut self, input: usize, queue: u8) -> Set {
+        let guards = self.buffer.guards_mut();
+        guards.map_or(0, |guards| guards.change(input, queue))
+    }
+
+    /// Buffers at the input ports, with flow control.
+    pub const fn guards(&self) -> Option<&Guards> {
+        self.buffer.guards()
+    }
+
+    /// The other end of the link asks an output port to send nothing of these class queues before then. Without flow
+    /// control nothing happens.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    pub fn pause(&mut self, egress: usize, queues: Set, until: Picos) {
+        self.ports[egress].queue.pause(queues, until);
+    }
+
     /// Items of this flow come from the one host and go to the other, by small dense numbers. Nothing but cake heeds it.
     pub fn tell_hosts(&mut self, flow: u32, hosts: [u32; 2]) {
         for port in &mut self.ports {
@@ -305,12 +352,23 @@ impl<T: Item> Port<T> {
             drops.push(Dropped { item, cause });
             return false;
         }
-        let counted = self.counted(&item);
-        let bytes = counted.bytes();
-        if !buffer.admits(&counted, self.held) {
+        if !buffer.admits(&self.counted(&item), self.held) {
             self.refuse(now, item, drops);
             return false;
         }
+        self.keep(buffer, now, item, drops)
+    }
+
+    /// Puts an item into its queue for which the buffer has room. Was it kept?
+    #[inline]
+    fn keep(
+        &mut self,
+        buffer: &mut Buffer,
+        now: Picos,
+        item: T,
+        drops: &mut Vec<Dropped<T>>,
+    ) -> bool {
+        let bytes = self.counted(&item).bytes();
         if let Some(queues) = &mut self.queues {
             let most = queues.most;
             let held = queues.held(&item);
@@ -325,6 +383,13 @@ impl<T: Item> Port<T> {
         let before = drops.len();
         self.queue.enqueue(now, item, drops);
         drops.len() == before || self.account(buffer, &drops[before..])
+    }
+
+    const fn discard(&mut self) -> Option<&mut Discarder> {
+        match &mut self.entry {
+            Some(Entry::Discard(discard)) => Some(discard),
+            _ => None,
+        }
     }
 
     /// It holds this no longer.
@@ -357,8 +422,51 @@ impl<T: Item> Port<T> {
         !drops.iter().any(arrival)
     }
 
-    /// The same with early or partial packet discard.
+    /// What is offered where more than the buffer decides.
     #[inline(never)]
+    fn offer_beside(
+        &mut self,
+        buffer: &mut Buffer,
+        now: Picos,
+        item: T,
+        drops: &mut Vec<Dropped<T>>,
+    ) {
+        match self.entry {
+            Some(Entry::Guarded) => self.offer_guarded(buffer, now, item, drops),
+            _ => self.offer_whole(buffer, now, item, drops),
+        }
+    }
+
+    /// The same with flow control: what is not to be lost has room at its input port, the rest at this one.
+    fn offer_guarded(
+        &mut self,
+        buffer: &mut Buffer,
+        now: Picos,
+        item: T,
+        drops: &mut Vec<Dropped<T>>,
+    ) {
+        let Some(guards) = buffer.guards() else {
+            return;
+        };
+        if guards.is_lossless(item.queue()) {
+            if guards.admits(&item) {
+                self.keep(buffer, now, item, drops);
+            } else {
+                let cause = Cause::Headroom;
+                drops.push(Dropped { item, cause });
+            }
+            return;
+        }
+        let lossy = !guards.parameters().lossless;
+        let held = self.queue.held_of(lossy);
+        if buffer.admits(&item, held) {
+            self.keep(buffer, now, item, drops);
+        } else {
+            self.refuse(now, item, drops);
+        }
+    }
+
+    /// The same with early or partial packet discard.
     fn offer_whole(
         &mut self,
         buffer: &mut Buffer,
@@ -368,16 +476,23 @@ impl<T: Item> Port<T> {
     ) {
         let (flow, pdu) = (item.flow(), item.pdu());
         let held = buffer.held_for(&self.counted(&item), self.held);
-        let discard = self.discard.as_mut();
+        let discard = self.discard();
         if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, held)) {
             drops.push(Dropped { item, cause });
             return;
         }
         let kept = self.offer(buffer, now, item, drops);
-        if let (false, Some(discard)) = (kept, &mut self.discard) {
+        if let (false, Some(discard)) = (kept, self.discard()) {
             discard.lost(flow, pdu);
         }
     }
+}
+
+fn discarder(settings: &Settings) -> Option<Discarder> {
+    Discarder::new(match settings.crossbar {
+        Some(_) => Discard::Cells,
+        None => settings.discard,
+    })
 }
 
 /// FQ-CoDel and CAKE keep to the limit themselves, because they drop something else than what arrives; a crossbar at the inputs.

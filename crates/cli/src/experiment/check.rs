@@ -1,7 +1,7 @@
 //! `delaylab check`.
 
 use super::expected::Expected;
-use super::{choose, progress::levels};
+use super::{choose, progress::levels, worlds};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
@@ -10,6 +10,7 @@ use delaylab_lab::finding::{Check, Finding};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::units::format_duration;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Combinations that are listed one by one.
@@ -56,6 +57,9 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
             );
         }
     }
+    for warning in warnings(resolved) {
+        let _ = writeln!(text, "warning: {warning}");
+    }
     if !resolved.findings.is_empty() {
         let _ = writeln!(text, "\nFindings it judges:");
     }
@@ -78,6 +82,17 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
         let _ = writeln!(text, "  {}", figure.title);
     }
     text
+}
+
+/// What may not be what was meant, each once.
+fn warnings(resolved: &Resolved) -> BTreeSet<String> {
+    let advice = resolved
+        .planned
+        .iter()
+        .flat_map(|planned| worlds::advice(resolved.world, &planned.trial));
+    advice
+        .map(|advice| format!("{}: {}", advice.field, advice.reason))
+        .collect()
 }
 
 /// Why a finding cannot be judged by these trials; `None` where it can, as far as that is known before they run.
@@ -160,6 +175,7 @@ fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
         "expected_from": expected.map(Expected::run),
         "trials": trials,
         "skipped": skipped,
+        "warnings": warnings(resolved),
         "findings": findings,
     })
 }

@@ -54,6 +54,14 @@ pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
     }
 }
 
+/// What a world can honour of a trial and may not be what was meant.
+pub fn advice(world: WorldName, trial: &Trial) -> Vec<Refusal> {
+    match world {
+        WorldName::Live | WorldName::Testbed => Vec::new(),
+        WorldName::Sim => delaylab_sim::advice(trial),
+    }
+}
+
 impl Place {
     /// The world of this run. A live one resolves its target, or starts a reflector of its own.
     pub fn new(resolved: &Resolved, asked: &Asked) -> Result<Self, Failed> {

@@ -50,6 +50,7 @@ pub enum Measure {
     LoadRetransmits,
     Utilisation,
     Fairness,
+    Paused,
     Marks,
     Drops,
     LostLoad,
@@ -106,7 +107,7 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
 };
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 43] = [
+const TABLE: [(Measure, &str, &str); 44] = [
     (
         Response,
         "response",
@@ -217,6 +218,11 @@ const TABLE: [(Measure, &str, &str); 43] = [
         "fairness",
         "Jain's index of what the streams of a load received, over time",
     ),
+    (
+        Paused,
+        "paused",
+        "1 while flow control stops a port, or a priority of it, over time",
+    ),
     (Marks, "marks", "what a queue marked, over time"),
     (Drops, "drops", "what a queue dropped, over time"),
     (
@@ -317,6 +323,7 @@ impl Measure {
                 | LoadRetransmits
                 | Utilisation
                 | Fairness
+                | Paused
                 | Marks
                 | Drops
         )

@@ -50,6 +50,13 @@ impl<E: EventSet> Engine<E> {
                 self.offer(next, unit);
             }
             Far::Host(host) => self.deliver(host, unit),
+            Far::Guarded => {
+                unit.hop += 1;
+                unit.ingress = ingress;
+                let channel = &self.channels[unit.channel as usize];
+                let next = self.ways[channel.way as usize + usize::from(unit.hop)];
+                self.offer_guarded(next, unit);
+            }
         }
     }
 
@@ -67,7 +74,7 @@ impl<E: EventSet> Engine<E> {
 
     /// A unit comes to a switch's port.
     #[inline]
-    fn offer(&mut self, id: u32, unit: Unit) {
+    pub(super) fn offer(&mut self, id: u32, unit: Unit) {
         let Near::Switch { switch, egress } = self.ports[id as usize].near else {
             return;
         };
@@ -205,6 +212,9 @@ impl<E: EventSet> Engine<E> {
         let port = &mut self.ports[id as usize];
         let unit = match port.near {
             _ if !port.credits.is_empty() => {
+                if !self.controls.is_empty() {
+                    return self.send_pause(id, at);
+                }
                 self.counts.sent += 1;
                 port.credits.pop_front()
             }
@@ -233,15 +243,32 @@ impl<E: EventSet> Engine<E> {
         let end = port.pause.map_or(end, |pause| pause.goes_on(end));
         port.sent += 1;
         port.pipe.push_back((end, unit));
-        let forwards = !self.forwarded.is_empty() && matches!(port.near, Near::Switch { .. });
+        let near = port.near;
         if port.pipe.len() == 1 {
             self.set(Event::Arrive(id), Some(end));
         }
         // The credit for it may have to wait for this very line.
-        if forwards && !unit.has(CREDIT) {
-            self.forward(unit.channel, unit.hop - 1);
+        if let (true, Near::Switch { switch, .. }) = (self.tells_back, near) {
+            self.has_left(switch, &unit);
         }
         true
+    }
+
+    /// A switch has begun to send this.
+    #[inline(never)]
+    fn has_left(&mut self, switch: u32, unit: &Unit) {
+        if !self.controls.is_empty() {
+            self.flow_changes(switch, unit.ingress, unit.queue);
+        } else if !unit.has(CREDIT) {
+            self.forward(unit.channel, unit.hop - 1);
+        }
+    }
+
+    /// A frame of flow control has come by the link of this port.
+    pub(super) fn note_control(&mut self, id: u32, said: u64) {
+        self.digest = mix(mix(self.digest, self.now), u64::from(id) << 32 | said);
+        self.counts.hops += 1;
+        self.counts.delivered += 1;
     }
 
     /// The next unit of a network card.
@@ -423,7 +450,7 @@ const fn dropped_by_reset(item: Unit) -> Dropped<Unit> {
 impl PortSeries {
     /// It was idle until now, or it goes on.
     #[inline]
-    fn begins_to_send(&mut self, free_at: Picos, at: Picos) {
+    pub(super) fn begins_to_send(&mut self, free_at: Picos, at: Picos) {
         if at > free_at || at == 0 {
             self.utilisation.set(free_at, 0);
             self.utilisation.set(at, 1);

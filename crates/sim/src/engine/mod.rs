@@ -5,6 +5,7 @@
 //! | `credits` | credits go back, a link at a time |
 //! | `crossbars` | cells go from input buffers to output ports |
 //! | `explicit` | how switches find the rates that they tell |
+//! | `flow_control` | switches stop those who send to them |
 //! | `rates` | switches write rates into RM cells |
 //! | `shares` | how evenly the streams of a load get through |
 //! | `links` | units leave ports, travel, and come to queues or hosts |
@@ -14,6 +15,7 @@
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
 //! | `transfers` | finite transfers, one after the other |
+//! | `guarded` | what links need to lose nothing |
 //! | `refusals` | what cannot be simulated |
 //! | `sections` | what sections of an experiment mean |
 //! | `tcp_load` | what the end systems of a TCP load do |
@@ -25,13 +27,15 @@
 //! which its transmission begins, in their order, so every discipline, stamp and trace is as if there
 //! had been an event at each departure; but there is one event a hop, not two. (`Serving::Eager` has
 //! them all; a test compares the two.) Only queues that wait for something else than the line, as those
-//! with ABR, CBR, credit or a shaper do, are served by events of their own.
+//! with ABR, CBR, credit, flow control or a shaper do, are served by events of their own.
 
 mod connections;
 mod credits;
 mod crossbars;
 mod explicit;
+mod flow_control;
 mod frames;
+mod guarded;
 mod hosts;
 mod links;
 mod loads;
@@ -46,7 +50,7 @@ mod tcp_load;
 mod transfers;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
-pub use refusals::refusals;
+pub use refusals::{advice, refusals};
 pub use sections::{LOAD_PAYLOAD, QUEUES, queue_of, switch_settings};
 
 use crate::amounts::Amounts;
@@ -68,6 +72,7 @@ use delaylab_switch::{Cause, Dropped, Switch};
 use delaylab_traffic::arrival::{Arrival, Packet};
 use delaylab_traffic::prober::Prober;
 use delaylab_traffic::tcp;
+use flow_control::Control;
 use frames::FrameStream;
 use shares::Shares;
 use std::collections::{BTreeMap, VecDeque};
@@ -90,6 +95,8 @@ pub enum Serving {
 enum Far {
     Host(u32),
     Switch,
+    /// One with flow control.
+    Guarded,
 }
 
 /// What a port sends from.
@@ -107,7 +114,7 @@ struct Port {
     latency: Picos,
     /// Of the switch that it leads to.
     pause: Option<Pause>,
-    /// Credits, which go before everything else.
+    /// Credits, or what stands for a frame of flow control: they go before everything else.
     credits: VecDeque<Unit>,
     /// Units that have left, and when they arrive.
     pipe: VecDeque<(Picos, Unit)>,
@@ -308,6 +315,9 @@ pub struct Counts {
     pub dropped: BTreeMap<(u32, Cause), u64>,
 }
 
+/// Ports and flows whose series are kept. More would be more than anyone looks at.
+const MOST_SERIES: usize = 64;
+
 /// A simulation.
 pub struct Engine<E> {
     now: Picos,
@@ -323,6 +333,10 @@ pub struct Engine<E> {
     ways: Vec<u32>,
     /// Beside `ways`: what the far end of each link has forwarded of the channel. Empty without credits.
     forwarded: Vec<Downstream>,
+    /// Of each port; empty without flow control.
+    controls: Vec<Control>,
+    /// Somebody before a switch wants to know what has left it: for credits, or flow control.
+    tells_back: bool,
     packets: Arena,
     flows: Vec<Flow>,
     drops: Vec<Dropped<Unit>>,
@@ -408,6 +422,8 @@ impl<E: EventSet> Engine<E> {
                 Event::DelayedAck(flow) => self.delayed_ack(flow),
                 Event::Application(flow) => self.application(flow),
                 Event::Reset(switch) => self.reset(switch),
+                Event::Control(port) => self.told(port),
+                Event::Refresh(port) => self.refresh(port),
             }
         }
         Ran::Slice

@@ -1,5 +1,6 @@
 //! What comes of a simulation beside its records.
 
+use super::flow_control::Control;
 use super::links::mix;
 use super::probes::nanos;
 use super::{Engine, Flow, Hop, Node, Noise};
@@ -66,7 +67,9 @@ impl<E: EventSet> Engine<E> {
 
     /// Units in the queues of switches and on links.
     pub(super) fn count_under_way(&mut self) {
-        let on_links: usize = self.ports.iter().map(|port| port.pipe.len()).sum();
+        let on_links: usize = (self.ports.iter().map(|port| port.pipe.len()))
+            .chain(self.controls.iter().map(Control::under_way))
+            .sum();
         let backlog = |node: &Node| {
             let ports = 0..node.ports.len();
             ports
@@ -131,6 +134,12 @@ impl<E: EventSet> Engine<E> {
                 Counted::Share,
                 kept.utilisation.finish(end),
             );
+        }
+        for control in &mut self.controls {
+            for paused in control.paused.drain(..) {
+                let (name, trace) = paused.finish(end);
+                series.add("paused", &name, Counted::Share, trace.finish(end));
+            }
         }
         for (flow, name) in self.flows.iter_mut().zip(&self.flow_names) {
             if let Flow::Tcp(connection) = flow {

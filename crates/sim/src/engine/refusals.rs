@@ -1,6 +1,7 @@
 //! Everything that is checked before a simulation, so that none breaks off on the way.
 
 use super::explicit::of_erica;
+use super::guarded::{of_flow_control, of_the_quanta, small_headroom};
 use super::sections::{
     DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, small_enough, switch_settings,
 };
@@ -34,6 +35,24 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
         of_the_switches(trial, &built),
     ];
     checks.into_iter().filter_map(Result::err).collect()
+}
+
+/// What can be simulated and may not be what was meant, by field.
+pub fn advice(trial: &Trial) -> Vec<Refusal> {
+    let common = trial.path.switch.as_ref();
+    if common.is_none_or(|switch| switch.flow_control.is_none()) {
+        return Vec::new();
+    }
+    let Ok(built) = build(trial) else {
+        return Vec::new();
+    };
+    let nodes = (0..).zip(&built.network.nodes);
+    nodes
+        .filter_map(|(id, node)| {
+            let under = under(&trial.path, &node.name);
+            small_headroom(trial, &built, id, &under)
+        })
+        .collect()
 }
 
 fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
@@ -180,10 +199,12 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
 
 fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
     let path = &trial.path;
-    for (node, ports) in built.network.nodes.iter().zip(&built.network.of_node) {
+    let nodes = built.network.nodes.iter().zip(&built.network.of_node);
+    for (id, (node, ports)) in (0..).zip(nodes) {
         match &node.kind {
             Kind::Switch(section) => {
                 of_a_switch(path, &node.name, section, (built.framing, ports.len()))?;
+                of_the_quanta(trial, built, id, &under(path, &node.name))?;
             }
             Kind::Host(costs) => of_a_host(costs, trial.host)?,
         }
@@ -238,6 +259,7 @@ fn of_a_switch(
         return refuse(format!("{under}{below}"), refusal.reason);
     }
     of_erica(section, &under)?;
+    of_flow_control(path, section, &under)?;
     if section.crossbar.is_some() && ports > MOST_PORTS {
         let why = format!("a crossbar has at most {MOST_PORTS} ports, and {name} has {ports}");
         return refuse(field("crossbar"), why);

@@ -2,22 +2,26 @@
 
 use super::crossbars::CellTimes;
 use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate, promised};
+use super::flow_control::{Paused, has_series};
 use super::frames::FrameStream;
+use super::guarded::{guarded_link, limits_of};
 use super::refusals::refusals;
 use super::sections::{
-    DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, queue_of, remarked,
+    DATAGRAM_HEADERS, QUEUES, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, queue_of, remarked,
     switch_settings,
 };
 use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
-    Asking, Barrier, Channel, Connection, Engine, Far, Flow, Load, Near, Node, Port, PortSeries,
-    ProbeFlow, Serving, TcpProbe, Transfers,
+    Asking, Barrier, Channel, Connection, Control, Engine, Far, Flow, Load, MOST_SERIES, Near,
+    Node, Port, PortSeries, ProbeFlow, Serving, TcpProbe, Transfers,
 };
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;
 use crate::event_set::EventSet;
-use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
+use crate::network::{
+    Built, Ends, Kind, Network, NodeId, PortId, Routes, Wire, build, in_cells, other_end, wire,
+};
 use crate::nic::{Abr, Gate, Nic};
 use crate::packet::{Arena, ChannelId};
 use crate::slots::{Event, Slots};
@@ -28,7 +32,7 @@ use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::path::{Credit, Discipline, Pause};
+use delaylab_model::path::{Credit, Discipline, FlowControl, FlowControlKind, Pause};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
@@ -39,15 +43,13 @@ use delaylab_switch::Switch;
 use delaylab_switch::buffer::Owner;
 use delaylab_switch::credit::{Downstream, Upstream};
 use delaylab_switch::discard::Discard;
+use delaylab_switch::flow_control::Set;
 use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
 use delaylab_traffic::tester::Ledger;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// Ports and flows whose series are kept. More would be more than anyone looks at.
-const MOST_SERIES: usize = 64;
 
 /// A stream of random numbers of its own for each thing that needs one.
 fn seed_for(trial: &Trial, purpose: u64, index: u64) -> u64 {
@@ -435,6 +437,9 @@ impl<'a> Maker<'a> {
                     let fastest = rates.max().unwrap_or(0);
                     let seed = seed_for(self.trial, SWITCHES, u64::from(id));
                     let mut switch = Switch::new(&settings, ports.len(), seed);
+                    for (input, limits) in limits_of(self.trial, self.built, id, &settings) {
+                        switch.limit_input(input, limits);
+                    }
                     for (flow, ends) in (0..).zip(&self.ends) {
                         switch.tell_hosts(flow, *ends);
                     }
@@ -485,6 +490,7 @@ impl<'a> Maker<'a> {
             .filter(|port| between(port))
             .count();
         let credit = self.credit().is_some();
+        let guarded = self.flow_control().is_some();
         let counted = self.counted_ports();
         let mut series = 0;
         let mut nic = 0;
@@ -504,6 +510,8 @@ impl<'a> Maker<'a> {
             let number = self.numbers[port.to as usize];
             let far = if to_host {
                 Far::Host(number)
+            } else if guarded {
+                Far::Guarded
             } else {
                 Far::Switch
             };
@@ -525,7 +533,11 @@ impl<'a> Maker<'a> {
                 ingress: port.ingress,
                 credits: VecDeque::new(),
                 is_listed: false,
-                eager: serving == Serving::Eager || !plain || credit || counted.contains(&id),
+                eager: serving == Serving::Eager
+                    || !plain
+                    || credit
+                    || guarded
+                    || counted.contains(&id),
                 series: traced.then(|| {
                     Box::new(PortSeries {
                         backlog: Trace::new(0),
@@ -582,6 +594,54 @@ impl<'a> Maker<'a> {
             .filter(|_| path.discipline == Some(Discipline::Credit))
     }
 
+    /// Flow control, if the switches have it.
+    fn flow_control(&self) -> Option<&FlowControl> {
+        self.trial.path.switch.as_ref()?.flow_control.as_ref()
+    }
+
+    /// Flow control at each port.
+    fn controls(&self) -> Vec<Control> {
+        if self.flow_control().is_none() {
+            return Vec::new();
+        }
+        let network = self.network;
+        let to_switch = |port: &&crate::network::Port| !network.is_host(port.to);
+        let pausable = network.ports.iter().filter(to_switch).count();
+        let mut series = 0;
+        let mut controls = Vec::new();
+        for (id, port) in (0..).zip(&network.ports) {
+            let kept = !network.is_host(port.to)
+                && has_series(series, pausable, network.is_host(port.from));
+            let paused = if kept { self.paused(id) } else { Vec::new() };
+            series += paused.len();
+            let asks = guarded_link(self.trial, self.built, port.from, id);
+            let (lasts, delay) = asks.map_or((0, 0), |(parameters, link)| {
+                let delay = link.propagation + link.response;
+                (link.pause(parameters.quanta), delay)
+            });
+            controls.push(Control::new(lasts, delay, paused));
+        }
+        controls
+    }
+
+    /// How the pauses of a port are called: by the priorities that the switch at its end can stop.
+    fn paused(&self, id: PortId) -> Vec<Paused> {
+        let name = self.network.port_name(id);
+        let to = self.network.ports[id as usize].to;
+        let Some((parameters, _)) = guarded_link(self.trial, self.built, to, other_end(id)) else {
+            return Vec::new();
+        };
+        if parameters.kind == FlowControlKind::Pause {
+            return vec![Paused::new(name.into(), Set::MAX)];
+        }
+        let lossless = (0..)
+            .zip(QUEUES)
+            .filter(|(queue, _)| parameters.lossless >> queue & 1 == 1);
+        lossless
+            .map(|(queue, class)| Paused::new(format!("{name} {class}").into(), 1 << queue))
+            .collect()
+    }
+
     /// A card at each port of a host, with a lane for each channel that has a contract.
     fn cards(&mut self) {
         let network = self.network;
@@ -591,6 +651,13 @@ impl<'a> Maker<'a> {
         }
         for (port, channels) in network.ports.iter().zip(by_port) {
             if network.is_host(port.from) {
+                if let (Some(flow), false) = (self.flow_control(), network.is_host(port.to)) {
+                    self.nics.push(match flow.kind {
+                        FlowControlKind::Pause => Nic::with_pause(),
+                        FlowControlKind::Pfc => Nic::with_classes(QUEUES.len() as u8),
+                    });
+                    continue;
+                }
                 let mut nic = Nic::default();
                 for channel in channels {
                     if let Some(gate) = self.gate(channel, port.rate) {
@@ -628,11 +695,13 @@ impl<'a> Maker<'a> {
     }
 
     fn engine<E: EventSet>(self) -> Engine<E> {
+        let controls = self.controls();
         let slots = Slots::new(
             self.ports.len(),
             self.hosts.len(),
             self.flows.len(),
             self.switches.len(),
+            controls.len(),
         );
         let probes_left = self.trial.probes.len();
         let counts_queues = !self.counted_ports().is_empty();
@@ -665,6 +734,8 @@ impl<'a> Maker<'a> {
             in_cells: in_cells(framing),
             has_abr: self.trial.path.abr.is_some(),
             counts_queues,
+            tells_back: forwarded.is_some() || !controls.is_empty(),
+            controls,
             forwarded: forwarded.unwrap_or_default(),
             framing,
             probes_left,

@@ -14,6 +14,7 @@ pub mod dual_pi2;
 pub mod fifo;
 pub mod fq_codel;
 mod list;
+pub mod pausable;
 pub mod per_flow;
 pub mod pie;
 pub mod priority;
@@ -21,6 +22,7 @@ pub mod red;
 pub mod wfq;
 pub mod wrr;
 
+use crate::flow_control::Set;
 use crate::item::{Backlog, Dropped, Item};
 use crate::settings::{Kind, Settings};
 use delaylab_model::Picos;
@@ -80,6 +82,8 @@ pub enum Discipline<T> {
     DualPi2(Box<dual_pi2::DualPi2<T>>),
     /// CAKE.
     Cake(Box<cake::Cake<T>>),
+    /// One of the others, behind which the line may be stopped.
+    Pausable(Box<pausable::Pausable<T>>),
 }
 
 macro_rules! each {
@@ -98,6 +102,7 @@ macro_rules! each {
             Discipline::Pie($queue) => $call,
             Discipline::DualPi2($queue) => $call,
             Discipline::Cake($queue) => $call,
+            Discipline::Pausable($queue) => $call,
         }
     };
 }
@@ -105,6 +110,14 @@ macro_rules! each {
 impl<T: Item> Discipline<T> {
     /// An empty queue. What it holds at most is the buffer's to say (but for FQ-CoDel and CAKE).
     pub fn new(settings: &Settings, seed: u64) -> Self {
+        let queue = Self::unstopped(settings, seed);
+        match settings.flow_control {
+            None => queue,
+            Some(_) => Self::Pausable(Box::new(pausable::Pausable::new(queue, &settings.kind))),
+        }
+    }
+
+    fn unstopped(settings: &Settings, seed: u64) -> Self {
         match &settings.kind {
             Kind::Fifo { mark } => Self::Fifo(fifo::Fifo::new(*mark)),
             Kind::ExplicitRate { .. } => Self::Fifo(fifo::Fifo::new(None)),
@@ -133,6 +146,21 @@ impl<T: Item> Discipline<T> {
     pub fn tell_hosts(&mut self, flow: u32, hosts: [u32; 2]) {
         if let Self::Cake(queue) = self {
             queue.tell_hosts(flow, hosts);
+        }
+    }
+
+    /// See [`crate::Switch::pause`].
+    pub fn pause(&mut self, queues: Set, until: Picos) {
+        if let Self::Pausable(queue) = self {
+            queue.pause(queues, until);
+        }
+    }
+
+    /// What it holds of these class queues, where it may be stopped.
+    pub fn held_of(&self, queues: Set) -> Backlog {
+        match self {
+            Self::Pausable(queue) => queue.held(queues),
+            _ => Backlog::default(),
         }
     }
 

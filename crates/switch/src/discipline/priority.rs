@@ -37,6 +37,17 @@ impl<T> Priority<T> {
     }
 }
 
+impl<T: Item> Priority<T> {
+    /// What is next of the queues that are not stopped.
+    pub(super) fn dequeue_but(&mut self, stopped: impl Fn(usize) -> bool) -> Option<T> {
+        let queues = self.queues.iter_mut().enumerate();
+        let mut open = queues.filter(|(number, _)| !stopped(*number));
+        let item = open.find_map(|(_, queue)| queue.pop_front())?;
+        self.held.remove(item.bytes());
+        Some(item)
+    }
+}
+
 impl<T: Item> Queue<T> for Priority<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {

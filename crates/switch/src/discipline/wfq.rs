@@ -63,6 +63,27 @@ impl<T> Wfq<T> {
     }
 }
 
+impl<T: Item> Wfq<T> {
+    /// What is next of the queues that are not stopped. For those that are the virtual time goes on, as for idle ones.
+    pub(super) fn dequeue_but(&mut self, stopped: impl Fn(usize) -> bool) -> Option<T> {
+        let mut aside = Vec::new();
+        let open = loop {
+            match self.heads.pop() {
+                Some(Reverse(head)) if stopped(head.2) => aside.push(Reverse(head)),
+                head => break head,
+            }
+        };
+        self.heads.extend(open);
+        let item = open.and_then(|_| self.dequeue(0, &mut Vec::new()));
+        for Reverse((tag, order, queue)) in aside {
+            let tag = tag.max(self.virtual_time);
+            self.tags[queue] = tag;
+            self.heads.push(Reverse((tag, order, queue)));
+        }
+        item
+    }
+}
+
 impl<T: Item> Queue<T> for Wfq<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {

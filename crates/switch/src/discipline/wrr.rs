@@ -57,6 +57,21 @@ impl<T> Wrr<T> {
     }
 }
 
+impl<T: Item> Wrr<T> {
+    /// What is next of the queues that are not stopped: one that is loses its turn.
+    pub(super) fn dequeue_but(&mut self, stopped: impl Fn(usize) -> bool) -> Option<T> {
+        if self.left > 0 && stopped(self.current) {
+            self.turns.push_back(self.current);
+            self.left = 0;
+        }
+        if self.left == 0 {
+            let open = self.turns.iter().position(|&queue| !stopped(queue))?;
+            self.turns.rotate_left(open);
+        }
+        self.dequeue(0, &mut Vec::new())
+    }
+}
+
 impl<T: Item> Queue<T> for Wrr<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {

@@ -16,12 +16,14 @@
 //! | cake | no rate; 14 bytes beyond the IP packet; diffserv4; triple; 100 ms; 4 MiB (tc-cake(8)) |
 //! | credit | none: it must be given |
 //! | crossbar | none: buffers are at the outputs, or counted by input where `pool` is input; 4 iterations |
+//! | flow_control | none; `xon` two of the largest frames below `xoff`; `headroom` what the link needs; 65,535 quanta; all priorities |
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
 //! `threshold` is where efci marks and explicit-rate acts; of the other disciplines it limits a port's
 //! share of its buffer. A share of it (`"50%"`) is of the buffer. Tables of other disciplines may stand
 //! beside the one in use, so that a sweep need set `discipline` alone. `latency` is the world's.
 
+mod guarded;
 mod limit;
 mod parameters;
 mod read;
@@ -33,6 +35,7 @@ use crate::crossbar;
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
 use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
+use crate::flow_control;
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
@@ -63,6 +66,8 @@ pub struct Settings {
     pub shaper: Option<Buckets>,
     /// Before the queue of each port.
     pub policer: Option<Buckets>,
+    /// Pauses between neighbours.
+    pub flow_control: Option<flow_control::Parameters>,
 }
 
 /// A discipline and its parameters.
@@ -127,6 +132,11 @@ impl Weights {
     /// By number; one that is not given, or 0, counts as 1.
     pub const fn new(by: By, of: Vec<u32>) -> Self {
         Self { by, of }
+    }
+
+    /// What is weighed.
+    pub const fn by(&self) -> By {
+        self.by
     }
 
     /// The weight of a queue.

@@ -55,6 +55,7 @@ impl<'a> Reader<'a> {
             crossbar: self.crossbar()?,
             shaper: self.buckets("shaper", self.switch.shaper)?,
             policer: self.buckets("policer", self.switch.policer)?,
+            flow_control: self.flow_control()?,
         })
     }
 
@@ -107,7 +108,10 @@ impl<'a> Reader<'a> {
     }
 
     fn memory(&self) -> Result<Memory, Wrong> {
-        let owner = self.owner()?;
+        let owner = match self.switch.flow_control {
+            None => self.owner()?,
+            Some(_) => Owner::Guarded,
+        };
         if self.makes_room() && owner != Owner::Output {
             return wrong(
                 "pool",

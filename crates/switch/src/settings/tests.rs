@@ -200,6 +200,35 @@ fn cake(change: impl FnOnce(&mut path::Cake)) -> path::Switch {
     }
 }
 
+/// PFC with one thing changed.
+fn pfc(change: impl FnOnce(&mut path::FlowControl)) -> path::Switch {
+    let mut flow_control = path::FlowControl {
+        kind: path::FlowControlKind::Pfc,
+        priorities: vec!["ef".to_owned()],
+        xoff: Size(20_000),
+        xon: None,
+        headroom: None,
+        quanta: None,
+        response: None,
+    };
+    change(&mut flow_control);
+    path::Switch {
+        flow_control: Some(flow_control),
+        ..of(Discipline::Priority)
+    }
+}
+
+#[test]
+fn priorities_have_the_names_of_class_queues() {
+    let read = |switch: &path::Switch| Settings::read(switch, Counts::Packets, QUEUES).unwrap();
+    let settings = read(&pfc(|_| {}));
+    let place = QUEUES.iter().position(|queue| *queue == "ef").unwrap();
+    assert_eq!(settings.flow_control.unwrap().lossless, 1 << place);
+    assert_eq!(settings.memory.owner, Owner::Guarded);
+    let all = read(&pfc(|flow| flow.priorities.clear()));
+    assert_eq!(all.flow_control.unwrap().lossless, u8::MAX);
+}
+
 fn weighed(name: &str, weight: u32) -> path::Switch {
     path::Switch {
         weights: [(name.to_owned(), weight)].into(),
@@ -311,6 +340,55 @@ fn wrongs() -> Vec<(path::Switch, &'static str, &'static str)> {
             dual_pi2(|dual| dual.classic_share = Some(percent(0))),
             "dualpi2.classic_share",
             "above 0 %",
+        ),
+        (
+            pfc(|flow| flow.xoff = Size(0)),
+            "flow_control.xoff",
+            "more than 0",
+        ),
+        (
+            pfc(|flow| flow.xon = Some(Size(20_001))),
+            "flow_control.xon",
+            "lower it",
+        ),
+        (
+            pfc(|flow| flow.kind = path::FlowControlKind::Pause),
+            "flow_control.priorities",
+            "PAUSE stops all",
+        ),
+        (
+            pfc(|flow| flow.priorities.push("gold".to_owned())),
+            "flow_control.priorities",
+            "control, ef, scavenger",
+        ),
+        (
+            pfc(|flow| flow.response = Some(Duration(-1))),
+            "flow_control.response",
+            "microseconds",
+        ),
+        (
+            pool(pfc(|_| {}), Pool::Shared),
+            "pool",
+            "at each output port",
+        ),
+        (
+            path::Switch {
+                discipline: Some(Discipline::CoDel),
+                ..pfc(|_| {})
+            },
+            "flow_control",
+            "drop what flow control keeps",
+        ),
+        (
+            path::Switch {
+                reset: Some(path::Reset {
+                    at: Duration(1),
+                    lasts: Duration(1),
+                }),
+                ..pfc(|_| {})
+            },
+            "reset",
+            "leave one of the two out",
         ),
         (
             cake(|cake| cake.rate = Some(Rate(0))),

@@ -212,7 +212,7 @@ fn balances(switch: &Switch<Thing>, ledger: &Ledger) {
 fn keeps_to_its_limits(switch: &Switch<Thing>, settings: &Settings, ledger: &Ledger) {
     let size = settings.memory.size;
     match settings.memory.owner {
-        Owner::Output => {
+        Owner::Output | Owner::Guarded => {
             assert!((0..PORTS).all(|port| !size.exceeded(switch.backlog(port))));
         }
         Owner::Shared { .. } => assert!(!size.exceeded(total(switch))),
@@ -259,7 +259,7 @@ proptest! {
                 let kind = kind.clone();
                 let discard = Discard::Cells;
                 let queue_share = Bound::items(queue_share);
-                let settings = Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None };
+                let settings = Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None, flow_control: None };
                 let ledger = run(&settings, &steps);
                 is_in_order(&ledger);
             }
@@ -273,7 +273,7 @@ proptest! {
                 let memory = Memory::of_each_output(Bound::items(12));
                 let kind = kind.clone();
                 let queue_share = Bound::UNLIMITED;
-                is_in_order(&run(&Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None }, &steps));
+                is_in_order(&run(&Settings { kind, memory, queue_share, discard, crossbar: None, shaper: None, policer: None, flow_control: None }, &steps));
             }
         }
     }
@@ -291,6 +291,7 @@ fn equal_seeds_make_equal_decisions() {
         crossbar: None,
         shaper: None,
         policer: None,
+        flow_control: None,
     };
     let dropped = |seed| {
         let mut switch = Switch::new(&settings, 2, seed);

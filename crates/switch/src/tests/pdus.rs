@@ -20,6 +20,7 @@ fn overload(discard: Discard, size: u64) -> Vec<(u32, u32)> {
             crossbar: None,
             shaper: None,
             policer: None,
+            flow_control: None,
         },
         1,
         1,

@@ -240,6 +240,11 @@ fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
 fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
     for node in &built.network.nodes {
         if let Kind::Switch(section) = &node.kind {
+            if section.flow_control.is_some() {
+                let why = "kernels ask nobody on a pair of veth for a pause: run it in the world sim, or give it under \
+                           [in.sim.path.switch]";
+                return refuse("path.switch.flow_control", why);
+            }
             match kernel_discipline(section) {
                 Some(_) if section.reset.is_some() => {
                     let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
