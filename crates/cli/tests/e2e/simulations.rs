@@ -196,6 +196,7 @@ const CATALOGUE: &[&str] = &[
     "classes --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
     "incast --set design.repeats=1 --set probe.query.duration=60ms --set probe.query.warmup=0ms",
     "l4s --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
+    "pfc --set design.repeats=1 --set probe.*.duration=60ms --set probe.*.warmup=0ms",
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
     "efci-robustness --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
@@ -203,6 +204,7 @@ const CATALOGUE: &[&str] = &[
     "kernel-tcp-loss --world sim --set design.repeats=1 --set probe.echo.duration=2500ms",
     "ns3-dumbbell --set probe.echo.duration=600ms",
     "ns3-ensembles --set sweep.stagger.to=[\"100ms\"] --set probe.echo.duration=600ms",
+    "pfc-headroom",
 ];
 
 /// `trials.parquet` has the trace hash of each.

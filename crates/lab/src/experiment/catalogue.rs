@@ -34,6 +34,7 @@ const ENTRIES: &[Entry] = entries! {
     "examples/classes"
     "examples/incast"
     "examples/l4s"
+    "examples/pfc"
     "examples/switch-chain"
     "validation/efci-robustness"
     "validation/eprca-variants"
@@ -41,6 +42,7 @@ const ENTRIES: &[Entry] = entries! {
     "validation/kernel-tcp-loss"
     "validation/ns3-dumbbell"
     "validation/ns3-ensembles"
+    "validation/pfc-headroom"
     "validation/soft-switch"
 };
 
