@@ -1,10 +1,11 @@
 //! `delaylab explain`.
 
-use crate::args::explain::ExplainArgs;
+use crate::args::explain::{ExplainArgs, IDLE};
 use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, conclude};
 use crate::terminal;
 use delaylab_explain::why;
+use delaylab_explain::why::slow::{Baseline, Slow};
 use delaylab_report::explain::{json, terminal as page};
 use delaylab_report::run::stored;
 use std::io;
@@ -13,8 +14,13 @@ use std::io;
 pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let run = choose::run_with_packets(&args.run, &args.runs)?;
     let resolved = choose::of_run(&run);
-    let levels = resolved.as_ref().map_or(&[][..], |known| &known.factors);
-    let found = why::of(&run, levels);
+    let other = other(args)?;
+    let baseline = match (&other, args.against.is_some()) {
+        (Some(other), _) => Baseline::Run(other),
+        (None, true) => Baseline::Idle,
+        (None, false) => Baseline::Best,
+    };
+    let found = why::of(&run, resolved.as_ref(), baseline);
     let folder = conclude::shortest(run.folder());
     for problem in run.problems() {
         terminal::say(format!("warning: {problem}"));
@@ -27,4 +33,14 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);
     terminal::print(page::page(&head, &found, &style))
+}
+
+/// What the run that it is to be held against says, if it is one.
+fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
+    let named = args.against.as_deref().filter(|named| *named != IDLE);
+    let Some(named) = named else {
+        return Ok(None);
+    };
+    let run = choose::run_with_packets(named, &args.runs)?;
+    Ok(Some(why::baseline(&run, choose::of_run(&run).as_ref())))
 }

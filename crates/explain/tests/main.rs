@@ -6,6 +6,7 @@
 //! | [`import`] | files that other tools wrote |
 //! | [`import_broken`] | files that were cut, changed or made up |
 //! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
+//! | [`steady`] | causes that every packet of simulated runs pays |
 //! | [`why`] | causes of late packets in simulated runs |
 #![allow(clippy::unwrap_used)]
 
@@ -13,4 +14,5 @@ mod calibrate;
 mod import;
 mod import_broken;
 mod processes;
+mod steady;
 mod why;

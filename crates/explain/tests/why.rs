@@ -71,7 +71,8 @@ where
     (Run::open(&finished.folder).unwrap(), resolved)
 }
 
-fn explain(text: &str, seed: u64) -> Explanation {
+/// The explanation of what the simulator makes of an experiment.
+pub fn explain(text: &str, seed: u64) -> Explanation {
     explain_in(&mut Simulated::new(1, never), text, seed)
 }
 
@@ -82,7 +83,7 @@ where
 {
     let runs = tempfile::tempdir().unwrap();
     let (run, resolved) = carry_out(runs.path(), text, seed, world);
-    why::of(&run, &resolved.factors)
+    why::of(&run, Some(&resolved), why::slow::Baseline::Best)
 }
 
 /// A packet each millisecond or so for ten seconds, across a switch, and what is planted.

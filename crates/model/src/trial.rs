@@ -311,3 +311,48 @@ pub struct ProbeFacts {
     /// How long the trial was on a clock that is not this host's; see [`crate::world::Clock`].
     pub simulated: Option<Nanos>,
 }
+
+/// Where a trial dropped packets or cells, and why: one of its warnings. Worlds write it and readers of a run find it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped<'a> {
+    /// `packets` or `cells`.
+    pub what: &'a str,
+    /// At which port, as in `s1→s2`.
+    pub port: &'a str,
+    /// Why, as in [`Dropped::FULL`].
+    pub why: &'a str,
+}
+
+impl<'a> Dropped<'a> {
+    /// Why: there was no room left.
+    pub const FULL: &'static str = "the buffer was full";
+
+    /// The warning.
+    pub fn sentence(&self) -> String {
+        let Self { what, port, why } = self;
+        format!("{what} were dropped at {port}: {why}")
+    }
+
+    /// What such a warning says; `None` where it is another one.
+    pub fn read(warning: &'a str) -> Option<Self> {
+        let (what, rest) = warning.split_once(" were dropped at ")?;
+        let (port, why) = rest.split_once(": ")?;
+        Some(Self { what, port, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_dropped_is_read_from_its_warning() {
+        let dropped = Dropped {
+            what: "packets",
+            port: "s1→b1",
+            why: Dropped::FULL,
+        };
+        assert_eq!(Dropped::read(&dropped.sentence()), Some(dropped));
+        assert_eq!(Dropped::read("noise: 3 events were only counted"), None);
+    }
+}

@@ -89,7 +89,7 @@ impl Cause {
     /// Why, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Cause::BufferFull => "the buffer was full",
+            Cause::BufferFull => delaylab_model::trial::Dropped::FULL,
             Cause::Red => "random early detection",
             Cause::CoDel => "CoDel",
             Cause::Pie => "PIE",

@@ -8,7 +8,7 @@ use crate::soft_switch::probes::unwrap;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::plan::Unit;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::trial::Trial;
+use delaylab_model::trial::{Dropped, Trial};
 use delaylab_model::world::Sink;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 use delaylab_sim::network::in_cells;
@@ -79,10 +79,7 @@ pub fn hand_over(
             hand_over_port(port, unit, began, trial.id, sink)?;
         }
         let dropped = traces.counts.dropped.into_keys();
-        warnings.extend(
-            dropped
-                .map(|(port, cause)| format!("packets were dropped at {port}: {}", cause.words())),
-        );
+        warnings.extend(dropped.map(|(port, cause)| sentence(&port, cause.words())));
     }
     if seen.met_more {
         warnings.push(format!(
@@ -99,6 +96,11 @@ pub fn hand_over(
     Ok(warnings)
 }
 
+fn sentence(port: &str, why: &str) -> String {
+    let what = "packets";
+    Dropped { what, port, why }.sentence()
+}
+
 /// What the kernel's queues held. Returns what a reader should know.
 pub fn hand_over_queues(
     watched: Vec<Watched>,
@@ -111,9 +113,7 @@ pub fn hand_over_queues(
             hand_over_port(port, Unit::Bytes, queues.began, trial.id, sink)?;
         }
         let dropped = queues.dropped.iter();
-        warnings.extend(
-            dropped.map(|port| format!("packets were dropped at {port} by the kernel's queue")),
-        );
+        warnings.extend(dropped.map(|port| sentence(port, "the kernel's queue")));
     }
     Ok(warnings)
 }

@@ -4,9 +4,15 @@ use super::experiment::RUNS;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Say why packets of a run were late: worst cause first, with its evidence and what to do
+/// The baseline that is no run.
+pub const IDLE: &str = "idle";
+
+/// Say what is slow in a run, where, and why packets were late: worst cause first, with its evidence and what to do
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A combination of levels is slow if it takes a quarter longer than the best one with the same load; without \
+another one, or with `--against idle`, the least delay of the path is what it is held against.
+
 A packet is late if its response is longer than the median of its stream by four times the distance \
 of the quartiles, and by 10 us at least. Each late packet is put down to one cause: the stage that took \
 longer than usual, and within it who had the CPU, or which queue held the packet.
@@ -14,11 +20,16 @@ longer than usual, and within it who had the CPU, or which queue held the packet
 Examples:
   delaylab explain                        the last run
   delaylab explain runs/ping-2026 -v      every cause
+  delaylab explain bufferbloat --against idle
   delaylab explain latest --json | jq '.causes[0]'")]
 pub struct ExplainArgs {
     /// The run: its directory, its name, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
+
+    /// Hold against this run, or against `idle`, the least delay of the path
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
 
     /// Where runs are
     #[arg(long, value_name = "DIR", default_value = RUNS)]

@@ -179,7 +179,8 @@ pub fn line_rate(found: &Steps, direction: Direction) -> Option<String> {
     })
 }
 
-fn rate(bits: f64) -> String {
+/// A rate for people: `12.5 Mbit/s`.
+pub(crate) fn rate(bits: f64) -> String {
     let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
     let fits = scales.into_iter().find(|(scale, _)| bits >= *scale);
     let (scale, unit) = fits.unwrap_or((1.0, "bit/s"));

@@ -3,6 +3,7 @@
 //! packet of the trial that is read, and a few MB for its one-way delays.
 
 use super::Worst;
+use super::spent::Usual;
 use super::ways::{self, Ways};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
@@ -51,6 +52,10 @@ pub(super) struct Stream<'a> {
     pub(super) response: Vec<f64>,
     /// When those were sent that were; empty where nothing was seen that they could wake.
     pub(super) sent: Vec<Sent>,
+    /// Where those spent their time that were not late.
+    pub(super) usual: Usual,
+    /// What those lost that were late, by cause: packets and ns.
+    pub(super) late: BTreeMap<What, (u64, f64)>,
 }
 
 impl Stream<'_> {
@@ -105,7 +110,7 @@ pub(super) struct Anatomies {
 }
 
 impl Anatomies {
-    fn add(&mut self, parts: &[Part], weight: f64) {
+    pub(super) fn add(&mut self, parts: &[Part], weight: f64) {
         let weighted: Vec<Part> = parts
             .iter()
             .map(|part| Part {
@@ -125,6 +130,11 @@ impl Anatomies {
                 .collect(),
         };
         self.weight += weight;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        let mean = other.means();
+        self.add(&mean, other.weight);
     }
 
     pub(super) fn sums(&self) -> Vec<Part> {
@@ -164,7 +174,10 @@ impl<'a> Gathered<'a> {
             due: Vec::new(),
             response: Vec::new(),
             sent: Vec::new(),
+            usual: Usual::default(),
+            late: BTreeMap::new(),
         };
+        let sees_queues = run.tables().contains(&"hops");
         let mut gathering = Gathering {
             run,
             trains,
@@ -173,6 +186,7 @@ impl<'a> Gathered<'a> {
                 .collect(),
             bounds,
             counts,
+            sees_queues,
             open: None,
             gathered: Gathered {
                 streams: run.trials().iter().map(stream).collect(),
@@ -250,8 +264,11 @@ struct Gathering<'a> {
     trains: &'a Trains,
     index: BTreeMap<(u32, u16), usize>,
     bounds: Vec<Option<Nanos>>,
-    /// Is it the first of those streams that are the same simulation? Of the others only effects are read.
+    /// Is it the first of those streams that are the same simulation? Of the others only effects and conditions are
+    /// read.
     counts: Vec<bool>,
+    /// May there be something to read of queues?
+    sees_queues: bool,
     open: Option<Open>,
     gathered: Gathered<'a>,
 }
@@ -261,6 +278,8 @@ struct Gathering<'a> {
 struct Open {
     trial: u32,
     excursions: BTreeMap<usize, Excursions>,
+    /// Packets that were answered and not late, by stream, where queues are seen into.
+    usual: BTreeMap<usize, Vec<u64>>,
     ways: BTreeMap<usize, ways::Stream>,
     /// Packets that the clock was set under, by stream.
     clock: BTreeSet<(usize, u64)>,
@@ -291,14 +310,11 @@ impl Gathering<'_> {
         stream
             .response
             .push(response.map_or(f64::NAN, |ns| ns as f64));
-        if !self.counts[at] {
-            return;
-        }
-        self.gathered.sent += u64::from(record.t_send.is_some());
-        self.gathered.answered += u64::from(response.is_some());
+        let counts = self.counts[at];
         let open = self.open.get_or_insert_with(|| Open {
             trial: record.trial,
             excursions: BTreeMap::new(),
+            usual: BTreeMap::new(),
             ways: BTreeMap::new(),
             clock: BTreeSet::new(),
         });
@@ -307,6 +323,17 @@ impl Gathering<'_> {
         let excursions =
             excursions.or_insert_with(|| Excursions::new(facts, bound.unwrap_or(Nanos::MAX)));
         let late = excursions.push(record);
+        if response.is_some() && !late {
+            stream.usual.sized(record.ip_size);
+            if self.sees_queues {
+                open.usual.entry(at).or_default().push(record.seq);
+            }
+        }
+        if !counts {
+            return;
+        }
+        self.gathered.sent += u64::from(record.t_send.is_some());
+        self.gathered.answered += u64::from(response.is_some());
         if response.is_some() {
             let ways = open.ways.entry(at);
             ways.or_insert_with(|| ways::Stream::begin(record, facts))
@@ -319,7 +346,7 @@ impl Gathering<'_> {
     }
 
     fn end_trial(&mut self) {
-        let Some(open) = self.open.take() else {
+        let Some(mut open) = self.open.take() else {
             return;
         };
         for (&at, stream) in &open.ways {
@@ -328,10 +355,18 @@ impl Gathering<'_> {
         }
         let noise = self.run.noise(Some(open.trial));
         let join = Join::new(&noise);
+        open.usual
+            .values_mut()
+            .for_each(|seqs| seqs.sort_unstable());
         let mut held = self.held(&open);
         for (&at, excursions) in &open.excursions {
-            let usual = excursions.usual_parts();
-            self.gathered.usual.add(&usual, excursions.usual() as f64);
+            let (usual, packets) = (excursions.usual_parts(), excursions.usual() as f64);
+            let stream = &mut self.gathered.streams[at];
+            stream.usual.anatomy.add(&usual, packets);
+            if !self.counts[at] {
+                continue;
+            }
+            self.gathered.usual.add(&usual, packets);
             for late in excursions.iter() {
                 let held = held.remove(&(at, late.seq));
                 let facts = &self.gathered.streams[at].row.facts.records;
@@ -344,6 +379,9 @@ impl Gathering<'_> {
                     (What::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
                     _ => None,
                 };
+                let of_stream = &mut self.gathered.streams[at].late;
+                let (packets, lost) = of_stream.entry(what.clone()).or_default();
+                (*packets, *lost) = (*packets + 1, *lost + late.excess);
                 let tally = self.gathered.tallies.entry(what).or_default();
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
                 if let Some(event) = event {
@@ -362,14 +400,16 @@ impl Gathering<'_> {
         }
     }
 
-    /// What held late packets of a trial in a queue longest, by stream and number.
-    fn held(&self, open: &Open) -> BTreeMap<(usize, u64), Held> {
+    /// What held late packets of a trial in a queue longest, by stream and number. What the others met in their
+    /// queues is added up meanwhile.
+    fn held(&mut self, open: &Open) -> BTreeMap<(usize, u64), Held> {
         let late: BTreeSet<(usize, u64)> = (open.excursions.iter())
             .flat_map(|(&at, excursions)| excursions.iter().map(move |late| (at, late.seq)))
             .collect();
-        if late.is_empty() {
+        if !self.sees_queues {
             return BTreeMap::new();
         }
+        let streams = &mut self.gathered.streams;
         let mut usual: BTreeMap<Arc<str>, (f64, f64)> = BTreeMap::new();
         let mut waits: Vec<((usize, u64), Arc<str>, f64)> = Vec::new();
         self.run.for_each_hop(Some(open.trial), |hop| {
@@ -382,6 +422,10 @@ impl Gathering<'_> {
             } else {
                 let (sum, count) = usual.entry(hop.port.clone()).or_default();
                 (*sum, *count) = (*sum + ns, *count + 1.0);
+                let met = open.usual.get(&at);
+                if met.is_some_and(|seqs| seqs.binary_search(&hop.seq).is_ok()) {
+                    streams[at].usual.met(hop);
+                }
             }
         });
         let mut held: BTreeMap<(usize, u64), Held> = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! Why packets of a run were late: whose fault it was, worst first, and what that is known from.
+//! What is slow in a run, and why packets of it were late: whose fault it was, worst first, and what that is known from.
 //!
+//! Every combination of levels is first held against the best one, the least delay of its path or another run ([`slow`]).
 //! Packets that took far longer than the others of their stream ([`delaylab_stats::excursion`]) are put
 //! down to a cause one by one ([`delaylab_stats::blame`]): the stage that took longer than usual, and
 //! within it who had the CPU instead, or which queue held the packet. Causes are then ranked by the time that they cost.
@@ -8,6 +9,10 @@
 //! |---|---|
 //! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
+//! | [`slow`] | what every packet of a condition pays, against a better one |
+//! | [`spent`] | where packets spend their time: stages, queues, links, distance |
+//! | `line.rs` | what links and distance take, where the path is known |
+//! | [`roles`] | which processes are the run's own |
 //! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
@@ -17,15 +22,19 @@
 pub mod changes;
 pub mod effects;
 mod gather;
+mod line;
 pub mod rhythm;
+pub mod roles;
+pub mod slow;
+pub mod spent;
 pub mod unknown;
 pub mod ways;
 mod words;
 
 use changes::Changes;
+use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
-use delaylab_model::plan::Level;
 use delaylab_stats::anatomy::{Part, Place, StageSet};
 use delaylab_stats::blame::What;
 use delaylab_stats::driven::Driven;
@@ -34,6 +43,8 @@ use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
 use rhythm::{Rhythm, Sending};
+use roles::{Role, Roles};
+use slow::{Baseline, Slow};
 use std::cell::OnceCell;
 use unknown::Unknown;
 use ways::OneWay;
@@ -41,6 +52,8 @@ use ways::OneWay;
 /// Why packets of a run were late.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
+    /// What every packet of a condition pays, against a better one.
+    pub slow: Slow,
     /// Packets that were sent.
     pub sent: u64,
     /// Packets that were answered.
@@ -82,6 +95,8 @@ pub struct Cause {
     pub worst: Worst,
     /// Stages in which they were late, the most frequent first.
     pub stages: Vec<(StageSet, u64)>,
+    /// What part the process has in the measurement.
+    pub role: Role,
     /// What is known of the process, of one that is named.
     pub process: Option<Process>,
     /// Other processes of its name delayed packets, too.
@@ -140,9 +155,21 @@ impl Explanation {
         late.all(|cause| cause.what == What::Reflector { here: true })
     }
 
-    /// Whose fault the late packets are, in a sentence.
-    pub fn answer(&self) -> String {
+    /// What is slow, in a sentence or two; empty where nothing was answered.
+    pub fn slow_answer(&self) -> String {
+        self.slow.answer()
+    }
+
+    /// Whose fault the late packets are, in a sentence or two.
+    pub fn late_answer(&self) -> String {
         words::answer(self)
+    }
+
+    /// What is slow, then whose fault the late packets are.
+    pub fn answer(&self) -> String {
+        let both = [self.slow_answer(), self.late_answer()];
+        let said: Vec<String> = both.into_iter().filter(|one| !one.is_empty()).collect();
+        said.join(" ")
     }
 }
 
@@ -181,19 +208,32 @@ impl Alike {
 #[derive(Debug)]
 struct Seen<'a> {
     process: Option<&'a Process>,
+    role: Role,
+    /// The run's own load, where packets were late by it beside that alone.
+    load: String,
     alike: &'a Alike,
     driven: Option<&'a Driven>,
     rhythm: Option<&'a Rhythm>,
 }
 
-/// Why packets of this run were late. `levels` are its factors in the order of the experiment, where
+/// What is slow in a run: for another one to be held against.
+pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
+    let trains = rhythm::trains(run);
+    let gathered = Gathered::new(run, &trains);
+    slow::of(&gathered, resolved, Baseline::Best)
+}
+
+/// What is slow in this run against a baseline, and why packets of it were late. `resolved` is its experiment, where
 /// that is known. The same run gives the same explanation.
-pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
+pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let roles = Roles::new(resolved);
     let trains = rhythm::trains(run);
     let mut gathered = Gathered::new(run, &trains);
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
+        slow: slow::of(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,
         trials: gathered.trials,
@@ -220,8 +260,12 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
             None => rhythm::of(what, tally, &gathered.streams, &trains, &known),
         };
         let alike = Alike::of(what, &gathered, &trains);
+        let process = who.and_then(|who| trains.process(who));
+        let role = who.map_or(Role::Other, |who| roles.of(&who.name, process));
         let seen = Seen {
-            process: who.and_then(|who| trains.process(who)),
+            process,
+            role,
+            load: explanation.slow.load_beside(what),
             alike: &alike,
             driven: driven.as_ref(),
             rhythm: rhythm.as_ref(),
@@ -234,6 +278,7 @@ pub fn of(run: &Run, levels: &[(String, Vec<Level>)]) -> Explanation {
             stages: tally.stages(),
             evidence: words::evidence(what, tally, &seen, &gathered),
             remedy: words::remedy(what, &seen),
+            role,
             process: seen.process.cloned(),
             shares_name: alike.others > 0,
             driven,

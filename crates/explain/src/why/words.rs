@@ -2,6 +2,7 @@
 
 use super::gather::{Gathered, Tally};
 use super::rhythm::{Basis, Rhythm};
+use super::roles::Role;
 use super::{Cause, Explanation, Seen};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::format_duration_f64;
@@ -12,32 +13,68 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{Match, Relation};
 use delaylab_stats::trains::Owner;
 
-/// How names of delaylab's own threads begin.
-const OWN: &str = "dlab-";
+/// So much of the time lost in one condition is worth a word.
+const MOST_IN_ONE: f64 = 0.5;
 
-/// Whose fault late packets are, in a sentence or two.
+/// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
 pub(super) fn answer(explanation: &Explanation) -> String {
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }
-    let Some(worst) = explanation.causes.first() else {
-        return "No packet was late: none took far longer than the others of its stream."
-            .to_owned();
+    let (asked_for, found): (Vec<&Cause>, Vec<&Cause>) =
+        (explanation.causes.iter()).partition(|cause| cause.role.is_asked_for());
+    let own = own_load(explanation, &asked_for);
+    let Some(worst) = found.first() else {
+        return match own {
+            Some(own) => format!("No packet was late by anything else than {own}."),
+            None => {
+                "No packet was late: none took far longer than the others of its stream.".to_owned()
+            }
+        };
     };
+    let own = own.map_or_else(String::new, |own| format!(" Not counted: {own}."));
+    whose(explanation, &found, worst) + &own
+}
+
+/// `312 that delaylab's own load delayed, which the run asks for`.
+fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
+    let packets: u64 = asked_for.iter().map(|cause| cause.packets).sum();
+    let first = asked_for.first()?;
+    let name = match &first.what {
+        What::Ran { who, .. } => first.role.named(&who.name),
+        _ => return None,
+    };
+    let wanted = match first.role {
+        Role::Stress => "condition stressed",
+        _ => "the experiment",
+    };
+    let share = share(packets, explanation.answered);
+    Some(format!(
+        "the {packets} packets ({share}) that {name} delayed, which {wanted} asks for"
+    ))
+}
+
+fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
+    let lost: f64 = found.iter().map(|cause| cause.lost_ns).sum();
+    let of_lost = |ns: f64| if lost > 0.0 { ns / lost } else { 0.0 };
     let places = [
         Place::Prober,
         Place::Reflector,
         Place::Network,
         Place::Unclear,
     ];
-    let shares = places.map(|place| (explanation.share_of(place), place));
+    let share_of = |place: Place| {
+        let causes = found.iter().filter(|cause| cause.what.place() == place);
+        of_lost(causes.map(|cause| cause.lost_ns).sum())
+    };
+    let shares = places.map(|place| (share_of(place), place));
     let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, place) = most.unwrap_or((0.0, Place::Unclear));
-    let late = late(explanation);
+    let late = late(found, lost, explanation.answered);
     let whose = match place {
-        Place::Prober => "the host that measured",
+        Place::Prober => "the prober's host",
         Place::Reflector if explanation.answers_here() => "the reflector on this host",
-        Place::Reflector => "the host that answers",
+        Place::Reflector => "the reflector's host",
         Place::Network => "the network",
         Place::Unclear if worst.what == What::Clock => {
             return format!(
@@ -48,9 +85,9 @@ pub(super) fn answer(explanation: &Explanation) -> String {
             return format!("{late}; the stamps do not say whether a host or the network is why.");
         }
     };
-    let mut there = explanation.causes.iter();
-    let worst = (there.find(|cause| cause.what.place() == place)).unwrap_or(worst);
-    let of_worst = percent(explanation.share_of_lost(worst));
+    let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
+    let worst = of_place.next().unwrap_or(&worst);
+    let of_worst = percent(of_lost(worst.lost_ns));
     let most = match &worst.what {
         What::Ran { who, .. } if worst.driven.is_some() => {
             format!(
@@ -59,10 +96,26 @@ pub(super) fn answer(explanation: &Explanation) -> String {
             )
         }
         What::Ran { who, .. } => {
-            format!(", {of_worst} where {} had its CPU", worst.name_of(who))
+            let name = worst.role.named(&worst.name_of(who));
+            format!(", {of_worst} where {name} had its CPU")
         }
-        What::Queue { port } => format!(", {of_worst} in the queue of {port}"),
+        What::Queue { port } => {
+            let load = explanation.slow.load_beside(&worst.what);
+            let load = match load.as_str() {
+                "" => String::new(),
+                load => format!(", beside the run's own load ({load})"),
+            };
+            format!(", {of_worst} in the queue of {port}{load}")
+        }
         _ => String::new(),
+    };
+    let causes: Vec<&What> = found.iter().map(|cause| &cause.what).collect();
+    let where_most = explanation.slow.worst_in(&causes);
+    let late = match where_most.filter(|(_, share)| *share >= MOST_IN_ONE) {
+        Some((condition, of_all)) => {
+            format!("{late}, {} of that in {}", percent(of_all), condition.label)
+        }
+        None => late,
     };
     format!(
         "{late}. Of the time that they lost, {whose} took {}{most}.",
@@ -71,21 +124,25 @@ pub(super) fn answer(explanation: &Explanation) -> String {
 }
 
 /// `12 of 3000 packets were late (0.40 %), by 1.2 ms on average`.
-fn late(explanation: &Explanation) -> String {
-    let (late, answered) = (explanation.late, explanation.answered);
-    let mean = format_duration_f64(explanation.lost_ns / late.max(1) as f64);
-    let share = late as f64 / answered.max(1) as f64 * 100.0;
-    let share = match share {
-        share if share < 0.01 => "<0.01 %".to_owned(),
-        share if share < 1.0 => format!("{share:.2} %"),
-        share => format!("{share:.1} %"),
-    };
+fn late(found: &[&Cause], lost: f64, answered: u64) -> String {
+    let late: u64 = found.iter().map(|cause| cause.packets).sum();
+    let mean = format_duration_f64(lost / late.max(1) as f64);
+    let share = share(late, answered);
     let packets = if answered == 1 { "packet" } else { "packets" };
     let (were, each) = match late {
         1 => ("was", ""),
         _ => ("were", " on average"),
     };
     format!("{late} of {answered} {packets} {were} late ({share}), by {mean}{each}")
+}
+
+fn share(late: u64, answered: u64) -> String {
+    let share = late as f64 / answered.max(1) as f64 * 100.0;
+    match share {
+        share if share < 0.01 => "<0.01 %".to_owned(),
+        share if share < 1.0 => format!("{share:.2} %"),
+        share => format!("{share:.1} %"),
+    }
 }
 
 /// What a cause is known from, a sentence each.
@@ -303,7 +360,10 @@ pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
              from outside. A CPU of its own (taskset) keeps it from the prober's.",
             who.name
         ),
-        What::Ran { who, kind } => of_what_ran(&who.name, *kind),
+        What::Ran { .. } if seen.role.is_asked_for() => {
+            "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
+        }
+        What::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
         What::Prober { stages } => of_prober(*stages, seen.rhythm),
         What::Reflector { here: true } => {
             "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
@@ -316,6 +376,11 @@ pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
              its own time is no fault of the network."
                 .to_owned()
         }
+        What::Queue { port } if !seen.load.is_empty() => format!(
+            "The run's own load ({}) goes through {port}, which is what the experiment asks for. What another \
+             discipline would make of it: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
+            seen.load
+        ),
         What::Queue { port } => format!(
             "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
              that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
@@ -329,7 +394,7 @@ pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
     }
 }
 
-fn of_what_ran(who: &str, kind: NoiseKind) -> String {
+fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
     match kind {
         NoiseKind::Interrupt => format!(
             "Move the interrupt to another CPU (/proc/irq/…/smp_affinity), or the measurement \
@@ -342,8 +407,8 @@ fn of_what_ran(who: &str, kind: NoiseKind) -> String {
         NoiseKind::SentinelGap | NoiseKind::SlowClockRead => {
             "Run as root or with access to tracefs: then what ran has a name.".to_owned()
         }
-        NoiseKind::Scheduled if who.starts_with(OWN) => {
-            "It is delaylab's own: what `host.condition` asked for, if that is stressed.".to_owned()
+        NoiseKind::Scheduled if role != Role::Other => {
+            format!("It is delaylab's own: give {who} a CPU of its own (taskset).")
         }
         NoiseKind::Scheduled => format!(
             "Keep {who} off this CPU (taskset, cpuset), or measure in quiet condition \
@@ -379,7 +444,7 @@ fn of_network(stages: StageSet) -> String {
     )
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
@@ -411,11 +476,16 @@ impl Cause {
                     NoiseKind::SentinelGap => "had the CPU, without a name",
                     NoiseKind::SlowClockRead => "made clock reads slow",
                 };
-                format!("{} {verb}", self.name_of(who))
+                match kind {
+                    NoiseKind::Scheduled => {
+                        format!("{} {verb}", self.role.named(&self.name_of(who)))
+                    }
+                    _ => format!("{} {verb}", self.name_of(who)),
+                }
             }
             What::Prober { stages } => format!("the prober's host, in {stages}"),
             What::Reflector { here: true } => "the reflector, on this host".to_owned(),
-            What::Reflector { here: false } => "the host that answers".to_owned(),
+            What::Reflector { here: false } => "the reflector's host".to_owned(),
             What::Queue { port } => format!("the queue of {port}"),
             What::Network { stages } => format!("the network, in {stages}"),
             What::Unclear { stages } => format!("host or network, in {stages}"),

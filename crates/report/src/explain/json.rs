@@ -5,6 +5,8 @@
 use delaylab_explain::why::changes::Scope;
 use delaylab_explain::why::effects::{self, Shift};
 use delaylab_explain::why::rhythm::{Basis, Rhythm};
+use delaylab_explain::why::slow::{self, Against};
+use delaylab_explain::why::spent::{self, Component};
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{self, Explanation};
 use delaylab_model::Nanos;
@@ -28,8 +30,10 @@ pub struct Document {
     pub version: &'static str,
     /// The run's folder.
     pub run: String,
-    /// Whose fault late packets are, in a sentence.
+    /// What is slow, then whose fault late packets are: in a few sentences.
     pub answer: String,
+    /// What every packet of a condition pays, against a better one: the slowest first.
+    pub conditions: Vec<Condition>,
     /// Packets that were sent.
     pub sent: u64,
     /// Packets that were answered.
@@ -57,6 +61,69 @@ pub struct Document {
     pub changes_visible: Option<Visible>,
     /// What cannot be told, and what would let it.
     pub unknown: Vec<Unknown>,
+}
+
+/// One combination of levels and one probe.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Condition {
+    /// The level of each factor.
+    pub levels: BTreeMap<String, String>,
+    /// The probe's name.
+    pub probe: String,
+    /// The run's own load in it: how many streams of each.
+    pub load: BTreeMap<String, u32>,
+    /// Packets that were due.
+    pub packets: u64,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that took far longer than the others of their stream.
+    pub late: u64,
+    /// The median response.
+    pub response_p50_ns: Nanos,
+    /// The mean response of packets that were not late. `spent` adds up to it.
+    pub usual_ns: Nanos,
+    /// Does it take much longer than what it is held against?
+    pub slow: bool,
+    /// `condition`, `least_delay` or `run`.
+    pub against: &'static str,
+    /// That condition's label; null for the least delay.
+    pub against_label: Option<String>,
+    /// How long that takes; null where it is not known.
+    pub against_ns: Option<Nanos>,
+    /// Where packets spend their time.
+    pub spent: Vec<Spent>,
+    /// What they met in queues; empty where nobody sees into the path.
+    pub queues: Vec<Queue>,
+}
+
+/// What takes a packet's time.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Spent {
+    /// `stage`, `queue`, `serialisation`, `pacing` or `propagation`.
+    pub kind: &'static str,
+    /// `prober`, `reflector`, `network` or `unclear`.
+    pub place: &'static str,
+    /// The stages, the queue's port, or the link.
+    pub name: String,
+    /// How long, on average.
+    pub ns: Nanos,
+    /// How much of that is beyond what the condition is held against.
+    pub longer_ns: Nanos,
+}
+
+/// What packets met in one queue.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Queue {
+    /// The port whose queue it is.
+    pub port: String,
+    /// What stood before them on average: bytes, or cells where links have cells.
+    pub backlog: f64,
+    /// The most of it.
+    pub most_backlog: u64,
+    /// Why packets were dropped there, if any were.
+    pub dropped: Vec<String>,
+    /// It dropped because it was full, and packets found it half full or more on average.
+    pub full: bool,
 }
 
 /// One probe's packets, one way.
@@ -105,6 +172,9 @@ pub struct Cause {
     pub lost_ns: Nanos,
     /// What its worst packet took longer than usual.
     pub worst_ns: Nanos,
+    /// What part the process has in the measurement: `other`, `prober`, `reflector`, `watch`, or the run's own `load` and
+    /// `stress`, which are no finding; null where it is no process.
+    pub role: Option<&'static str>,
     /// Which process it is; null where it is none, or several short-lived ones of one name.
     pub process: Option<Process>,
     /// How it follows the probe's packets, where it runs because of them: it then has no period of its own.
@@ -235,6 +305,7 @@ pub fn document(run: &str, found: &Explanation) -> Document {
         version: env!("CARGO_PKG_VERSION"),
         run: run.to_owned(),
         answer: found.answer(),
+        conditions: found.slow.conditions.iter().map(of_condition).collect(),
         sent: found.sent,
         answered: found.answered,
         late: found.late,
@@ -273,6 +344,63 @@ fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {
         .collect()
 }
 
+fn of_condition(condition: &slow::Condition) -> Condition {
+    let (against, against_label) = match &condition.against {
+        Against::Condition(label) => ("condition", Some(label.clone())),
+        Against::LeastDelay => ("least_delay", None),
+        Against::Run(label) => ("run", Some(label.clone())),
+    };
+    let factors = condition.factors.iter();
+    Condition {
+        levels: factors
+            .map(|(name, level)| (name.clone(), level.to_string()))
+            .collect(),
+        probe: condition.probe.clone(),
+        load: condition.loads.iter().cloned().collect(),
+        packets: condition.packets,
+        answered: condition.answered,
+        late: condition.late_packets(),
+        response_p50_ns: whole(condition.median_ns),
+        usual_ns: whole(condition.usual_ns),
+        slow: condition.is_slow(),
+        against,
+        against_label,
+        against_ns: condition.against_ns.map(whole),
+        spent: (condition.spent.iter())
+            .map(|spent| of_spent(condition, spent))
+            .collect(),
+        queues: (condition.queues.iter())
+            .map(|(port, queue)| Queue {
+                port: port.clone(),
+                backlog: queue.backlog,
+                most_backlog: queue.most_backlog,
+                dropped: queue.dropped.clone(),
+                full: queue.is_full,
+            })
+            .collect(),
+    }
+}
+
+fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
+    let (kind, name) = match &spent.component {
+        Component::Stages(stages) => ("stage", stages.key()),
+        Component::Queue(port) => ("queue", port.clone()),
+        Component::Serialisation(link) => ("serialisation", link.clone()),
+        Component::Links => ("serialisation", String::new()),
+        Component::Pacing => ("pacing", String::new()),
+        Component::Propagation => ("propagation", String::new()),
+    };
+    let mut longer = condition.longer.iter();
+    let longer = longer.find(|longer| longer.component == spent.component);
+    Spent {
+        kind,
+        place: place(spent.component.place()),
+        name,
+        ns: whole(spent.ns),
+        longer_ns: longer.map_or(0, |longer| whole(longer.ns)),
+    }
+}
+
 fn of_way(way: &OneWay) -> Way {
     let [p50, p90, p99, p999] = way.above.map(whole);
     let (clocks, error_ns, skew) = match way.clocks {
@@ -306,6 +434,7 @@ fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
         share_of_lost: found.share_of_lost(cause),
         lost_ns: whole(cause.lost_ns),
         worst_ns: whole(cause.worst.excess_ns),
+        role: matches!(cause.what, What::Ran { .. }).then(|| cause.role.key()),
         process: process(cause),
         driven: cause.driven.map(|driven| Driven {
             after_ns: whole(driven.after_ns),

@@ -1,13 +1,16 @@
 //! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
 //! factors do, when the level changed, and what cannot be told.
 
-use super::words::{clocks, difference, interval, sentence, visible, way_name};
+use super::words::{
+    clocks, difference, interval, longer_than, main, sentence, share_of_main, visible, way_name,
+};
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
 use crate::table::{Cell, Table, wrap};
 use crate::terminal::paragraph;
 use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::why::effects::Effect;
+use delaylab_explain::why::slow::Condition;
 use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::QUANTILES;
 use delaylab_explain::why::{Cause, Explanation};
@@ -22,6 +25,7 @@ const SHOWN: usize = 6;
 pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
     let sections = [
         title(head, found, style),
+        slow(found, style),
         stages(found, style),
         ways(found, style),
         causes(found, style),
@@ -44,7 +48,45 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     );
     paragraph(&name, Paint::Bold, style)
         + &paragraph(&when, Paint::Dim, style)
-        + &paragraph(&found.answer(), Paint::Bold, style)
+        + &paragraph(&found.slow_answer(), Paint::Bold, style)
+        + &paragraph(&found.late_answer(), Paint::Bold, style)
+}
+
+/// Every combination of levels, the slowest first: how long it takes, against what, where, and how many were late.
+fn slow(found: &Explanation, style: &Style) -> String {
+    let conditions = &found.slow.conditions;
+    if conditions.len() < 2 {
+        return String::new();
+    }
+    let shown = shown(conditions.len(), style);
+    let mut table = Table::default();
+    let head = [
+        Cell::left("Condition"),
+        Cell::new("usual response"),
+        Cell::new("longer by"),
+        Cell::left("most of it"),
+        Cell::new(""),
+        Cell::new("late"),
+    ];
+    table.row(head.map(Cell::dim));
+    for condition in conditions.iter().take(shown) {
+        table.row(row(condition));
+    }
+    table.render(style) + &rest(conditions.len(), shown, "condition", style)
+}
+
+fn row(condition: &Condition) -> [Cell; 6] {
+    let longer = longer_than(condition);
+    let [longer, _] = longer.unwrap_or_default();
+    let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
+    [
+        Cell::left(condition.label.clone()),
+        Cell::new(whole(condition.usual_ns)),
+        Cell::new(longer),
+        Cell::left(main(condition)),
+        Cell::new(share_of_main(condition)),
+        Cell::new(short_percent(late)),
+    ]
 }
 
 /// How a packet spends its time, and where late ones spend more.

@@ -1,10 +1,38 @@
 //! Ways, effects and changes in words, the same on a terminal and on a page.
 
+use crate::style::short_percent;
 use delaylab_explain::why::changes::{Change, Changes, Scope};
 use delaylab_explain::why::effects::Shift;
+use delaylab_explain::why::slow::{Against, Condition};
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
+
+/// How much longer a condition takes than what it is held against, and what that is; `None` where it is not slow.
+pub(crate) fn longer_than(condition: &Condition) -> Option<[String; 2]> {
+    let than = match &condition.against {
+        Against::Condition(label) => label.clone(),
+        Against::LeastDelay => "the least delay".to_owned(),
+        Against::Run(label) if label.is_empty() => "the baseline".to_owned(),
+        Against::Run(label) => format!("the baseline's {label}"),
+    };
+    let slow = condition.is_slow();
+    slow.then(|| [format_duration_f64(condition.longer_ns().round()), than])
+}
+
+/// Where a condition spends most of what it takes longer; of one that is not slow, of all that it takes.
+pub(crate) fn main(condition: &Condition) -> String {
+    let main = condition.main();
+    main.map_or_else(String::new, |main| main.component.name())
+}
+
+/// How much of the response that is.
+pub(crate) fn share_of_main(condition: &Condition) -> String {
+    let main = condition.main();
+    main.map_or_else(String::new, |main| {
+        short_percent(condition.in_component(&main.component) / condition.usual_ns)
+    })
+}
 
 /// `echo, there`.
 pub(crate) fn way_name(way: &OneWay) -> String {

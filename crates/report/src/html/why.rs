@@ -4,7 +4,9 @@
 use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::explain::words::{clocks, difference, interval, sentence, visible, way_name};
+use crate::explain::words::{
+    clocks, difference, interval, longer_than, main, sentence, share_of_main, visible, way_name,
+};
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
 use delaylab_explain::compare::verdict::statistic_name;
@@ -20,7 +22,8 @@ pub(super) fn section(run: &RunData) -> String {
     let found = run.explanation.iter().find(|found| found.answered > 0);
     let body = found.map_or_else(String::new, |found| {
         [
-            format!("<p class=\"answer\">{}</p>\n", text(&found.answer())),
+            answers(found),
+            conditions(found),
             causes(found),
             ways(found),
             effects(found),
@@ -30,6 +33,44 @@ pub(super) fn section(run: &RunData) -> String {
         .concat()
     });
     titled("why", "Why packets were late", &body)
+}
+
+fn answers(found: &Explanation) -> String {
+    let answers = [found.slow_answer(), found.late_answer()];
+    let said = answers.iter().filter(|answer| !answer.is_empty());
+    said.map(|answer| format!("<p class=\"answer\">{}</p>\n", text(answer)))
+        .collect()
+}
+
+fn conditions(found: &Explanation) -> String {
+    use Column::{Figures, Words};
+    let conditions = &found.slow.conditions;
+    if conditions.len() < 2 {
+        return String::new();
+    }
+    let mut table = Table::new([
+        ("condition", Words),
+        ("usual response", Figures),
+        ("longer by", Figures),
+        ("than", Words),
+        ("most of it", Words),
+        ("of the response", Figures),
+        ("late", Figures),
+    ]);
+    for condition in conditions {
+        let [longer, than] = longer_than(condition).unwrap_or_default();
+        let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
+        table.row(vec![
+            condition.label.clone(),
+            format_duration_f64(condition.usual_ns.round()),
+            longer,
+            than,
+            main(condition),
+            share_of_main(condition),
+            short_percent(late),
+        ]);
+    }
+    table.render()
 }
 
 fn causes(found: &Explanation) -> String {

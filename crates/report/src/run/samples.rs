@@ -4,6 +4,8 @@
 use delaylab_explain::steps::{Gatherer, Member, Sweep};
 use delaylab_explain::why::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::why::effects::{Effect, Shift};
+use delaylab_explain::why::roles::Role;
+use delaylab_explain::why::slow::Slow;
 use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{Cause, Explanation, Worst};
@@ -191,6 +193,7 @@ fn explanation() -> Explanation {
             excess_ns: 2.0 * lost_ns / f64::from(packets),
             ..Worst::default()
         },
+        role: Role::Other,
         process: None,
         shares_name: false,
         driven: None,
@@ -210,6 +213,7 @@ fn explanation() -> Explanation {
         stages: StageSet::only(Stage::ScheduleSlip),
     };
     Explanation {
+        slow: Slow::default(),
         sent: 7_200,
         answered: 7_192,
         trials: 18,

@@ -10,7 +10,7 @@ use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
-use delaylab_explain::why;
+use delaylab_explain::why::{self, slow::Baseline};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -28,10 +28,9 @@ use std::collections::BTreeMap;
 /// Everything that its page shows: what [`of`] has, figures of its parts, and why packets were late. That takes
 /// longer, and reads the records again.
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
-    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
     let mut data = RunData {
-        explanation: Some(why::of(run, levels)),
+        explanation: Some(why::of(run, resolved, Baseline::Best)),
         ..read(run, resolved, folder, figures)
     };
     if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {

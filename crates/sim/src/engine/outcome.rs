@@ -10,7 +10,7 @@ use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::trial::{Dropped, RecordFacts};
 use delaylab_switch::Cause;
 use std::sync::Arc;
 
@@ -89,8 +89,9 @@ impl<E: EventSet> Engine<E> {
     pub fn warnings(&self) -> Vec<String> {
         let what = if self.in_cells { "cells" } else { "packets" };
         let sentence = |&(port, cause): &(u32, Cause)| {
-            let name = &self.port_names[port as usize];
-            format!("{what} were dropped at {name}: {}", cause.words())
+            let port = &self.port_names[port as usize];
+            let why = cause.words();
+            Dropped { what, port, why }.sentence()
         };
         self.counts.dropped.keys().map(sentence).collect()
     }

@@ -1,0 +1,81 @@
+//! What the lines of a way take of every packet, in worlds that build their path: how long links send it, and how
+//! long it travels.
+//!
+//! A link sends the whole of a frame before the next one begins; cells of a packet follow each other, so that only the
+//! slowest link takes all of them and the others one.
+
+use delaylab_model::PICOS_PER_NANO;
+use delaylab_model::path::Framing;
+use delaylab_model::trial::Trial;
+use delaylab_sim::network::{self, Built, PortId, Routes, in_cells, other_end, wire};
+
+/// One link of a way.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    /// Its name, the same both ways: `s1–s2`.
+    pub(super) name: String,
+    /// Its rate, bit/s.
+    pub(super) rate: u64,
+    /// How long it takes to send the packet, ns.
+    pub(super) sending_ns: f64,
+    /// How long the packet then travels, ns.
+    pub(super) propagation_ns: f64,
+}
+
+/// The cells of a packet of this size behind the first wait so long for their slots, ns, where the trial paces them.
+pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
+    let Some(shaper) = trial.path.shaper else {
+        return 0.0;
+    };
+    let wire = wire(trial.path.framing.unwrap_or(Framing::Ethernet), ip_size);
+    let bits = f64::from(wire.units.saturating_sub(1)) * f64::from(wire.bytes) * 8.0;
+    bits * 1e9 / shaper.cbr.0.max(1) as f64
+}
+
+/// The links that packets of this probe and of this size pass, there and back. Empty where the path cannot be built.
+pub(super) fn of(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Line>; 2] {
+    let Ok(built) = network::build(trial) else {
+        return Default::default();
+    };
+    let Some(ends) = built.probes.get(usize::from(probe)) else {
+        return Default::default();
+    };
+    let mut routes = Routes::new(&built.network);
+    let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
+    let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
+    let there = lines(&built, &there.unwrap_or_default(), ip_size, |port| port);
+    let back = lines(&built, &back.unwrap_or_default(), ip_size, other_end);
+    [there, back]
+}
+
+/// `as_named` is the port that a link is called by: both ways have the names of the way there.
+fn lines(
+    built: &Built,
+    ports: &[PortId],
+    ip_size: u32,
+    as_named: fn(PortId) -> PortId,
+) -> Vec<Line> {
+    let wire = wire(built.framing, ip_size);
+    let ns =
+        |units: u32, rate: u64| f64::from(units) * f64::from(wire.bytes) * 8e9 / rate.max(1) as f64;
+    let of_port = |&id: &PortId| {
+        let port = &built.network.ports[id as usize];
+        let units = if in_cells(built.framing) {
+            1
+        } else {
+            wire.units
+        };
+        Line {
+            name: built.network.port_name(as_named(id)).replace('→', "–"),
+            rate: port.rate,
+            sending_ns: ns(units, port.rate),
+            propagation_ns: port.propagation as f64 / PICOS_PER_NANO as f64,
+        }
+    };
+    let mut lines: Vec<Line> = ports.iter().map(of_port).collect();
+    let slowest = lines.iter_mut().min_by_key(|line| line.rate);
+    if let Some(line) = slowest {
+        line.sending_ns = ns(wire.units, line.rate);
+    }
+    lines
+}

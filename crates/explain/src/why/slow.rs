@@ -1,0 +1,448 @@
+//! What is slow: each combination of levels against the best one that is like it, against the least delay of its path,
+//! or against another run. Lateness is relative to a stream's own median, so it does not see what every packet pays.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`super::spent`] | where the packets of a combination spend their time |
+//! | `slow/words.rs` | the answer as a sentence |
+
+mod words;
+
+use super::gather::{Gathered, Stream};
+use super::spent::{Component, KnownWay, Spent, Usual};
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::MICROSECOND;
+use delaylab_model::load::Load;
+use delaylab_model::plan::{Factor, Planned};
+use delaylab_model::probe::HostCondition;
+use delaylab_model::trial::Dropped;
+use delaylab_stats::anatomy::{Part, in_common};
+use delaylab_stats::blame::What;
+use delaylab_stats::functional::Functional;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So much longer than its reference a condition takes that is slow: a quarter, beyond what one repeat
+/// differs from the next on an undisturbed host.
+const SLOW: f64 = 1.25;
+/// What is less than that is no slowness.
+const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
+/// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
+const FULL: f64 = 0.5;
+/// So much of what all links take one of them takes that is named.
+const ONE_LINK: f64 = 0.6;
+/// Packets whose median is taken at most; of more, so many are picked evenly.
+const MOST: usize = 1 << 20;
+
+/// What conditions are held against.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Baseline<'a> {
+    /// The best that is like them, else the least delay of the path.
+    #[default]
+    Best,
+    /// The least delay of the path.
+    Idle,
+    /// Another run.
+    Run(&'a Slow),
+}
+
+/// What one condition is held against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Against {
+    /// Another combination of levels, by its label.
+    Condition(String),
+    /// What no packet can do without.
+    LeastDelay,
+    /// A condition of another run, by its label.
+    Run(String),
+}
+
+/// Every combination of levels, the slowest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Slow {
+    /// Of which something was answered.
+    pub conditions: Vec<Condition>,
+}
+
+/// One combination of levels, and one probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// Its levels.
+    pub factors: Vec<Factor>,
+    /// Its probe.
+    pub probe: String,
+    /// Its levels and, where there are several, its probe: `case fifo, streams 4`.
+    pub label: String,
+    /// The state of the measuring host.
+    pub host: HostCondition,
+    /// The run's own load in it: its name, and how many streams.
+    pub loads: Vec<(String, u32)>,
+    /// Packets that were due.
+    pub packets: u64,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that were late by a cause, and what they lost, ns: most lost first.
+    pub late: Vec<(What, u64, f64)>,
+    /// The median response, ns.
+    pub median_ns: f64,
+    /// The mean response of packets that were not late, ns.
+    pub usual_ns: f64,
+    /// Where those spend their time. It adds up to `usual_ns`.
+    pub spent: Vec<Spent>,
+    /// Beyond what it is held against: the largest first.
+    pub longer: Vec<Spent>,
+    /// What they met in queues.
+    pub queues: BTreeMap<String, Queue>,
+    /// The rate of each link on the way, bit/s; empty where the path is not known.
+    pub rates: BTreeMap<String, u64>,
+    /// The rate of the shaper before the path, bit/s, where there is one.
+    pub paced_at: Option<u64>,
+    /// What it is held against.
+    pub against: Against,
+    /// How long that takes, ns; of the least delay `None` where it is not known.
+    pub against_ns: Option<f64>,
+    /// Their offered load, state of the host and stages: what makes two of them alike.
+    likeness: Likeness,
+}
+
+/// What packets met in one queue.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Queue {
+    /// What stood before them on average: bytes, or cells where links have cells.
+    pub backlog: f64,
+    /// The most of it.
+    pub most_backlog: u64,
+    /// Why packets were dropped there, if any were.
+    pub dropped: Vec<String>,
+    /// It dropped because it was full, and was nearly so when packets came.
+    pub is_full: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Likeness {
+    loads: Vec<Load>,
+    usual: Vec<Part>,
+    within: Within,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Within {
+    usual: Usual,
+    known: KnownWay,
+}
+
+impl PartialEq for Within {
+    fn eq(&self, other: &Self) -> bool {
+        self.known == other.known
+    }
+}
+
+impl Condition {
+    /// Does it take much longer than what it is held against?
+    pub fn is_slow(&self) -> bool {
+        self.against_ns.is_some_and(|reference| {
+            self.usual_ns >= SLOW * reference && self.usual_ns - reference >= LEAST_NS
+        })
+    }
+
+    /// What it takes beyond that, ns.
+    pub fn longer_ns(&self) -> f64 {
+        self.usual_ns - self.against_ns.unwrap_or(0.0)
+    }
+
+    /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of what it takes at
+    /// all.
+    pub fn main(&self) -> Option<Spent> {
+        let of = if self.is_slow() {
+            &self.longer
+        } else {
+            &self.spent
+        };
+        let most =
+            |of: &mut dyn Iterator<Item = &Spent>| of.max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned();
+        let on_a_link = |spent: &&Spent| matches!(spent.component, Component::Serialisation(_));
+        let most_of_all = most(&mut of.iter())?;
+        let link = most(&mut of.iter().filter(on_a_link));
+        let links: f64 = of.iter().filter(on_a_link).map(|spent| spent.ns).sum();
+        Some(match link {
+            Some(link) if links >= most_of_all.ns && link.ns < ONE_LINK * links => Spent {
+                component: Component::Links,
+                ns: links,
+            },
+            Some(link) if links >= most_of_all.ns => link,
+            _ => most_of_all,
+        })
+    }
+
+    /// How long packets spend in this, ns.
+    pub fn in_component(&self, component: &Component) -> f64 {
+        let is_in = |spent: &&Spent| match component {
+            Component::Links => matches!(spent.component, Component::Serialisation(_)),
+            one => spent.component == *one,
+        };
+        self.spent.iter().filter(is_in).map(|spent| spent.ns).sum()
+    }
+
+    /// Packets that were late.
+    pub fn late_packets(&self) -> u64 {
+        self.late.iter().map(|(_, packets, _)| packets).sum()
+    }
+
+    /// Where packets spend their time, in the stages that another one tells apart as well.
+    fn spent_as(&self, other: &Condition) -> Vec<Spent> {
+        let common = in_common(&self.likeness.usual, &other.likeness.usual);
+        let own: Vec<Part> = common.into_iter().map(|[own, _]| own).collect();
+        let within = &self.likeness.within;
+        within.usual.spent(&own, &within.known)
+    }
+
+    fn hold_against(&mut self, other: &Condition, name: Against) {
+        let theirs = other.spent_as(self);
+        let ns_of = |component: &Component| {
+            let mut found = theirs.iter().filter(|spent| spent.component == *component);
+            found.next().map_or(0.0, |spent| spent.ns)
+        };
+        self.against = name;
+        self.against_ns = Some(other.usual_ns);
+        self.spent = self.spent_as(other);
+        self.longer = longer(&self.spent, ns_of);
+    }
+
+    /// What lines and distance take is the least that a packet can do with.
+    fn hold_against_least(&mut self) {
+        let lines = &self.likeness.within.known.lines;
+        let known = lines.iter().any(|way| !way.is_empty());
+        let least = (self.spent.iter()).filter(|spent| spent.component.is_least());
+        let least: f64 = least.map(|spent| spent.ns).sum();
+        self.against = Against::LeastDelay;
+        self.against_ns = known.then_some(least);
+        self.longer = longer(&self.spent, |component| match component.is_least() {
+            true => f64::INFINITY,
+            false => 0.0,
+        });
+    }
+
+    fn is_like(&self, other: &Condition) -> bool {
+        (&self.probe, self.host, &self.likeness.loads)
+            == (&other.probe, other.host, &other.likeness.loads)
+    }
+}
+
+fn longer(spent: &[Spent], reference: impl Fn(&Component) -> f64) -> Vec<Spent> {
+    let beyond = spent.iter().map(|spent| Spent {
+        component: spent.component.clone(),
+        ns: spent.ns - reference(&spent.component),
+    });
+    let mut longer: Vec<Spent> = beyond.filter(|spent| spent.ns > 0.0).collect();
+    longer.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    longer
+}
+
+impl Slow {
+    /// What is slow, in a sentence or two; empty where nothing was answered.
+    pub fn answer(&self) -> String {
+        words::answer(self)
+    }
+
+    /// The run's own load, where packets were late by this beside such load alone; else empty.
+    pub fn load_beside(&self, what: &What) -> String {
+        let mut beside: Vec<&Condition> = self.conditions.iter().collect();
+        beside.retain(|condition| condition.late.iter().any(|(late, ..)| late == what));
+        if beside.iter().any(|condition| condition.loads.is_empty()) {
+            return String::new();
+        }
+        let names = beside.iter().flat_map(|condition| &condition.loads);
+        let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
+    pub(super) fn worst_in(&self, causes: &[&What]) -> Option<(&Condition, f64)> {
+        if self.conditions.len() < 2 {
+            return None;
+        }
+        let lost = |condition: &Condition| -> f64 {
+            let late = condition.late.iter();
+            let of_these = late.filter(|(what, ..)| causes.contains(&what));
+            of_these.map(|(.., ns)| ns).sum()
+        };
+        let all: f64 = self.conditions.iter().map(lost).sum();
+        let of_each = self.conditions.iter().map(|one| (one, lost(one)));
+        let (worst, most) = of_each.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (all > 0.0).then_some((worst, most / all))
+    }
+}
+
+/// Of these records; the experiment says what the path and the load are.
+pub(super) fn of(
+    gathered: &Gathered<'_>,
+    resolved: Option<&Resolved>,
+    baseline: Baseline<'_>,
+) -> Slow {
+    let planned = resolved.map_or(&[][..], |resolved| &resolved.planned);
+    let planned: BTreeMap<u32, &Planned> = (planned.iter())
+        .map(|planned| (planned.trial.id, planned))
+        .collect();
+    let mut alike = BTreeMap::<(String, &str), Vec<&Stream<'_>>>::new();
+    for stream in &gathered.streams {
+        let key = (levels(&stream.row.factors), stream.row.probe_name.as_str());
+        alike.entry(key).or_default().push(stream);
+    }
+    let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
+    let several = probes.len() > 1;
+    let conditions = alike
+        .values()
+        .filter_map(|streams| condition(streams, &planned, several));
+    let mut conditions: Vec<Condition> = conditions.collect();
+    hold(&mut conditions, baseline);
+    conditions.sort_by(|a, b| {
+        let key = |one: &Condition| (one.is_slow(), one.longer_ns());
+        let (a, b) = (key(a), key(b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    Slow { conditions }
+}
+
+/// `case fifo, streams 4`.
+fn levels(factors: &[Factor]) -> String {
+    let levels = factors.iter();
+    let levels = levels.map(|(name, level)| format!("{name} {level}"));
+    levels.collect::<Vec<_>>().join(", ")
+}
+
+fn condition(
+    streams: &[&Stream<'_>],
+    planned: &BTreeMap<u32, &Planned>,
+    several: bool,
+) -> Option<Condition> {
+    let row = streams.first()?.row;
+    let mut usual = Usual::default();
+    let mut late = BTreeMap::<&What, (u64, f64)>::new();
+    let mut queues = BTreeMap::<String, Vec<String>>::new();
+    for stream in streams {
+        usual.merge(&stream.usual);
+        for (what, (packets, lost)) in &stream.late {
+            let all = late.entry(what).or_default();
+            *all = (all.0 + packets, all.1 + lost);
+        }
+        for dropped in (stream.row.facts.warnings.iter()).filter_map(|it| Dropped::read(it)) {
+            let why = queues.entry(dropped.port.to_owned()).or_default();
+            if !why.iter().any(|known| known == dropped.why) {
+                why.push(dropped.why.to_owned());
+            }
+        }
+    }
+    let trial = planned.get(&row.trial).map(|planned| &planned.trial);
+    let known = usual.known(trial, row.probe);
+    let parts = usual.anatomy.means();
+    let median_ns = median(streams)?;
+    let mut late: Vec<_> = late
+        .into_iter()
+        .map(|(what, (n, ns))| (what.clone(), n, ns))
+        .collect();
+    late.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let loads = trial.map_or(&[][..], |trial| &trial.loads);
+    let loads: Vec<Load> = loads
+        .iter()
+        .filter(|load| load.streams > 0)
+        .cloned()
+        .collect();
+    let spent = usual.spent(&parts, &known);
+    let label = match (levels(&row.factors), several) {
+        (levels, false) => levels,
+        (levels, true) if levels.is_empty() => format!("probe {}", row.probe_name),
+        (levels, true) => format!("{levels}, probe {}", row.probe_name),
+    };
+    let rates = known.lines.iter().flatten();
+    let responses = streams.iter().flat_map(|stream| &stream.response);
+    Some(Condition {
+        factors: row.factors.clone(),
+        probe: row.probe_name.clone(),
+        label,
+        host: row.host,
+        loads: (loads.iter())
+            .map(|load| (load.name.clone(), load.streams))
+            .collect(),
+        packets: responses.clone().count() as u64,
+        answered: responses.filter(|ns| ns.is_finite()).count() as u64,
+        late,
+        median_ns,
+        usual_ns: parts.iter().map(|part| part.ns).sum(),
+        spent,
+        longer: Vec::new(),
+        queues: of_queues(&usual, queues),
+        rates: rates.map(|line| (line.name.clone(), line.rate)).collect(),
+        paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
+        against: Against::LeastDelay,
+        against_ns: None,
+        likeness: Likeness {
+            loads,
+            usual: parts,
+            within: Within { usual, known },
+        },
+    })
+}
+
+fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Queue> {
+    let queues = usual.queues().into_iter().map(|(port, met)| {
+        let dropped = dropped.remove(&port).unwrap_or_default();
+        let backlog = met.backlog / met.packets.max(1) as f64;
+        let queue = Queue {
+            backlog,
+            most_backlog: met.most_backlog,
+            is_full: backlog >= FULL * met.most_backlog as f64
+                && dropped.iter().any(|why| why == Dropped::FULL),
+            dropped,
+        };
+        (port, queue)
+    });
+    queues.collect()
+}
+
+fn median(streams: &[&Stream<'_>]) -> Option<f64> {
+    let all = streams.iter().flat_map(|stream| &stream.response);
+    let every = all.clone().count().div_ceil(MOST).max(1);
+    let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
+    Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>())
+}
+
+/// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
+/// the best; where it is not much slower than that, of all with the same probe; else the least delay of its path.
+fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
+    let all = conditions.to_vec();
+    for condition in conditions {
+        let best = |of: &mut dyn Iterator<Item = &Condition>| {
+            of.min_by(|a, b| a.usual_ns.total_cmp(&b.usual_ns)).cloned()
+        };
+        match baseline {
+            Baseline::Idle => {}
+            Baseline::Run(other) => {
+                let theirs = &other.conditions;
+                let same = |other: &&Condition| {
+                    (&other.probe, levels(&other.factors))
+                        == (&condition.probe, levels(&condition.factors))
+                };
+                let found = best(&mut theirs.iter().filter(same))
+                    .or_else(|| best(&mut theirs.iter().filter(|it| it.probe == condition.probe)))
+                    .or_else(|| best(&mut theirs.iter()));
+                if let Some(found) = found {
+                    condition.hold_against(&found, Against::Run(found.label.clone()));
+                    continue;
+                }
+            }
+            Baseline::Best => {
+                let like = best(&mut all.iter().filter(|it| it.is_like(condition)));
+                let any = best(&mut all.iter().filter(|it| it.probe == condition.probe));
+                for found in [like, any].into_iter().flatten() {
+                    condition.hold_against(&found, Against::Condition(found.label.clone()));
+                    if condition.is_slow() {
+                        break;
+                    }
+                }
+                if condition.is_slow() {
+                    continue;
+                }
+            }
+        }
+        condition.hold_against_least();
+    }
+}

@@ -1,0 +1,213 @@
+//! What is slow, as a sentence.
+
+use super::{Against, Condition, Slow};
+use crate::steps::format_rate;
+use crate::why::spent::{Component, Spent};
+use crate::why::words::percent;
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::anatomy::{Place, Stage, StageSet};
+
+/// So much of the response is worth being named where nothing is slow.
+const MOST_OF: f64 = 0.5;
+
+pub(super) fn answer(slow: &Slow) -> String {
+    let Some(first) = slow.conditions.first() else {
+        return String::new();
+    };
+    let several = slow.conditions.len() > 1;
+    let Some(main) = first.main() else {
+        return String::new();
+    };
+    if first.is_slow() {
+        let main = first.spent_in(&main);
+        return format!(
+            "{}. {}",
+            where_it_goes(first, &main, several),
+            against(first)
+        ) + &own_load(first, &main.component);
+    }
+    let of_all = match several {
+        true => format!("No condition is slow against the best one{}. ", best(slow)),
+        false => String::new(),
+    };
+    match least(first).filter(|_| !is_sending(&main.component)) {
+        Some(least) => format!(
+            "{of_all}{} of the response of {} is the least delay of its path{}.",
+            percent(least / first.usual_ns),
+            length(first, several),
+            parts_of_least(first)
+        ),
+        None => format!("{of_all}{}.", where_it_goes(first, &main, several)),
+    }
+}
+
+impl Condition {
+    /// The same component, with all that is spent in it.
+    fn spent_in(&self, of: &Spent) -> Spent {
+        Spent {
+            component: of.component.clone(),
+            ns: self.in_component(&of.component),
+        }
+    }
+}
+
+/// `97 % of the response of case fifo is waiting in the queue of s1→b1, which was full: 541 of 562 ms`.
+fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
+    let whose = match several {
+        true => format!(" of {}", condition.label),
+        false => String::new(),
+    };
+    format!(
+        "{} of the response{whose} is {}: {} of {} on average",
+        percent(main.ns / condition.usual_ns),
+        phrase(condition, &main.component),
+        format_duration_f64(main.ns),
+        format_duration_f64(condition.usual_ns),
+    )
+}
+
+/// What it is held against, and how many times as long it takes.
+fn against(condition: &Condition) -> String {
+    let Some(reference) = condition.against_ns else {
+        return String::new();
+    };
+    let ns = format_duration_f64(reference);
+    let times = condition.usual_ns / reference;
+    let times = match times {
+        times if times < 10.0 => format!("{times:.1} times"),
+        times => format!("{times:.0} times"),
+    };
+    match &condition.against {
+        Against::LeastDelay => format!("The least delay of the path is {ns}."),
+        Against::Condition(label) => format!("It takes {times} as long as {label} ({ns})."),
+        Against::Run(label) if label.is_empty() => {
+            format!("It takes {times} as long as in the baseline ({ns}).")
+        }
+        Against::Run(label) => {
+            format!("It takes {times} as long as {label} of the baseline ({ns}).")
+        }
+    }
+}
+
+/// The run's own load is no finding: it is said to be the run's own.
+fn own_load(condition: &Condition, main: &Component) -> String {
+    let queue = match main {
+        Component::Queue(_) => true,
+        Component::Stages(stages) => *stages == StageSet::only(Stage::LocalQueue),
+        _ => false,
+    };
+    if !queue {
+        return String::new();
+    }
+    let loads = condition.loads.iter().map(|(name, streams)| match streams {
+        1 => name.clone(),
+        _ => format!("{name}, {streams} streams"),
+    });
+    let loads: Vec<String> = loads.collect();
+    match loads.is_empty() {
+        true => String::new(),
+        false => format!(" The run's own load ({}) is in it.", loads.join("; ")),
+    }
+}
+
+/// What a component is, as the end of `… is`.
+fn phrase(condition: &Condition, component: &Component) -> String {
+    match component {
+        Component::Queue(port) => {
+            let queue = condition.queues.get(port);
+            let state = match queue {
+                Some(queue) if queue.is_full => ", which was full".to_owned(),
+                Some(queue) if !queue.dropped.is_empty() => {
+                    format!(", which dropped packets ({})", queue.dropped.join(", "))
+                }
+                _ => String::new(),
+            };
+            format!("waiting in the queue of {port}{state}")
+        }
+        Component::Serialisation(link) => {
+            let rate = condition.rates.get(link);
+            let rate = rate.map_or_else(String::new, |&rate| {
+                format!(" ({})", format_rate(rate as f64))
+            });
+            format!("serialisation on the link {link}{rate}")
+        }
+        Component::Links => {
+            let slowest = condition.rates.values().min();
+            let slowest = slowest.map_or_else(String::new, |&rate| {
+                format!(" (the slowest has {})", format_rate(rate as f64))
+            });
+            format!("serialisation on the links of the path{slowest}")
+        }
+        Component::Pacing => {
+            let rate = condition.paced_at.map(|rate| format_rate(rate as f64));
+            format!("pacing by the shaper ({})", rate.unwrap_or_default())
+        }
+        Component::Propagation => "propagation".to_owned(),
+        Component::Stages(stages) => of_stages(*stages),
+    }
+}
+
+fn of_stages(stages: StageSet) -> String {
+    match stages.place() {
+        Place::Prober => format!("time in the prober's host ({stages})"),
+        Place::Reflector => "time in the reflector's host".to_owned(),
+        Place::Network => format!("time in the network ({stages})"),
+        Place::Unclear => format!("{stages}, which the stamps do not tell apart"),
+    }
+}
+
+impl Component {
+    /// A short name: `queue of s1→b1`, `serialisation on s1→b1`, `receive wake-up`.
+    pub fn name(&self) -> String {
+        match self {
+            Component::Queue(port) => format!("queue of {port}"),
+            Component::Serialisation(link) => format!("serialisation on {link}"),
+            Component::Links => "serialisation".to_owned(),
+            Component::Pacing => "pacing by the shaper".to_owned(),
+            Component::Propagation => "propagation".to_owned(),
+            Component::Stages(stages) => stages.name(),
+        }
+    }
+}
+
+const fn is_sending(component: &Component) -> bool {
+    matches!(component, Component::Serialisation(_) | Component::Links)
+}
+
+/// The least delay, where most of the response is that.
+fn least(condition: &Condition) -> Option<f64> {
+    let parts = condition.spent.iter();
+    let least = parts.filter(|spent| spent.component.is_least());
+    let least: f64 = least.map(|spent| spent.ns).sum();
+    (least >= MOST_OF * condition.usual_ns).then_some(least)
+}
+
+fn parts_of_least(condition: &Condition) -> String {
+    let propagation = condition.in_component(&Component::Propagation);
+    let sending = condition.in_component(&Component::Links);
+    format!(
+        " ({} propagation, {} serialisation)",
+        format_duration_f64(propagation),
+        format_duration_f64(sending)
+    )
+}
+
+fn length(condition: &Condition, several: bool) -> String {
+    let ns = format_duration_f64(condition.usual_ns);
+    match several {
+        true => format!("{ns} of {}", condition.label),
+        false => ns,
+    }
+}
+
+/// `: at most 22.1 ms against 20.4 ms`.
+fn best(slow: &Slow) -> String {
+    let all = slow.conditions.iter().map(|condition| condition.usual_ns);
+    let most = all.clone().fold(0.0, f64::max);
+    let least = all.fold(f64::INFINITY, f64::min);
+    format!(
+        " ({} to {})",
+        format_duration_f64(least),
+        format_duration_f64(most)
+    )
+}

@@ -1,0 +1,203 @@
+//! Where the usual packets of a condition spend their time: stages, and within the network the queues in which they
+//! waited, the links that sent them and the way that they travelled.
+//!
+//! What waits in queues is what the run recorded; what links and distance take follows from the path, and is never more
+//! than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
+
+use super::gather::Anatomies;
+use super::line::{self, Line};
+use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::trial::Trial;
+use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of headers of TCP over IPv4.
+const TCP_HEADERS: u64 = 40;
+
+/// What takes a packet's time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// Stages of hosts, or of a network that is not seen into.
+    Stages(StageSet),
+    /// Waiting in the queue of this port.
+    Queue(String),
+    /// This link sends it, bit by bit, both ways.
+    Serialisation(String),
+    /// All links of the way do, none of them most of it.
+    Links,
+    /// The shaper before the path keeps cells apart.
+    Pacing,
+    /// The distance.
+    Propagation,
+}
+
+impl Component {
+    /// Host or network.
+    pub fn place(&self) -> Place {
+        match self {
+            Component::Stages(stages) => stages.place(),
+            _ => Place::Network,
+        }
+    }
+
+    /// Is it part of the least delay of a path, which no packet can do without?
+    pub const fn is_least(&self) -> bool {
+        matches!(
+            self,
+            Component::Serialisation(_) | Component::Links | Component::Propagation
+        )
+    }
+}
+
+/// How long something takes of a packet, on average.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spent {
+    /// What takes it.
+    pub component: Component,
+    /// How long, ns.
+    pub ns: f64,
+}
+
+/// What packets met in one queue.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Waited {
+    pub(super) ns: f64,
+    pub(super) backlog: f64,
+    pub(super) most_backlog: u64,
+    pub(super) packets: u64,
+}
+
+/// What is known of packets that were not late: sums over them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usual {
+    pub(super) anatomy: Anatomies,
+    waited: BTreeMap<(Direction, Arc<str>), Waited>,
+    /// Packets that were seen in each queue of a way, by its place.
+    passed: BTreeMap<(Direction, u16), u64>,
+    /// Bytes of IP packets, and how many.
+    bytes: (u64, u64),
+}
+
+impl Usual {
+    pub(super) fn sized(&mut self, ip_size: Option<u32>) {
+        if let Some(size) = ip_size {
+            self.bytes = (self.bytes.0 + u64::from(size), self.bytes.1 + 1);
+        }
+    }
+
+    pub(super) fn met(&mut self, hop: &Hop) {
+        let ns = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
+        let waited = self.waited.entry((hop.direction, hop.port.clone()));
+        let waited = waited.or_default();
+        waited.ns += ns;
+        waited.backlog += hop.backlog as f64;
+        waited.most_backlog = waited.most_backlog.max(hop.backlog);
+        waited.packets += 1;
+        *self.passed.entry((hop.direction, hop.hop)).or_default() += 1;
+    }
+
+    pub(super) fn merge(&mut self, other: &Usual) {
+        self.anatomy.merge(&other.anatomy);
+        for (port, waited) in &other.waited {
+            let all = self.waited.entry(port.clone()).or_default();
+            all.ns += waited.ns;
+            all.backlog += waited.backlog;
+            all.most_backlog = all.most_backlog.max(waited.most_backlog);
+            all.packets += waited.packets;
+        }
+        for (place, packets) in &other.passed {
+            *self.passed.entry(*place).or_default() += packets;
+        }
+        self.bytes = (self.bytes.0 + other.bytes.0, self.bytes.1 + other.bytes.1);
+    }
+
+    /// What packets met in each queue, both ways.
+    pub(super) fn queues(&self) -> BTreeMap<String, Waited> {
+        let mut queues = BTreeMap::<String, Waited>::new();
+        for ((_, port), waited) in &self.waited {
+            let all = queues.entry(port.to_string()).or_default();
+            all.ns += waited.ns;
+            all.backlog += waited.backlog;
+            all.most_backlog = all.most_backlog.max(waited.most_backlog);
+            all.packets += waited.packets;
+        }
+        queues
+    }
+
+    /// What is known of the way, where the path is.
+    pub(super) fn known(&self, trial: Option<&Trial>, probe: u16) -> KnownWay {
+        let Some(trial) = trial else {
+            return KnownWay::default();
+        };
+        let (bytes, packets) = self.bytes;
+        let payload = trial.probes.get(usize::from(probe));
+        // Of packets whose size no record has, it is about that.
+        let about = payload.map_or(0, |probe| u64::from(probe.payload) + TCP_HEADERS);
+        let size = bytes.checked_div(packets).unwrap_or(about);
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        KnownWay {
+            lines: line::of(trial, probe, size),
+            pacing_ns: line::pacing_ns(trial, size),
+        }
+    }
+
+    /// These stages, the network's taken apart.
+    pub(super) fn spent(&self, parts: &[Part], known: &KnownWay) -> Vec<Spent> {
+        let mut spent = BTreeMap::<Component, f64>::new();
+        for part in parts {
+            let mut rest = Rest(part.ns, &mut spent);
+            for (way, stage) in [Stage::ForwardPath, Stage::ReturnPath]
+                .into_iter()
+                .enumerate()
+            {
+                if part.stages.contains(stage) {
+                    self.taken_apart(way, known, &mut rest);
+                }
+            }
+            let Rest(rest, _) = rest;
+            *spent.entry(Component::Stages(part.stages)).or_default() += rest;
+        }
+        let spent = spent.into_iter();
+        spent
+            .map(|(component, ns)| Spent { component, ns })
+            .collect()
+    }
+
+    fn taken_apart(&self, way: usize, known: &KnownWay, rest: &mut Rest<'_>) {
+        let direction = Direction::ALL[way];
+        let of_way = self.passed.iter().filter(|((of, _), _)| *of == direction);
+        let packets = of_way.map(|(_, packets)| *packets).max().unwrap_or(0);
+        for ((_, port), waited) in self.waited.iter().filter(|((of, _), _)| *of == direction) {
+            let ns = waited.ns / packets as f64;
+            rest.take(Component::Queue(port.to_string()), ns);
+        }
+        if direction == Direction::Forward && known.pacing_ns > 0.0 {
+            rest.take(Component::Pacing, known.pacing_ns);
+        }
+        for line in &known.lines[way] {
+            rest.take(Component::Propagation, line.propagation_ns);
+            rest.take(Component::Serialisation(line.name.clone()), line.sending_ns);
+        }
+    }
+}
+
+/// What is known of a way without any packet.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct KnownWay {
+    /// Its links, there and back.
+    pub(super) lines: [Vec<Line>; 2],
+    /// What the shaper before it takes, ns.
+    pub(super) pacing_ns: f64,
+}
+
+/// What is left of a stage, and where what was taken of it goes.
+struct Rest<'a>(f64, &'a mut BTreeMap<Component, f64>);
+
+impl Rest<'_> {
+    fn take(&mut self, component: Component, ns: f64) {
+        let ns = ns.min(self.0).max(0.0);
+        self.0 -= ns;
+        *self.1.entry(component).or_default() += ns;
+    }
+}

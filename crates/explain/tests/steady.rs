@@ -1,0 +1,184 @@
+//! Causes that every packet pays, planted in simulated runs: the first sentence names each, whether there is another
+//! condition to hold it against or only the least delay of the path.
+
+use crate::why::explain;
+use delaylab_explain::why::Explanation;
+
+/// Two hosts and a switch, a packet each 20 ms, and what is planted.
+fn experiment(payload: &str, planted: &str) -> String {
+    format!(
+        r#"
+name = "steady"
+title = "Delays that are always there"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "{payload}"
+pacing = {{ poisson = "20ms" }}
+duration = "3s"
+
+[path]
+topology = "two-hosts"
+framing = "ethernet"
+rate = "100Mbit/s"
+propagation = "100us"
+
+{planted}
+"#
+    )
+}
+
+/// The same between nodes that are listed, so that they may differ.
+fn with_nodes(planted: &str) -> String {
+    let text = experiment("64B", "").replace("topology = \"two-hosts\"\n", "");
+    format!(
+        r#"{text}
+[[path.link]]
+name = "left"
+from = "a"
+to = "s1"
+
+[[path.link]]
+name = "right"
+from = "s1"
+to = "b"
+
+[[path.node]]
+name = "a"
+kind = "host"
+
+[[path.node]]
+name = "s1"
+kind = "switch"
+
+[[path.node]]
+name = "b"
+kind = "host"
+{planted}
+"#
+    )
+    .replace(
+        "method = \"udp\"",
+        "method = \"udp\"\nfrom = \"a\"\nto = \"b\"",
+    )
+}
+
+const FLOOD: &str = r#"
+[[load]]
+name = "flood"
+kind = "cbr"
+rate = "12Mbit/s"
+payload = "1200B"
+
+[path.line.b1]
+rate = "10Mbit/s"
+"#;
+
+fn full_buffer(buffer: &str) -> String {
+    format!("{FLOOD}\n[path.switch]\ndiscipline = \"fifo\"\nbuffer = \"{buffer}\"\n")
+}
+
+fn first_sentence(found: &Explanation) -> String {
+    let answer = found.answer();
+    let (first, _) = answer.split_once(". ").unwrap_or((&answer, ""));
+    first.to_owned()
+}
+
+/// All of these are in the first sentence, and what is spent adds up to the response.
+fn assert_said(text: &str, expected: &[&str]) -> Explanation {
+    let found = explain(text, 7);
+    let first = first_sentence(&found);
+    for words in expected {
+        assert!(first.contains(words), "no `{words}` in: {}", found.answer());
+    }
+    for condition in &found.slow.conditions {
+        let all: f64 = condition.spent.iter().map(|spent| spent.ns).sum();
+        assert!((all - condition.usual_ns).abs() < 1.0, "{condition:#?}");
+    }
+    found
+}
+
+#[test]
+fn a_full_buffer_is_named_in_a_run_of_one_condition() {
+    let found = assert_said(
+        &experiment("64B", &full_buffer("60KB")),
+        &["waiting in the queue of s1→b1", "which was full"],
+    );
+    let condition = &found.slow.conditions[0];
+    assert!(condition.is_slow() && condition.queues["s1→b1"].is_full);
+    assert!(found.answer().contains("The run's own load (flood)"));
+}
+
+#[test]
+fn a_full_buffer_is_named_against_a_shorter_one() {
+    let swept = "\n[sweep]\nbuffer = { set = \"path.switch.buffer\", to = [\"3KB\", \"60KB\"] }\n";
+    let text = experiment("64B", &(full_buffer("60KB") + swept));
+    let expected = ["the queue of s1→b1", "which was full", "of buffer 60KB"];
+    let found = assert_said(&text, &expected);
+    assert!(
+        found.answer().contains("as long as buffer 3KB"),
+        "{}",
+        found.answer()
+    );
+}
+
+#[test]
+fn a_slow_link_is_named_in_a_run_of_one_condition() {
+    let slow = "[path.line.b1]\nrate = \"2Mbit/s\"\n";
+    let expected = ["serialisation on the link s1–b1", "2.00 Mbit/s"];
+    assert_said(&experiment("1200B", slow), &expected);
+}
+
+#[test]
+fn links_that_are_all_slow_are_named_together() {
+    let text = experiment("1200B", "").replace("100Mbit/s", "1Mbit/s");
+    assert_said(&text, &["serialisation on the links of the path"]);
+}
+
+#[test]
+fn a_slow_link_is_named_against_a_fast_one() {
+    let swept = "[path.line.b1]\nrate = \"2Mbit/s\"\n[sweep]\nlink = { set = \"path.line.b1.rate\", to = \
+                 [\"2Mbit/s\", \"100Mbit/s\"] }\n";
+    let expected = ["of link 2Mbit/s", "serialisation on the link s1–b1"];
+    assert_said(&experiment("1200B", swept), &expected);
+}
+
+#[test]
+fn a_busy_reflector_is_named_in_a_run_of_one_condition() {
+    let text = with_nodes("host = { per_packet = \"3ms\" }");
+    assert_said(&text, &["reflector's host"]);
+}
+
+#[test]
+fn a_busy_reflector_is_named_against_an_idle_one() {
+    let text = with_nodes("host = { per_packet = \"3ms\" }")
+        + "\n[sweep]\ncost = { set = \"path.node.b.host.per_packet\", to = [\"3ms\", \"10us\"] }\n";
+    assert_said(&text, &["of cost 3ms", "reflector's host"]);
+}
+
+#[test]
+fn a_path_without_queues_is_not_slow() {
+    let found = assert_said(&experiment("64B", ""), &["the least delay of its path"]);
+    assert!(!found.slow.conditions[0].is_slow());
+    let swept = "[sweep]\nlatency = { set = \"path.switch.latency\", to = [\"1us\", \"2us\"] }\n[path.switch]\n\
+                 latency = \"1us\"\n";
+    assert_said(&experiment("64B", swept), &["No condition is slow"]);
+}
+
+#[test]
+fn what_condition_stressed_asks_for_is_no_finding() {
+    let stressed = "[host]\ncondition = \"stressed\"\n[path.host]\nnoise = \"linux\"\n";
+    let text = experiment("64B", stressed).replace("3s", "20s");
+    let found = explain(&text, 7);
+    let asked_for = found
+        .causes
+        .iter()
+        .filter(|cause| cause.role.is_asked_for());
+    assert!(asked_for.count() > 0, "{:#?}", found.causes);
+    let late = found.late_answer();
+    assert!(late.contains("which condition stressed asks for"), "{late}");
+    let (findings, _) = late.split_once("Not counted").unwrap_or(("", ""));
+    assert!(!findings.contains("slices"), "{late}");
+}
