@@ -182,3 +182,49 @@ fn what_condition_stressed_asks_for_is_no_finding() {
     let (findings, _) = late.split_once("Not counted").unwrap_or(("", ""));
     assert!(!findings.contains("slices"), "{late}");
 }
+
+/// Every packet of condition `is` is lost; the warning names it and has these words.
+fn assert_blackout(text: &str, label: &str, expected: &[&str]) {
+    let found = explain(text, 7);
+    let said = found.lost_answer();
+    assert_eq!(found.blackouts.len(), 1, "{said}");
+    assert_eq!(found.blackouts[0].label, label);
+    for words in expected {
+        assert!(said.contains(words), "no `{words}` in: {said}");
+    }
+}
+
+#[test]
+fn a_policer_that_lets_nothing_pass_is_the_reason_of_a_blackout() {
+    let text = experiment(
+        "64B",
+        "[sweep]\nburst = { set = \"path.switch.policer.burst\", to = [\"20B\", \"1MB\"] }\n\
+        [path.switch.policer]\nrate = \"1kbit/s\"\nburst = \"1MB\"\n",
+    );
+    assert_blackout(
+        &text,
+        "burst 20B",
+        &["of burst 20B was lost", "s1→b1", "policer"],
+    );
+}
+
+#[test]
+fn a_queue_that_outlasts_the_time_out_is_the_reason_of_a_blackout() {
+    let swept =
+        "\n[sweep]\nload = { set = \"load.flood.rate\", to = [\"1Mbit/s\", \"90Mbit/s\"] }\n";
+    let text = experiment("64B", &(full_buffer("60MB") + swept));
+    let text = text.replace("duration = \"3s\"", "duration = \"3s\"\ntimeout = \"20ms\"");
+    assert_blackout(
+        &text,
+        "load 90Mbit/s",
+        &[
+            "waited in the queue of s1→b1",
+            "longer than their time-out of 20",
+        ],
+    );
+}
+
+#[test]
+fn what_answers_has_no_blackout() {
+    assert!(explain(&experiment("64B", ""), 7).blackouts.is_empty());
+}

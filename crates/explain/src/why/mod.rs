@@ -8,6 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
+//! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`slow`] | what every packet of a condition pays, against a better one |
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
@@ -19,6 +20,7 @@
 //! | [`unknown`] | what the run cannot tell, and what would let it |
 //! | `words.rs` | evidence and remedies as sentences |
 
+pub mod blackouts;
 pub mod changes;
 pub mod effects;
 mod gather;
@@ -31,6 +33,7 @@ pub mod unknown;
 pub mod ways;
 mod words;
 
+use blackouts::Blackout;
 use changes::Changes;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
@@ -52,6 +55,8 @@ use ways::OneWay;
 /// Why packets of a run were late.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
+    /// Combinations of levels of which no packet was answered.
+    pub blackouts: Vec<Blackout>,
     /// What every packet of a condition pays, against a better one.
     pub slow: Slow,
     /// Packets that were sent.
@@ -165,12 +170,30 @@ impl Explanation {
         words::answer(self)
     }
 
-    /// What is slow, then whose fault the late packets are.
+    /// What lost everything and why, a sentence each.
+    pub fn lost_answer(&self) -> String {
+        let sentences = blackouts::warnings(&self.blackouts).into_iter();
+        let sentences: Vec<String> = sentences.map(|sentence| capitalised(&sentence)).collect();
+        sentences.join(" ")
+    }
+
+    /// What lost everything, what is slow, then whose fault the late packets are.
     pub fn answer(&self) -> String {
-        let both = [self.slow_answer(), self.late_answer()];
-        let said: Vec<String> = both.into_iter().filter(|one| !one.is_empty()).collect();
+        let all = [self.lost_answer(), self.slow_answer(), self.late_answer()];
+        let said: Vec<String> = all.into_iter().filter(|one| !one.is_empty()).collect();
         said.join(" ")
     }
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
+    first
+        .into_iter()
+        .flatten()
+        .chain(letters)
+        .chain(['.'])
+        .collect()
 }
 
 /// Processes of one name.
@@ -233,6 +256,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
+        blackouts: blackouts::of(run, resolved),
         slow: slow::of(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,

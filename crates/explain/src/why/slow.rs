@@ -302,6 +302,15 @@ pub(super) fn of(
     Slow { conditions }
 }
 
+/// A combination of levels, with its probe where there are several: `case fifo, streams 4, probe echo`.
+pub(super) fn label(factors: &[Factor], probe: &str, several: bool) -> String {
+    match (levels(factors), several) {
+        (levels, false) => levels,
+        (levels, true) if levels.is_empty() => format!("probe {probe}"),
+        (levels, true) => format!("{levels}, probe {probe}"),
+    }
+}
+
 /// `case fifo, streams 4`.
 fn levels(factors: &[Factor]) -> String {
     let levels = factors.iter();
@@ -347,11 +356,7 @@ fn condition(
         .cloned()
         .collect();
     let spent = usual.spent(&parts, &known);
-    let label = match (levels(&row.factors), several) {
-        (levels, false) => levels,
-        (levels, true) if levels.is_empty() => format!("probe {}", row.probe_name),
-        (levels, true) => format!("{levels}, probe {}", row.probe_name),
-    };
+    let label = label(&row.factors, &row.probe_name, several);
     let rates = known.lines.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
     Some(Condition {

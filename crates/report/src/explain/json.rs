@@ -32,6 +32,8 @@ pub struct Document {
     pub run: String,
     /// What is slow, then whose fault late packets are: in a few sentences.
     pub answer: String,
+    /// Combinations of levels of which no packet was answered.
+    pub blackouts: Vec<Blackout>,
     /// What every packet of a condition pays, against a better one: the slowest first.
     pub conditions: Vec<Condition>,
     /// Packets that were sent.
@@ -61,6 +63,17 @@ pub struct Document {
     pub changes_visible: Option<Visible>,
     /// What cannot be told, and what would let it.
     pub unknown: Vec<Unknown>,
+}
+
+/// A combination of levels of which no packet was answered.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Blackout {
+    /// Its levels and, where there are several, its probe.
+    pub label: String,
+    /// Packets that were sent, or could not be.
+    pub packets: u64,
+    /// The likely reason.
+    pub reason: String,
 }
 
 /// One combination of levels and one probe.
@@ -305,6 +318,13 @@ pub fn document(run: &str, found: &Explanation) -> Document {
         version: env!("CARGO_PKG_VERSION"),
         run: run.to_owned(),
         answer: found.answer(),
+        blackouts: (found.blackouts.iter())
+            .map(|blackout| Blackout {
+                label: blackout.label.clone(),
+                packets: blackout.packets,
+                reason: blackout.reason.clone(),
+            })
+            .collect(),
         conditions: found.slow.conditions.iter().map(of_condition).collect(),
         sent: found.sent,
         answered: found.answered,

@@ -36,7 +36,11 @@ pub(super) fn section(run: &RunData) -> String {
 }
 
 fn answers(found: &Explanation) -> String {
-    let answers = [found.slow_answer(), found.late_answer()];
+    let answers = [
+        found.lost_answer(),
+        found.slow_answer(),
+        found.late_answer(),
+    ];
     let said = answers.iter().filter(|answer| !answer.is_empty());
     said.map(|answer| format!("<p class=\"answer\">{}</p>\n", text(answer)))
         .collect()

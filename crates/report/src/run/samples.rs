@@ -213,6 +213,7 @@ fn explanation() -> Explanation {
         stages: StageSet::only(Stage::ScheduleSlip),
     };
     Explanation {
+        blackouts: Vec::new(),
         slow: Slow::default(),
         sent: 7_200,
         answered: 7_192,

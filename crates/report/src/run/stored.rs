@@ -10,7 +10,8 @@ use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::style::plural;
 use delaylab_explain::steps::{Gatherer, Member, Way};
-use delaylab_explain::why::{self, slow::Baseline};
+use delaylab_explain::why::slow::Baseline;
+use delaylab_explain::why::{self, blackouts};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -122,7 +123,7 @@ fn read(
         clock_reads: (run.clock_reads(None).into_iter())
             .filter(|bin| !is_copy(bin.trial))
             .collect(),
-        problems: problems(run, &rows, folder, unfinished, &originals),
+        problems: problems(run, resolved, &rows, folder, unfinished, &originals),
         levels: levels.to_vec(),
         ..RunData::default()
     });
@@ -218,12 +219,14 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
 /// `unfinished`: records of trials that are under way, or were interrupted.
 fn problems(
     run: &Run,
+    resolved: Option<&Resolved>,
     rows: &[TrialRow],
     folder: &str,
     unfinished: u64,
     originals: &BTreeMap<u32, u32>,
 ) -> Vec<String> {
-    let mut problems = run.problems();
+    let mut problems = blackouts::warnings(&blackouts::of(run, resolved));
+    problems.extend(run.problems());
     let copies = originals.iter().filter(|(trial, first)| trial != first);
     let copies = copies.count() as u64;
     if copies > 0 {

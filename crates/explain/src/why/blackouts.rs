@@ -1,0 +1,245 @@
+//! Combinations of levels that lost everything, and the likely reason: what the run's own tables know of the queues
+//! that packets met, of drops, refusals and time-outs.
+
+use super::slow::label;
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
+use delaylab_model::trial::Dropped;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Labels that a warning names.
+const NAMED: usize = 4;
+/// A queue that held so much of its most on average was full all the time.
+const ALL_THE_TIME: f64 = 0.9;
+
+/// One combination of levels, and one probe, of which no packet was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blackout {
+    /// Its levels and, where there are several, its probe.
+    pub label: String,
+    /// Packets that were sent, or could not be.
+    pub packets: u64,
+    /// The likely reason.
+    pub reason: String,
+}
+
+/// Every combination of levels of which no packet was answered. `resolved` is the run's experiment, where that is known:
+/// a device benchmark loses everything on purpose, and has none.
+pub fn of(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
+    if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
+        return Vec::new();
+    }
+    let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
+    let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
+    for row in run.trials() {
+        let label = label(&row.factors, &row.probe_name, probes.len() > 1);
+        match alike.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, rows)) => rows.push(row),
+            None => alike.push((label, vec![row])),
+        }
+    }
+    let lost = alike
+        .into_iter()
+        .filter(|(_, rows)| figure(rows, "received") == 0 && tried(rows) > 0);
+    let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
+        packets: tried(&rows),
+        reason: reason(run, resolved, &rows),
+        label,
+    };
+    lost.map(of).collect()
+}
+
+/// A warning for each reason, with the combinations that have it.
+pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<&Blackout>)> = Vec::new();
+    for blackout in blackouts {
+        match by_reason
+            .iter_mut()
+            .find(|(why, _)| *why == blackout.reason)
+        {
+            Some((_, all)) => all.push(blackout),
+            None => by_reason.push((&blackout.reason, vec![blackout])),
+        }
+    }
+    let sentence = |(reason, all): (&str, Vec<&Blackout>)| {
+        let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
+        let labels = all.iter().map(|blackout| blackout.label.as_str());
+        let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
+        let of = match labels.len() {
+            0 => String::new(),
+            count if count <= NAMED => format!(" of {}", labels.join("; ")),
+            count => format!(
+                " of {} and {} more",
+                labels[..NAMED].join("; "),
+                count - NAMED
+            ),
+        };
+        format!("every packet{of} was lost ({packets}): {reason}")
+    };
+    by_reason.into_iter().map(sentence).collect()
+}
+
+fn figure(rows: &[&TrialRow], name: &str) -> u64 {
+    let of = |row: &&TrialRow| {
+        let mut figures = row.figures.iter();
+        let found = figures.find(|(known, _)| known == name);
+        found.and_then(|(_, value)| *value).unwrap_or(0.0)
+    };
+    rows.iter().map(of).sum::<f64>() as u64
+}
+
+/// Packets that were sent, or could not be.
+fn tried(rows: &[&TrialRow]) -> u64 {
+    figure(rows, "sent") + figure(rows, "local_error")
+}
+
+fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String {
+    let all = tried(rows);
+    let most = |name: &str| 2 * figure(rows, name) > all;
+    if most("local_error") {
+        return "this host could not send them".to_owned();
+    }
+    if most("refused") {
+        return "they were refused on the way or at the target".to_owned();
+    }
+    let timeout = timeout(resolved, rows);
+    let met = Met::new(run, rows);
+    if most("late") {
+        return waited(&met, timeout).unwrap_or_else(|| {
+            let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
+            format!(
+                "the replies came after their time-out{}",
+                timeout.unwrap_or_default()
+            )
+        });
+    }
+    (dropped(run, rows, &met))
+        .or_else(|| waited(&met, timeout))
+        .or_else(|| starved(&met))
+        .or_else(|| which_way(rows))
+        .or_else(|| {
+            rows.iter()
+                .flat_map(|row| row.facts.flaws.first())
+                .next()
+                .cloned()
+        })
+        .unwrap_or_else(|| match timeout {
+            Some(timeout) => format!(
+                "no reply came within {}, and nothing that the run recorded says why",
+                format_duration(timeout)
+            ),
+            None => "nothing that the run recorded says why".to_owned(),
+        })
+}
+
+fn timeout(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<Nanos> {
+    let row = rows.first()?;
+    let mut planned = resolved?.planned.iter();
+    let planned = planned.find(|planned| planned.trial.id == row.trial)?;
+    let probe = planned.trial.probes.get(usize::from(row.probe))?;
+    Some(probe.timeout)
+}
+
+/// What the packets met in the queues of their path.
+#[derive(Debug, Default)]
+struct Met {
+    /// Of each port in the order of the way: packets, and the least and the most that they waited.
+    ports: Vec<(Arc<str>, u64, Nanos, Nanos)>,
+    any: bool,
+}
+
+impl Met {
+    fn new(run: &Run, rows: &[&TrialRow]) -> Self {
+        let mut met = Self {
+            any: run.tables().contains(&"hops"),
+            ..Self::default()
+        };
+        for row in rows.iter().filter(|_| met.any).collect::<Vec<_>>() {
+            run.for_each_hop(Some(row.trial), |hop| {
+                if hop.probe != row.probe {
+                    return;
+                }
+                let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
+                let known = met.ports.iter_mut().find(|(port, ..)| *port == hop.port);
+                match known {
+                    Some((_, packets, least, most)) => {
+                        *packets += 1;
+                        *least = waited.min(*least);
+                        *most = waited.max(*most);
+                    }
+                    None => met.ports.push((hop.port.clone(), 1, waited, waited)),
+                }
+            });
+        }
+        met
+    }
+}
+
+/// Where packets of the trials were dropped, and how full that queue was.
+fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
+    let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
+    let all: Vec<Dropped<'_>> = warnings.filter_map(|it| Dropped::read(it)).collect();
+    // A queue that the packets never left, rather than one that they passed.
+    let passed =
+        |dropped: &&Dropped<'_>| met.ports.iter().any(|(port, ..)| **port == *dropped.port);
+    let found = all.iter().find(|it| !passed(it)).or(all.first())?;
+    let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
+    let (mut held, mut long, mut most) = (0.0, 0.0, 0.0_f64);
+    for trial in trials {
+        run.for_each_series_point(Some(trial), |point| {
+            if &*point.series == "backlog" && &*point.of == found.port {
+                held += point.mean * point.length as f64;
+                long += point.length as f64;
+                most = most.max(point.max);
+            }
+        });
+    }
+    let share = held / (long * most);
+    let full = match share {
+        share if share >= ALL_THE_TIME => ", and was full all the time".to_owned(),
+        share if share > 0.0 => format!(", and held {:.0} % of its most on average", share * 100.0),
+        _ => String::new(),
+    };
+    Some(format!(
+        "the queue of {} dropped packets ({}){full}",
+        found.port, found.why
+    ))
+}
+
+/// They waited longer than anybody waited for them.
+fn waited(met: &Met, timeout: Option<Nanos>) -> Option<String> {
+    let timeout = timeout?;
+    let longest = met.ports.iter().max_by_key(|(.., most)| *most)?;
+    let (port, _, _, most) = longest;
+    (*most >= timeout).then(|| {
+        format!(
+            "they waited in the queue of {port} for up to {}, longer than their time-out of {}",
+            format_duration_f64(*most as f64),
+            format_duration(timeout)
+        )
+    })
+}
+
+/// Worlds that see into their path and saw no packet leave a queue.
+fn starved(met: &Met) -> Option<String> {
+    (met.any && met.ports.is_empty()).then(|| {
+        "none of them left the first queue of the path: others go before them, or there is no way".to_owned()
+    })
+}
+
+/// The reflector counts what comes to it.
+fn which_way(rows: &[&TrialRow]) -> Option<String> {
+    let losses = rows.iter().filter_map(|row| row.facts.loss);
+    let (there, back) = losses.fold((0, 0), |(there, back), loss| {
+        (there + loss.forward, back + loss.back)
+    });
+    match (there, back) {
+        (0, 0) => None,
+        (there, back) if there >= back => Some("they did not come to the reflector".to_owned()),
+        _ => Some("they came to the reflector, and its replies did not come back".to_owned()),
+    }
+}
