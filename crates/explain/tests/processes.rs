@@ -163,9 +163,12 @@ fn two_processes_of_one_name_are_two_causes() {
     let (regular, irregular) = (of_process(&found, 100), of_process(&found, 200));
     assert_period(regular, 1e8);
     assert_eq!(irregular.rhythm, None);
-    assert_eq!(irregular.headline(), "python3 (process 200) ran instead");
+    assert_eq!(
+        irregular.headline(),
+        "another process (python3, process 200) ran instead"
+    );
     assert!(
-        found.answer().contains("python3 (process 200)"),
+        found.answer().contains("python3, process 200"),
         "{}",
         found.answer()
     );

@@ -186,6 +186,45 @@ impl Kept {
     }
 }
 
+/// Excursions that were under way together are one event: whatever holds up a path or a host for a while, holds up all
+/// packets that are due meanwhile. Takes them in the order in which they were due, or nearly so.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Events {
+    count: u64,
+    /// When all packets of the last one were back.
+    end: Option<Nanos>,
+}
+
+impl Events {
+    /// Takes a packet. Does an event begin with it?
+    pub fn push(&mut self, due: Nanos, response: Nanos) -> bool {
+        let begins = self.end.is_none_or(|end| due > end);
+        let end = due.saturating_add(response);
+        self.end = Some(
+            self.end
+                .filter(|_| !begins)
+                .map_or(end, |known| known.max(end)),
+        );
+        self.count += u64::from(begins);
+        begins
+    }
+
+    /// How many there were.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many these packets are, of which it is known when each was due and how long it took.
+    pub fn of(mut packets: Vec<(Nanos, Nanos)>) -> u64 {
+        packets.sort_unstable();
+        let mut events = Self::default();
+        for (due, response) in packets {
+            events.push(due, response);
+        }
+        events.count
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -222,6 +261,15 @@ mod tests {
         record.outcome = Outcome::Ok;
         record.cpu = Some(1);
         record
+    }
+
+    #[test]
+    fn packets_that_one_stall_holds_up_are_one_event() {
+        // Due each 100 ms, held until 1 s; another one half a second later.
+        let stall = (0..10).map(|at| (at * 100, 1_000 - at * 100));
+        let packets: Vec<(Nanos, Nanos)> = stall.chain([(1_500, 40)]).collect();
+        assert_eq!(Events::of(packets.into_iter().rev().collect()), 2);
+        assert_eq!(Events::of(Vec::new()), 0);
     }
 
     #[test]

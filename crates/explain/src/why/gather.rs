@@ -13,7 +13,7 @@ use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
 use delaylab_stats::blame::{Held, What, family, whose};
 use delaylab_stats::driven::Sent;
-use delaylab_stats::excursion::{self, Excursion, Excursions};
+use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::trains::Trains;
@@ -30,6 +30,8 @@ pub(super) struct Gathered<'a> {
     pub(super) sent: u64,
     pub(super) answered: u64,
     pub(super) trials: usize,
+    /// So many times packets were late one after the other.
+    pub(super) events: u64,
     /// Anatomy of packets that were not late.
     pub(super) usual: Anatomies,
     /// What late packets took longer.
@@ -74,6 +76,8 @@ impl Stream<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub(super) packets: u64,
+    /// So many times packets were late by it one after the other.
+    pub(super) events: u64,
     pub(super) lost_ns: f64,
     pub(super) worst: Worst,
     stages: BTreeMap<StageSet, u64>,
@@ -194,6 +198,7 @@ impl<'a> Gathered<'a> {
                 sent: 0,
                 answered: 0,
                 trials: trials.len(),
+                events: 0,
                 usual: Anatomies::default(),
                 excess: Anatomies::default(),
                 ways: Ways::default(),
@@ -359,6 +364,7 @@ impl Gathering<'_> {
             .values_mut()
             .for_each(|seqs| seqs.sort_unstable());
         let mut held = self.held(&open);
+        let mut under_way = BTreeMap::<What, Vec<(Nanos, Nanos)>>::new();
         for (&at, excursions) in &open.excursions {
             let (usual, packets) = (excursions.usual_parts(), excursions.usual() as f64);
             let stream = &mut self.gathered.streams[at];
@@ -382,6 +388,8 @@ impl Gathering<'_> {
                 let of_stream = &mut self.gathered.streams[at].late;
                 let (packets, lost) = of_stream.entry(what.clone()).or_default();
                 (*packets, *lost) = (*packets + 1, *lost + late.excess);
+                let of_cause = under_way.entry(what.clone()).or_default();
+                of_cause.push((late.due, late.response));
                 let tally = self.gathered.tallies.entry(what).or_default();
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
                 if let Some(event) = event {
@@ -397,6 +405,11 @@ impl Gathering<'_> {
                 });
                 self.gathered.excess.add(&parts.collect::<Vec<_>>(), 1.0);
             }
+        }
+        self.gathered.events += Events::of(under_way.values().flatten().copied().collect());
+        for (what, packets) in under_way {
+            let tally = self.gathered.tallies.entry(what).or_default();
+            tally.events += Events::of(packets);
         }
     }
 

@@ -67,6 +67,8 @@ pub struct Explanation {
     pub trials: usize,
     /// Packets that took far longer than the others of their stream.
     pub late: u64,
+    /// So many times that was: packets that were under way together are one event.
+    pub events: u64,
     /// What they took longer than usual, altogether, ns.
     pub lost_ns: f64,
     /// How a packet that was not late spent its time, on average.
@@ -94,6 +96,8 @@ pub struct Cause {
     pub what: What,
     /// Packets that were late by it.
     pub packets: u64,
+    /// So many times they were: those that were under way together are one event.
+    pub events: u64,
     /// What they took longer than usual, altogether, ns.
     pub lost_ns: f64,
     /// The worst of them.
@@ -262,6 +266,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
         answered: gathered.answered,
         trials: gathered.trials,
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
+        events: gathered.events,
         lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
         usual: gathered.usual.means(),
         excess: gathered.excess.sums(),
@@ -297,6 +302,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
         explanation.causes.push(Cause {
             what: what.clone(),
             packets: tally.packets,
+            events: tally.events,
             lost_ns: tally.lost_ns,
             worst: tally.worst,
             stages: tally.stages(),

@@ -70,7 +70,9 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let shares = places.map(|place| (share_of(place), place));
     let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, place) = most.unwrap_or((0.0, Place::Unclear));
-    let late = late(found, lost, explanation.answered);
+    let own = found.len() < explanation.causes.len();
+    let events = Some(explanation.events).filter(|_| !own);
+    let late = late(found, lost, explanation.answered, events);
     let whose = match place {
         Place::Prober => "the prober's host",
         Place::Reflector if explanation.answers_here() => "the reflector on this host",
@@ -123,8 +125,8 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     )
 }
 
-/// `12 of 3000 packets were late (0.40 %), by 1.2 ms on average`.
-fn late(found: &[&Cause], lost: f64, answered: u64) -> String {
+/// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
+fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> String {
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
     let share = share(late, answered);
@@ -133,7 +135,14 @@ fn late(found: &[&Cause], lost: f64, answered: u64) -> String {
         1 => ("was", ""),
         _ => ("were", " on average"),
     };
-    format!("{late} of {answered} {packets} {were} late ({share}), by {mean}{each}")
+    // What delayed some packets of an event may be the run's own: then only those of each cause are known.
+    let events = events.unwrap_or_else(|| found.iter().map(|cause| cause.events).sum());
+    let events = match events {
+        events if events == late => String::new(),
+        1 => " in one event".to_owned(),
+        events => format!(" in {events} events"),
+    };
+    format!("{late} of {answered} {packets} {were} late ({share}){events}, by {mean}{each}")
 }
 
 fn share(late: u64, answered: u64) -> String {
@@ -457,7 +466,7 @@ impl Cause {
     /// A process by its name, and where others have that by its number as well.
     fn name_of(&self, who: &Owner) -> String {
         match who.process.filter(|_| self.shares_name) {
-            Some(pid) => format!("{} (process {pid})", who.name),
+            Some(pid) => format!("{}, process {pid}", who.name),
             None => who.name.clone(),
         }
     }

@@ -42,6 +42,8 @@ pub struct Document {
     pub answered: u64,
     /// Packets that took far longer than the others of their stream.
     pub late: u64,
+    /// So many times: packets that were under way together are one event.
+    pub events: u64,
     /// What they took longer than usual, altogether.
     pub lost_ns: Nanos,
     /// What said who had the CPU.
@@ -177,6 +179,8 @@ pub struct Cause {
     pub name: Option<String>,
     /// Packets that were late by it.
     pub packets: u64,
+    /// So many times: packets that were under way together are one event.
+    pub events: u64,
     /// Of all late packets, 0 to 1.
     pub share_of_late: f64,
     /// Of all time lost, 0 to 1.
@@ -329,6 +333,7 @@ pub fn document(run: &str, found: &Explanation) -> Document {
         sent: found.sent,
         answered: found.answered,
         late: found.late,
+        events: found.events,
         lost_ns: whole(found.lost_ns),
         sources: found.sources.clone(),
         usual_ns: by_stage(&found.usual),
@@ -450,6 +455,7 @@ fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
         place: place(cause.what.place()),
         name: name(&cause.what),
         packets: cause.packets,
+        events: cause.events,
         share_of_late: found.share_of_late(cause),
         share_of_lost: found.share_of_lost(cause),
         lost_ns: whole(cause.lost_ns),

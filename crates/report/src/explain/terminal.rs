@@ -2,7 +2,8 @@
 //! factors do, when the level changed, and what cannot be told.
 
 use super::words::{
-    clocks, difference, interval, longer_than, main, sentence, share_of_main, visible, way_name,
+    clocks, difference, in_events, interval, longer_than, main, sentence, share_of_main, visible,
+    way_name,
 };
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
@@ -171,7 +172,7 @@ fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> St
         cause.headline(),
         short_percent(found.share_of_lost(cause)),
         short_percent(found.share_of_late(cause)),
-        cause.packets,
+        in_events(cause),
     );
     let evidence = cause
         .evidence

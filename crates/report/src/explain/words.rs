@@ -1,6 +1,7 @@
 //! Ways, effects and changes in words, the same on a terminal and on a page.
 
-use crate::style::short_percent;
+use crate::style::{plural, short_percent};
+use delaylab_explain::why::Cause;
 use delaylab_explain::why::changes::{Change, Changes, Scope};
 use delaylab_explain::why::effects::Shift;
 use delaylab_explain::why::slow::{Against, Condition};
@@ -32,6 +33,14 @@ pub(crate) fn share_of_main(condition: &Condition) -> String {
     main.map_or_else(String::new, |main| {
         short_percent(condition.in_component(&main.component) / condition.usual_ns)
     })
+}
+
+/// `9 in 1 event`.
+pub(crate) fn in_events(cause: &Cause) -> String {
+    match (cause.packets, cause.events) {
+        (packets, events) if events == packets => packets.to_string(),
+        (packets, events) => format!("{packets} in {}", plural(events, "event")),
+    }
 }
 
 /// `echo, there`.

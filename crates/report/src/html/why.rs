@@ -5,7 +5,8 @@ use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
 use crate::explain::words::{
-    clocks, difference, interval, longer_than, main, sentence, share_of_main, visible, way_name,
+    clocks, difference, in_events, interval, longer_than, main, sentence, share_of_main, visible,
+    way_name,
 };
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
@@ -98,7 +99,7 @@ fn cause(found: &Explanation, cause: &Cause) -> String {
         text(&cause.headline()),
         short_percent(found.share_of_lost(cause)),
         short_percent(found.share_of_late(cause)),
-        cause.packets,
+        in_events(cause),
         prose(&cause.remedy),
     )
 }

@@ -1,13 +1,11 @@
-//! The distribution of the responses so far, and what lies beyond its last bin.
+//! The distribution of the responses so far, on a logarithmic axis.
 
 use super::canvas::Canvas;
+use super::log_bins::LogBins;
 use super::view::{Distribution, Seen};
 use crate::style::Paint;
 use delaylab_model::units::format_duration;
-use delaylab_stats::histogram::Histogram;
 
-/// Columns at the right, for the overflow bin and its figures.
-const BEYOND: u16 = 18;
 /// A bin is at most so wide.
 const WIDEST: usize = 4;
 
@@ -20,28 +18,21 @@ pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
     };
     canvas.heading(&title(distribution, canvas.width()));
     let height = canvas.height().saturating_sub(2);
-    let room = usize::from(canvas.width().saturating_sub(BEYOND));
-    let histogram = &distribution.histogram;
-    let columns = columns(&histogram.bins, room);
-    let highest = columns.iter().copied().max().unwrap_or(0);
-    let highest = highest.max(histogram.overflow).max(1) as f64;
+    let room = usize::from(canvas.width());
+    let bins = &distribution.bins;
+    let columns = columns(&bins.bins, room);
+    let highest = columns.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let bound = seen.excursions.bound.map(|bound| bins.share(bound));
     let mut bars = canvas.rows(1, height);
     for (column, &count) in (0..).zip(&columns) {
+        let at = f64::from(column) / columns.len() as f64;
+        let beyond = bound.is_some_and(|bound| at > bound);
+        let paint = if beyond { Paint::Warning } else { Paint::Plain };
         if count > 0 {
-            bars.bar(column, count as f64 / highest, Paint::Plain);
+            bars.bar(column, count as f64 / highest, paint);
         }
     }
-    let edge = columns.len() as u16;
-    for row in 0..height {
-        bars.put(row, edge, "│", Paint::Dim);
-    }
-    if histogram.overflow > 0 {
-        let share = histogram.overflow as f64 / highest;
-        bars.bar(edge + 1, share, Paint::Warning);
-        let beyond = format!("{} beyond", histogram.overflow);
-        bars.put(height.saturating_sub(1), edge + 3, &beyond, Paint::Warning);
-    }
-    axis(histogram, edge, &mut canvas, height + 1);
+    axis(bins, columns.len() as u16, &mut canvas, height + 1);
 }
 
 fn nothing(seen: &Seen) -> &'static str {
@@ -58,7 +49,7 @@ fn title(distribution: &Distribution, width: u16) -> String {
         ("p50", distribution.p50),
         ("p90", distribution.p90),
         ("p99", distribution.p99),
-        ("max", distribution.histogram.max),
+        ("max", distribution.max),
     ];
     let shown: &[&str] = if width >= 72 {
         &["min", "p50", "p90", "p99", "max"]
@@ -80,26 +71,25 @@ fn columns(bins: &[u64], room: usize) -> Vec<u64> {
         let wide_bins = bins.iter().flat_map(|&bin| std::iter::repeat_n(bin, wide));
         return wide_bins.collect();
     }
-    let joined = count.div_ceil(room);
-    let sums = bins.chunks(joined).map(|bins| bins.iter().sum());
-    sums.collect()
+    let mut columns = vec![0; room];
+    for (at, bin) in bins.iter().enumerate() {
+        columns[at * room / count] += bin;
+    }
+    columns
 }
 
-/// `40.0 µs        118 µs   max 960 µs`.
-fn axis(histogram: &Histogram, edge: u16, canvas: &mut Canvas<'_>, row: u16) {
-    let (start, end) = (
-        format_duration(histogram.start),
-        format_duration(histogram.end()),
-    );
-    let at = canvas.put(row, 0, &start, Paint::Dim);
-    let length = end.chars().count() as u16;
-    let from = (edge + 1).saturating_sub(length).max(at + 1);
-    let at = canvas.put(row, from, &end, Paint::Dim);
-    let max = format!("max {}", format_duration(histogram.max));
-    let paint = if histogram.overflow > 0 {
-        Paint::Warning
-    } else {
-        Paint::Dim
-    };
-    canvas.put(row, (edge + 3).max(at + 2), &max, paint);
+/// `40.0 µs     100 µs      1.00 ms   4.25 s`: the ends, and what powers of ten fit between them.
+fn axis(bins: &LogBins, width: u16, canvas: &mut Canvas<'_>, row: u16) {
+    let length = |text: &str| text.chars().count() as u16;
+    let mut at = canvas.put(row, 0, &format_duration(bins.low), Paint::Dim);
+    let end = format_duration(bins.high);
+    let last = width.saturating_sub(length(&end)).max(at + 1);
+    for decade in bins.decades() {
+        let column = (bins.share(decade) * f64::from(width)) as u16;
+        let text = format_duration(decade);
+        if column > at + 1 && column + length(&text) + 1 < last {
+            at = canvas.put(row, column, &text, Paint::Dim);
+        }
+    }
+    canvas.put(row, last, &end, Paint::Dim);
 }

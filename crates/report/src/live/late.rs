@@ -1,9 +1,10 @@
 //! The latest excursions of a stream that goes on: their bound follows what is usual so far.
 
+use super::view::Event;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::excursion::{Excursion, Excursions, bound};
+use delaylab_stats::excursion::{Events, Excursion, Excursions, bound};
 use delaylab_stats::loglinear::LogLinear;
 
 /// Responses from which on there is a bound.
@@ -21,6 +22,7 @@ pub(super) struct Late {
     /// Taken before there is a bound.
     waiting: Vec<Record>,
     count: u64,
+    events: Events,
 }
 
 impl Late {
@@ -31,6 +33,7 @@ impl Late {
             again_at: RESPONSES_NEEDED as u64,
             waiting: Vec::new(),
             count: 0,
+            events: Events::default(),
         }
     }
 
@@ -63,6 +66,8 @@ impl Late {
     fn judge(&mut self, record: &Record) {
         if self.found.push(record) {
             self.count += 1;
+            let response = record.response().unwrap_or(0);
+            self.events.push(record.t_intended, response);
             self.found.keep_latest(KEPT);
         }
     }
@@ -77,10 +82,40 @@ impl Late {
         self.count
     }
 
-    /// The latest, latest first.
-    pub(super) fn latest(&self) -> Vec<Excursion> {
-        let mut latest: Vec<_> = self.found.iter().collect();
+    /// How many events they are.
+    pub(super) const fn events(&self) -> u64 {
+        self.events.count()
+    }
+
+    /// The latest events, latest first.
+    pub(super) fn latest(&self) -> Vec<Event> {
+        let mut together = Events::default();
+        let mut latest: Vec<Event> = Vec::new();
+        for late in self.found.iter() {
+            match latest.last_mut() {
+                Some(event) if !together.push(late.due, late.response) => {
+                    event.packets += 1;
+                    if late.excess > event.worst.excess {
+                        event.worst = late;
+                    }
+                }
+                Some(_) => latest.push(Event::new(late)),
+                None => {
+                    together.push(late.due, late.response);
+                    latest.push(Event::new(late));
+                }
+            }
+        }
         latest.reverse();
         latest
+    }
+}
+
+impl Event {
+    const fn new(first: Excursion) -> Self {
+        Self {
+            worst: first,
+            packets: 1,
+        }
     }
 }

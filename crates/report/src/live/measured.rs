@@ -1,13 +1,13 @@
 //! What is kept of one probe while it runs: flat memory, however long it does.
 
 use super::late::Late;
+use super::log_bins::LogBins;
 use super::strip::Strip;
 use super::view::{Distribution, Excursions, Seen};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_stats::histogram::Histogram;
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_stats::summary::SummaryBuilder;
 
@@ -96,6 +96,7 @@ impl Measured {
             excursions: Excursions {
                 bound: self.late.bound(),
                 count: self.late.count(),
+                events: self.late.events(),
                 latest: self.late.latest(),
             },
             start: self.due.map_or(0, |(first, _)| first),
@@ -117,19 +118,17 @@ impl Measured {
             quantile.map_or(max, |ns: Nanos| ns.clamp(min, max))
         };
         let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
-        // To p99 it would be one bar wherever one packet in a hundred is far off.
-        let usual = self.late.bound().unwrap_or(max).clamp(min, max);
-        let mut histogram = Histogram::fitting(min, usual);
+        let mut bins = LogBins::new(min, max);
         for (middle, times) in self.responses.iter() {
-            histogram.push_many(middle.clamp(min, max), times);
+            bins.push_many(middle.clamp(min, max), times);
         }
-        histogram.max = max;
         Some(Distribution {
             min,
             p50,
             p90,
             p99,
-            histogram,
+            max,
+            bins,
         })
     }
 }

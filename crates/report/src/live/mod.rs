@@ -5,7 +5,8 @@
 //! | [`State`] (`state.rs`) | takes records, in flat memory; makes a view of what came so far |
 //! | `measured.rs` | what is kept of one probe |
 //! | `strip.rs` | the worst response of each moment of late |
-//! | `late.rs` | the latest excursions |
+//! | `late.rs` | the latest excursions, and which of them are one event |
+//! | `log_bins.rs` | the distribution, in bins of equal ratio |
 //! | [`View`] (`view.rs`) | what there is to see at one moment |
 //! | [`Screen`] (`screen.rs`) | a view on a terminal of any size: who gets how many rows |
 //! | `canvas.rs` | text and bars in a part of the screen |
@@ -21,6 +22,7 @@ mod excursions;
 mod head;
 mod keys;
 mod late;
+mod log_bins;
 mod measured;
 mod recent;
 mod screen;

@@ -179,10 +179,10 @@ fn memory_stays_flat() {
     assert!(seen.columns.len() <= 512);
     assert!(seen.excursions.latest.len() <= 64);
     assert!(seen.excursions.count > 150, "{}", seen.excursions.count);
-    let late = seen.excursions.latest.first().unwrap();
+    let late = &seen.excursions.latest.first().unwrap().worst;
     assert_eq!(late.seq, 19_999);
     assert_eq!(late.main().unwrap().stages.name(), "receive wake-up");
-    assert_eq!(seen.distribution.unwrap().histogram.count(), 20_498);
+    assert_eq!(seen.distribution.unwrap().bins.count(), 20_498);
 }
 
 proptest! {

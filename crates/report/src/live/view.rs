@@ -1,9 +1,9 @@
 //! What there is to see at one moment.
 
+use super::log_bins::LogBins;
 use super::strip::Column;
 use delaylab_model::Nanos;
 use delaylab_stats::excursion::Excursion;
-use delaylab_stats::histogram::Histogram;
 use delaylab_stats::summary::{AnatomyAt, Counts};
 
 /// A measurement at one moment.
@@ -58,8 +58,9 @@ pub(super) struct Distribution {
     pub(super) p50: Nanos,
     pub(super) p90: Nanos,
     pub(super) p99: Nanos,
-    /// From the least to the bound of excursions; what is beyond is its overflow.
-    pub(super) histogram: Histogram,
+    pub(super) max: Nanos,
+    /// From the least to the longest.
+    pub(super) bins: LogBins,
 }
 
 /// Packets that took far longer than the others.
@@ -68,6 +69,17 @@ pub(super) struct Excursions {
     /// Beyond what response; `None`: too few to tell.
     pub(super) bound: Option<Nanos>,
     pub(super) count: u64,
+    /// So many times: those that were under way together are one event.
+    pub(super) events: u64,
     /// Latest first.
-    pub(super) latest: Vec<Excursion>,
+    pub(super) latest: Vec<Event>,
+}
+
+/// Packets that were late together.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Event {
+    /// The worst of them.
+    pub(super) worst: Excursion,
+    /// How many, of those that are kept.
+    pub(super) packets: usize,
 }

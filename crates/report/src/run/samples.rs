@@ -188,6 +188,7 @@ fn explanation() -> Explanation {
     let cause = |what, packets: u32, lost_ns, evidence: &str, remedy: &str| Cause {
         what,
         packets: u64::from(packets),
+        events: u64::from(packets.div_ceil(3)),
         lost_ns,
         worst: Worst {
             excess_ns: 2.0 * lost_ns / f64::from(packets),
@@ -219,6 +220,7 @@ fn explanation() -> Explanation {
         answered: 7_192,
         trials: 18,
         late: 97,
+        events: 34,
         lost_ns: 190e6,
         causes: vec![
             cause(
