@@ -18,7 +18,8 @@ pub struct ResolveError {
     known: String,
 }
 
-/// The folder that this means: a run's name in `runs` with or without `.partial`, `latest`, or a path.
+/// The folder that this means: a run's name in `runs` with or without `.partial`, `latest`, a path, or what runs of an
+/// experiment are named by, of which it is the newest.
 pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
     let named = [
         runs.join(asked),
@@ -30,6 +31,7 @@ pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
     found
         .find(|path| path.is_dir())
         .or_else(|| newest(runs).filter(|_| asked == LATEST))
+        .or_else(|| newest_of(asked, runs))
         .ok_or_else(|| ResolveError {
             asked: asked.to_owned(),
             runs: runs.to_owned(),
@@ -41,6 +43,23 @@ pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
 fn newest(runs: &Path) -> Option<PathBuf> {
     let names = names(runs);
     Some(runs.join(names.last()?))
+}
+
+/// Of runs that are named by this and when they began, the one that began last.
+fn newest_of(name: &str, runs: &Path) -> Option<PathBuf> {
+    let begun = |folder: &String| -> Option<String> {
+        let stem = folder.strip_suffix(PARTIAL).unwrap_or(folder);
+        let when = stem.strip_prefix(name)?.strip_prefix('-')?;
+        let is_time = when.starts_with(|c: char| c.is_ascii_digit())
+            && when
+                .chars()
+                .all(|c| c.is_ascii_digit() || "TZ-".contains(c));
+        is_time.then(|| when.to_owned())
+    };
+    let folders = names(runs).into_iter();
+    let named = folders.filter_map(|folder| Some((begun(&folder)?, folder)));
+    let (_, newest) = named.max()?;
+    fs::canonicalize(runs.join(newest)).ok()
 }
 
 /// Every run's name, the oldest first.

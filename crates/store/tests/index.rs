@@ -90,6 +90,8 @@ fn a_run_is_found_by_name_by_latest_and_by_path() {
     assert_eq!(find(first.to_str().unwrap()), first);
     assert_eq!(find(&format!("{FIRST}-2")), partial);
     assert_eq!(find(&format!("{FIRST}-2.partial")), partial);
+    let (name, _) = FIRST.rsplit_once('-').unwrap();
+    assert_eq!(find(name), partial);
 
     fs::remove_file(runs.join("latest")).unwrap();
     assert_eq!(find("latest"), partial);

@@ -23,7 +23,7 @@ Examples:
   delaylab explain bufferbloat --against idle
   delaylab explain latest --json | jq '.causes[0]'")]
 pub struct ExplainArgs {
-    /// The run: its directory, its name, or `latest`
+    /// The run: its directory, its name, `latest`, or what runs are named by: the newest of those
     #[arg(default_value = "latest")]
     pub run: String,
 
