@@ -223,7 +223,16 @@ pub struct Case {
     pub name: String,
     /// Dotted paths and what to set them to.
     #[serde(default)]
-    pub set: BTreeMap<String, Value>,
+    pub set: BTreeMap<String, Setting>,
+}
+
+/// What a case sets: a value, or a list of them where the field is one.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(untagged)]
+#[allow(missing_docs)] // named after what it holds
+pub enum Setting {
+    One(Value),
+    Several(Vec<Value>),
 }
 
 /// In which order trials are carried out.
