@@ -27,6 +27,9 @@ pub(super) fn answer(slow: &Slow) -> String {
         ) + &own_load(first, &main.component);
     }
     let of_all = match several {
+        _ if matches!(first.against, Against::Run(_)) => {
+            "No condition is slow against the baseline. ".to_owned()
+        }
         true => format!("No condition is slow against the best one{}. ", best(slow)),
         false => String::new(),
     };
