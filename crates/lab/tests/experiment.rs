@@ -449,6 +449,27 @@ fn what_the_world_refuses_of_the_rest_refuses_the_run() {
     );
 }
 
+/// Of a file without a path nothing of a path can be pointed at: its end is where one is added.
+#[test]
+fn a_path_that_is_missing_is_missing_at_the_end() {
+    let no_path = |_: &Trial| {
+        vec![Refusal {
+            field: "path.topology".to_owned(),
+            reason: "give a topology".to_owned(),
+        }]
+    };
+    let text =
+        "name = \"bare\"\n\n[[probe]]\nname = \"echo\"\ncount = 10\npacing = { every = \"1ms\" }";
+    let experiment = Experiment::read(source(text)).unwrap();
+    let said = experiment.resolve(&seeded(1), &no_path).unwrap_err();
+    assert_eq!(said.list.len(), 1);
+    let found = &said.list[0];
+    assert_eq!(
+        (found.line, found.message.as_str()),
+        (6, "`[path]` is missing")
+    );
+}
+
 #[test]
 fn a_plan_hands_out_what_is_not_done_yet() {
     let planned = resolve(GOOD, &seeded(1)).unwrap().planned;

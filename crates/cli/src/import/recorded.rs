@@ -1,14 +1,16 @@
 //! The run of an imported file: one trial, each stream a probe.
 
 use super::Found;
-use delaylab_explain::import::{Clock, Imported, Records, Rules, Stream, shown};
+use delaylab_explain::import::{
+    Clock, Delay, Figure, Imported, Records, Rules, Statistic, Stream, shown,
+};
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{Delivery, ProbeFacts, StampPoint};
-use delaylab_stats::summary::SummaryBuilder;
+use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
@@ -107,7 +109,42 @@ fn row(found: &Found, index: usize, summary: SummaryBuilder) -> TrialRow {
             ..ProbeFacts::default()
         },
         factors: Vec::new(),
-        figures: summary.figures(),
+        figures: figures(found, index, &summary),
+    }
+}
+
+/// The figures of the stream's packets; of a stream without any, what its tool says, so that a report's hops are kept.
+fn figures(found: &Found, index: usize, summary: &Summary) -> Vec<(String, Option<f64>)> {
+    let mut figures = summary.figures();
+    if found.imported.streams[index].records.len() > 0 {
+        return figures;
+    }
+    let said = found
+        .imported
+        .said
+        .iter()
+        .filter(|said| said.stream == index);
+    let named: Vec<_> = said
+        .filter_map(|said| Some((column(said.what)?, said.value)))
+        .collect();
+    for (name, value) in &mut figures {
+        let said = named.iter().find(|(column, _)| column == name);
+        *value = said.map(|(_, said)| *said);
+    }
+    figures
+}
+
+/// The column of a figure that some tools print and packets have, too.
+const fn column(figure: Figure) -> Option<&'static str> {
+    match figure {
+        Figure::Sent => Some("sent"),
+        Figure::Received => Some("received"),
+        Figure::Lost => Some("lost"),
+        Figure::Of(Delay::RoundTrip, Statistic::Min) => Some("round_trip_min_ns"),
+        Figure::Of(Delay::RoundTrip, Statistic::Mean) => Some("round_trip_mean_ns"),
+        Figure::Of(Delay::RoundTrip, Statistic::Max) => Some("round_trip_max_ns"),
+        Figure::Of(Delay::RoundTrip, Statistic::Deviation) => Some("round_trip_sd_ns"),
+        _ => None,
     }
 }
 

@@ -31,10 +31,15 @@ fn figure(column: &str) -> Option<Figure> {
     })
 }
 
-/// A stream for a hop that has no record yet.
+/// A stream for a hop that has no record yet. It is called by its number and by who answers there, so that hops are
+/// told apart wherever the stream is named.
 pub fn hop(number: u64, target: &str) -> Stream {
+    let name = match target {
+        "" | "???" => format!("hop {number}"),
+        host => format!("hop {number} {host}"),
+    };
     Stream {
-        name: format!("hop {number}"),
+        name,
         method: Method::Icmp,
         target: target.to_owned(),
         size: None,

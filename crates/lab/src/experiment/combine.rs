@@ -168,10 +168,12 @@ impl Maker<'_> {
 
     fn refuse(&mut self, root: &Node, refusals: &[Refusal]) {
         for refusal in refusals {
-            let problem = Problem::new(
-                &place_of(root, &refusal.field),
-                format!("`{}` cannot be honoured here", refusal.field),
-            );
+            let problem = missing_section(root, &refusal.field).unwrap_or_else(|| {
+                Problem::new(
+                    &place_of(root, &refusal.field),
+                    format!("`{}` cannot be honoured here", refusal.field),
+                )
+            });
             self.problems.push(problem.help(&refusal.reason));
         }
     }
@@ -237,6 +239,19 @@ fn in_probe(root: &Node, index: usize, wrong: Wrong) -> Problem {
 }
 
 /// Where a field that a world names was written, or else what is nearest to it.
+/// A field of a section that is not there is refused because the section is missing: that is said, at the end of the
+/// file, where it can be added.
+fn missing_section(root: &Node, field: &str) -> Option<Problem> {
+    const WORLDS_OWN: &str = "path";
+    let table = root.table()?;
+    let is_missing = field.split('.').next() == Some(WORLDS_OWN) && table.get(WORLDS_OWN).is_none();
+    let end = Origin {
+        source: root.at.source,
+        span: usize::MAX..usize::MAX,
+    };
+    is_missing.then(|| Problem::new(&end, format!("`[{WORLDS_OWN}]` is missing")))
+}
+
 fn place_of(root: &Node, field: &str) -> Origin {
     let places = address::expand(root, field, &root.at).unwrap_or_default();
     let Some(place) = places.first() else {
