@@ -8,7 +8,7 @@
 //! | `format` | what a format is |
 //! | `input` | a file as it comes: unpacked, line by line |
 //! | `records`, `rows` | the packets of a stream, a few bytes each |
-//! | `text`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr` | what several formats need |
+//! | `text`, `icmp_words`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr` | what several formats need |
 //! | each other | one format |
 //!
 //! A format is a file with a `FORMAT`, and its line in `FORMATS` below: help, messages and tests
@@ -34,6 +34,7 @@ mod format;
 mod fping;
 mod fping_json;
 mod hping3;
+mod icmp_words;
 mod imported;
 mod input;
 mod iperf3;

@@ -60,6 +60,10 @@ pub enum QueuedError {
         errno: i32,
         /// The router or host that refused; `None` for this host.
         by: Option<IpAddr>,
+        /// Type and code of the ICMP error; `None` where this host refused by itself.
+        icmp: Option<[u8; 2]>,
+        /// What the error says besides: of one that says "too big", the MTU.
+        info: u32,
     },
     /// Something that these sockets do not ask for.
     Other,
@@ -183,11 +187,15 @@ fn queued_error(error: libc::sock_extended_err, payload: Payload) -> QueuedError
             QueuedError::Refused {
                 errno: error.ee_errno as i32,
                 by: by.map(|a| a.ip()),
+                icmp: Some([error.ee_type, error.ee_code]),
+                info: error.ee_info,
             }
         }
         libc::SO_EE_ORIGIN_LOCAL => QueuedError::Refused {
             errno: error.ee_errno as i32,
             by: None,
+            icmp: None,
+            info: error.ee_info,
         },
         _ => QueuedError::Other,
     }

@@ -20,6 +20,15 @@ pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> i
     check(code).map(drop)
 }
 
+fn get_int(fd: RawFd, level: i32, name: i32) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointers describe `value` and its length, which outlive the call.
+    let code =
+        unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
+    check(code).map(|_| value)
+}
+
 /// -1 is an error in `errno`; anything else is a result.
 pub(crate) fn check(code: libc::c_int) -> io::Result<libc::c_int> {
     if code < 0 {
@@ -70,6 +79,18 @@ pub fn set_dont_fragment(socket: &impl AsFd, v6: bool, mode: DontFragment) -> io
     }
 }
 
+/// The MTU of a connected socket's path, as this host knows it: that of the interface until an ICMP error says
+/// that a later link takes less (ip(7), "IP_MTU").
+pub fn path_mtu(socket: &impl AsFd, v6: bool) -> io::Result<u32> {
+    let fd = socket.as_fd().as_raw_fd();
+    let mtu = if v6 {
+        get_int(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU)?
+    } else {
+        get_int(fd, libc::IPPROTO_IP, libc::IP_MTU)?
+    };
+    Ok(mtu.unsigned_abs())
+}
+
 /// Asks for traffic class and TTL beside each arriving packet.
 pub fn receive_marks(socket: &impl AsFd, v6: bool) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
@@ -93,12 +114,12 @@ pub fn receive_local_address(socket: &impl AsFd, v6: bool) -> io::Result<()> {
 }
 
 /// Asks for ICMP errors, with who sent them, in the error queue.
-pub fn receive_errors(socket: &impl AsFd, v6: bool) -> io::Result<()> {
+pub fn receive_errors(socket: &impl AsFd, v6: bool, wanted: bool) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     if v6 {
-        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)
+        set_int(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, wanted.into())
     } else {
-        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1)
+        set_int(fd, libc::IPPROTO_IP, libc::IP_RECVERR, wanted.into())
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
 //! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |
+//! | [`icmp`] | what an ICMP error means |
 //! | [`load`] | traffic beside the probes |
 //! | [`noise`] | what disturbed the measuring host |
 //! | [`path`] | what is between the ends |
@@ -35,6 +36,7 @@ pub mod experiment;
 pub mod frames;
 pub mod hop;
 pub mod host;
+pub mod icmp;
 pub mod load;
 pub mod noise;
 pub mod path;

@@ -1,6 +1,7 @@
 //! The record: one row for each packet of a probe, the same in every world.
 
 use crate::Nanos;
+use crate::icmp::IcmpReason;
 use crate::trial::StampPoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,8 @@ pub enum Outcome {
     Late,
     /// Answered with bytes that are not those sent.
     Corrupt,
-    /// Refused on the way or at the target ([`Record::refused_by`] says by whom).
+    /// Refused on the way or at the target: [`Record::icmp`] says why, [`Record::refused_by`] by whom.
+    /// It is lost as well: an error is not an answer.
     Refused,
     /// The send call failed here ([`Record::errno`] says why).
     LocalError,
@@ -98,6 +100,11 @@ impl Outcome {
             Outcome::LocalError => "local_error",
             Outcome::Skipped => "skipped",
         }
+    }
+
+    /// Was the packet sent and never answered, with or without an error that says why?
+    pub const fn is_lost(self) -> bool {
+        matches!(self, Outcome::Lost | Outcome::Refused)
     }
 }
 
@@ -199,6 +206,15 @@ pub struct Record {
     pub outcome: Outcome,
     /// Who refused it, where someone did.
     pub refused_by: Option<IpAddr>,
+    /// What the ICMP error says that refused it; `None` also where the refusal was no ICMP error.
+    pub icmp: Option<IcmpReason>,
+    /// Type of that error, of ICMP or ICMPv6 as the address of who refused it.
+    pub icmp_type: Option<u8>,
+    /// Code of that error.
+    pub icmp_code: Option<u8>,
+    /// What would have fit, in bytes of an IP packet: the MTU that "fragmentation needed" names, or that of the
+    /// path as this host knows it where the packet was too long to be sent.
+    pub path_mtu: Option<u32>,
     /// Error number of a local error.
     pub errno: Option<i32>,
     /// What happened to the clocks meanwhile.
@@ -237,6 +253,10 @@ impl Record {
             retransmits: None,
             outcome: Outcome::Lost,
             refused_by: None,
+            icmp: None,
+            icmp_type: None,
+            icmp_code: None,
+            path_mtu: None,
             errno: None,
             clock_event: ClockEvent::None,
         }

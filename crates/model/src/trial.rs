@@ -290,6 +290,8 @@ pub struct ProbeFacts {
     pub realtime_offset: Nanos,
     /// Direction of loss, where the reflector counts.
     pub loss: Option<LossDirection>,
+    /// MTU of the path as this host knew it at the end, in bytes of an IP packet; `None` where nobody asked.
+    pub path_mtu: Option<u32>,
     /// Replies that came after their record had been closed, or that belong to no packet.
     pub strays: u64,
     /// Packets that arrived and were not replies to this probe (malformed, wrong key, wrong token).

@@ -1,6 +1,7 @@
 //! The one list of a record's columns. JSON, NDJSON, CSV and the schema all read it, so they
 //! cannot drift apart.
 
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy;
@@ -31,6 +32,8 @@ enum Kind {
     MaybeAddress,
     /// A [`Method`].
     Method,
+    /// An [`IcmpReason`], or null.
+    MaybeIcmp,
     /// An [`Outcome`].
     Outcome,
     /// A [`ClockEvent`].
@@ -99,6 +102,10 @@ pub const COLUMNS: &[Column] = columns! {
     "retransmits" MaybeNumber |r, _| r.retransmits.into(), "TCP segments retransmitted between request and reply.";
     "outcome" Outcome |r, _| Value::Word(r.outcome.name()), "How it ended.";
     "refused_by" MaybeAddress |r, _| r.refused_by.map_or(Value::Null, Value::Address), "Who refused it.";
+    "icmp" MaybeIcmp |r, _| r.icmp.map_or(Value::Null, |icmp| Value::Word(icmp.name())), "What the ICMP error says that refused it.";
+    "icmp_type" MaybeNumber |r, _| r.icmp_type.into(), "Type of that error: of ICMPv6 where refused_by is an IPv6 address.";
+    "icmp_code" MaybeNumber |r, _| r.icmp_code.into(), "Code of that error.";
+    "path_mtu" MaybeNumber |r, _| r.path_mtu.into(), "What would have fit where it was too long, in bytes of an IP packet.";
     "errno" MaybeNumber |r, _| r.errno.into(), "Error number of a local error.";
     "clock_event" ClockEvent |r, _| Value::Word(r.clock_event.name()), "What happened to this host's clocks meanwhile.";
     "response_ns" MaybeNumber |r, _| r.response().into(), "t_recv − t_intended: what the user waits.";
@@ -119,6 +126,7 @@ impl Column {
             Kind::MaybeNumber => json_schema!({ "type": ["integer", "null"] }),
             Kind::MaybeAddress => json_schema!({ "type": ["string", "null"] }),
             Kind::Method => generator.subschema_for::<Method>(),
+            Kind::MaybeIcmp => generator.subschema_for::<Option<IcmpReason>>(),
             Kind::Outcome => generator.subschema_for::<Outcome>(),
             Kind::ClockEvent => generator.subschema_for::<ClockEvent>(),
         };

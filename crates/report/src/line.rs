@@ -1,11 +1,13 @@
 //! One line a reply, as ping prints them, and the live status line.
 
 use crate::style::{Paint, Style, percent};
+use crate::terminal::head::reason;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::units::format_duration;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::anatomy;
+use delaylab_stats::summary::Refusal;
 
 /// Writes one line for each packet.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +44,13 @@ impl LineWriter {
             Outcome::Corrupt => format!("corrupt reply after {}", self.delay(record)),
             Outcome::Lost => format!("lost (no reply within {})", format_duration(self.timeout)),
             Outcome::Skipped => "skipped (the sender gave the slot up)".to_owned(),
-            Outcome::Refused => match record.refused_by {
-                Some(address) => format!("refused by {address}"),
-                None => "refused".to_owned(),
-            },
-            Outcome::LocalError => match record.errno {
-                Some(errno) => format!("not sent: {}", std::io::Error::from_raw_os_error(errno)),
-                None => "not sent".to_owned(),
+            Outcome::Refused => refused(record),
+            Outcome::LocalError => match (record.path_mtu, record.errno) {
+                (Some(mtu), _) => format!("not sent: longer than the path MTU of {mtu} B"),
+                (None, Some(errno)) => {
+                    format!("not sent: {}", std::io::Error::from_raw_os_error(errno))
+                }
+                (None, None) => "not sent".to_owned(),
             },
         };
         (text, Paint::Warning)
@@ -67,6 +69,21 @@ impl LineWriter {
             }
             _ => format_duration(response),
         }
+    }
+}
+
+/// `TTL exceeded, from 192.0.2.1`, or as much of it as is known.
+fn refused(record: &Record) -> String {
+    let refusal = Refusal {
+        reason: record.icmp,
+        code: record.icmp_type.zip(record.icmp_code),
+        by: record.refused_by,
+        path_mtu: record.path_mtu,
+    };
+    match (record.icmp, record.refused_by) {
+        (None, Some(address)) => format!("refused by {address}"),
+        (_, Some(address)) => format!("{}, from {address}", reason(&refusal)),
+        (_, None) => reason(&refusal),
     }
 }
 
@@ -142,6 +159,7 @@ impl Live {
 mod tests {
     use super::*;
     use crate::samples::{answered, lose};
+    use delaylab_model::icmp::IcmpReason;
     use delaylab_model::record::Method;
 
     const UNICODE: Style = Style {
@@ -201,6 +219,15 @@ mod tests {
             r.refused_by = "10.0.0.9".parse().ok()
         };
         assert_eq!(line(by), "seq=3 refused by 10.0.0.9");
+        let too_big = |r: &mut Record| {
+            by(r);
+            (r.icmp, r.icmp_type, r.icmp_code) = (Some(IcmpReason::TooBig), Some(3), Some(4));
+            r.path_mtu = Some(1400);
+        };
+        assert_eq!(
+            line(too_big),
+            "seq=3 fragmentation needed: MTU 1400 B, from 10.0.0.9"
+        );
         let error = |r: &mut Record| {
             lose(r);
             r.outcome = Outcome::LocalError;

@@ -32,6 +32,7 @@ impl Sample {
             facts: &self.facts,
             summary: &self.summary,
             start: START,
+            conditions: &[],
         }
     }
 

@@ -66,10 +66,15 @@ impl<'a, W: Write> StreamWriter<'a, W> {
 
     /// Writes the last line and hands `out` back.
     pub fn finish(mut self, ping: &Ping<'_>) -> io::Result<W> {
+        self.summary(ping)?;
+        Ok(self.out)
+    }
+
+    /// Writes the last line.
+    pub fn summary(&mut self, ping: &Ping<'_>) -> io::Result<()> {
         let results = Results::new(ping);
         write_line(&mut self.out, &mut self.line, &Line::Summary(&results))?;
-        self.out.flush()?;
-        Ok(self.out)
+        self.out.flush()
     }
 }
 

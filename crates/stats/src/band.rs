@@ -1,6 +1,7 @@
 //! The anatomy at a quantile: the mean anatomy of the records ranked by response around it.
 //!
-//! Quantiles of stages do not add up; the means of the stages over the same records do.
+//! Quantiles of stages do not add up; the means of the stages over the same records do. They are scaled to the
+//! quantile itself, so that every table has the same response at it: the records say how it divides.
 
 use crate::loglinear;
 use crate::passage::{Known, Passage, PassageSum};
@@ -116,6 +117,11 @@ impl<'a> ByResponse<'a> {
             rows,
             ranked: Ranked::new(keys.collect()),
         }
+    }
+
+    /// The response at this quantile.
+    pub(crate) fn quantile(&mut self, q: f64) -> Option<Nanos> {
+        self.ranked.quantile(q).map(|&(response, _)| response)
     }
 
     pub(crate) fn band(&mut self, ranks: RangeInclusive<usize>) -> Band {

@@ -20,6 +20,23 @@ pub fn rank(count: usize, q: f64) -> Option<usize> {
     Some((at_least as usize).saturating_sub(1).min(last))
 }
 
+/// Do so many values carry the quantile `q`? One of them at least must lie beyond it on average, which takes
+/// 1/(1 − q) values; with fewer it would be their largest one under another name. A median is one of any number.
+pub fn carries(count: u64, q: f64) -> bool {
+    count as f64 * (1.0 - q.max(0.5)) >= 1.0 - 1e-9 || (q <= 0.5 && count > 0)
+}
+
+/// The mean of the smallest `share` of the values: a one-sided trimmed mean. `None` where that is none of them.
+pub fn trimmed_mean(values: &mut [f64], share: f64) -> Option<f64> {
+    let kept = (values.len() as f64 * share.clamp(0.0, 1.0)).round() as usize;
+    let kept = kept.max(values.len().min(1));
+    if kept < values.len() {
+        values.select_nth_unstable_by(kept, f64::total_cmp);
+    }
+    let kept = &values[..kept];
+    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+}
+
 /// Values that are put in order only as far as the quantiles asked for need.
 #[derive(Debug, Clone)]
 pub struct Ranked<T> {
@@ -89,6 +106,23 @@ impl<T: Ord> Ranked<T> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_quantile_is_carried_by_one_value_beyond_it() {
+        for (q, least) in [(0.9, 10), (0.99, 100), (0.999, 1000)] {
+            assert!(!carries(least - 1, q) && carries(least, q), "{q}");
+        }
+        assert!(carries(1, 0.5) && !carries(0, 0.5));
+    }
+
+    #[test]
+    fn a_trimmed_mean_leaves_the_largest_out() {
+        let mut values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!(trimmed_mean(&mut values, 0.95), Some(10.0));
+        assert_eq!(trimmed_mean(&mut [7.0], 0.95), Some(7.0));
+        assert_eq!(trimmed_mean(&mut [], 0.95), None);
+    }
+
     use proptest::prelude::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::interval::{self, BatchMeans};
 use crate::loglinear::LogLinear;
 use crate::moments::Moments;
-use crate::quantile::Ranked;
+use crate::quantile::{Ranked, trimmed_mean};
 use crate::summary::Distribution;
 use delaylab_model::Nanos;
 
@@ -73,6 +73,27 @@ impl Values {
         match self {
             Values::Exact(values) => values.capacity() * size_of::<Nanos>(),
             Values::Spilled(counts) => counts.heap_bytes(),
+        }
+    }
+
+    /// The mean of the smallest `share` of them; of a histogram, of the middles of its bins.
+    pub(crate) fn trimmed_mean(&self, share: f64) -> Option<f64> {
+        match self {
+            Values::Exact(values) => {
+                let mut values: Vec<f64> = values.iter().map(|&value| value as f64).collect();
+                trimmed_mean(&mut values, share)
+            }
+            Values::Spilled(counts) => {
+                let all: u64 = counts.iter().map(|(_, times)| times).sum();
+                let kept = (all as f64 * share).round() as u64;
+                let (mut left, mut sum) = (kept, 0.0);
+                for (middle, times) in counts.iter() {
+                    let times = times.min(left);
+                    sum += middle as f64 * times as f64;
+                    left -= times;
+                }
+                (kept > 0).then(|| sum / kept as f64)
+            }
         }
     }
 

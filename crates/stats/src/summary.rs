@@ -6,14 +6,17 @@
 
 mod builder;
 mod figures;
+mod refusals;
 mod rows;
 
 pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
 pub use builder::SummaryBuilder;
 pub use figures::Figure;
+pub use refusals::Refusal;
 
 use crate::anatomy::Part;
+use crate::quantile::carries;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 
@@ -41,7 +44,7 @@ pub struct Counts {
     pub sent: u64,
     /// Answered in time with what was sent.
     pub received: u64,
-    /// Never answered.
+    /// Sent and never answered: those that were refused are among them, because an error is not an answer.
     pub lost: u64,
     /// Answered after the time-out.
     pub late: u64,
@@ -53,7 +56,7 @@ pub struct Counts {
     pub skipped: u64,
     /// Answered with other bytes.
     pub corrupt: u64,
-    /// Refused on the way.
+    /// Of those lost, how many an error came for.
     pub refused: u64,
     /// The send call failed.
     pub local_error: u64,
@@ -93,7 +96,25 @@ pub struct Distribution {
     pub p99_interval: Interval,
 }
 
-/// The anatomy of the responses around one quantile (DESIGN: "Anatomy at a quantile").
+impl Distribution {
+    /// p90, where there are enough values for one ([`carries`]).
+    pub fn carried_p90(&self) -> Option<Nanos> {
+        carries(self.count, 0.9).then_some(self.p90)
+    }
+
+    /// p99, where there are enough values for one.
+    pub fn carried_p99(&self) -> Option<Nanos> {
+        carries(self.count, 0.99).then_some(self.p99)
+    }
+
+    /// p99.9, where there are enough values for one.
+    pub fn carried_p999(&self) -> Option<Nanos> {
+        carries(self.count, 0.999).then_some(self.p999)
+    }
+}
+
+/// The anatomy of the response at one quantile: it divides as the responses around it do on average (DESIGN: "Anatomy
+/// at a quantile").
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnatomyAt {
     /// `p50`, `p90`, `p99`, `p99.9` or `max`; `mean` of all.
@@ -102,14 +123,30 @@ pub struct AnatomyAt {
     pub records: u64,
     /// Records in the band that were left out because they lack a stamp that most have.
     pub left_out: u64,
-    /// Mean response of those averaged; the parts add up to it.
+    /// The response at the quantile, as in its distribution; the parts add up to it.
     pub response_ns: f64,
-    /// Mean of each part.
+    /// Each part: its mean, scaled as the mean response is to the quantile.
     pub parts: Vec<Part>,
-    /// Mean network; `None` without the stamps for it.
+    /// Network likewise; `None` without the stamps for it.
     pub network_ns: Option<f64>,
-    /// Mean host, both ends.
+    /// Host likewise, both ends.
     pub host_ns: Option<f64>,
+}
+
+impl AnatomyAt {
+    /// Divides this response as it divides its own.
+    pub(crate) fn scaled_to(mut self, response: Nanos) -> Self {
+        let response = response as f64;
+        if self.response_ns <= 0.0 || response <= 0.0 {
+            return self;
+        }
+        let factor = response / self.response_ns;
+        self.parts.iter_mut().for_each(|part| part.ns *= factor);
+        self.response_ns = response;
+        self.network_ns = self.network_ns.map(|network| network * factor);
+        self.host_ns = self.network_ns.map(|network| response - network);
+        self
+    }
 }
 
 /// One of the worst responses.
@@ -130,10 +167,14 @@ pub struct Worst {
 pub struct Summary {
     /// How packets ended.
     pub counts: Counts,
+    /// Why packets were refused, by whom, and how many each; the most frequent first.
+    pub refusals: Vec<(Refusal, u64)>,
     /// t_recv − t_intended.
     pub response: Option<Distribution>,
     /// t_recv − t_send.
     pub round_trip: Option<Distribution>,
+    /// Mean of the round trips without the longest 5 %: what responsiveness is made of.
+    pub trimmed_round_trip: Option<f64>,
     /// t_rx − t_tx − residence.
     pub network: Option<Distribution>,
     /// response − network.

@@ -83,6 +83,7 @@ struct Fixed {
     lost_forward: Option<u64>,
     lost_back: Option<u64>,
     lost_somewhere: Option<u64>,
+    path_mtu: Option<u32>,
     strays: u64,
     rejected: u64,
     lost_load: Option<u64>,
@@ -95,7 +96,7 @@ impl Row for Fixed {
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
         host_condition seed valid warmup noise_sources ran processes warnings flaws record_facts stamps
-        lost_forward lost_back lost_somewhere strays rejected lost_load trace_hash
+        lost_forward lost_back lost_somewhere path_mtu strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
 
@@ -124,6 +125,7 @@ impl Row for Fixed {
             lost_forward: None,
             lost_back: None,
             lost_somewhere: None,
+            path_mtu: None,
             strays: 0,
             rejected: 0,
             lost_load: None,
@@ -163,6 +165,7 @@ impl From<&TrialRow> for Fixed {
             lost_forward: facts.loss.map(|loss| loss.forward),
             lost_back: facts.loss.map(|loss| loss.back),
             lost_somewhere: facts.loss.map(|loss| loss.unknown),
+            path_mtu: facts.path_mtu,
             strays: facts.strays,
             rejected: facts.rejected,
             lost_load: facts.lost_load,
@@ -199,6 +202,7 @@ impl Fixed {
                 stamps: from_json(&self.stamps)?,
                 realtime_offset: self.realtime_offset.unwrap_or(0),
                 loss: self.lost_forward.and_then(loss),
+                path_mtu: self.path_mtu,
                 strays: self.strays,
                 rejected: self.rejected,
                 noise_sources: from_lines(self.noise_sources),

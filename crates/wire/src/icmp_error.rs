@@ -15,6 +15,7 @@ use crate::ParseError;
 use crate::field::{at_least, get_u16, get_u32};
 use crate::icmp_extension::Extension;
 use crate::mpls;
+use delaylab_model::icmp::IcmpReason;
 
 /// Bytes before the quote.
 pub const HEADER: usize = 8;
@@ -56,35 +57,30 @@ impl Reason {
         matches!(self, Reason::PortUnreachable | Reason::ProtocolUnreachable)
     }
 
-    fn of_v4(kind: u8, code: u8, message: &[u8]) -> Result<Self, ParseError> {
-        Ok(match (kind, code) {
-            (11, 0) => Reason::TtlExceeded,
-            (3, 2) => Reason::ProtocolUnreachable,
-            (3, 3) => Reason::PortUnreachable,
-            (3, 0 | 6 | 11) => Reason::NoRoute,
-            (3, 1 | 7 | 8 | 12) => Reason::HostUnreachable,
-            (3, 9 | 10 | 13) => Reason::Prohibited,
-            (3, 4) => Reason::TooBig {
-                mtu: get_u16(message, 6)?.into(),
-            },
-            (3 | 4 | 5 | 11 | 12, _) => Reason::Other { kind, code },
-            _ => return Err(ParseError::NotOurs),
-        })
-    }
-
-    fn of_v6(kind: u8, code: u8, message: &[u8]) -> Result<Self, ParseError> {
-        Ok(match (kind, code) {
-            (3, 0) => Reason::TtlExceeded,
-            (1, 4) => Reason::PortUnreachable,
-            (4, 1) => Reason::ProtocolUnreachable,
-            (1, 0) => Reason::NoRoute,
-            (1, 3) => Reason::HostUnreachable,
-            (1, 1 | 2 | 5 | 6) => Reason::Prohibited,
-            (2, _) => Reason::TooBig {
+    /// What a message of this type and code says. Those that are no errors are not ours.
+    fn of(kind: u8, code: u8, message: &[u8], v6: bool) -> Result<Self, ParseError> {
+        let is_error = if v6 {
+            matches!(kind, 1..=127)
+        } else {
+            matches!(kind, 3 | 4 | 5 | 11 | 12)
+        };
+        if !is_error {
+            return Err(ParseError::NotOurs);
+        }
+        Ok(match IcmpReason::from_code(kind, code, v6) {
+            IcmpReason::TtlExceeded => Reason::TtlExceeded,
+            IcmpReason::NoRoute => Reason::NoRoute,
+            IcmpReason::HostUnreachable => Reason::HostUnreachable,
+            IcmpReason::PortUnreachable => Reason::PortUnreachable,
+            IcmpReason::ProtocolUnreachable => Reason::ProtocolUnreachable,
+            IcmpReason::Prohibited => Reason::Prohibited,
+            IcmpReason::TooBig if v6 => Reason::TooBig {
                 mtu: get_u32(message, 4)?,
             },
-            (1..=127, _) => Reason::Other { kind, code },
-            _ => return Err(ParseError::NotOurs),
+            IcmpReason::TooBig => Reason::TooBig {
+                mtu: get_u16(message, 6)?.into(),
+            },
+            IcmpReason::Other => Reason::Other { kind, code },
         })
     }
 }
@@ -106,11 +102,11 @@ impl<'a> IcmpError<'a> {
         at_least(message, HEADER)?;
         let (kind, code) = (message[0], message[1]);
         let (reason, quoted) = if v6 {
-            let reason = Reason::of_v6(kind, code, message)?;
+            let reason = Reason::of(kind, code, message, true)?;
             let told = matches!(kind, 1 | 3);
             (reason, usize::from(message[4]) * 8 * usize::from(told))
         } else {
-            let reason = Reason::of_v4(kind, code, message)?;
+            let reason = Reason::of(kind, code, message, false)?;
             let told = matches!(kind, 3 | 11 | 12);
             (reason, usize::from(message[5]) * 4 * usize::from(told))
         };

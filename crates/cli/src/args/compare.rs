@@ -58,7 +58,8 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-fn limit(text: &str) -> Result<Limit, String> {
+/// Reads a condition.
+pub(super) fn limit(text: &str) -> Result<Limit, String> {
     Limit::parse(text).map_err(|error| format!("\n{}", error.pretty(text)))
 }
 

@@ -2,7 +2,8 @@
 
 use super::load::{self, LoadServerArgs};
 use super::values;
-use clap::Args;
+use clap::{ArgAction, Args};
+use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::Load;
@@ -20,6 +21,7 @@ Examples:
   delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
   delaylab ping 192.0.2.1 --method tcp --wait 0s -w 5s  back to back for five seconds
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
+  delaylab ping 192.0.2.1 -c 100 -qq --fail-if 'lost > 1%'  one line; code 1 if more is lost
   delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
   delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows")]
 pub struct PingArgs {
@@ -150,9 +152,14 @@ pub struct PingArgs {
     #[arg(short = 'D', long, help_heading = "Output")]
     pub timestamps: bool,
 
-    /// Print the summary alone
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
+    /// Print the summary alone; -qq in one line
+    #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
+    pub quiet: u8,
+
+    /// End with code 1 if this is so: 'p99(network) > 5ms', 'lost > 1%'; with --load under load; may be given more
+    /// than once
+    #[arg(long, value_name = "CONDITION", value_parser = super::compare::limit, help_heading = "Output")]
+    pub fail_if: Vec<Limit>,
 
     /// Print every table, with intervals
     #[arg(short, long, help_heading = "Output")]

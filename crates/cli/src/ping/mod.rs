@@ -4,10 +4,14 @@
 //! |---|---|
 //! | [`plan`] | turns what was typed into a probe and where it goes |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
+//! | [`storage`] | the file or stream that packets are written to |
+//! | [`live_line`] | the status line |
 //! | [`under_load`] | pings once more under load |
 
+mod live_line;
 mod output;
 mod plan;
+mod storage;
 mod under_load;
 
 use crate::args::ping::PingArgs;
@@ -25,7 +29,7 @@ use delaylab_model::probe::WaitMode;
 use delaylab_model::trial::{ProbeFacts, ProbeRun};
 use delaylab_model::world::Clock;
 use delaylab_report::json::SystemInfo;
-use output::{Output, Shown, Written};
+use output::{Ended, Output, Shown, Written};
 use std::io;
 
 /// Runs the command.
@@ -48,6 +52,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
             refusal.field, refusal.reason
         )));
     }
+    let conditions = output::conditions(args)?;
     let output = Output::new(args)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
@@ -62,7 +67,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
         system_info: &system_info,
         supplied: &supplied,
     };
-    let written = Written::new(output, shown)?;
+    let written = Written::new(output, conditions, shown)?;
     let (ran, written, consumed) =
         pipeline::run(Clock::Real, written, |sink| probing.run(&asked, sink));
     let written = consumed.map(|()| written);
@@ -72,7 +77,8 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     };
     warn_if_condition_ended(&mut facts, &mut applied, &asked);
     drop(applied);
-    let answered = match loaded.filter(|_| signals::stops_asked() == 0) {
+    let broken = facts.flaws.clone();
+    let ended = match loaded.filter(|_| signals::stops_asked() == 0 && broken.is_empty()) {
         None => written
             .and_then(|written| written.finish(&facts, shown))
             .map_err(cannot_write)?,
@@ -81,11 +87,22 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
             under_load::run(&probing, loaded, written, &facts, shown)?
         }
     };
-    if answered {
-        Ok(())
-    } else {
-        Err(Failed::new(Exit::Unreachable, ""))
-    }
+    judge(&ended, broken)
+}
+
+/// How the command ends. Nothing measured is hidden by it: the summary has been printed.
+fn judge(ended: &Ended, broken: Vec<String>) -> Result<(), Failed> {
+    let failed = ended.answers.iter().filter(|answer| answer.failed);
+    let failed = failed.map(|answer| format!("failed: {}: {}", answer.limit, answer.reason));
+    let failed = broken.into_iter().chain(failed);
+    let (stored, failed): (_, Vec<_>) = (ended.not_stored.clone(), failed.collect());
+    let exit = match (&stored, failed.as_slice(), ended.answered) {
+        (Some(_), ..) => Exit::Environment,
+        (None, [], true) => return Ok(()),
+        (None, ..) => Exit::Unreachable,
+    };
+    let said: Vec<_> = failed.into_iter().chain(stored).collect();
+    Err(Failed::new(exit, said.join("\n")))
 }
 
 /// A run that broke off: what was recorded until then is shown before the error. Where it broke off

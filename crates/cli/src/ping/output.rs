@@ -1,40 +1,34 @@
 //! What a user sees and a program reads of a run.
 
+use super::live_line::LiveLine;
+use super::storage::Storage;
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::terminal;
 use crate::tui::Tui;
+use delaylab_lab::finding::single::{Answer, Watched};
 use delaylab_lab::pipeline::Consumer;
 use delaylab_lab::run::Watch;
 use delaylab_live::load::StreamReport;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
-use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_report::csv::CsvWriter;
 use delaylab_report::format::{Format, format_of};
-use delaylab_report::json::{Document, Head, SystemInfo, UnderLoad};
-use delaylab_report::line::{LineWriter, Live};
+use delaylab_report::json::{SystemInfo, UnderLoad};
+use delaylab_report::line::LineWriter;
 use delaylab_report::ping::Ping;
-use delaylab_report::stream::StreamWriter;
-use delaylab_report::style::Style;
 use delaylab_report::terminal::asked;
 use delaylab_report::working::Working;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// Answered packets whose delays are kept as they are; beyond, quantiles come from histograms and
 /// memory stays flat.
 const EXACT_LIMIT: usize = 200_000;
 /// Packets further apart than this get a line each.
 const LINES_FROM: Nanos = 50 * MILLISECOND;
-/// The live line is drawn this often.
-const LIVE_EVERY: Duration = Duration::from_millis(200);
-/// Responses that the live line's median is of.
-const LIVE_WINDOW: usize = 99;
 
 /// What the run is, for every face.
 #[derive(Debug, Clone, Copy)]
@@ -105,18 +99,11 @@ fn cannot_create(path: &Path, error: &io::Error) -> Failed {
     Failed::environment(format!("cannot create {}: {error}{remedy}", path.display()))
 }
 
-enum Writer<'a> {
-    /// Lines for people, if any.
-    Lines,
-    Json(Box<dyn Write + Send>, Vec<Record>),
-    Stream(StreamWriter<'a, Box<dyn Write + Send>>),
-    Csv(CsvWriter<Box<dyn Write + Send>>),
-}
-
 /// What has been written so far.
 pub struct Written<'a> {
     shown: Shown<'a>,
-    writer: Writer<'a>,
+    storage: Storage<'a>,
+    conditions: Vec<Watched>,
     summary_to_stdout: bool,
     summary: SummaryBuilder,
     facts: RecordFacts,
@@ -138,11 +125,10 @@ impl Consumer for Written<'_> {
         if let Some(tui) = &self.tui {
             tui.watcher().begins(self.part, probe, facts);
         }
-        match &mut self.writer {
-            Writer::Lines | Writer::Json(..) => Ok(()),
-            Writer::Stream(stream) => stream.begin(probe, facts),
-            Writer::Csv(csv) => csv.begin(probe, facts),
+        for condition in &mut self.conditions {
+            condition.begin(facts);
         }
+        self.storage.begin(probe, facts)
     }
 
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
@@ -159,11 +145,7 @@ impl Consumer for Written<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.writer {
-            Writer::Lines | Writer::Json(..) => Ok(()),
-            Writer::Stream(stream) => stream.flush(),
-            Writer::Csv(csv) => csv.flush(),
-        }
+        self.storage.flush()
     }
 }
 
@@ -172,28 +154,21 @@ impl<'a> Written<'a> {
     ///
     /// # Errors
     /// Where that cannot be had.
-    pub fn new(output: Output, shown: Shown<'a>) -> Result<Self, Failed> {
-        let head = || {
-            Head::new(
-                &shown.args.target,
-                shown.run,
-                shown.system_info,
-                shown.supplied,
-            )
-        };
-        let data: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(1 << 16, output.data));
+    pub fn new(output: Output, conditions: Vec<Watched>, shown: Shown<'a>) -> Result<Self, Failed> {
         let summary_to_stdout = output.format.is_none() || !output.data_is_stdout;
-        let writer = match output.format {
-            None => Writer::Lines,
-            Some(Format::Json) => Writer::Json(data, Vec::new()),
-            Some(Format::Stream) => Writer::Stream(StreamWriter::new(data, head())),
-            Some(Format::Csv) => Writer::Csv(CsvWriter::new(data)),
-        };
-        let show_live = !shown.args.quiet && !shown.args.tui && io::stderr().is_terminal();
+        let file = shown
+            .args
+            .output
+            .as_deref()
+            .filter(|_| !output.data_is_stdout);
+        let file = file.map(|path| path.display().to_string());
+        let storage = Storage::new(output.format, output.data, file, shown);
+        let show_live = shown.args.quiet == 0 && !shown.args.tui && io::stderr().is_terminal();
         let tui = shown.args.tui.then(|| live_view(shown)).transpose()?;
         Ok(Self {
             shown,
-            writer,
+            storage,
+            conditions,
             summary_to_stdout,
             summary: SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT),
             facts: RecordFacts::default(),
@@ -212,7 +187,7 @@ impl<'a> Written<'a> {
         let slow = gap.is_some_and(|gap| gap >= LINES_FROM);
         let slow = slow && self.shown.args.loads.is_empty();
         let asked = self.shown.args.timestamps;
-        let wanted = !self.shown.args.quiet && !self.shown.args.tui;
+        let wanted = self.shown.args.quiet == 0 && !self.shown.args.tui;
         self.summary_to_stdout && wanted && (slow || asked)
     }
 
@@ -242,17 +217,11 @@ impl<'a> Written<'a> {
             }
             writeln!(io::stdout(), "{line}")?;
         }
-        match &mut self.writer {
-            Writer::Lines => Ok(()),
-            // The summary alone was asked for.
-            Writer::Json(..) if self.shown.args.quiet => Ok(()),
-            Writer::Json(_, records) => {
-                records.push(*record);
-                Ok(())
-            }
-            Writer::Stream(stream) => stream.record(record),
-            Writer::Csv(csv) => csv.record(record),
+        for condition in &mut self.conditions {
+            condition.push(record);
         }
+        // With -q documents have the summary alone.
+        self.storage.record(record, self.shown.args.quiet == 0)
     }
 
     /// What showed how it goes makes room for the summary.
@@ -268,10 +237,7 @@ impl<'a> Written<'a> {
 
     /// A part of the run is over, and another begins.
     pub fn end_part(&mut self) -> Part {
-        let records = match &mut self.writer {
-            Writer::Json(_, records) => std::mem::take(records),
-            Writer::Lines | Writer::Stream(_) | Writer::Csv(_) => Vec::new(),
-        };
+        let records = self.storage.take_records();
         self.part += 1;
         if let Some(tui) = &self.tui {
             begin_part(tui, self.part, self.shown);
@@ -283,8 +249,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The run is over, which had a part without load and one under it: writes both. Tells whether anything
-    /// was answered.
+    /// The run is over, which had a part without load and one under it: writes both.
     pub fn finish_under_load(
         mut self,
         idle: &Part,
@@ -292,9 +257,10 @@ impl<'a> Written<'a> {
         loaded_facts: &ProbeFacts,
         streams: &[StreamReport],
         shown: Shown<'_>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Ended> {
         self.leave_terminal()?;
         let loaded = self.end_part();
+        let answers = self.answers();
         let load: Vec<_> = shown
             .args
             .loads
@@ -303,68 +269,109 @@ impl<'a> Written<'a> {
             .collect();
         let load = load.join(", ");
         let working = Working {
-            idle: idle.ping(idle_facts, shown),
-            loaded: loaded.ping(loaded_facts, shown),
+            idle: idle.ping(idle_facts, &[], shown),
+            loaded: loaded.ping(loaded_facts, &answers, shown),
             load: &load,
             streams,
         };
-        if let Writer::Json(out, _) = &mut self.writer {
-            let target = &shown.args.target;
-            let head = Head::new(target, shown.run, shown.system_info, shown.supplied);
-            Document::new(head, &working.idle, &idle.records)
-                .under_load(UnderLoad::new(&working, &loaded.records))
-                .write(&mut *out)?;
-            out.flush()?;
-        }
+        let under_load = UnderLoad::new(&working, &loaded.records);
+        self.storage
+            .finish_under_load(&working.idle, &idle.records, under_load, shown)?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any {
                 writeln!(io::stdout())?;
             }
-            print_summary(&working.idle, &style)?;
-            let text = delaylab_report::terminal::working_latency(&working, &style);
-            let mut out = io::stdout().lock();
-            writeln!(out, "{text}")?;
-            out.flush()?;
+            let text = if shown.args.quiet > 1 {
+                delaylab_report::terminal::in_two_lines(&working, &style)
+            } else {
+                print(&delaylab_report::terminal::summary(&working.idle, &style))?;
+                delaylab_report::terminal::working_latency(&working, &style)
+            };
+            print(&text)?;
         }
-        Ok(self.answered > 0)
+        Ok(self.ended(answers))
     }
 
-    /// The run is over: writes the rest and the summary. Tells whether anything was answered.
-    pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<bool> {
+    /// The run is over: writes the rest and the summary.
+    pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<Ended> {
         self.leave_terminal()?;
         let summary = self.summary.finish();
+        let answers = self.answers();
         let ping = Ping {
             target: &shown.args.target,
             run: shown.run,
             facts,
             summary: &summary,
             start: self.first_due.unwrap_or(0),
+            conditions: &answers,
         };
-        match self.writer {
-            Writer::Lines => {}
-            Writer::Json(mut out, records) => {
-                let head = Head::new(
-                    &shown.args.target,
-                    shown.run,
-                    shown.system_info,
-                    shown.supplied,
-                );
-                Document::new(head, &ping, &records).write(&mut out)?;
-                out.flush()?;
-            }
-            Writer::Stream(stream) => drop(stream.finish(&ping)?),
-            Writer::Csv(csv) => csv.finish()?,
-        }
+        self.storage.finish(&ping, shown)?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any {
                 writeln!(io::stdout())?;
             }
-            print_summary(&ping, &style)?;
+            self.say_which_lines(facts_of_lines(shown));
+            print(&if shown.args.quiet > 1 {
+                delaylab_report::terminal::in_one_line(&ping, &style)
+            } else {
+                delaylab_report::terminal::summary(&ping, &style)
+            })?;
         }
-        Ok(self.answered > 0)
+        Ok(self.ended(answers))
     }
+
+    fn answers(&mut self) -> Vec<Answer> {
+        let conditions = std::mem::take(&mut self.conditions);
+        conditions.into_iter().map(Watched::finish).collect()
+    }
+
+    fn ended(&self, answers: Vec<Answer>) -> Ended {
+        Ended {
+            answered: self.answered > 0,
+            answers,
+            not_stored: self.storage.lacks(),
+        }
+    }
+
+    /// Where packets come too fast for a line each, and nobody asked for fewer lines, that is said.
+    fn say_which_lines(&self, wanted: bool) {
+        let packets = self.summary.counts().sent;
+        if wanted && self.lines.is_none() && packets > 0 {
+            terminal::say(format!(
+                "0 of {packets} lines shown: packets less than 50 ms apart get none. -D shows them all, with the time of \
+                 day; -q leaves this out"
+            ));
+        }
+    }
+}
+
+/// What a finished run is judged by.
+pub struct Ended {
+    /// Was anything answered?
+    pub answered: bool,
+    /// What came of each `--fail-if`.
+    pub answers: Vec<Answer>,
+    /// What is not stored, and why.
+    pub not_stored: Option<String>,
+}
+
+/// Would a user who asked for this expect a line a packet?
+fn facts_of_lines(shown: Shown<'_>) -> bool {
+    shown.args.quiet == 0 && !shown.args.tui
+}
+
+/// The conditions that the run is to be held against.
+///
+/// # Errors
+/// Where one probe cannot answer them.
+pub fn conditions(args: &PingArgs) -> Result<Vec<Watched>, Failed> {
+    let limits = args.fail_if.iter();
+    let watched = limits.map(|limit| {
+        Watched::new(limit).map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))
+    });
+    watched.collect()
 }
 
 fn live_view(shown: Shown<'_>) -> Result<Tui, Failed> {
@@ -390,78 +397,25 @@ pub struct Part {
 }
 
 impl Part {
-    fn ping<'a>(&'a self, facts: &'a ProbeFacts, shown: Shown<'a>) -> Ping<'a> {
+    fn ping<'a>(
+        &'a self,
+        facts: &'a ProbeFacts,
+        conditions: &'a [Answer],
+        shown: Shown<'a>,
+    ) -> Ping<'a> {
         Ping {
             target: &shown.args.target,
             run: shown.run,
             facts,
             summary: &self.summary,
             start: self.start,
+            conditions,
         }
     }
 }
 
-fn print_summary(ping: &Ping<'_>, style: &Style) -> io::Result<()> {
-    let text = delaylab_report::terminal::summary(ping, style);
+fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()
-}
-
-/// The status line on standard error, drawn over itself.
-struct LiveLine {
-    state: Live,
-    recent: Vec<Nanos>,
-    next: usize,
-    began: Instant,
-    drawn: Option<Instant>,
-    style: Style,
-}
-
-impl LiveLine {
-    fn new() -> Self {
-        Self {
-            state: Live::default(),
-            recent: Vec::with_capacity(LIVE_WINDOW),
-            next: 0,
-            began: Instant::now(),
-            drawn: None,
-            style: terminal::style(&io::stderr(), false),
-        }
-    }
-
-    fn take(&mut self, record: &Record) {
-        self.state.sent += u64::from(record.t_send.is_some());
-        self.state.received += u64::from(record.outcome == Outcome::Ok);
-        self.state.lost += u64::from(record.outcome == Outcome::Lost);
-        let Some(response) = record.response() else {
-            return;
-        };
-        self.state.latest = Some(response);
-        if self.recent.len() < LIVE_WINDOW {
-            self.recent.push(response);
-        } else {
-            self.recent[self.next % LIVE_WINDOW] = response;
-        }
-        self.next += 1;
-    }
-
-    fn draw(&mut self) -> io::Result<()> {
-        if self.drawn.is_some_and(|at| at.elapsed() < LIVE_EVERY) {
-            return Ok(());
-        }
-        self.drawn = Some(Instant::now());
-        let mut sorted = self.recent.clone();
-        sorted.sort_unstable();
-        self.state.p50 = sorted.get(sorted.len() / 2).copied();
-        self.state.rate = self.state.sent as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
-        write!(io::stderr(), "\r\x1b[K{}", self.state.line(&self.style))
-    }
-
-    fn wipe(&mut self) -> io::Result<()> {
-        if self.drawn.take().is_some() {
-            write!(io::stderr(), "\r\x1b[K")?;
-        }
-        Ok(())
-    }
 }

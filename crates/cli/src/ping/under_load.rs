@@ -1,6 +1,6 @@
 //! `delaylab ping --load`: the same probe once more, while load is sent.
 
-use super::output::{Part, Shown, Written};
+use super::output::{Ended, Part, Shown, Written};
 use super::{cannot_write, condition_options, with_what_was_measured};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
@@ -65,14 +65,14 @@ pub fn begin(
     Ok(Loaded::begin(&loads, probing)?)
 }
 
-/// Pings under load, and shows both parts. Tells whether anything was answered.
+/// Pings under load, and shows both parts.
 pub fn run(
     probing: &Probing,
     loaded: Loaded,
     mut written: Written<'_>,
     idle_facts: &ProbeFacts,
     shown: Shown<'_>,
-) -> Result<bool, Failed> {
+) -> Result<Ended, Failed> {
     let idle: Part = written.end_part();
     let run = ProbeRun {
         trial: 1,

@@ -18,6 +18,8 @@
 //! | [`measured`] | a run that is the measured part of another |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
+//! | [`refusals`] | ICMP errors keep their meaning, and who sent them |
+//! | [`scripted`] | `ping` in scripts: conditions, one line, full disks |
 //! | [`simulations`] | simulations are the same every time |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
@@ -41,6 +43,8 @@ mod load;
 mod measured;
 mod methods;
 mod planted;
+mod refusals;
+mod scripted;
 mod simulations;
 mod testbeds;
 mod trace;

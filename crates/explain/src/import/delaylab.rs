@@ -11,6 +11,7 @@
 
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
@@ -65,6 +66,10 @@ struct RoundTrip {
     retransmits: Option<u32>,
     outcome: Outcome,
     refused_by: Option<IpAddr>,
+    icmp: Option<IcmpReason>,
+    icmp_type: Option<u8>,
+    icmp_code: Option<u8>,
+    path_mtu: Option<u32>,
     errno: Option<i32>,
     #[serde(default)]
     clock_event: ClockEvent,
@@ -96,6 +101,10 @@ impl From<RoundTrip> for Record {
             retransmits: trip.retransmits,
             outcome: trip.outcome,
             refused_by: trip.refused_by,
+            icmp: trip.icmp,
+            icmp_type: trip.icmp_type,
+            icmp_code: trip.icmp_code,
+            path_mtu: trip.path_mtu,
             errno: trip.errno,
             clock_event: trip.clock_event,
             ..Record::due(0, 0, trip.seq, trip.method, trip.t_intended_ns)

@@ -6,8 +6,9 @@ use super::decimal::Time;
 use super::imported::{Imported, Stream};
 use super::order::Extents;
 use super::placed::Placed;
-use super::records::Addresses;
+use super::records::{Addresses, icmp_reason};
 use super::rows::{Row, Rows};
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
@@ -40,6 +41,8 @@ const NEWEST: usize = 1 << 16;
 pub(super) struct Packet {
     pub outcome: Outcome,
     pub refused_by: Option<IpAddr>,
+    pub icmp: Option<IcmpReason>,
+    pub path_mtu: Option<u32>,
     pub round_trip: Option<Nanos>,
     pub sent_at: Option<Nanos>,
     pub ttl: Option<u8>,
@@ -103,7 +106,7 @@ impl Newest {
 }
 
 /// Columns of a settled packet.
-const COLUMNS: usize = 9;
+const COLUMNS: usize = 11;
 
 /// The packets of one stream.
 pub struct Packets {
@@ -243,6 +246,8 @@ impl Packets {
             Some(packet.copies.into()),
             Some(packet.extent.into()),
             refused_by,
+            packet.icmp.map(|icmp| icmp as i64),
+            packet.path_mtu.map(i64::from),
         ]);
         self.settled_to = Some(seq);
     }
@@ -305,10 +310,22 @@ impl Packets {
 
     /// Somebody sent an error instead.
     pub fn refused(&mut self, seq: u64, by: Option<IpAddr>) {
+        self.refused_because(seq, by, None, None);
+    }
+
+    /// The same, where the error says why and, of a packet that was too big, what would have fit.
+    pub fn refused_because(
+        &mut self,
+        seq: u64,
+        by: Option<IpAddr>,
+        icmp: Option<IcmpReason>,
+        path_mtu: Option<u32>,
+    ) {
         let packet = self.packet(seq);
         if packet.outcome == Outcome::Lost {
             packet.outcome = Outcome::Refused;
             packet.refused_by = by;
+            (packet.icmp, packet.path_mtu) = (icmp, path_mtu);
         }
     }
 
@@ -405,11 +422,15 @@ fn settled(row: &Row<COLUMNS>, refusers: &Addresses) -> (u64, Packet) {
         copies,
         extent,
         by,
+        icmp,
+        path_mtu,
     ] = *row;
     let outcome = outcome.and_then(|at| Outcome::ALL.get(usize::try_from(at).ok()?));
     let packet = Packet {
         outcome: outcome.copied().unwrap_or_default(),
         refused_by: refusers.at(by),
+        icmp: icmp_reason(icmp),
+        path_mtu: path_mtu.map(|mtu| mtu as u32),
         round_trip,
         sent_at,
         ttl: ttl.map(|ttl| ttl as u8),

@@ -17,6 +17,7 @@
 use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
+use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, has, head, leading_number, stamp, word_after};
@@ -207,7 +208,8 @@ impl Run {
             let address = word_after(from, "(").unwrap_or(name);
             let by: Option<IpAddr> = address.trim_end_matches(':').parse().ok();
             let seq = self.numbers.whole(seq);
-            self.packets.refused(seq, by);
+            let (icmp, path_mtu) = (icmp_words::reason(line), icmp_words::path_mtu(line));
+            self.packets.refused_because(seq, by, icmp, path_mtu);
         }
         true
     }

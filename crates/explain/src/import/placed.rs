@@ -95,6 +95,8 @@ impl Placed {
             reorder_extent: packet.extent,
             outcome: packet.outcome,
             refused_by: packet.refused_by,
+            icmp: packet.icmp,
+            path_mtu: packet.path_mtu,
             ..self.due
         });
     }

@@ -2,6 +2,7 @@
 
 use super::rows::{Row, Rows};
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::StampPoint;
 use delaylab_stats::moments::Moments;
@@ -9,7 +10,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Columns of a record.
-const COLUMNS: usize = 30;
+const COLUMNS: usize = 34;
 /// Its number and when it was due: they go on.
 const MOVING: usize = 2;
 
@@ -103,7 +104,7 @@ impl Records {
         self.len += 1;
         self.counts.answered += u64::from(record.answered());
         self.counts.corrupt += u64::from(record.outcome == Outcome::Corrupt);
-        self.counts.lost += u64::from(record.outcome == Outcome::Lost);
+        self.counts.lost += u64::from(record.outcome.is_lost());
         self.counts.copies += u64::from(record.copies);
         if let Some(trip) = without_reflector(record) {
             self.trips.push(trip);
@@ -217,10 +218,20 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
         retransmits: next().map(|value| value as u32),
         outcome,
         refused_by: refusers.at(next()),
+        icmp: icmp_reason(next()),
+        icmp_type: next().map(|value| value as u8),
+        icmp_code: next().map(|value| value as u8),
+        path_mtu: next().map(|value| value as u32),
         errno: next().map(|value| value as i32),
         clock_event,
         ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
     }
+}
+
+/// The reason at this place of the list of all.
+pub(super) fn icmp_reason(place: Option<i64>) -> Option<IcmpReason> {
+    let place = usize::try_from(place?).ok()?;
+    IcmpReason::ALL.get(place).copied()
 }
 
 /// In the order in which [`record`] takes them.
@@ -258,6 +269,10 @@ fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
         record.reflector_seq.map(i64::from),
         record.retransmits.map(i64::from),
         refused_by,
+        record.icmp.map(|icmp| icmp as i64),
+        record.icmp_type.map(i64::from),
+        record.icmp_code.map(i64::from),
+        record.path_mtu.map(i64::from),
         record.errno.map(i64::from),
     ]
 }

@@ -22,6 +22,7 @@
 use super::by_line::by_call;
 use super::decimal::Time;
 use super::figure::{Delay, Figure, Said, Statistic};
+use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -138,7 +139,8 @@ impl Call {
                 self.target = address(line).map_or_else(String::new, |it| it.to_string());
             }
         } else if let Some(by) = address(line) {
-            self.packets.refused(seq, Some(by));
+            let (icmp, path_mtu) = (icmp_words::reason(line), icmp_words::path_mtu(line));
+            self.packets.refused_because(seq, Some(by), icmp, path_mtu);
         } else {
             self.packets.unanswered(seq);
         }

@@ -379,7 +379,8 @@ impl fmt::Display for Measure {
 }
 
 /// Reads one measure from the records of one stream, in order of sequence.
-struct Reader {
+#[derive(Debug, Clone)]
+pub(super) struct Reader {
     measure: Measure,
     facts: RecordFacts,
     /// The packet before this one, where it was answered.
@@ -391,7 +392,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(measure: Measure, facts: RecordFacts) -> Self {
+    pub(super) fn new(measure: Measure, facts: RecordFacts) -> Self {
         Self {
             measure,
             facts,
@@ -403,7 +404,7 @@ impl Reader {
     }
 
     /// NaN where the packet has none.
-    fn value(&mut self, record: &Record) -> f64 {
+    pub(super) fn value(&mut self, record: &Record) -> f64 {
         self.answered += u64::from(record.answered());
         let found = match self.measure {
             Lost => record.t_send.map(|_| i64::from(record.t_recv.is_none())),
@@ -485,7 +486,7 @@ impl Reader {
         }
     }
 
-    fn finish(self, mut values: Vec<f64>) -> Result<Values, NotThere> {
+    pub(super) fn finish(self, mut values: Vec<f64>) -> Result<Values, NotThere> {
         if matches!(self.measure, Pdv | PdvOf(_)) {
             values
                 .iter_mut()

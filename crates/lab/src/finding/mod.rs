@@ -13,6 +13,7 @@
 //! | [`measure`] | what packets are measured by, and how a measure is read from records |
 //! | [`periodic`] | which excursions a periodic process caused |
 //! | [`series`] | a series over time as a measure |
+//! | [`single`] | a limit held against one probe's packets as they come |
 //! | [`dimension`] | what numbers count: time, size, rate, or nothing |
 //! | [`data`] | the trait that hands over what was measured, and an implementation for records |
 //! | [`mod@judge`] | from checks and data to verdicts |
@@ -28,6 +29,7 @@ pub mod judge;
 pub mod measure;
 pub mod periodic;
 pub mod series;
+pub mod single;
 pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};

@@ -7,9 +7,9 @@ use super::{CONGESTION_CONTROL, Course, StreamRun};
 use crate::prober::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
-use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::Fill;
+use delaylab_model::{MICROSECOND, Nanos};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::TcpStream;
@@ -110,6 +110,8 @@ impl Bulk {
                 let info = self.socket.info().ok();
                 if let (Some(before), Some(info)) = (seen, info) {
                     listens &= told(over_time, now, before, info);
+                    let srtt = Nanos::from(info.smoothed_rtt_us) * MICROSECOND;
+                    report.round_trips.extend((srtt > 0).then_some(srtt));
                 }
                 seen = info.or(seen);
             }

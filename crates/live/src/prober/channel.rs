@@ -6,9 +6,8 @@
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{RecordFacts, StampPoint};
-use delaylab_traffic::prober::Reply;
+use delaylab_traffic::prober::{Refused, Reply};
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 
 /// A method's socket and formats. Kernel stamps are `CLOCK_REALTIME`; the reflector's are as they
@@ -94,9 +93,9 @@ pub enum QueueEvent {
     Refused {
         /// Which packet.
         seq: u64,
-        /// By whom; `None` is this host.
-        by: Option<IpAddr>,
-        /// Error number.
-        errno: i32,
+        /// By whom, and why.
+        refused: Refused,
     },
+    /// This host has learnt what the path takes, whichever packet it was learnt by.
+    PathMtu(u32),
 }

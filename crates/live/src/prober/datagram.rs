@@ -1,7 +1,7 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
-use super::error;
+use super::{error, open};
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -182,10 +182,13 @@ impl<F: Format> Channel for DatagramChannel<F> {
                             take(QueueEvent::Stamp { seq, point, at });
                         });
                     }
-                    Some(QueuedError::Refused { errno, by }) => format
-                        .quoted(quote, last)
-                        .map(|seq| QueueEvent::Refused { seq, by, errno }),
-                    _ => None,
+                    _ => open::refused(beside).and_then(|refused| {
+                        if let Some(mtu) = refused.path_mtu() {
+                            take(QueueEvent::PathMtu(mtu));
+                        }
+                        let seq = format.quoted(quote, last)?;
+                        Some(QueueEvent::Refused { seq, refused })
+                    }),
                 };
                 if let Some(event) = event {
                     take(event);

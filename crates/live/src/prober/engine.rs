@@ -5,10 +5,12 @@
 //! itself is what it sleeps in.
 
 use super::channel::{Channel, Decoded, QueueEvent};
-use super::error::RunError;
+use super::error::{Ended, RunError};
+use super::open;
 use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::socket_options as options;
 use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::record::ClockEvent;
@@ -54,6 +56,15 @@ pub struct Manner {
     pub stops_asked: fn() -> u32,
 }
 
+/// What a run tells besides its records.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ran {
+    /// Packets that came and were not replies to the probe.
+    pub rejected: u64,
+    /// MTU of the path as this host knows it at the end.
+    pub path_mtu: Option<u32>,
+}
+
 /// A channel, its state machine and where the records go.
 pub struct Engine<'a, C> {
     channel: &'a mut C,
@@ -69,6 +80,7 @@ pub struct Engine<'a, C> {
     local_errors: LocalErrors,
     blocking_receive: bool,
     lead: Lead,
+    learnt_mtu: Option<u32>,
 }
 
 /// Send calls that failed one after the other.
@@ -99,7 +111,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         let blocking_receive = prober.is_closed_loop()
             && manner.wait_mode == WaitMode::Block
             && manner.timeout > 2 * RECEIVE_TIMEOUT_SLACK
-            && delaylab_kernel::socket_options::set_receive_timeout(
+            && options::set_receive_timeout(
                 &channel.socket(),
                 manner.timeout - RECEIVE_TIMEOUT_SLACK,
             )
@@ -118,17 +130,21 @@ impl<'a, C: Channel> Engine<'a, C> {
             local_errors: LocalErrors::default(),
             blocking_receive,
             lead: Lead::default(),
+            learnt_mtu: None,
         }
     }
 
-    /// Runs the probe to its end. Returns how many packets came that were not replies to it.
-    pub fn run(mut self) -> Result<u64, RunError> {
+    /// Runs the probe to its end.
+    pub fn run(mut self) -> Result<Ran, RunError> {
         let outcome = self.run_until_done();
         self.finish();
         outcome?;
         match self.sink_error {
             Some(error) => Err(RunError::Sink(error)),
-            None => Ok(self.rejected),
+            None => Ok(Ran {
+                rejected: self.rejected,
+                path_mtu: self.path_mtu(),
+            }),
         }
     }
 
@@ -230,7 +246,10 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
         errors.count += 1;
         let hopeless = errors.count >= LOCAL_ERRORS_COUNT && now - errors.since > LOCAL_ERRORS_FOR;
-        if !errors.any_sent || hopeless || error.kind() == io::ErrorKind::BrokenPipe {
+        if let Some(why) = Ended::found_in(error) {
+            return Err(self.ended(why));
+        }
+        if !errors.any_sent || hopeless {
             let source = io::Error::from(error.kind());
             let source = error
                 .raw_os_error()
@@ -242,9 +261,24 @@ impl<'a, C: Channel> Engine<'a, C> {
             });
         }
         self.drain_queue()?;
+        let path_mtu = open::is_too_long(error).then(|| self.path_mtu()).flatten();
         self.prober
-            .send_failed(t_intended, now, error.raw_os_error());
+            .send_failed(t_intended, now, error.raw_os_error(), path_mtu);
         Ok(())
+    }
+
+    fn ended(&self, why: &Ended) -> RunError {
+        RunError::Ended {
+            target: self.manner.target,
+            why: why.clone(),
+        }
+    }
+
+    /// As this host knows it now: of a route that an error has just changed the socket may not say it.
+    fn path_mtu(&self) -> Option<u32> {
+        let v6 = self.manner.target.is_ipv6();
+        let known = options::path_mtu(&self.channel.socket(), v6).ok();
+        known.into_iter().chain(self.learnt_mtu).min()
     }
 
     fn wait(
@@ -346,7 +380,12 @@ impl<'a, C: Channel> Engine<'a, C> {
                 self.drain_queue()?;
                 return Ok(true);
             }
-            Err(error) => return Err(RunError::Receive(error)),
+            Err(error) => {
+                return Err(match Ended::found_in(&error) {
+                    Some(why) => self.ended(why),
+                    None => RunError::Receive(error),
+                });
+            }
         }
         let t_recv = clock::monotonic();
         let event = if self.manner.stamped {
@@ -391,6 +430,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         let now = clock::monotonic();
         let last = self.prober.next_seq().saturating_sub(1);
         let (prober, clocks) = (&mut *self.prober, &*self.clocks);
+        let learnt_mtu = &mut self.learnt_mtu;
         let mut take = |event: QueueEvent| match event {
             QueueEvent::Stamp { seq, point, at } => {
                 let Some(t_send) = prober.t_send(seq) else {
@@ -404,7 +444,8 @@ impl<'a, C: Channel> Engine<'a, C> {
                 };
                 prober.stamped(seq, point, at);
             }
-            QueueEvent::Refused { seq, by, errno } => prober.refused(seq, by, errno),
+            QueueEvent::Refused { seq, refused } => prober.refused(seq, &refused),
+            QueueEvent::PathMtu(mtu) => *learnt_mtu = Some(mtu),
         };
         while self
             .channel

@@ -2,9 +2,11 @@
 
 use crate::tester::error::TesterError;
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::Method;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 /// Why a probe could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,21 @@ pub enum OpenError {
         target: SocketAddr,
         /// What the kernel said.
         source: io::Error,
+    },
+    /// A router or a host says that packets do not get there.
+    #[error(
+        "{} is unreachable: {by} says {}. `delaylab trace {}` shows how far packets get",
+        .target.ip(), .reason.describe(*.path_mtu), .target.ip()
+    )]
+    Icmp {
+        /// Where to.
+        target: SocketAddr,
+        /// Who says so.
+        by: IpAddr,
+        /// Why.
+        reason: IcmpReason,
+        /// What would fit, where that is why.
+        path_mtu: Option<u32>,
     },
     /// Nothing listens there.
     #[error(
@@ -141,6 +158,14 @@ pub enum RunError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// Its connection ended.
+    #[error("the connection to {target} ended while it was probed: {why}")]
+    Ended {
+        /// Where to.
+        target: SocketAddr,
+        /// What ended it, and what to do.
+        why: Ended,
+    },
     /// Its thread could not get to where its sockets belong.
     #[error("cannot enter the probe's network namespace: {0}")]
     Enter(io::Error),
@@ -155,9 +180,64 @@ pub enum RunError {
     Tester(#[from] TesterError),
 }
 
+/// What ended a connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// Its peer closed it.
+    #[error(
+        "the reflector closed it. Is `delaylab reflect` still running there? It ends a session after --max-duration, and \
+         one that is silent for long"
+    )]
+    Closed,
+    /// Nothing more could be sent on it.
+    #[error(
+        "nothing could be sent on it for {waited_s} s. Either its class gets nothing through (a class of higher priority or \
+         a load fills the path), or the reflector stands still. Lower the load, or use --method udp, which loses packets \
+         where tcp waits"
+    )]
+    Stuck {
+        /// How long it was tried, in seconds.
+        waited_s: u64,
+    },
+    /// TCP sent again and again, and nothing was acknowledged.
+    #[error(
+        "nothing was acknowledged any more. Is the path still there? `delaylab trace` shows how far packets get"
+    )]
+    Unacknowledged,
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Ended {
+    /// From what a call on the connection returned, which may wait for `patience`.
+    pub(super) fn from_error(error: &io::Error, patience: Duration) -> Self {
+        use io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::BrokenPipe | Kind::ConnectionReset | Kind::UnexpectedEof => Ended::Closed,
+            Kind::ConnectionAborted | Kind::NotConnected => Ended::Closed,
+            Kind::WouldBlock => Ended::Stuck {
+                waited_s: patience.as_secs(),
+            },
+            Kind::TimedOut => Ended::Unacknowledged,
+            _ => Ended::Other(error.to_string()),
+        }
+    }
+
+    /// The same as an error of a call: it is told from errors that pass by its kind.
+    pub(super) fn into_error(self) -> io::Error {
+        io::Error::new(io::ErrorKind::BrokenPipe, self)
+    }
+
+    /// What [`Self::into_error`] made.
+    pub(super) fn found_in(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
 // errno values of Linux.
 const NO_DEVICE: i32 = 19;
-pub(super) const MESSAGE_TOO_LONG: i32 = 90;
+pub(super) use delaylab_traffic::prober::MESSAGE_TOO_LONG;
 const NETWORK_DOWN: i32 = 100;
 pub(crate) const NO_BUFFERS: i32 = 105;
 pub(super) const NOT_PERMITTED: i32 = 1;
@@ -211,6 +291,7 @@ impl OpenError {
             | OpenError::Interface { .. }
             | OpenError::NoHardwareStamps { .. } => Failure::Environment,
             OpenError::NoRoute { .. }
+            | OpenError::Icmp { .. }
             | OpenError::NothingListens { .. }
             | OpenError::NoAnswer { .. }
             | OpenError::Closed { .. } => Failure::Unreachable,
@@ -237,7 +318,9 @@ impl RunError {
             RunError::Send { source, .. } if source.raw_os_error() == Some(MESSAGE_TOO_LONG) => {
                 Failure::Usage
             }
-            RunError::Send { .. } | RunError::Receive(_) => Failure::Unreachable,
+            RunError::Send { .. } | RunError::Receive(_) | RunError::Ended { .. } => {
+                Failure::Unreachable
+            }
             RunError::Tester(error) => error.failure(),
             RunError::Enter(_) | RunError::Sink(_) => Failure::Environment,
         }

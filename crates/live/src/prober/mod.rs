@@ -41,7 +41,7 @@ use delaylab_model::world::{Refusal, Sink};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
-use engine::{Engine, Manner};
+use engine::{Engine, Manner, Ran};
 use error::{OpenError, RunError};
 use open::Settings;
 use std::collections::BTreeMap;
@@ -215,9 +215,15 @@ fn carry_out(
     };
     let interface = interface(&channel, probe);
     let began = clock::monotonic();
-    let rejected = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner)
-        .run()
-        .map_err(|error| error.by_interface(interface))?;
+    let ran = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run();
+    // What a connection brought until it ended is a result, and why it ended is a flaw of it.
+    let (ran, flaws) = match ran {
+        Ok(ran) => (ran, Vec::new()),
+        Err(error @ RunError::Ended { .. }) if prober.next_seq() > 0 => {
+            (Ran::default(), vec![error.to_string()])
+        }
+        Err(error) => return Err(error.by_interface(interface)),
+    };
     let mut warnings = seen.warnings(&facts);
     warnings.extend(session_ended(
         channel.max_duration(),
@@ -228,9 +234,11 @@ fn carry_out(
         stamps: seen.deliveries(probe, &facts),
         realtime_offset,
         loss: prober.loss_direction(),
+        path_mtu: ran.path_mtu,
         strays: prober.strays(),
-        rejected,
+        rejected: ran.rejected,
         warnings,
+        flaws,
         ..ProbeFacts::default()
     })
 }

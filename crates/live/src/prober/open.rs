@@ -2,13 +2,18 @@
 
 use super::error::{self, OpenError};
 use super::payload;
+use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
+use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::socket_options as options;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::ProbeRun;
+use delaylab_traffic::prober::Refused;
 use delaylab_wire::auth::Key;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 /// Room for the replies and stamps of a host that is kept from reading for a while.
 const RECEIVE_BUFFER: i32 = 4 << 20;
@@ -68,7 +73,7 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
         .map_err(failed("marks"))?;
     options::set_receive_buffer(socket, RECEIVE_BUFFER).map_err(failed("receive buffer"))?;
     options::receive_marks(socket, v6).map_err(failed("receive marks"))?;
-    options::receive_errors(socket, v6).map_err(failed("receive errors"))
+    options::receive_errors(socket, v6, true).map_err(failed("receive errors"))
 }
 
 /// A UDP socket to the target.
@@ -80,8 +85,21 @@ pub fn udp_socket(settings: &Settings<'_>) -> Result<DatagramSocket, OpenError> 
     Ok(socket)
 }
 
-/// A first exchange with the target failed.
-pub fn no_exchange(settings: &Settings<'_>, source: io::Error) -> OpenError {
+/// A first exchange with the target failed. Where an ICMP error ended it, the error queue has it: a firewall on the
+/// way refuses with the same error number as a host without the port.
+pub fn no_exchange(settings: &Settings<'_>, socket: &impl AsFd, source: io::Error) -> OpenError {
+    let target = settings.target;
+    if let Some(refused) = refusal(socket)
+        && let (Some(by), Some(reason)) = (refused.by, refused.reason())
+        && !(reason == IcmpReason::PortUnreachable && by == target.ip())
+    {
+        return OpenError::Icmp {
+            target,
+            by,
+            reason,
+            path_mtu: refused.path_mtu(),
+        };
+    }
     if source.kind() == io::ErrorKind::ConnectionRefused {
         return OpenError::NothingListens {
             method: settings.probe().method,
@@ -89,6 +107,38 @@ pub fn no_exchange(settings: &Settings<'_>, source: io::Error) -> OpenError {
         };
     }
     cannot_reach(settings, source)
+}
+
+/// The first ICMP error in the queue.
+fn refusal(socket: &impl AsFd) -> Option<Refused> {
+    let mut first = None;
+    let mut take = |beside: &Ancillary, _: &[u8]| {
+        if let Some(refused) = refused(beside) {
+            first.get_or_insert(refused);
+        }
+    };
+    // Nothing more can be said where the queue cannot be read.
+    let mut queue: ErrorQueue<4> = ErrorQueue::new();
+    let _ = queue.read(socket.as_fd(), 1, &mut take);
+    first
+}
+
+/// What an entry of the error queue says of a refusal.
+pub fn refused(beside: &Ancillary) -> Option<Refused> {
+    match beside.error? {
+        QueuedError::Refused {
+            errno,
+            by,
+            icmp,
+            info,
+        } => Some(Refused {
+            by,
+            icmp,
+            info,
+            errno,
+        }),
+        _ => None,
+    }
 }
 
 /// Connects, which finds the route.

@@ -232,7 +232,7 @@ impl Stamp {
             let answer = match answer {
                 // The path's MTU has just been learnt: now the kernel fragments.
                 Err(error) if open::is_too_long(&error) && attempt == 0 => continue,
-                answer => answer.map_err(|source| open::no_exchange(settings, source))?,
+                answer => answer.map_err(|source| open::no_exchange(settings, socket, source))?,
             };
             match answer {
                 Some((packet, reply)) => {

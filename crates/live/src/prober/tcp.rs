@@ -4,7 +4,7 @@
 
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
-use super::error::OpenError;
+use super::error::{Ended, OpenError};
 use super::open::{self, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
@@ -220,9 +220,13 @@ fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
     if let Some(ttl) = probe.ttl {
         options::set_ttl(&socket, v6, ttl).map_err(failed("TTL"))?;
     }
+    // While it connects the error queue tells who refuses; later, a passing error would end the connection.
+    let errors = |wanted| options::receive_errors(&socket, v6, wanted);
+    errors(true).map_err(failed("receive errors"))?;
     socket
         .connect_timeout(&settings.target.into(), CONNECT_FOR)
-        .map_err(|source| cannot_connect(settings, source))?;
+        .map_err(|source| cannot_connect(settings, &socket, source))?;
+    errors(false).map_err(failed("receive errors"))?;
     socket
         .set_write_timeout(Some(SEND_FOR))
         .map_err(failed("time-out"))?;
@@ -232,7 +236,7 @@ fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
     Ok(socket)
 }
 
-fn cannot_connect(settings: &Settings<'_>, source: io::Error) -> OpenError {
+fn cannot_connect(settings: &Settings<'_>, socket: &Socket, source: io::Error) -> OpenError {
     let (method, target) = (settings.probe().method, settings.target);
     match source.kind() {
         io::ErrorKind::ConnectionRefused => OpenError::NothingListens { method, target },
@@ -242,7 +246,7 @@ fn cannot_connect(settings: &Settings<'_>, source: io::Error) -> OpenError {
             waited_s: CONNECT_FOR.as_secs() as Nanos,
             with_key: settings.key.is_some(),
         },
-        _ => open::cannot_reach(settings, source),
+        _ => open::no_exchange(settings, socket, source),
     }
 }
 
@@ -281,7 +285,7 @@ impl TcpChannel {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Part of a request is out: the stream cannot be taken up again.
-                Err(_) => return Err(io::Error::from(io::ErrorKind::BrokenPipe)),
+                Err(error) => return Err(Ended::from_error(&error, SEND_FOR).into_error()),
             }
         }
         Ok(())
@@ -349,12 +353,13 @@ impl Channel for TcpChannel {
     }
 
     fn receive(&mut self, blocking: Blocking) -> io::Result<()> {
-        let (length, beside) = self.socket.receive(&mut self.buffer, blocking)?;
+        let received = self.socket.receive(&mut self.buffer, blocking);
+        let (length, beside) = received.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
+            _ => Ended::from_error(&error, SEND_FOR).into_error(),
+        })?;
         if length == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the reflector closed the connection",
-            ));
+            return Err(Ended::Closed.into_error());
         }
         self.beside = beside;
         self.decoder.push(&self.buffer[..length]);

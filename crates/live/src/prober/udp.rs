@@ -80,7 +80,7 @@ fn agree(
             Next::Unrelated => None,
             next => Some(next),
         });
-        match answer.map_err(|source| open::no_exchange(settings, source))? {
+        match answer.map_err(|source| open::no_exchange(settings, socket, source))? {
             None | Some(Next::Unrelated) => silences += 1,
             Some(Next::Again) => challenges += 1,
             Some(Next::Agreed(session)) => return Ok(*session),

@@ -3,12 +3,14 @@
 use crate::missing;
 use crate::ping::Ping;
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::trial::{LossDirection, ProbeFacts};
 use delaylab_stats::anatomy::Part;
 use delaylab_stats::summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Why fields of the same object are null, by field.
 type Reasons = BTreeMap<&'static str, String>;
@@ -33,6 +35,8 @@ pub struct Stats {
     /// How packets ended.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Why packets were refused and by whom, the most frequent first.
+    pub refusals: Vec<Refusal>,
     /// In which direction packets were lost, where the reflector counts.
     pub loss_direction: Option<LossDirection>,
     /// Delay variation of the round trip, by every definition in use.
@@ -70,6 +74,7 @@ impl Stats {
             forward: distribution(&summary.forward),
             back: distribution(&summary.back),
             counts: Counts::new(&summary.counts),
+            refusals: summary.refusals.iter().map(Refusal::new).collect(),
             loss_direction: ping.facts.loss,
             variation: Variation::new(&summary.variation),
             anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
@@ -147,7 +152,7 @@ pub struct Counts {
     pub sent: u64,
     /// Answered in time with what was sent.
     pub received: u64,
-    /// Never answered.
+    /// Sent and never answered; those that were refused are among them.
     pub lost: u64,
     /// Answered after the time-out.
     pub late: u64,
@@ -159,7 +164,7 @@ pub struct Counts {
     pub skipped: u64,
     /// Answered with other bytes.
     pub corrupt: u64,
-    /// Refused on the way.
+    /// Of those lost, how many an error came for: `refusals` says why, and from whom.
     pub refused: u64,
     /// The send call failed.
     pub local_error: u64,
@@ -192,6 +197,36 @@ impl Counts {
     }
 }
 
+/// Errors that mean the same and come from the same sender.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Refusal {
+    /// How many packets.
+    pub count: u64,
+    /// What the ICMP error says; null where it was no ICMP error.
+    pub icmp: Option<IcmpReason>,
+    /// Type of that error, of ICMPv6 where `from` is an IPv6 address.
+    pub icmp_type: Option<u8>,
+    /// Code of that error.
+    pub icmp_code: Option<u8>,
+    /// Who sent it.
+    pub from: Option<IpAddr>,
+    /// What would have fit, in bytes of an IP packet.
+    pub path_mtu: Option<u32>,
+}
+
+impl Refusal {
+    fn new((refusal, count): &(summary::Refusal, u64)) -> Self {
+        Self {
+            count: *count,
+            icmp: refusal.reason,
+            icmp_type: refusal.code.map(|(kind, _)| kind),
+            icmp_code: refusal.code.map(|(_, code)| code),
+            from: refusal.by,
+            path_mtu: refusal.path_mtu,
+        }
+    }
+}
+
 /// An interval at 95 %.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Interval {
@@ -216,12 +251,12 @@ pub struct Distribution {
     pub iqr_ns: Nanos,
     /// Median.
     pub p50_ns: Nanos,
-    /// 90th percentile.
-    pub p90_ns: Nanos,
-    /// 99th percentile.
-    pub p99_ns: Nanos,
-    /// 99.9th percentile.
-    pub p999_ns: Nanos,
+    /// 90th percentile; null under 10 values.
+    pub p90_ns: Option<Nanos>,
+    /// 99th percentile; null under 100 values.
+    pub p99_ns: Option<Nanos>,
+    /// 99.9th percentile; null under 1000 values.
+    pub p999_ns: Option<Nanos>,
     /// Largest.
     pub max_ns: Nanos,
     /// Of the mean, made for correlated data.
@@ -241,6 +276,14 @@ impl Distribution {
         if d.sd.is_none() {
             reasons.insert("sd_ns", "fewer than two values".to_owned());
         }
+        let quantiles = [
+            ("p90_ns", d.carried_p90(), 10),
+            ("p99_ns", d.carried_p99(), 100),
+            ("p999_ns", d.carried_p999(), 1000),
+        ];
+        for (name, _, least) in quantiles.into_iter().filter(|(_, ns, _)| ns.is_none()) {
+            reasons.insert(name, format!("fewer than {least} values"));
+        }
         let mut interval = |name, interval: &summary::Interval| match interval {
             summary::Interval::Known { low, high } => Some(Interval {
                 low: *low,
@@ -258,9 +301,9 @@ impl Distribution {
             sd_ns: d.sd,
             iqr_ns: d.iqr,
             p50_ns: d.p50,
-            p90_ns: d.p90,
-            p99_ns: d.p99,
-            p999_ns: d.p999,
+            p90_ns: d.carried_p90(),
+            p99_ns: d.carried_p99(),
+            p999_ns: d.carried_p999(),
             max_ns: d.max,
             mean_interval_ns: interval("mean_interval_ns", &d.mean_interval),
             p50_interval_ns: interval("p50_interval_ns", &d.p50_interval),
@@ -344,7 +387,7 @@ fn stage_times(parts: &[Part], response_ns: f64) -> Vec<StageTime> {
     parts.iter().map(stage_time).collect()
 }
 
-/// Where the time goes: means over the packets whose responses rank around a quantile.
+/// Where the time goes: the response at a quantile, divided as the packets whose responses rank around it do on average.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AnatomyAt {
     /// p50, p90, p99, p99.9 or max.
@@ -353,11 +396,11 @@ pub struct AnatomyAt {
     pub records: u64,
     /// Packets left out because they lack a stamp that most have.
     pub left_out: u64,
-    /// Mean response; the stages add up to it.
+    /// The response at the quantile, as in its distribution; the stages add up to it.
     pub response_ns: f64,
-    /// Mean network; null without the stamps for it.
+    /// Network, as its mean share of the responses around; null without the stamps for it.
     pub network_ns: Option<f64>,
-    /// Mean host, both ends.
+    /// Host likewise, both ends.
     pub host_ns: Option<f64>,
     /// In the order in which a packet passes them.
     pub stages: Vec<StageTime>,

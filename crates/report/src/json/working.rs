@@ -1,7 +1,7 @@
 //! Working latency in `delaylab ping --json`.
 
 use super::{Results, Rows};
-use crate::working::{Working, round_trips_a_minute};
+use crate::working::{Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
@@ -17,8 +17,9 @@ pub struct UnderLoad<'a> {
     pub streams: Vec<Stream>,
     /// 60 s / mean round trip, idle and under load.
     pub round_trips_a_minute: RoundTripsAMinute,
-    /// The stage that grew most around the median response; null where the response did not grow beyond
-    /// its idle variation (p90 − p50).
+    /// Responsiveness as draft-ietf-ippm-responsiveness has it, of what there is.
+    pub responsiveness: Responsiveness,
+    /// The stage that grew most at the median response; null where the median did not grow by more than chance.
     pub grew: Option<Grew>,
     /// Which queue grew, as a sentence.
     pub verdict: String,
@@ -36,6 +37,20 @@ pub struct RoundTripsAMinute {
     /// Before the load.
     pub idle: Option<f64>,
     /// Under it.
+    pub under_load: Option<f64>,
+}
+
+/// Round trips a minute, of means without the longest 5 %.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Responsiveness {
+    /// Of the probes before the load.
+    pub idle: Option<f64>,
+    /// Of the probes under load: the draft's "foreign" responsiveness.
+    pub probes: Option<f64>,
+    /// Of TCP's own estimates on the connections of the load: the draft's "loaded" responsiveness; null without a
+    /// TCP load.
+    pub loads: Option<f64>,
+    /// The mean of the two.
     pub under_load: Option<f64>,
 }
 
@@ -92,6 +107,12 @@ impl<'a> UnderLoad<'a> {
         Self {
             load: working.load,
             streams: working.streams.iter().map(Stream::new).collect(),
+            responsiveness: Responsiveness {
+                idle: on_its_own(working.idle.summary),
+                probes: on_its_own(working.loaded.summary),
+                loads: working.on_the_loads(),
+                under_load: working.responsiveness(),
+            },
             round_trips_a_minute: RoundTripsAMinute {
                 idle: round_trips_a_minute(working.idle.summary),
                 under_load: round_trips_a_minute(working.loaded.summary),

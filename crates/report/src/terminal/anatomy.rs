@@ -46,7 +46,7 @@ fn columns<'a>(ping: &Ping<'a>) -> &'a [AnatomyAt] {
 fn caption(columns: &[AnatomyAt]) -> &'static str {
     match columns {
         [_] => "Where the time of this one packet goes",
-        _ => "Where the time goes, as the mean of the responses around each quantile",
+        _ => "Where the time goes at each quantile, divided as the responses around it are",
     }
 }
 

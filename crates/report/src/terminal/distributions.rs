@@ -4,13 +4,20 @@ use super::paragraph;
 use crate::ping::Ping;
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
+use delaylab_model::Nanos;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::{Distribution, Interval};
 use std::collections::BTreeMap;
 
-const HEAD: [&str; 9] = ["", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "max"];
+const HEAD: [&str; 5] = ["", "min", "mean", "sd", "p50"];
+/// Those that need more packets, and are left out where no measure has so many.
+const UPPER: [(&str, fn(&Distribution) -> Option<Nanos>); 3] = [
+    ("p90", Distribution::carried_p90),
+    ("p99", Distribution::carried_p99),
+    ("p99.9", Distribution::carried_p999),
+];
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     let rows = rows(ping);
@@ -18,9 +25,18 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    table.row(HEAD.map(|head| Cell::painted(head, Paint::Dim)));
+    let carried =
+        |of: &fn(&Distribution) -> Option<Nanos>| rows.iter().any(|(_, d)| of(d).is_some());
+    let upper: Vec<_> = UPPER.iter().filter(|(_, of)| carried(of)).collect();
+    let heads = HEAD.into_iter().chain(upper.iter().map(|(head, _)| *head));
+    table.row(
+        heads
+            .chain(["max"])
+            .map(|head| Cell::painted(head, Paint::Dim)),
+    );
     for (label, distribution) in &rows {
-        table.row(row(label, distribution));
+        let quantiles = upper.iter().map(|(_, of)| of(distribution));
+        table.row(row(label, distribution, quantiles));
     }
     let mut text = table.render(style);
     for note in footnotes(ping) {
@@ -49,18 +65,21 @@ fn rows<'a>(ping: &Ping<'a>) -> Vec<(&'static str, &'a Distribution)> {
     known.collect()
 }
 
-fn row(label: &str, d: &Distribution) -> Vec<Cell> {
-    let sd = d.sd.map_or_else(|| "–".to_owned(), format_duration_f64);
-    let quantiles = [d.p50, d.p90, d.p99, d.p999, d.max].map(format_duration);
+fn row(label: &str, d: &Distribution, upper: impl Iterator<Item = Option<Nanos>>) -> Vec<Cell> {
+    let unknown = || "–".to_owned();
+    let sd = d.sd.map_or_else(unknown, format_duration_f64);
+    let upper = upper.map(|ns| ns.map_or_else(unknown, format_duration));
     let moments = [
         label.to_owned(),
         format_duration(d.min),
         format_duration_f64(d.mean),
         sd,
+        format_duration(d.p50),
     ];
     moments
         .into_iter()
-        .chain(quantiles)
+        .chain(upper)
+        .chain([format_duration(d.max)])
         .map(Cell::new)
         .collect()
 }

@@ -4,10 +4,11 @@ use super::paragraph;
 use crate::ping::Ping;
 use crate::style::{Paint, Style, percent};
 use crate::table::FIRM_SPACE;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
-use delaylab_stats::summary::Counts;
+use delaylab_stats::summary::{Counts, Refusal};
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     let title = format!(
@@ -38,13 +39,13 @@ pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
 }
 
 /// Bytes of the IP packet: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
-fn ip_size(run: &ProbeRun) -> Option<u32> {
+pub(super) fn ip_size(run: &ProbeRun) -> Option<u32> {
     let ip_header = if run.target.is_ipv4() { 20 } else { 40 };
     (run.probe.method != Method::Tcp).then(|| run.probe.payload + 8 + ip_header)
 }
 
 /// `1000 sent in 60.0 s, 998 received, 0.20 % lost (1 on the way out, 1 on the way back)`.
-fn counts(ping: &Ping<'_>) -> String {
+pub(super) fn counts(ping: &Ping<'_>) -> String {
     let counts = &ping.summary.counts;
     let mut parts = vec![
         format!(
@@ -65,7 +66,14 @@ fn counts(ping: &Ping<'_>) -> String {
         (ping.facts.rejected, "rejected"),
     ]);
     let happened = rare.filter(|(count, _)| *count > 0);
-    parts.extend(happened.map(|(count, what)| format!("{count}{FIRM_SPACE}{what}")));
+    parts.extend(happened.map(|(count, what)| {
+        let why = if what == REFUSED {
+            why_refused(&ping.summary.refusals)
+        } else {
+            String::new()
+        };
+        format!("{count}{FIRM_SPACE}{what}{why}")
+    }));
     parts.join(", ")
 }
 
@@ -87,6 +95,44 @@ fn direction(loss: Option<LossDirection>) -> String {
     format!(" ({})", words.join(", "))
 }
 
+/// ` (TTL exceeded, from 192.0.2.1)`; with several, how many of each.
+fn why_refused(refusals: &[(Refusal, u64)]) -> String {
+    let said: Vec<_> = refusals
+        .iter()
+        .filter_map(|(refusal, count)| Some((refused_as(refusal)?, count)))
+        .collect();
+    match said.as_slice() {
+        [] => String::new(),
+        [(why, _)] if refusals.len() == 1 => format!(" ({why})"),
+        several => {
+            let each = several.iter().map(|(why, count)| format!("{count} {why}"));
+            format!(" ({})", each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// `fragmentation needed: MTU 1400 B, from 192.0.2.1`, or as much of it as is known.
+fn refused_as(refusal: &Refusal) -> Option<String> {
+    let why = refusal.reason.map(|_| reason(refusal));
+    let by = refusal.by.map(|by| format!("from {by}"));
+    let said: Vec<_> = why.into_iter().chain(by).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// What the error says; one without a name of its own by its numbers.
+pub(crate) fn reason(refusal: &Refusal) -> String {
+    match (refusal.reason, refusal.code) {
+        (Some(IcmpReason::Other), Some((kind, code))) => {
+            format!("ICMP error of type {kind}, code {code}")
+        }
+        (Some(reason), _) => reason.describe(refusal.path_mtu),
+        (None, _) => REFUSED.to_owned(),
+    }
+}
+
+/// What packets are called for which an error came.
+const REFUSED: &str = "refused";
+
 /// What seldom befalls packets, and how often it did.
 pub(crate) fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
     [
@@ -94,7 +140,7 @@ pub(crate) fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
         (counts.duplicate, "duplicate"),
         (counts.reordered, "reordered"),
         (counts.corrupt, "corrupt"),
-        (counts.refused, "refused"),
+        (counts.refused, REFUSED),
         (counts.local_error, "not sent (local error)"),
         (counts.skipped, "skipped"),
     ]

@@ -6,18 +6,21 @@
 //! | `distributions.rs` | a row a measure, a column a quantile; intervals |
 //! | `anatomy.rs` | a row a stage, a column a quantile, and the bar of host against network |
 //! | `worst.rs` | the worst few responses |
+//! | `brief.rs` | all of it in one line |
 //! | `working.rs` | idle and under load, side by side |
 //! | `notes.rs` | the sender's lateness, delay variation, stamps, clock events, warnings |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
 mod anatomy;
+mod brief;
 mod distributions;
 pub(crate) mod head;
 mod notes;
 mod working;
 mod worst;
 
+pub use brief::{in_one_line, in_two_lines};
 pub use head::asked;
 pub use working::working_latency;
 

@@ -3,7 +3,7 @@
 use super::{paragraph, short_name};
 use crate::style::{Paint, Style, percent, plural};
 use crate::table::{Cell, Table};
-use crate::working::{Working, round_trips_a_minute};
+use crate::working::{Working, on_its_own};
 use delaylab_live::load::StreamReport;
 use delaylab_model::load::LoadKind;
 use delaylab_model::units::{format_duration, format_duration_f64};
@@ -22,7 +22,7 @@ pub fn working_latency(working: &Working<'_>, style: &Style) -> String {
     }
     text += "\n";
     text += &paragraph(
-        "Where the time goes, as the mean of the responses around each quantile",
+        "Where the time goes at each quantile, divided as the responses around it are",
         Paint::Dim,
         style,
     );
@@ -72,8 +72,15 @@ fn rate(bits: f64) -> String {
 fn table(working: &Working<'_>) -> Table {
     let (idle, loaded) = (working.idle.summary, working.loaded.summary);
     let mut table = Table::default();
-    let heads = AT
-        .into_iter()
+    // A quantile that neither has packets enough for is left out.
+    let carried = |at: &&str| {
+        [idle, loaded]
+            .iter()
+            .any(|summary| find(summary, at).is_some())
+    };
+    let at: Vec<&str> = AT.into_iter().filter(carried).collect();
+    let heads = at
+        .iter()
         .flat_map(|at| [format!("{at} idle"), "loaded".to_owned()]);
     let heads = std::iter::once(String::new()).chain(heads);
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
@@ -82,7 +89,7 @@ fn table(working: &Working<'_>) -> Table {
             let ns = find(summary, at).and_then(value);
             Cell::painted(ns.map(format_duration_f64).unwrap_or_default(), paint)
         };
-        let cells = AT.into_iter().flat_map(|at| [(idle, at), (loaded, at)]);
+        let cells = at.iter().flat_map(|&at| [(idle, at), (loaded, at)]);
         table.row(std::iter::once(label).chain(cells.map(cell)));
     };
     for stages in stages(&[idle, loaded]) {
@@ -105,9 +112,10 @@ fn table(working: &Working<'_>) -> Table {
     table.row(both("lost", &|summary| {
         percent(summary.counts.lost, summary.counts.sent)
     }));
-    table.row(both("round trips a minute", &|summary| {
-        round_trips_a_minute(summary).map_or_else(String::new, |rpm| format!("{rpm:.0}"))
-    }));
+    let rpm = |rpm: Option<f64>| rpm.map_or_else(String::new, |rpm| format!("{rpm:.0}"));
+    let row = [on_its_own(idle), working.responsiveness()].map(rpm);
+    let row = std::iter::once("responsiveness, RPM".to_owned()).chain(row);
+    table.row(row.map(Cell::new));
     table
 }
 

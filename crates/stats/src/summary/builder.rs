@@ -1,11 +1,13 @@
 //! Records in, a summary out.
 
+use super::refusals::Refusals;
 use super::rows::{Measure, Rows, Spilled};
 use super::{AnatomyAt, Counts, Distribution, Histogram, Summary, Worst};
 use crate::anatomy::{self, Part};
 use crate::band::{self, Band, ByResponse, StampCounts};
 use crate::loglinear;
 use crate::passage::Passage;
+use crate::quantile::carries;
 use crate::sample::{Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -14,6 +16,8 @@ use delaylab_model::{MICROSECOND, Nanos};
 
 /// How many of the worst responses are kept.
 const WORST: usize = 5;
+/// Share of round trips in a trimmed mean (draft-ietf-ippm-responsiveness, TMP).
+const TRIMMED: f64 = 0.95;
 
 /// From the first packet's intended send to the last event.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +40,7 @@ pub struct SummaryBuilder {
     facts: RecordFacts,
     exact_limit: usize,
     counts: Counts,
+    refusals: Refusals,
     span: Option<Span>,
     stamps: StampCounts,
     measures: [Tally; Measure::ALL.len()],
@@ -56,6 +61,7 @@ impl SummaryBuilder {
             facts,
             exact_limit,
             counts: Counts::default(),
+            refusals: Refusals::default(),
             span: None,
             stamps: StampCounts::default(),
             measures: Default::default(),
@@ -79,6 +85,7 @@ impl SummaryBuilder {
     /// Takes one record, in any order of completion.
     pub fn push(&mut self, record: &Record) {
         self.count(record);
+        self.refusals.push(record);
         self.span
             .get_or_insert(Span {
                 first: record.t_intended,
@@ -105,6 +112,7 @@ impl SummaryBuilder {
         counts.sent += u64::from(record.t_send.is_some());
         counts.duplicate += u64::from(record.copies);
         counts.reordered += u64::from(record.reorder_extent > 0);
+        counts.lost += u64::from(record.outcome == Outcome::Refused);
         *match record.outcome {
             Outcome::Ok => &mut counts.received,
             Outcome::Lost => &mut counts.lost,
@@ -179,8 +187,10 @@ impl SummaryBuilder {
         Summary {
             histogram: self.histogram(round_trips, round_trip.as_ref()),
             counts: self.counts,
+            refusals: self.refusals.listed(),
             response: distribution(Measure::Response),
             round_trip,
+            trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),
             network: distribution(Measure::Network),
             host: distribution(Measure::Host),
             forward: distribution(Measure::Forward),
@@ -244,26 +254,52 @@ impl SummaryBuilder {
         })
     }
 
-    /// The anatomy of the responses so far at p50, p90, p99, p99.9 and max: that of the summary, for
-    /// those who want no more of it yet.
+    /// The anatomy of the responses so far at max and at those of p50, p90, p99 and p99.9 that so many packets
+    /// carry: that of the summary, for those who want no more of it yet.
     pub fn anatomy(&self) -> Vec<AnatomyAt> {
         let usual = self.stamps.usual();
-        let bands: Vec<(&str, Band)> = match &self.rows {
+        let mut bands: Vec<AnatomyAt> = Vec::new();
+        let mut add = |label, q: f64, band: Band, response: Option<Nanos>| {
+            let mean = band.anatomy(label, usual, &self.facts);
+            let is_carried = q <= 0.5 || carries(self.answers(), q);
+            bands.extend(response.filter(|_| is_carried).map(|ns| mean.scaled_to(ns)));
+        };
+        match &self.rows {
             Rows::Exact(rows) => {
                 let mut order = ByResponse::new(rows);
-                at_quantiles(rows.len(), |ranks| order.band(ranks))
+                for (label, q) in band::QUANTILES {
+                    if let Some(ranks) = band::ranks(rows.len(), q) {
+                        add(label, q, order.band(ranks), order.quantile(q));
+                    }
+                }
             }
             Rows::Spilled(spilled) => {
-                let count = self.measures[Measure::Response as usize].moments.count();
-                at_quantiles(count as usize, |ranks| spilled.stages.band(ranks))
+                let values = self.values(Measure::Response);
+                let mut order = values.order();
+                for (label, q) in band::QUANTILES {
+                    if let Some(ranks) = band::ranks(self.answers() as usize, q) {
+                        let response = order.quantile(q).map(|ns| self.within_range(ns));
+                        add(label, q, spilled.stages.band(ranks), response);
+                    }
+                }
             }
-        };
+        }
         let worst = self.worst.first();
         let worst = worst.and_then(|record| Passage::of(record, &self.facts));
-        let largest = worst.map(|passage| ("max", Band::from_iter([&passage])));
-        (bands.into_iter().chain(largest))
-            .map(|(label, band)| band.anatomy(label, usual, &self.facts))
-            .collect()
+        let largest = worst.map(|passage| Band::from_iter([&passage]));
+        bands.extend(largest.map(|band| band.anatomy("max", usual, &self.facts)));
+        bands
+    }
+
+    fn answers(&self) -> u64 {
+        self.measures[Measure::Response as usize].moments.count()
+    }
+
+    /// A bin of the largest responses may reach beyond them.
+    fn within_range(&self, ns: Nanos) -> Nanos {
+        let moments = &self.measures[Measure::Response as usize].moments;
+        let (min, max) = (moments.min().unwrap_or(ns), moments.max().unwrap_or(ns));
+        ns.clamp(min, max)
     }
 
     fn mean_anatomy(&self) -> Option<AnatomyAt> {
@@ -328,16 +364,6 @@ fn response_of(record: &Record) -> Nanos {
     record
         .t_recv
         .map_or(0, |t_recv| t_recv.wrapping_sub(record.t_intended))
-}
-
-fn at_quantiles(
-    count: usize,
-    mut band: impl FnMut(std::ops::RangeInclusive<usize>) -> Band,
-) -> Vec<(&'static str, Band)> {
-    let labelled = band::QUANTILES.into_iter();
-    labelled
-        .filter_map(|(label, q)| Some((label, band(band::ranks(count, q)?))))
-        .collect()
 }
 
 #[cfg(test)]

@@ -68,9 +68,9 @@ fn of_distribution(name: &str, distribution: Option<&Distribution>) -> Vec<Figur
         figure("sd", |d| d.sd),
         figure("iqr", |d| Some(d.iqr as f64)),
         figure("p50", |d| Some(d.p50 as f64)),
-        figure("p90", |d| Some(d.p90 as f64)),
-        figure("p99", |d| Some(d.p99 as f64)),
-        figure("p999", |d| Some(d.p999 as f64)),
+        figure("p90", |d| d.carried_p90().map(|ns| ns as f64)),
+        figure("p99", |d| d.carried_p99().map(|ns| ns as f64)),
+        figure("p999", |d| d.carried_p999().map(|ns| ns as f64)),
         figure("max", |d| Some(d.max as f64)),
     ]
 }

@@ -13,6 +13,7 @@ use arrow_array::{
 use arrow_schema::{DataType, TimeUnit};
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{ClockEvent, Method, Outcome};
@@ -113,7 +114,7 @@ numbers! {
     i32 => Int32Type, i64 => Int64Type, f64 => Float64Type
 }
 
-/// A word from a fixed set.
+/// A word from a fixed set. Rows without one are not handed over.
 trait Word: Copy + PartialEq + 'static {
     const WORDS: &'static [Self];
     fn name(self) -> &'static str;
@@ -137,10 +138,11 @@ macro_rules! words {
             }
 
             fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-                word_array(cells.copied())
+                word_array(cells.copied().map(Some))
             }
 
             fn each(array: &dyn Array, set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+                no_nulls(array)?;
                 each_word(array, set)
             }
         }
@@ -149,16 +151,39 @@ macro_rules! words {
 
 words! { Method, Outcome, ClockEvent, NoiseKind, Direction, Unit }
 
-fn word_array<W: Word>(cells: impl Iterator<Item = W>) -> ArrayRef {
+impl Word for IcmpReason {
+    const WORDS: &'static [Self] = &IcmpReason::ALL;
+
+    fn name(self) -> &'static str {
+        IcmpReason::name(self)
+    }
+}
+
+impl Cell for Option<IcmpReason> {
+    const NULLABLE: bool = true;
+
+    fn data_type() -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
+    }
+
+    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+        word_array(cells.copied())
+    }
+
+    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+        each_word(array, |at, word| set(at, Some(word)))
+    }
+}
+
+fn word_array<W: Word>(cells: impl Iterator<Item = Option<W>>) -> ArrayRef {
     let place = |word| W::WORDS.iter().position(|known| *known == word);
-    let keys: Int8Array = cells.map(|word| place(word).map(|at| at as i8)).collect();
+    let keys: Int8Array = cells.map(|word| Some(place(word?)? as i8)).collect();
     let words = StringArray::from_iter_values(W::WORDS.iter().map(|word| word.name()));
     Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::new(words)))
 }
 
 fn each_word<W: Word>(array: &dyn Array, mut set: impl FnMut(usize, W)) -> Result<(), CellError> {
     let wrong_type = || CellError::Type(array.data_type().clone());
-    no_nulls(array)?;
     let column = array
         .as_dictionary_opt::<Int8Type>()
         .ok_or_else(wrong_type)?;
@@ -167,7 +192,8 @@ fn each_word<W: Word>(array: &dyn Array, mut set: impl FnMut(usize, W)) -> Resul
     // A dictionary may hold words that no row uses.
     let known = |name: &str| W::WORDS.iter().copied().find(|word| word.name() == name);
     let words: Vec<Option<W>> = names.iter().map(|name| known(name?)).collect();
-    for (at, key) in column.keys().values().iter().enumerate() {
+    for (at, key) in column.keys().iter().enumerate() {
+        let Some(key) = key else { continue };
         let key = usize::from(key.unsigned_abs());
         let word = words.get(key).copied().flatten();
         let unknown = || CellError::Word(names.value(key).to_owned());

@@ -16,7 +16,7 @@ impl Row for Record {
         trial probe seq method dscp ip_size
         t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx t_rx t_rx_hw t_recv
         cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq
-        copies reorder_extent retransmits outcome refused_by errno clock_event
+        copies reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event
     };
     type Key = u64;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use arrow_array::{Int64Array, StringArray, UInt32Array};
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use proptest::prelude::*;
@@ -44,6 +45,13 @@ fn any_record() -> impl Strategy<Value = Record> {
             retransmits: small.2,
             outcome: Outcome::ALL[words.1],
             refused_by: rest.1,
+            icmp: IcmpReason::ALL
+                .get(words.1)
+                .copied()
+                .filter(|_| rest.0.is_some()),
+            icmp_type: small.0,
+            icmp_code: small.0,
+            path_mtu: small.2,
             errno: rest.0,
             clock_event: ClockEvent::ALL[words.2],
             ..Record::due(trial, probe, seq, Method::ALL[words.0], due)
@@ -68,7 +76,7 @@ fn columns_have_the_names_of_the_design() {
         names(schema::<Record>()),
         "trial probe seq method dscp ip_size t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx \
          t_rx t_rx_hw t_recv cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq copies \
-         reorder_extent retransmits outcome refused_by errno clock_event"
+         reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event"
     );
     assert_eq!(
         names(schema::<NoiseEvent>()),

@@ -237,6 +237,7 @@ fn facts(trial: u32) -> ProbeFacts {
             back: 2,
             unknown: 3,
         }),
+        path_mtu: Some(1500 + trial),
         strays: 4,
         rejected: 5,
         noise_sources: vec!["sentinel".into(), "scheduler".into()],

@@ -1,8 +1,10 @@
 //! What a prober is told and what it answers.
 
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::probe::Pacing;
 use delaylab_model::record::Method;
+use std::net::IpAddr;
 
 /// What does not change during a trial.
 #[derive(Debug, Clone)]
@@ -62,6 +64,40 @@ pub enum Step {
     /// Every packet has been sent and has ended.
     Done,
 }
+
+/// An error that came instead of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// Who sent it; `None`: this host says so without an ICMP error.
+    pub by: Option<IpAddr>,
+    /// Type and code of the ICMP error.
+    pub icmp: Option<[u8; 2]>,
+    /// What the kernel says besides: of one that says "too big", the MTU.
+    pub info: u32,
+    /// Error number.
+    pub errno: i32,
+}
+
+impl Refused {
+    /// What the ICMP error means. Its numbers are those of the protocol of who sent it.
+    pub fn reason(&self) -> Option<IcmpReason> {
+        let [kind, code] = self.icmp?;
+        let v6 = self.by.is_some_and(|by| by.is_ipv6());
+        Some(IcmpReason::from_code(kind, code, v6))
+    }
+
+    /// What would have fit; `None` where that is not why, or where the router does not say.
+    pub fn path_mtu(&self) -> Option<u32> {
+        let too_big = match self.reason() {
+            Some(reason) => reason == IcmpReason::TooBig,
+            None => self.errno == MESSAGE_TOO_LONG,
+        };
+        Some(self.info).filter(|&mtu| too_big && mtu > 0)
+    }
+}
+
+/// EMSGSIZE of Linux: a packet that must not be fragmented is longer than the MTU of its path.
+pub const MESSAGE_TOO_LONG: i32 = 90;
 
 /// A reply, as it was read.
 #[derive(Debug, Clone, Copy, Default)]

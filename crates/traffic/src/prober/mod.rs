@@ -24,7 +24,7 @@ pub mod stamp_ids;
 #[cfg(test)]
 mod tests;
 
-pub use event::{Config, Expected, Reply, Step};
+pub use event::{Config, Expected, MESSAGE_TOO_LONG, Refused, Reply, Step};
 
 use crate::pacing::{Due, Pacer};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -33,7 +33,6 @@ use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use loss_direction::ReflectorCount;
 use reordering::Reordering;
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
 /// How long a record stays open after its reply, for copies of it: some round trips, within bounds.
 const SETTLE_ROUND_TRIPS: Nanos = 16;
@@ -243,10 +242,19 @@ impl Prober {
     }
 
     /// The send call for the packet that was due failed.
-    pub fn send_failed(&mut self, t_intended: Nanos, now: Nanos, errno: Option<i32>) {
+    ///
+    /// `path_mtu` is what would have fit, where the packet was too long.
+    pub fn send_failed(
+        &mut self,
+        t_intended: Nanos,
+        now: Nanos,
+        errno: Option<i32>,
+        path_mtu: Option<u32>,
+    ) {
         let mut record = self.open_record(t_intended);
         record.outcome = Outcome::LocalError;
         record.errno = errno;
+        record.path_mtu = path_mtu;
         let sent_before = self.next_seq - self.unsent;
         self.slots.push_back(Slot {
             record,
@@ -388,8 +396,8 @@ impl Prober {
         }
     }
 
-    /// An ICMP error (or a local one, `by` none) came for this packet.
-    pub fn refused(&mut self, seq: u64, by: Option<IpAddr>, errno: i32) {
+    /// An ICMP error (or a local one) came for this packet.
+    pub fn refused(&mut self, seq: u64, refused: &Refused) {
         let timeout = self.config.timeout;
         let is_last = seq + 1 == self.next_seq;
         let Some(slot) = self.slot(seq) else { return };
@@ -398,8 +406,14 @@ impl Prober {
         }
         slot.state = State::Released;
         slot.record.outcome = Outcome::Refused;
-        slot.record.refused_by = by;
-        slot.record.errno = Some(errno);
+        slot.record.refused_by = refused.by;
+        slot.record.icmp = refused.reason();
+        (slot.record.icmp_type, slot.record.icmp_code) = match refused.icmp {
+            Some([kind, code]) => (Some(kind), Some(code)),
+            None => (None, None),
+        };
+        slot.record.path_mtu = refused.path_mtu();
+        slot.record.errno = Some(refused.errno);
         let record = slot.record;
         self.awaiting -= 1;
         self.ended.push_back(record);

@@ -1,8 +1,10 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::probe::Pacing;
 use delaylab_model::record::Method;
 use proptest::prelude::*;
+use std::net::IpAddr;
 
 fn config(pacing: Pacing, count: u64) -> Config {
     Config {
@@ -198,14 +200,56 @@ fn a_refusal_ends_the_packet_and_names_who() {
     let router: IpAddr = "192.0.2.1".parse().unwrap();
     let mut prober = Prober::new(config(EVERY, 1));
     send(&mut prober, 0);
-    prober.refused(0, Some(router), 113);
-    prober.refused(0, Some(router), 113);
+    let too_big = Refused {
+        by: Some(router),
+        icmp: Some([3, 4]),
+        info: 1400,
+        errno: MESSAGE_TOO_LONG,
+    };
+    prober.refused(0, &too_big);
+    prober.refused(0, &too_big);
     assert_eq!(prober.next(10), Step::Done);
     let records = close(&mut prober);
     assert_eq!(records.len(), 1);
     assert_eq!(
         (records[0].outcome, records[0].refused_by),
         (Outcome::Refused, Some(router))
+    );
+    assert_eq!(
+        (records[0].icmp, records[0].icmp_type, records[0].icmp_code),
+        (Some(IcmpReason::TooBig), Some(3), Some(4))
+    );
+    assert_eq!(records[0].path_mtu, Some(1400));
+}
+
+/// ICMPv6 has numbers of its own, and the field that holds an MTU in one error holds nothing in others.
+#[test]
+fn a_refusal_is_read_by_the_protocol_of_who_sent_it() {
+    let refused = |by: &str, icmp: [u8; 2], info| {
+        let by = by.parse().ok();
+        let refused = Refused {
+            by,
+            icmp: Some(icmp),
+            info,
+            errno: 113,
+        };
+        (refused.reason(), refused.path_mtu())
+    };
+    assert_eq!(
+        refused("2001:db8::1", [3, 0], 7),
+        (Some(IcmpReason::TtlExceeded), None)
+    );
+    assert_eq!(
+        refused("192.0.2.1", [3, 0], 0),
+        (Some(IcmpReason::NoRoute), None)
+    );
+    assert_eq!(
+        refused("2001:db8::1", [2, 0], 1280),
+        (Some(IcmpReason::TooBig), Some(1280))
+    );
+    assert_eq!(
+        refused("192.0.2.1", [3, 4], 0),
+        (Some(IcmpReason::TooBig), None)
     );
 }
 
@@ -224,11 +268,11 @@ proptest! {
             now += pass / 10;
             match kind {
                 0 | 1 => if let Step::Send { t_intended, .. } = prober.next(now) {
-                    if seq == 7 { prober.send_failed(t_intended, now, Some(1)) }
+                    if seq == 7 { prober.send_failed(t_intended, now, Some(1), None) }
                     else { prober.sent(t_intended, now, None) }
                 },
                 2 => prober.reply(&Reply { seq, t_recv: now, ..Reply::default() }),
-                3 => prober.refused(seq, None, 111),
+                3 => prober.refused(seq, &Refused { by: None, icmp: None, info: 0, errno: 111 }),
                 4 => prober.stamped(seq, StampPoint::TTx, now),
                 _ => prober.take_whole(now, |r| *seen.entry(r.seq).or_insert(0) += 1),
             }

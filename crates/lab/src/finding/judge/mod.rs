@@ -28,6 +28,7 @@ use super::data::Data;
 use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
 pub use delaylab_model::experiment::Finding;
 use measured::Measured;
+pub(super) use plan::of_function;
 pub use select::Selection;
 pub(crate) use select::{known_factor, known_level};
 pub use table::{Cell, Row, Tabulated, tabulate};

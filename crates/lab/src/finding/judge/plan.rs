@@ -294,7 +294,7 @@ fn functional(
     }
 }
 
-fn of_function(function: Function) -> Functional {
+pub(in crate::finding) fn of_function(function: Function) -> Functional {
     match function {
         Function::Count => Functional::Count,
         Function::Min => Functional::Min,

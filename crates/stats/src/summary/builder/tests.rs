@@ -81,7 +81,8 @@ fn counts_by_outcome() {
         duplicate: 2,
         reordered: 1,
         clock_events: [0, 1, 0],
-        lost: 0,
+        // An error is not an answer.
+        lost: 1,
     };
     assert_eq!(summary.counts, expected);
     // Late ones are answered and belong to the tail; lateness is of all that were sent.
@@ -128,10 +129,21 @@ fn anatomy_at_a_quantile_is_the_mean_around_it() {
     assert_eq!((p90.records, p90.left_out), (51, 0));
     let mean =
         |f: fn(&Record) -> Option<Nanos>| band.iter().filter_map(f).sum::<Nanos>() as f64 / 51.0;
-    assert_eq!(p90.response_ns, mean(Record::response));
+    let response = sorted[899].response().unwrap() as f64;
+    let factor = response / mean(Record::response);
+    let near = |found: f64, mean: f64| {
+        assert!(
+            (found - mean * factor).abs() < 1e-6 * found,
+            "{found} {mean}"
+        )
+    };
+    assert_eq!(p90.response_ns, response);
     assert_eq!(p90.parts[6].stages, StageSet::only(Stage::ReceiveWakeup));
-    assert_eq!(p90.parts[6].ns, mean(|r| Some(r.t_recv? - r.t_rx?)));
-    assert_eq!(p90.network_ns, Some(mean(|r| anatomy::network(r, &SAME))));
+    near(p90.parts[6].ns, mean(|r| Some(r.t_recv? - r.t_rx?)));
+    near(
+        p90.network_ns.unwrap(),
+        mean(|r| anatomy::network(r, &SAME)),
+    );
     let max = summary.anatomy.last().unwrap();
     assert_eq!(max.response_ns, sorted[999].response().unwrap() as f64);
     assert_eq!(max.records, 1);
@@ -353,7 +365,9 @@ proptest! {
             }
         }
         let summary = summary(&records, limit);
-        prop_assert_eq!(summary.anatomy.len(), 5);
+        // p50 and max of any number; p90 and p99 of enough.
+        let carried = [10, 100].map(|least| usize::from(records.len() >= least));
+        prop_assert_eq!(summary.anatomy.len(), 2 + carried[0] + carried[1]);
         for at in &summary.anatomy {
             prop_assert!(at.records > 0);
             prop_assert!((parts_sum(at) - at.response_ns).abs() <= 1e-9 * at.response_ns);

@@ -1,0 +1,116 @@
+//! `ping` as scripts use it: conditions, one line, and a file that cannot hold everything.
+
+use crate::harness::process::{DELAYLAB, Ran, delaylab};
+use crate::harness::scratch::Scratch;
+use crate::skip;
+use serde_json::Value;
+use std::process::Command;
+
+fn ping(words: &[&str]) -> Ran {
+    let mut command = delaylab(None);
+    command.args(["ping", "127.0.0.1", "-c", "200", "-i", "1ms"]);
+    Ran::of(command.args(words))
+}
+
+#[test]
+fn a_condition_that_is_so_is_said_and_ends_with_1() {
+    let fine = [
+        "-qq",
+        "--fail-if",
+        "lost > 1%",
+        "--fail-if",
+        "p99(network) > 10s",
+    ];
+    let ran = ping(&fine);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    let line = ran.stdout.replace('\u{a0}', " ");
+    for part in [
+        "127.0.0.1: 200 sent in",
+        "200 received, 0 % lost",
+        "response p50",
+        "p99",
+        "max",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let ran = ping(&[
+        "-qq",
+        "--fail-if",
+        "lost > 1%",
+        "--fail-if",
+        "min(response) > 1ns",
+    ]);
+    assert_eq!(ran.code, 1);
+    let said = "delaylab: failed: min(response) > 1ns: it is ";
+    assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("lost"), "{}", ran.stderr);
+    let ran = ping(&["-q", "--json", "--fail-if", "max(response) > 1ns"]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let condition = &document["fail_if"][0];
+    assert_eq!((ran.code, &condition["failed"]), (1, &Value::Bool(true)));
+    let largest = document["stats"]["response"]["max_ns"].as_f64();
+    assert_eq!(condition["value"].as_f64(), largest);
+}
+
+#[test]
+fn what_one_probe_cannot_answer_is_a_usage_error() {
+    for (condition, why) in [
+        ("p99(network) > +10%", "a change is between two runs"),
+        ("p99(network) > 10%", "of what?"),
+        ("p99(backlog) > 1kB", "packets have no backlog"),
+    ] {
+        let ran = ping(&["--fail-if", condition]);
+        assert!(
+            ran.code == 2 && ran.stderr.contains(why),
+            "{condition}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn lines_that_are_not_shown_are_counted() {
+    let said = "0 of 200 lines shown";
+    assert!(ping(&[]).stderr.contains(said));
+    for quiet in ["-q", "-qq"] {
+        assert_eq!(ping(&[quiet]).stderr, "");
+    }
+    assert!(!ping(&["-D"]).stderr.contains(said));
+}
+
+/// The file system holds a part: the summary is all there, and what is stored is said.
+#[test]
+fn a_full_disk_does_not_take_the_summary() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("disk")).unwrap();
+    for file in ["x.csv", "x.ndjson", "x.json"] {
+        let script = "mount -t tmpfs -o size=16k none disk || exit 77; \
+                      exec \"$0\" ping 127.0.0.1 -c 400 -i 1ms -o \"disk/$1\"";
+        let mut command = Command::new("unshare");
+        command.current_dir(scratch.path(""));
+        command.args(["--mount", "sh", "-c", script, DELAYLAB, file]);
+        command.env("LC_ALL", "C.UTF-8");
+        let ran = Ran::of(&mut command);
+        if ran.code == 77 || ran.stderr.contains("unshare") {
+            skip!("no file system of its own: {}", ran.stderr);
+        }
+        assert_eq!(ran.code, 3, "{file}: {}", ran.stderr);
+        let text = ran.stdout.replace('\u{a0}', " ");
+        assert!(
+            text.contains("400 sent") && text.contains("At the median"),
+            "{text}"
+        );
+        assert!(
+            ran.stderr
+                .contains(&format!("cannot write disk/{file}: No space left")),
+            "{}",
+            ran.stderr
+        );
+        let kept = match file {
+            "x.json" => "it is not a whole document",
+            _ => "it has at least the first",
+        };
+        assert!(ran.stderr.contains(kept), "{}", ran.stderr);
+    }
+}
