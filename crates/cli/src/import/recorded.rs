@@ -116,7 +116,7 @@ fn row(found: &Found, index: usize, summary: SummaryBuilder) -> TrialRow {
 /// The figures of the stream's packets; of a stream without any, what its tool says, so that a report's hops are kept.
 fn figures(found: &Found, index: usize, summary: &Summary) -> Vec<(String, Option<f64>)> {
     let mut figures = summary.figures();
-    if found.imported.streams[index].records.len() > 0 {
+    if !found.imported.streams[index].records.is_empty() {
         return figures;
     }
     let said = found

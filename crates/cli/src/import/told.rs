@@ -50,7 +50,7 @@ fn head(found: &Found) -> String {
 /// Does the file have figures of several places and no packet?
 fn is_report(found: &Found) -> bool {
     let streams = &found.imported.streams;
-    streams.len() > 1 && streams.iter().all(|stream| stream.records.len() == 0)
+    streams.len() > 1 && streams.iter().all(|stream| stream.records.is_empty())
 }
 
 /// A row for each hop of a report, a column for each figure.

@@ -12,8 +12,10 @@ use delaylab_stats::summary::{Distribution, Interval};
 use std::collections::BTreeMap;
 
 const HEAD: [&str; 5] = ["", "min", "mean", "sd", "p50"];
+/// A quantile, where there are packets enough for it.
+type Carried = fn(&Distribution) -> Option<Nanos>;
 /// Those that need more packets, and are left out where no measure has so many.
-const UPPER: [(&str, fn(&Distribution) -> Option<Nanos>); 3] = [
+const UPPER: [(&str, Carried); 3] = [
     ("p90", Distribution::carried_p90),
     ("p99", Distribution::carried_p99),
     ("p99.9", Distribution::carried_p999),
@@ -25,8 +27,7 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let carried =
-        |of: &fn(&Distribution) -> Option<Nanos>| rows.iter().any(|(_, d)| of(d).is_some());
+    let carried = |of: &Carried| rows.iter().any(|(_, d)| of(d).is_some());
     let upper: Vec<_> = UPPER.iter().filter(|(_, of)| carried(of)).collect();
     let heads = HEAD.into_iter().chain(upper.iter().map(|(head, _)| *head));
     table.row(
