@@ -112,7 +112,7 @@ impl Working<'_> {
         let grown = (loaded - idle) as f64;
         let share = (growth.loaded_ns - growth.idle_ns) / grown;
         let where_ = match self.hosts_share() {
-            Some(hosts) if hosts >= ALL => format!(
+            Some(hosts) if hosts >= ALL && !is_on_path(growth.stages) => format!(
                 "all of it in the hosts ({}): no queue on the path grew",
                 self.largest()
             ),
@@ -130,11 +130,18 @@ impl Working<'_> {
         format!("Under load the median response {grows}, from {before} to {after}; {where_}.")
     }
 
-    /// How much of what the median response grew by is in the hosts at both ends; `None` without the stamps.
+    /// How much of what the median response grew by is in the hosts at both ends, without the queue of this host's own
+    /// interface: that is on the path of everything that leaves. `None` without the stamps.
     fn hosts_share(&self) -> Option<f64> {
         let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
         let grown = loaded.response_ns - idle.response_ns;
-        (grown > 0.0).then_some((loaded.host_ns? - idle.host_ns?) / grown)
+        let queue = |at: &AnatomyAt| {
+            let mut parts = at.parts.iter();
+            let own = parts.find(|part| part.stages == StageSet::only(Stage::LocalQueue));
+            own.map_or(0.0, |part| part.ns)
+        };
+        let hosts = |at: &AnatomyAt| Some(at.host_ns? - queue(at));
+        (grown > 0.0).then_some((hosts(loaded)? - hosts(idle)?) / grown)
     }
 
     /// `reflector +32.1 µs, receive wake-up +20.0 µs`: the stages that grew most, to four fifths of all.
@@ -345,6 +352,37 @@ pub(crate) mod tests {
         ] {
             assert!(verdict.contains(part), "{part}: {verdict}");
         }
+    }
+
+    /// This host's own interface is a queue, though not one between the hosts.
+    #[test]
+    fn the_local_queue_is_a_queue() {
+        let (idle, streams) = (full(), streams());
+        let mut loaded = full();
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [
+                &mut record.t_tx,
+                &mut record.r_rx,
+                &mut record.r_user,
+                &mut record.r_tx,
+                &mut record.t_rx,
+                &mut record.t_recv,
+            ] {
+                *stamp = stamp.map(|t| t + 50_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        assert!(verdict.contains("the local queue"), "{verdict}");
+        assert!(!verdict.contains("in the hosts"), "{verdict}");
     }
 
     #[test]
