@@ -6,7 +6,7 @@
 //!   goes on             ◄─ XON ───  holds `xon` or less
 //! ```
 //!
-//! A [`Guard`] counts what an input port holds of each priority (PAUSE has one for all) and says when the other end of the
+//! [`Guards`] count what each input port holds of each priority (PAUSE has one for all) and say when the other end of the
 //! link is to be told. How long frames take to get there is the driver's. A pause ends by itself after its quanta, so it is asked
 //! for again while it is needed.
 //!

@@ -5,7 +5,7 @@
 //! more of the priority is begun, until its time is over or a frame says otherwise. While there is need, a frame asks again
 //! at half the time.
 
-use super::{Engine, MOST_SERIES, Near};
+use super::{Engine, Near};
 use crate::event_set::EventSet;
 use crate::network::{PortId, other_end};
 use crate::packet::{CREDIT, Unit};
@@ -99,19 +99,14 @@ impl Paused {
     }
 }
 
-/// Are series kept of pauses of this port? Of a large network only between switches.
-pub(super) const fn has_series(series: usize, pausable: usize, from_host: bool) -> bool {
-    series < MOST_SERIES && (pausable <= MOST_SERIES || !from_host)
-}
-
 impl<E: EventSet> Engine<E> {
-    /// A unit comes to a port of a switch that has flow control.
+    /// A unit has come to this port of a switch, where somebody before it wants to know.
+    #[cold]
     #[inline(never)]
-    pub(super) fn offer_guarded(&mut self, id: PortId, unit: Unit) {
-        let (input, queue) = (unit.ingress, unit.queue);
-        self.offer(id, unit);
-        if let Near::Switch { switch, .. } = self.ports[id as usize].near {
-            self.flow_changes(switch, input, queue);
+    pub(super) fn has_come(&mut self, id: PortId, unit: &Unit) {
+        let near = self.ports[id as usize].near;
+        if let (false, Near::Switch { switch, .. }) = (self.controls.is_empty(), near) {
+            self.flow_changes(switch, unit.ingress, unit.queue);
         }
     }
 
@@ -145,6 +140,8 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// The frame that waits at this port leaves.
+    #[cold]
+    #[inline(never)]
     pub(super) fn send_pause(&mut self, id: PortId, at: Picos) -> bool {
         let port = &mut self.ports[id as usize];
         port.credits.pop_front();
@@ -178,6 +175,8 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// The oldest frame on its way from this port takes effect at the other end.
+    #[cold]
+    #[inline(never)]
     pub(super) fn told(&mut self, id: PortId) {
         let control = &mut self.controls[id as usize];
         let Some((_, told)) = control.pipe.pop_front() else {
@@ -205,6 +204,8 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// The pause that this port asked for is half over, and needed still.
+    #[cold]
+    #[inline(never)]
     pub(super) fn refresh(&mut self, id: PortId) {
         self.set(Event::Refresh(id), None);
         self.tell(id, 0);

@@ -1,13 +1,15 @@
-//! Flow control in an experiment: what each link needs to lose nothing, and what cannot be.
+//! Flow control in an experiment: what each link needs to lose nothing, what each port is asked, and what cannot be.
 
-use super::sections::switch_settings;
-use crate::network::{Built, Kind, NodeId, PortId, wire};
+use super::MOST_SERIES;
+use super::flow_control::{Control, Paused};
+use super::sections::{QUEUES, switch_settings};
+use crate::network::{Built, Kind, NodeId, Port, PortId, other_end, wire};
 use crate::{picos, refuse};
-use delaylab_model::path::{Framing, Path, Switch as SwitchSection};
+use delaylab_model::path::{FlowControlKind, Framing, Path, Switch as SwitchSection};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_switch::Settings;
-use delaylab_switch::flow_control::{Limits, Link, Parameters, response_of_the_standard};
+use delaylab_switch::flow_control::{Limits, Link, Parameters, Set, response_of_the_standard};
 
 /// The largest frame that may be sent, in bytes on the wire.
 fn largest(trial: &Trial, built: &Built) -> u32 {
@@ -57,6 +59,53 @@ pub(super) fn limits_of(
         Some((input, Limits::new(&parameters, &link)))
     });
     limits.collect()
+}
+
+/// Flow control at each port; nothing without it.
+pub(super) fn controls_of(trial: &Trial, built: &Built) -> Vec<Control> {
+    let common = trial.path.switch.as_ref();
+    if common.is_none_or(|switch| switch.flow_control.is_none()) {
+        return Vec::new();
+    }
+    let network = &built.network;
+    let to_switch = |port: &&Port| !network.is_host(port.to);
+    let pausable = network.ports.iter().filter(to_switch).count();
+    let mut series = 0;
+    let mut controls = Vec::new();
+    for (id, port) in (0..).zip(&network.ports) {
+        // Of a large network only what is between switches.
+        let kept = series < MOST_SERIES && (pausable <= MOST_SERIES || !network.is_host(port.from));
+        let paused = if kept {
+            paused_of(trial, built, id)
+        } else {
+            Vec::new()
+        };
+        series += paused.len();
+        let asks = guarded_link(trial, built, port.from, id);
+        let (lasts, delay) = asks.map_or((0, 0), |(parameters, link)| {
+            let delay = link.propagation + link.response;
+            (link.pause(parameters.quanta), delay)
+        });
+        controls.push(Control::new(lasts, delay, paused));
+    }
+    controls
+}
+
+/// What can be paused of a port: the priorities that the switch at its end may stop, by name.
+fn paused_of(trial: &Trial, built: &Built, id: PortId) -> Vec<Paused> {
+    let name = built.network.port_name(id);
+    let to = built.network.ports[id as usize].to;
+    let Some((parameters, _)) = guarded_link(trial, built, to, other_end(id)) else {
+        return Vec::new();
+    };
+    if parameters.kind == FlowControlKind::Pause {
+        return vec![Paused::new(name.into(), Set::MAX)];
+    }
+    let classes = (0..).zip(QUEUES);
+    let lossless = classes.filter(|(queue, _)| parameters.lossless >> queue & 1 == 1);
+    lossless
+        .map(|(queue, class)| Paused::new(format!("{name} {class}").into(), 1 << queue))
+        .collect()
 }
 
 /// What goes with flow control.

@@ -48,15 +48,11 @@ impl<E: EventSet> Engine<E> {
                 let channel = &self.channels[unit.channel as usize];
                 let next = self.ways[channel.way as usize + usize::from(unit.hop)];
                 self.offer(next, unit);
+                if self.tells_back {
+                    self.has_come(next, &unit);
+                }
             }
             Far::Host(host) => self.deliver(host, unit),
-            Far::Guarded => {
-                unit.hop += 1;
-                unit.ingress = ingress;
-                let channel = &self.channels[unit.channel as usize];
-                let next = self.ways[channel.way as usize + usize::from(unit.hop)];
-                self.offer_guarded(next, unit);
-            }
         }
     }
 
@@ -74,7 +70,7 @@ impl<E: EventSet> Engine<E> {
 
     /// A unit comes to a switch's port.
     #[inline]
-    pub(super) fn offer(&mut self, id: u32, unit: Unit) {
+    fn offer(&mut self, id: u32, unit: Unit) {
         let Near::Switch { switch, egress } = self.ports[id as usize].near else {
             return;
         };
@@ -248,15 +244,19 @@ impl<E: EventSet> Engine<E> {
             self.set(Event::Arrive(id), Some(end));
         }
         // The credit for it may have to wait for this very line.
-        if let (true, Near::Switch { switch, .. }) = (self.tells_back, near) {
-            self.has_left(switch, &unit);
+        if self.tells_back {
+            self.has_left(near, &unit);
         }
         true
     }
 
-    /// A switch has begun to send this.
+    /// A port has begun to send this, and somebody before it wants to know if it is a switch's.
+    #[cold]
     #[inline(never)]
-    fn has_left(&mut self, switch: u32, unit: &Unit) {
+    fn has_left(&mut self, near: Near, unit: &Unit) {
+        let Near::Switch { switch, .. } = near else {
+            return;
+        };
         if !self.controls.is_empty() {
             self.flow_changes(switch, unit.ingress, unit.queue);
         } else if !unit.has(CREDIT) {

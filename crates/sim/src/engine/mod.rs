@@ -95,8 +95,6 @@ pub enum Serving {
 enum Far {
     Host(u32),
     Switch,
-    /// One with flow control.
-    Guarded,
 }
 
 /// What a port sends from.

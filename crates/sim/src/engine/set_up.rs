@@ -2,9 +2,8 @@
 
 use super::crossbars::CellTimes;
 use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate, promised};
-use super::flow_control::{Paused, has_series};
 use super::frames::FrameStream;
-use super::guarded::{guarded_link, limits_of};
+use super::guarded::{controls_of, limits_of};
 use super::refusals::refusals;
 use super::sections::{
     DATAGRAM_HEADERS, QUEUES, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, queue_of, remarked,
@@ -13,15 +12,13 @@ use super::sections::{
 use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
-    Asking, Barrier, Channel, Connection, Control, Engine, Far, Flow, Load, MOST_SERIES, Near,
-    Node, Port, PortSeries, ProbeFlow, Serving, TcpProbe, Transfers,
+    Asking, Barrier, Channel, Connection, Engine, Far, Flow, Load, MOST_SERIES, Near, Node, Port,
+    PortSeries, ProbeFlow, Serving, TcpProbe, Transfers,
 };
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;
 use crate::event_set::EventSet;
-use crate::network::{
-    Built, Ends, Kind, Network, NodeId, PortId, Routes, Wire, build, in_cells, other_end, wire,
-};
+use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
 use crate::nic::{Abr, Gate, Nic};
 use crate::packet::{Arena, ChannelId};
 use crate::slots::{Event, Slots};
@@ -43,7 +40,6 @@ use delaylab_switch::Switch;
 use delaylab_switch::buffer::Owner;
 use delaylab_switch::credit::{Downstream, Upstream};
 use delaylab_switch::discard::Discard;
-use delaylab_switch::flow_control::Set;
 use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
@@ -510,8 +506,6 @@ impl<'a> Maker<'a> {
             let number = self.numbers[port.to as usize];
             let far = if to_host {
                 Far::Host(number)
-            } else if guarded {
-                Far::Guarded
             } else {
                 Far::Switch
             };
@@ -599,49 +593,6 @@ impl<'a> Maker<'a> {
         self.trial.path.switch.as_ref()?.flow_control.as_ref()
     }
 
-    /// Flow control at each port.
-    fn controls(&self) -> Vec<Control> {
-        if self.flow_control().is_none() {
-            return Vec::new();
-        }
-        let network = self.network;
-        let to_switch = |port: &&crate::network::Port| !network.is_host(port.to);
-        let pausable = network.ports.iter().filter(to_switch).count();
-        let mut series = 0;
-        let mut controls = Vec::new();
-        for (id, port) in (0..).zip(&network.ports) {
-            let kept = !network.is_host(port.to)
-                && has_series(series, pausable, network.is_host(port.from));
-            let paused = if kept { self.paused(id) } else { Vec::new() };
-            series += paused.len();
-            let asks = guarded_link(self.trial, self.built, port.from, id);
-            let (lasts, delay) = asks.map_or((0, 0), |(parameters, link)| {
-                let delay = link.propagation + link.response;
-                (link.pause(parameters.quanta), delay)
-            });
-            controls.push(Control::new(lasts, delay, paused));
-        }
-        controls
-    }
-
-    /// How the pauses of a port are called: by the priorities that the switch at its end can stop.
-    fn paused(&self, id: PortId) -> Vec<Paused> {
-        let name = self.network.port_name(id);
-        let to = self.network.ports[id as usize].to;
-        let Some((parameters, _)) = guarded_link(self.trial, self.built, to, other_end(id)) else {
-            return Vec::new();
-        };
-        if parameters.kind == FlowControlKind::Pause {
-            return vec![Paused::new(name.into(), Set::MAX)];
-        }
-        let lossless = (0..)
-            .zip(QUEUES)
-            .filter(|(queue, _)| parameters.lossless >> queue & 1 == 1);
-        lossless
-            .map(|(queue, class)| Paused::new(format!("{name} {class}").into(), 1 << queue))
-            .collect()
-    }
-
     /// A card at each port of a host, with a lane for each channel that has a contract.
     fn cards(&mut self) {
         let network = self.network;
@@ -695,7 +646,7 @@ impl<'a> Maker<'a> {
     }
 
     fn engine<E: EventSet>(self) -> Engine<E> {
-        let controls = self.controls();
+        let controls = controls_of(self.trial, self.built);
         let slots = Slots::new(
             self.ports.len(),
             self.hosts.len(),

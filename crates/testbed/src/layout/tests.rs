@@ -155,6 +155,28 @@ fn cells_are_bytes_to_a_switch_of_frames() {
 }
 
 #[test]
+fn nobody_pauses_on_a_pair_of_veth() {
+    let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+        trial.path.switch = Some(Switch {
+            flow_control: Some(delaylab_model::path::FlowControl {
+                kind: delaylab_model::path::FlowControlKind::Pfc,
+                priorities: Vec::new(),
+                xoff: delaylab_model::quantity::Size(40_000),
+                xon: None,
+                headroom: None,
+                quanta: None,
+                response: None,
+            }),
+            ..Switch::default()
+        });
+    });
+    let refusals = refusals::refusals(&trial);
+    assert_eq!(refusals.len(), 1, "{refusals:?}");
+    assert_eq!(refusals[0].field, "path.switch.flow_control");
+    assert!(refusals[0].reason.contains("world sim"));
+}
+
+#[test]
 fn a_bucket_holds_a_frame_and_what_a_stall_collects() {
     assert_eq!(refusals::least_burst(10_000_000, 1500), 1514 + 162);
     assert_eq!(refusals::least_burst(100_000_000, 1500), 1514 + 1625);
