@@ -6,7 +6,7 @@
 //! | `values` | what is compared, and its values in a pair |
 //! | `figures` | shifts, tests and loss of a pair |
 //! | [`carried`] | the stages that the shift of a quantile is made of |
-//! | [`whole`] | several pairs as one |
+//! | [`whole`] | several pairs as one: loss first, then where delay changes most |
 //! | [`verdict`] | what came out, in a sentence, the size of the effect first |
 //! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
 //! | [`limits`] | what must not be: `p99(response) > +10%` |
@@ -34,7 +34,7 @@ pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Tests};
 pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
-pub use verdict::{Kind, Verdict};
+pub use verdict::{Kind, Silent, Verdict};
 pub use whole::Whole;
 pub use words::{percent, sign, signed_duration, signed_percent};
 
@@ -83,7 +83,8 @@ pub struct Comparison {
     pub alone: [Vec<String>; 2],
     /// Factors that A alone has, and B alone: their levels are pooled.
     pub pooled: [Vec<String>; 2],
-    /// Figures that the verdicts look at; the more there are, the further from zero a shift must be.
+    /// For so many figures the verdicts allow ([`verdict::looks`]); the more there are, the further from zero a shift
+    /// must be.
     pub looks: usize,
 }
 
@@ -104,7 +105,6 @@ pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, 
         alone,
         pooled,
     } = Pairing::of(a.streams(), b.streams())?;
-    let looks = pairs.len() * verdict::LOOKS;
     let brief = Asked {
         measures: vec![asked.headline],
         ..asked.clone()
@@ -115,11 +115,15 @@ pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, 
         &brief
     };
     let each = pairs.iter();
-    let each = each.map(|pair| figures::of(pair, [a, b], asked, looks));
-    let pairs: Vec<_> = each.collect();
+    let each = each.map(|pair| figures::of(pair, [a, b], asked));
+    let mut pairs: Vec<_> = each.collect();
+    let looks = verdict::looks(&pairs, asked.headline);
+    for pair in &mut pairs {
+        pair.verdict = verdict::of(pair, asked.headline, looks);
+    }
     Ok(Comparison {
         headline: asked.headline,
-        whole: (pairs.len() > 1).then(|| Whole::of(&pairs, asked.headline)),
+        whole: (pairs.len() > 1).then(|| Whole::of(&pairs, asked.headline, looks)),
         pairs,
         alone,
         pooled,

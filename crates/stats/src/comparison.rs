@@ -9,8 +9,8 @@
 //! computed from their resamples, and its interval read off.
 //!
 //! Trials that repeat each other may differ by more than their packets allow for: another route, a
-//! warmer CPU. Each is therefore left out once, too (jackknife); where repeats differ significantly
-//! more than blocks do, the trials are the independent values, and the interval is theirs.
+//! warmer CPU. Each is therefore left out once (jackknife), and taken alone; where either tells of a larger variance
+//! than blocks do, the trials are the independent values, and the interval is theirs.
 //!
 //! Two kinds of statistic no resampling of packets does justice:
 //! - a *minimum* estimates a floor. Of minima of blocks, X_1 the smallest and X_k the k-th,
@@ -125,6 +125,7 @@ impl Resampling {
             value,
             resampled: vec![value; RESAMPLES],
             without: vec![value; self.left_out.len()],
+            alone: vec![value; self.left_out.len()],
             trials: BTreeSet::new(),
             as_drawn: false,
         }

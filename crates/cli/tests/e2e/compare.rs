@@ -44,8 +44,12 @@ repeats = 2
 
 /// Runs of it, each named by where it goes and what is set for it.
 fn with_runs(runs: &[&str]) -> Scratch {
+    with_runs_of(SMALL, runs)
+}
+
+fn with_runs_of(experiment: &str, runs: &[&str]) -> Scratch {
     let scratch = Scratch::new();
-    scratch.file("small.toml", SMALL);
+    scratch.file("small.toml", experiment);
     for words in runs {
         let done = ran(
             &scratch,
@@ -55,6 +59,57 @@ fn with_runs(runs: &[&str]) -> Scratch {
     }
     scratch
 }
+
+/// Two classes on a trunk that is nearly full, without and with a bulk flow.
+const CLASSES: &str = r#"
+name = "small"
+title = "Two classes"
+world = "sim"
+
+[[probe]]
+name = "ef"
+method = "udp"
+payload = "64B"
+class = "ef"
+pacing = { poisson = "5ms" }
+duration = "3s"
+warmup = "500ms"
+
+[[probe]]
+name = "be"
+method = "udp"
+payload = "64B"
+pacing = { poisson = "5ms" }
+duration = "3s"
+warmup = "500ms"
+
+[[load]]
+name = "web"
+kind = "poisson"
+rate = "7Mbit/s"
+payload = "1400B"
+
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 1
+
+[path]
+topology = "pairs-on-a-trunk"
+rate = "10Mbit/s"
+propagation = "1ms"
+
+[path.switch]
+discipline = "wfq"
+weights = { network-control = 10, expedited = 40, best-effort = 45, scavenger = 5 }
+queue_buffer = "32KiB"
+
+[sweep]
+streams = { set = "load.bulk.streams", to = [0, 1] }
+
+[design]
+repeats = 4
+"#;
 
 const NEAR: &str = "near --seed 1";
 /// A path that is 0.45 ms longer in each of three links each way.
@@ -236,6 +291,58 @@ fn the_same_does_not_differ() {
     let text = in_one_line(&again.stdout);
     assert!(text.contains("0 of 2 pairs differ"), "{}", again.stdout);
     assert!(text.contains("would have been seen"), "{}", again.stdout);
+}
+
+/// The first sentence names what was changed, and where it shows most.
+#[test]
+fn what_was_planted_is_in_the_first_sentence() {
+    let planted = [
+        (
+            "rate",
+            "path.rate=8Mbit/s",
+            "path.rate 8Mbit/s in place of 10Mbit/s: response rises, most in streams=1, probe be: p50 from",
+        ),
+        (
+            "buffer",
+            "path.switch.queue_buffer=128KiB",
+            "path.switch.queue_buffer 128KiB in place of 32KiB: response rises, most in streams=1, probe be: p50 from",
+        ),
+        (
+            "loss",
+            "path.switch.queue_buffer=3KiB",
+            "path.switch.queue_buffer 3KiB in place of 32KiB: loss rises from",
+        ),
+        (
+            "mark",
+            "probe.ef.class=be",
+            "probe.ef.class be in place of ef: response rises, most in streams=1, probe ef: p99 from",
+        ),
+        (
+            "nothing",
+            "design.repeats=4",
+            "No difference in response or loss is seen in any pair.",
+        ),
+    ];
+    let runs: Vec<String> = (1..)
+        .zip(planted)
+        .map(|(seed, (name, set, _))| format!("{name} --seed {} --set {set}", seed + 1))
+        .collect();
+    let runs: Vec<&str> = ["base --seed 1"]
+        .into_iter()
+        .chain(runs.iter().map(String::as_str))
+        .collect();
+    let scratch = with_runs_of(CLASSES, &runs);
+    for (name, _, says) in planted {
+        let found = compare(&scratch, &format!("base {name}"), &[]);
+        assert_eq!(found.code, 0, "{}", found.stderr);
+        let verdict = found
+            .stdout
+            .rsplit("\n\n")
+            .next()
+            .map(in_one_line)
+            .unwrap_or_default();
+        assert!(verdict.starts_with(says), "{name}: {verdict}");
+    }
 }
 
 #[test]

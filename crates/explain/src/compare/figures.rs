@@ -2,7 +2,7 @@
 
 use super::carried::{self, Carried};
 use super::values::{Quantity, Side, Trials, few};
-use super::verdict::{self, Verdict};
+use super::verdict::Verdict;
 use super::{Asked, Pair, SEED};
 use delaylab_lab::finding::{Data, Measure};
 use delaylab_lab::run::recorder::EXACT_LIMIT;
@@ -21,7 +21,7 @@ pub struct PairFigures {
     pub counts: [Counts; 2],
     /// The share of packets that were never answered.
     pub loss: Shift,
-    /// What both have.
+    /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
     /// What one of them lacks, and why.
     pub missing: Vec<(Quantity, String)>,
@@ -94,7 +94,8 @@ impl PairFigures {
     }
 }
 
-pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked, looks: usize) -> PairFigures {
+/// All but the verdict, which allows for the other pairs.
+pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked) -> PairFigures {
     let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side]));
     let carried = carried::of(&summaries[0], &summaries[1]);
     let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
@@ -118,7 +119,6 @@ pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked, looks: usize)
     if asked.full {
         found.stages(&sides);
     }
-    found.verdict = verdict::of(&found, asked.headline, looks);
     found
 }
 
@@ -191,18 +191,22 @@ impl PairFigures {
     fn compare(&mut self, quantity: Quantity, a: &Trials, b: &Trials) {
         let counts = (count(a), count(b));
         let silent = match counts {
-            (0, _) => "A",
-            (_, 0) => "B",
-            _ => {
-                return self.figures.push(Figures {
-                    quantity,
-                    counts,
-                    shifts: two_samples::shifts(&SHIFTS, &slices(a), &slices(b), SEED),
-                });
-            }
+            (0, _) => Some("A"),
+            (_, 0) => Some("B"),
+            _ => None,
         };
-        let why = format!("no packet of {silent} was answered");
-        self.missing.push((quantity, why));
+        // What one of them has stays to be seen where the other one lost everything.
+        if counts != (0, 0) {
+            self.figures.push(Figures {
+                quantity,
+                counts,
+                shifts: two_samples::shifts(&SHIFTS, &slices(a), &slices(b), SEED),
+            });
+        }
+        if let Some(silent) = silent {
+            let why = format!("no packet of {silent} was answered");
+            self.missing.push((quantity, why));
+        }
     }
 }
 

@@ -3,18 +3,18 @@
 //! Three answers. With x the change from A to B and t its bound, for `>` (for `<`, mirrored):
 //!
 //! - **failed**: the estimate of x is beyond t, and its 95 % interval leaves out that nothing changed.
-//!   Noise alone is to do that in 2.5 % of comparisons at t = 0, and less often beyond; by simulation in
-//!   0.5 to 4 %, and in up to 7.5 % of four trials a side that differ by 10 % (`examples/limits.rs`).
+//!   Noise alone is to do that in 2.5 % of comparisons at t = 0, and less often beyond (`examples/limits.rs`).
 //!   A bound on the other side of zero asks for a change (`> -5%`: B must be 5 % shorter): there the
 //!   interval must lie beyond the bound.
 //! - **held**: all of the interval is on the good side of t;
 //! - **cannot tell**: anything else. Whoever wants no regression missed lets that fail, too.
 //!
 //! A bound of B's own value (`> 30ms`) has failed where all of the interval is beyond it; `max`, `min` and
-//! `count` of B are taken as they are. Where A was answered and nothing of B was, every limit of a delay
-//! has failed.
+//! `count` of B are taken as they are. Where A was answered and nothing of B was, be it under one combination of the
+//! levels that a limit is about, every limit of a delay has failed.
 
 mod answer;
+mod silence;
 
 use super::both::{Both, RUN, RUNS};
 use answer::Question;
@@ -23,7 +23,7 @@ use delaylab_lab::finding::check::{
     Statistic, Value, Which,
 };
 use delaylab_lab::finding::dimension::Dimension;
-use delaylab_lab::finding::verdict::FixedLevel;
+use delaylab_lab::finding::verdict::{FixedLevel, Part};
 use delaylab_lab::finding::{Finding, judge};
 
 /// Is it as it must not be?
@@ -73,6 +73,17 @@ pub struct Held {
     pub reason: String,
 }
 
+impl Held {
+    /// Because of this, whatever was answered.
+    fn fail(&mut self, silence: &str) {
+        self.outcome = Outcome::Failed;
+        self.reason = match self.value {
+            Some(_) => format!("{silence}; of what was answered, {}", self.reason),
+            None => silence.to_owned(),
+        };
+    }
+}
+
 /// Holds a limit against both runs: once, or once for each level that `for each` names.
 ///
 /// # Errors
@@ -88,7 +99,15 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
     let judged = judge(&[finding], both, super::SEED);
     let parts = judged.into_iter().flat_map(|judged| judged.parts);
     let question = Question { limit };
-    parts.map(|part| question.answer(part)).collect()
+    let answer = |part: Part| {
+        let silence = silence::of(limit, &part.levels, both);
+        let mut held = question.answer(part)?;
+        if !silence.is_empty() {
+            held.fail(&silence);
+        }
+        Ok(held)
+    };
+    parts.map(answer).collect()
 }
 
 /// The claim that is judged: what it says does not matter, its numbers do.

@@ -130,6 +130,14 @@ pub(super) fn varied<'a>(all: impl Iterator<Item = Named<'a>>) -> Vec<String> {
     names.chain(probes.then(|| "probe".to_owned())).collect()
 }
 
+/// What tells each of these from the others.
+pub(super) fn names(all: &[Named<'_>]) -> Vec<String> {
+    let varied = varied(all.iter().copied());
+    let each = all.iter();
+    each.map(|(factors, probe)| label(factors, probe, &varied))
+        .collect()
+}
+
 fn label(factors: &[Factor], probe: &str, varied: &[String]) -> String {
     let shown = factors.iter().filter(|(name, _)| varied.contains(name));
     let mut words: Vec<_> = shown

@@ -276,8 +276,20 @@ fn where_nothing_was_answered_it_says_so() {
     let found = compared(&run(&[PLAIN]), &silent);
     assert_eq!(found.verdict.kind, Kind::Differs);
     let text = &found.verdict.text;
-    assert!(text.contains("no packet of B was answered"), "{text}");
-    assert!(text.contains("B loses 100 %"), "{text}");
+    assert_eq!(
+        text,
+        "B is never answered: all of its 2000 packets are lost, of A's 0 %."
+    );
+    // What A has stays, and what B has not says why.
+    assert!(found.of(Measure::Response).unwrap().shifts[1].a.is_some());
+    let (_, why) = &found.missing[0];
+    assert_eq!(why, "no packet of B was answered");
+    let back = compared(&silent, &run(&[PLAIN]));
+    assert!(
+        back.verdict.text.starts_with("A is never answered"),
+        "{}",
+        back.verdict.text
+    );
     let both = compared(&silent, &silent);
     assert_eq!(both.verdict.kind, Kind::CannotTell);
 }
@@ -414,7 +426,10 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
         "{median:?}"
     );
     assert!(
-        whole.text.starts_with("4 of 4 pairs differ."),
+        whole
+            .text
+            .starts_with("Response rises, most in wait=1ms, probe ef: p99 from ")
+            && whole.text.ends_with("4 of 4 pairs differ."),
         "{}",
         whole.text
     );
@@ -442,6 +457,86 @@ fn a_single_probe_needs_no_name_and_several_do() {
             .contains("B has probe 192.0.2.1; probe 192.0.2.2"),
         "{error}"
     );
+}
+
+/// A trial for each level of `wait`, of which the last one is far slower.
+fn slowest_last(lost_there: f64) -> Samples {
+    let mut samples = Samples::default();
+    for (trial, wait) in (0..).zip(["1ms", "2ms", "3ms", "4ms"]) {
+        let is_last = wait == "4ms";
+        let recipe = Recipe {
+            packets: 500,
+            queue: if is_last { 5e6 } else { 0.0 },
+            lost: if is_last { lost_there } else { 0.0 },
+            seed: u64::from(trial) + (lost_there * 10.0) as u64,
+            ..PLAIN
+        };
+        samples.push(
+            stream(trial, "echo", &[("wait", wait)]),
+            records(recipe),
+            ONE_CLOCK,
+        );
+    }
+    samples
+}
+
+/// What was answered is faster, because the slowest was lost: that is no improvement.
+#[test]
+fn a_combination_that_lost_everything_comes_first_and_fails() {
+    let (a, b) = (slowest_last(0.0), slowest_last(1.1));
+    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    let whole = found.whole.unwrap();
+    assert_eq!((whole.silent, whole.differ), ([0, 1], 1));
+    let text = &whole.text;
+    assert!(
+        text.starts_with("B is never answered in 1 of 4 pairs, where A is (wait=4ms)"),
+        "{text}"
+    );
+    // A mean would be of the three that hide it.
+    assert!(whole.shifts.iter().all(|shift| shift.relative.is_none()));
+    for (limit, expected) in [
+        ("p99(response) > +10%", Outcome::Failed),
+        ("p99(response | wait in [1ms, 4ms]) > +10%", Outcome::Failed),
+        ("p99(response) > 1s", Outcome::Failed),
+        ("p50(response | wait=1ms) > +50%", Outcome::Held),
+        ("lost > 10%", Outcome::Failed),
+    ] {
+        assert_eq!(outcome(&a, &b, limit), expected, "{limit}");
+    }
+    let reason = &limits(&a, &b, "p99(response) > +10%")[0].reason;
+    assert!(
+        reason.starts_with("nothing of B was answered with wait=4ms; of what was answered, "),
+        "{reason}"
+    );
+    let each = limits(&a, &b, "for each wait: p50(response) > +50%");
+    let failed = each.iter().filter(|held| held.outcome == Outcome::Failed);
+    assert_eq!(failed.count(), 1);
+}
+
+/// Delays that hardly change within a trial: the trials tell.
+#[test]
+fn slow_changes_are_told_by_trials() {
+    let slow = |base: f64, seed: u64| {
+        let mut samples = Samples::default();
+        for trial in 0..4_u32 {
+            let mut random = SplitMix::new(seed + u64::from(trial));
+            let level = base * (1.0 + 0.05 * random.normal());
+            let mut records = records(Recipe {
+                packets: 300,
+                ..PLAIN
+            });
+            for (at, record) in (0_i64..).zip(&mut records) {
+                let queued = (level * (1.0 + at as f64 / 300.0)) as i64;
+                record.t_recv = record.t_recv.map(|t| t + queued);
+            }
+            samples.push(stream(trial, "echo", &[]), records, ONE_CLOCK);
+        }
+        samples
+    };
+    let found = compared(&slow(357e6, 1), &slow(28e6, 11));
+    assert_eq!(found.verdict.kind, Kind::Differs, "{}", found.verdict.text);
+    let same = compared(&slow(357e6, 1), &slow(357e6, 21));
+    assert_ne!(same.verdict.kind, Kind::Differs, "{}", same.verdict.text);
 }
 
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<Held> {

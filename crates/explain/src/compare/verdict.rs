@@ -2,8 +2,10 @@
 //!
 //! A pair differs where the interval of one of its figures leaves out zero. Who looks at several figures
 //! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
-//! figures of all pairs had to be right at once (Bonferroni): about as much as Student's factor for 95 %
-//! grows to that for 1 − 5 %/looks.
+//! figures of a pair had to be right at once (Bonferroni): as much as Student's factor for 95 %
+//! grows to that for 1 − 5 %/looks, with as many degrees of freedom as the interval has. Of several pairs so many are
+//! allowed for that, of those that are said to differ, 5 % do by chance (Benjamini and Hochberg 1995): where nothing
+//! differs, that is one comparison in twenty, and where many pairs do, none is hidden by how many there are.
 
 use super::carried::Carried;
 use super::figures::{Figures, PairFigures, Tests};
@@ -12,14 +14,14 @@ use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
-use delaylab_stats::student;
+use delaylab_stats::summary::Counts;
 use delaylab_stats::two_samples::Shift;
 
-/// Figures of each pair that are looked at: five shifts of the headline, and loss.
-pub const LOOKS: usize = 6;
+/// Figures of each pair that are looked at: loss, and five shifts of the headline, which are of the same packets and
+/// together tell a difference by chance no more often than three that are independent would (by simulation,
+/// `delaylab-stats`, `examples/false_alarms.rs`).
+pub const LOOKS: usize = 4;
 const ERROR: f64 = 0.05;
-/// So many that Student's law is the normal one.
-const MANY: u32 = 1000;
 
 /// Do the two differ?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,10 +64,23 @@ pub fn statistic_name(statistic: Functional) -> String {
     }
 }
 
+/// For how many figures verdicts allow: with R pairs of m said to differ, those of m/R pairs.
+pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
+    let all = LOOKS * pairs.len();
+    let enough = |differ: &usize| {
+        let looks = all.div_ceil(*differ);
+        let told = pairs
+            .iter()
+            .filter(|pair| pair.is_any_told(headline, looks));
+        told.count() >= *differ
+    };
+    let most = (2..=pairs.len()).rev().find(enough);
+    all.div_ceil(most.unwrap_or(1))
+}
+
 /// What an interval is stretched by, where so many figures are looked at.
-fn stretch(looks: usize) -> f64 {
-    let confidence = 1.0 - ERROR / looks.max(1) as f64;
-    student::two_sided(confidence, MANY) / student::two_sided(1.0 - ERROR, MANY)
+fn stretch(bounds: &Bounds, looks: usize) -> f64 {
+    bounds.stretch(1.0 - ERROR / looks.max(1) as f64)
 }
 
 /// Does the interval leave out zero, allowing for so many looks?
@@ -78,21 +93,24 @@ pub fn is_told(shift: &Shift, looks: usize) -> bool {
     } else {
         bounds.high - difference
     };
-    difference != 0.0 && difference.abs() > stretch(looks) * reach
+    difference != 0.0 && difference.abs() > stretch(bounds, looks) * reach
 }
 
 pub(super) fn of(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
-    let loss = of_loss(&found.loss, looks);
-    let delay = match found.of(headline) {
-        Some(figures) => of_figures(headline, figures, found, looks),
-        None => unknown(found, headline),
+    let loss = of_loss(found, looks);
+    let figures = found.of(headline);
+    let figures = figures.filter(|figures| figures.counts.0 > 0 && figures.counts.1 > 0);
+    let delay = match figures {
+        Some(figures) => Some(of_figures(headline, figures, found, looks)),
+        // Where the packets went says why there is no delay.
+        None if loss.is_some() => None,
+        None => Some(unknown(found, headline)),
     };
-    let kind = if loss.is_some() {
-        Kind::Differs
-    } else {
-        delay.kind
+    let kind = match (&loss, &delay) {
+        (Some(_), _) => Kind::Differs,
+        (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),
     };
-    let sentences = [Some(delay.text), loss];
+    let sentences = [loss, delay.map(|delay| delay.text)];
     let sentences: Vec<_> = sentences.into_iter().flatten().collect();
     Verdict {
         kind,
@@ -111,7 +129,7 @@ fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
     }
 }
 
-fn name(measure: Measure) -> String {
+pub(super) fn name(measure: Measure) -> String {
     measure.name().replace('_', " ")
 }
 
@@ -225,7 +243,7 @@ const fn is_delay(measure: Measure) -> bool {
     )
 }
 
-fn shown(measure: Measure, value: f64) -> String {
+pub(super) fn shown(measure: Measure, value: f64) -> String {
     let dimension = measure.dimension().unwrap_or(Dimension::NUMBER);
     dimension.format(value)
 }
@@ -288,16 +306,16 @@ fn shape(tests: &Tests, looks: usize) -> String {
 }
 
 /// Which difference lies outside of the interval.
-enum Seen {
+pub(super) enum Seen {
     Any,
     /// One of more than this.
     Beyond(String),
 }
 
-fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<Seen> {
+pub(super) fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<Seen> {
     let far = |bounds: &Bounds, value: f64| {
         let reach = (value - bounds.low).max(bounds.high - value);
-        value.abs() + stretch(looks) * reach
+        value.abs() + stretch(bounds, looks) * reach
     };
     let told = |far: f64, shown: &dyn Fn(f64) -> String| match far {
         0.0 => Some(Seen::Any),
@@ -311,9 +329,27 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<Seen> {
     told(far(bounds, difference), &|far| shown(measure, far))
 }
 
-/// `B loses 3.1 % of its packets, A 0.20 %: +2.9 % at 95 % between +2.0 % and +3.8 %.`
-fn of_loss(loss: &Shift, looks: usize) -> Option<String> {
-    let (a, b, bounds) = (loss.a?, loss.b?, loss.absolute.as_ref().ok()?);
+/// `B loses 3.1 % of its packets and A 0.20 %: …`.
+fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
+    let loss = &found.loss;
+    let [sent_a, sent_b] = found.counts.each_ref().map(|counts| counts.sent);
+    let (a, b) = (loss.a?, loss.b?);
+    match found.silent() {
+        Some(Silent::B) => {
+            let lost = percent(a);
+            return Some(format!(
+                "B is never answered: all of its {sent_b} packets are lost, of A's {lost}."
+            ));
+        }
+        Some(Silent::A) => {
+            let lost = percent(b);
+            return Some(format!(
+                "A is never answered: all of its {sent_a} packets are lost, of B's {lost}."
+            ));
+        }
+        None => {}
+    }
+    let bounds = loss.absolute.as_ref().ok()?;
     is_told(loss, looks).then(|| {
         let [a, b] = [a, b].map(percent);
         let [low, high] = [bounds.low, bounds.high].map(|end| signed_percent(end.clamp(-1.0, 1.0)));
@@ -322,4 +358,35 @@ fn of_loss(loss: &Shift, looks: usize) -> Option<String> {
              of all packets."
         )
     })
+}
+
+/// The side that is never answered where the other one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silent {
+    /// A alone.
+    A,
+    /// B alone.
+    B,
+}
+
+/// Fewer packets that are all lost may be lost by chance.
+const SILENT: u64 = 3;
+
+impl PairFigures {
+    fn is_any_told(&self, headline: Measure, looks: usize) -> bool {
+        let shifts = self.of(headline).map_or(&[][..], |figures| &figures.shifts);
+        let mut all = shifts.iter().chain([&self.loss]);
+        self.silent().is_some() || all.any(|shift| is_told(shift, looks))
+    }
+
+    /// Which side is never answered, where the other one is.
+    pub fn silent(&self) -> Option<Silent> {
+        let [a, b] = &self.counts;
+        let is_silent = |counts: &Counts| counts.received == 0 && counts.lost >= SILENT;
+        match (is_silent(a), is_silent(b)) {
+            (true, false) if b.received > 0 => Some(Silent::A),
+            (false, true) if a.received > 0 => Some(Silent::B),
+            _ => None,
+        }
+    }
 }

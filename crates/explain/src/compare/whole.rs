@@ -1,12 +1,15 @@
-//! Several pairs as one: every pair weighs the same, however many packets it has.
+//! Several pairs as one: where packets are lost first, then where delay changes most. A mean over pairs stands beside
+//! that, in documents alone and only where every pair has an interval: a mean over those that have one hides the
+//! pairs that went from answered to lost.
 //!
-//! Absolute shifts are averaged as they are, relative ones as ratios (their geometric mean). Intervals of
+//! In the mean every pair weighs the same, however many packets it has. Absolute shifts are averaged as they are, relative ones as ratios (their geometric mean). Intervals of
 //! the mean come from those of the pairs (Zou and Donner 2008, "MOVER"): ends of independent pairs add up
 //! as squares; probes that ran beside each other may be late together, so theirs add up as they are.
 
 use super::figures::PairFigures;
-use super::verdict::{Kind, statistic_name};
-use super::words::signed_percent;
+use super::pairs::varied;
+use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name};
+use super::words::{percent, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_stats::functional::Functional;
@@ -21,6 +24,8 @@ pub struct Whole {
     pub differ: usize,
     /// Of how many that cannot be told.
     pub unknown: usize,
+    /// In how many only B was ever answered, and only A.
+    pub silent: [usize; 2],
     /// Mean, p50, p90, p99 and p99.9 of the headline.
     pub shifts: Vec<MeanShift>,
     /// In a sentence.
@@ -32,7 +37,7 @@ pub struct Whole {
 pub struct MeanShift {
     /// Which statistic.
     pub statistic: Functional,
-    /// Mean of B − A, over the pairs that have an interval of it; `None` without any.
+    /// Mean of B − A; `None` unless every pair has an interval of it.
     pub absolute: Option<Estimate>,
     /// Geometric mean of B/A, less 1.
     pub relative: Option<Estimate>,
@@ -47,12 +52,12 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Over so many pairs.
+    /// Over so many pairs: all of them.
     pub pairs: usize,
 }
 
 impl Whole {
-    pub(super) fn of(pairs: &[PairFigures], headline: Measure) -> Self {
+    pub(super) fn of(pairs: &[PairFigures], headline: Measure, looks: usize) -> Self {
         let first = pairs.iter().find_map(|pair| pair.of(headline));
         let statistics = first.map_or_else(Vec::new, |figures| {
             let shifts = figures.shifts.iter();
@@ -70,50 +75,229 @@ impl Whole {
             pairs: pairs.len(),
             differ: count(Kind::Differs),
             unknown: count(Kind::CannotTell),
+            silent: [Silent::A, Silent::B].map(|side| {
+                let silent = pairs.iter().filter(|pair| pair.silent() == Some(side));
+                silent.count()
+            }),
             shifts,
             text: String::new(),
         };
-        whole.text = whole.sentence(headline);
+        whole.text = Words::new(pairs, headline, looks).text(&whole);
         whole
     }
+}
 
-    fn sentence(&self, headline: Measure) -> String {
-        let Self {
+/// Pairs that are named in one sentence.
+const NAMED: usize = 3;
+/// What people notice: the worst of these is what a pair is known for.
+const NOTICED: [Functional; 2] = [Functional::Quantile(0.99), Functional::Quantile(0.5)];
+
+/// The sentences.
+struct Words<'a> {
+    pairs: &'a [PairFigures],
+    headline: Measure,
+    looks: usize,
+    varied: Vec<String>,
+}
+
+/// How far a pair has moved.
+struct Move<'a> {
+    pair: &'a PairFigures,
+    shift: &'a Shift,
+    /// B as a share of A, its logarithm.
+    by: f64,
+}
+
+impl<'a> Words<'a> {
+    fn new(pairs: &'a [PairFigures], headline: Measure, looks: usize) -> Self {
+        Self {
             pairs,
-            differ,
-            unknown,
-            ..
-        } = self;
-        let unknown = match unknown {
+            headline,
+            looks,
+            varied: varied(pairs.iter().map(|figures| figures.pair.named())),
+        }
+    }
+
+    /// What changes, where most, and in how many pairs anything does.
+    fn text(&self, whole: &Whole) -> String {
+        let changes: Vec<_> = [self.silence(whole), self.loss(), self.delay()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let first = match changes.is_empty() {
+            true => self.nothing(whole),
+            false => format!("{}.", changes.join("; ")),
+        };
+        let mut text: Vec<char> = first.chars().collect();
+        text[0] = text[0].to_ascii_uppercase();
+        let first: String = text.into_iter().collect();
+        format!("{first} {}{}", self.count(whole), self.untold())
+    }
+
+    fn label(&self, pair: &PairFigures) -> String {
+        pair.pair.label(&self.varied)
+    }
+
+    /// `B is never answered in 2 of 12 pairs (case=FIFO, streams=4; …)`.
+    fn silence(&self, whole: &Whole) -> Option<String> {
+        let said = [Silent::B, Silent::A].into_iter().filter_map(|side| {
+            let silent = self.pairs.iter().filter(|pair| pair.silent() == Some(side));
+            let silent: Vec<_> = silent.map(|pair| self.label(pair)).collect();
+            let named = match silent.len() {
+                0 => return None,
+                some if some <= NAMED => silent.join("; "),
+                more => format!("{}; and {} more", silent[..NAMED].join("; "), more - NAMED),
+            };
+            let (letter, other) = match side {
+                Silent::A => ("A", "B"),
+                Silent::B => ("B", "A"),
+            };
+            Some(format!(
+                "{letter} is never answered in {} of {} pairs, where {other} is ({named})",
+                silent.len(),
+                whole.pairs,
+            ))
+        });
+        let said: Vec<_> = said.collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    /// Of the pairs that both answer.
+    fn loss(&self) -> Option<String> {
+        let told = self.pairs.iter();
+        let told = told.filter(|pair| pair.silent().is_none() && is_told(&pair.loss, self.looks));
+        let by = |pair: &&PairFigures| pair.loss.difference().unwrap_or(0.0);
+        let told: Vec<_> = told.collect();
+        let most = told
+            .iter()
+            .copied()
+            .max_by(|a, b| by(a).total_cmp(&by(b)))?;
+        let least = told
+            .iter()
+            .copied()
+            .min_by(|a, b| by(a).total_cmp(&by(b)))?;
+        let (verb, pair) = match by(&most) > 0.0 {
+            true => ("rises", most),
+            false => ("falls", least),
+        };
+        let [a, b] = [pair.loss.a?, pair.loss.b?].map(percent);
+        Some(format!(
+            "loss {verb} from {a} to {b} in {}",
+            self.label(pair)
+        ))
+    }
+
+    /// The statistic that moved most among those that people notice, else any.
+    fn moves(&self, pair: &'a PairFigures, told: bool) -> Vec<Move<'a>> {
+        let shifts = pair
+            .of(self.headline)
+            .map_or(&[][..], |figures| &figures.shifts);
+        let moves = shifts
+            .iter()
+            .filter(|shift| is_told(shift, self.looks) == told);
+        let moves: Vec<_> = moves
+            .filter_map(|shift| {
+                let (a, b) = (shift.a?, shift.b?);
+                let by = if a > 0.0 && b > 0.0 {
+                    (b / a).ln()
+                } else {
+                    b - a
+                };
+                Some(Move { pair, shift, by })
+            })
+            .collect();
+        let noticed = |moved: &Move<'_>| NOTICED.contains(&moved.shift.statistic);
+        match moves.iter().any(noticed) {
+            true => moves.into_iter().filter(noticed).collect(),
+            false => moves,
+        }
+    }
+
+    /// `response rises most in case=FQ-CoDel, streams=4: p50 from 20.9 ms to 798 ms (+3720 %), …`.
+    fn delay(&self) -> Option<String> {
+        let told = self.pairs.iter().flat_map(|pair| self.moves(pair, true));
+        let (up, down): (Vec<_>, Vec<_>) = told.partition(|moved| moved.by > 0.0);
+        let most = |moves: Vec<Move<'a>>| {
+            let mut moves = moves;
+            moves.sort_by(|a, b| b.by.abs().total_cmp(&a.by.abs()));
+            moves.into_iter().next()
+        };
+        let (up, down) = (most(up), most(down));
+        let name = name(self.headline);
+        match (up, down) {
+            (Some(up), Some(down)) => Some(format!(
+                "{name} rises most in {}, and falls most in {}",
+                self.moved(&up),
+                self.moved(&down)
+            )),
+            (Some(up), None) => Some(format!("{name} rises, most in {}", self.moved(&up))),
+            (None, Some(down)) => Some(format!("{name} falls, most in {}", self.moved(&down))),
+            (None, None) => None,
+        }
+    }
+
+    fn moved(&self, moved: &Move<'_>) -> String {
+        let ends = self.ends(moved);
+        let at = statistic_name(moved.shift.statistic);
+        let mut carried = moved.pair.carried.iter();
+        let carried = carried.find(|carried| carried.at == at);
+        let carried = carried.filter(|_| self.headline == Measure::Response);
+        let difference = moved.shift.difference().unwrap_or(0.0);
+        let carried = carried.map_or_else(String::new, |carried| carried.words(difference));
+        let carried = if carried.is_empty() {
+            carried
+        } else {
+            format!(", {carried}")
+        };
+        format!("{}: {ends}{carried}", self.label(moved.pair))
+    }
+
+    /// `p50 from 20.9 ms to 798 ms (+3720 %)`.
+    fn ends(&self, moved: &Move<'_>) -> String {
+        let Shift {
+            a, b, statistic, ..
+        } = moved.shift;
+        let [from, to] =
+            [a, b].map(|end| end.map_or_else(String::new, |x| shown(self.headline, x)));
+        let share = a.zip(*b).filter(|(a, _)| *a > 0.0);
+        let share = share.map_or_else(String::new, |(a, b)| {
+            format!(" ({})", signed_percent(b / a - 1.0))
+        });
+        format!("{} from {from} to {to}{share}", statistic_name(*statistic))
+    }
+
+    /// Nothing is told to differ.
+    fn nothing(&self, whole: &Whole) -> String {
+        let name = name(self.headline);
+        match whole.unknown {
+            all if all == whole.pairs => format!("Whether {name} or loss differs cannot be told."),
+            0 => format!("No difference in {name} or loss is seen in any pair."),
+            _ => format!("No difference in {name} or loss is seen in any pair that can be told."),
+        }
+    }
+
+    fn count(&self, whole: &Whole) -> String {
+        let unknown = match whole.unknown {
             0 => String::new(),
             some => format!(", {some} cannot be told"),
         };
-        let shown = [0.99, 0.5].map(Functional::Quantile);
-        let shown = shown.iter().filter_map(|statistic| {
-            let shift = self.shifts.iter().find(|s| s.statistic == *statistic)?;
-            let relative = shift.relative?;
-            let of = match relative.pairs {
-                all if all == *pairs => String::new(),
-                some => format!(" (of the {some} pairs that have an interval)"),
-            };
-            Some(format!(
-                "{} {} at 95 % between {} and {}{of}",
-                statistic_name(*statistic),
-                signed_percent(relative.value),
-                signed_percent(relative.low),
-                signed_percent(relative.high),
-            ))
-        });
-        let shown: Vec<_> = shown.collect();
-        let name = headline.name().replace('_', " ");
-        let average = match shown.is_empty() {
-            true => String::new(),
-            false => format!(
-                " On average over pairs, {name} moves by: {}.",
-                shown.join("; ")
-            ),
-        };
-        format!("{differ} of {pairs} pairs differ{unknown}.{average}")
+        format!("{} of {} pairs differ{unknown}.", whole.differ, whole.pairs)
+    }
+
+    /// A pair without an interval may be the one that moved most.
+    fn untold(&self) -> String {
+        let unknown = self.pairs.iter();
+        let unknown = unknown.filter(|pair| pair.verdict.kind == Kind::CannotTell);
+        let moves = unknown.flat_map(|pair| self.moves(pair, false));
+        let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
+        most.filter(|moved| moved.by != 0.0)
+            .map_or_else(String::new, |moved| {
+                format!(
+                    " Of those the largest change is in {}: {}.",
+                    self.label(moved.pair),
+                    self.ends(&moved)
+                )
+            })
     }
 }
 
@@ -139,7 +323,8 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
                 up: high - value,
             })
         });
-        mean(&told.collect::<Vec<_>>())
+        let told: Vec<_> = told.collect();
+        (told.len() == pairs.len()).then(|| mean(&told)).flatten()
     };
     let absolute = each(&|shift| {
         let bounds = shift.absolute.as_ref().ok()?;

@@ -21,6 +21,36 @@ use delaylab_explain::compare::Comparison;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{Held, Outcome};
 
+/// So many differences are named in front of what came out.
+const FEW: usize = 2;
+
+/// Another seed is what repeats differ by.
+fn matters(difference: &Difference) -> bool {
+    difference.what != "seed"
+}
+
+/// `path.rate 5Mbit/s in place of 1Gbit/s`.
+fn in_words(difference: &Difference) -> String {
+    let Difference { what, a, b } = difference;
+    match (a, b) {
+        (Some(a), Some(b)) => format!("{what} {b} in place of {a}"),
+        (None, Some(b)) => format!("{what} {b}, which A has not"),
+        (Some(a), None) => format!("without {what} {a}"),
+        (None, None) => what.clone(),
+    }
+}
+
+/// As the names of the two runs stay.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) if letters.clone().next().is_some_and(char::is_lowercase) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// What changed between two runs, ready to be shown.
 #[derive(Debug, Clone)]
 pub struct Compared {
@@ -77,11 +107,18 @@ impl Compared {
         }
     }
 
-    /// What came out: of the only pair, or of all of them.
-    pub fn verdict(&self) -> &str {
+    /// What came out, of the only pair or of all of them, behind what was set differently where that is one or two
+    /// things.
+    pub fn verdict(&self) -> String {
         let Comparison { whole, pairs, .. } = &self.comparison;
         let first = pairs.first().map_or("", |pair| &pair.verdict.text);
-        whole.as_ref().map_or(first, |whole| &whole.text)
+        let text = whole.as_ref().map_or(first, |whole| &whole.text);
+        let set: Vec<_> = self.differences.iter().filter(|d| matters(d)).collect();
+        if set.is_empty() || set.len() > FEW {
+            return text.to_owned();
+        }
+        let set: Vec<_> = set.into_iter().map(in_words).collect();
+        format!("{}: {}", set.join(", "), uncapitalised(text))
     }
 
     /// What to read before trusting the figures, of both.

@@ -47,15 +47,32 @@ impl Row {
     }
 }
 
-/// Every statistic of every quantity that moves at all, or is not zero.
+/// What was lost, and every statistic of every quantity that moves at all, or is not zero.
 pub(crate) fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let shown = pair.figures.iter().filter(|figures| !is_nothing(figures));
-    shown
-        .flat_map(|figures| of(figures, looks, |_| true))
-        .collect()
+    let shown = shown.flat_map(|figures| of(figures, looks, |_| true));
+    [loss(pair, looks)].into_iter().chain(shown).collect()
 }
 
-/// Every statistic of the first quantity, and of the other measures median and p99.
+/// The share of packets that were never answered.
+pub(crate) fn loss(pair: &PairFigures, looks: usize) -> Row {
+    let Shift { a, b, absolute, .. } = &pair.loss;
+    let share = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), percent);
+    let difference = pair.loss.difference();
+    Row {
+        quantity: "lost".to_owned(),
+        a: share(*a),
+        b: share(*b),
+        difference: difference.map_or_else(|| UNKNOWN.to_owned(), signed_percent),
+        interval: ends(absolute.as_ref().ok(), |end| {
+            signed_percent(end.clamp(-1.0, 1.0))
+        }),
+        is_told: is_told(&pair.loss, looks) || pair.silent().is_some(),
+        ..Row::unknown()
+    }
+}
+
+/// What was lost, every statistic of the first quantity, and of the other measures median and p99.
 pub(crate) fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let measures = pair.figures.iter();
     let measures = measures.filter(|f| matches!(f.quantity, Quantity::Measure(_)));
@@ -65,7 +82,7 @@ pub(crate) fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
             at == 0 || few.contains(&statistic)
         })
     });
-    shown.collect()
+    [loss(pair, looks)].into_iter().chain(shown).collect()
 }
 
 /// A stage that takes no time in either run.
@@ -86,6 +103,13 @@ pub(crate) fn of(figures: &Figures, looks: usize, shown: impl Fn(Functional) -> 
         ..row(figures.quantity, shift, looks)
     };
     shifts.enumerate().map(row).collect()
+}
+
+/// A quantile of the headline; a row of which nothing is known where a side has none.
+pub(crate) fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> Row {
+    let rows = pair.of(headline).into_iter();
+    let mut rows = rows.flat_map(|figures| of(figures, 1, |f| f == Functional::Quantile(q)));
+    rows.next().unwrap_or_else(Row::unknown)
 }
 
 fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
@@ -160,24 +184,13 @@ pub(crate) fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec
     (heads, rows.chain([sum]).collect())
 }
 
-/// `2000 packets of 4 trials in A, 2000 of 4 in B; lost 0 % and 0.10 %`.
+/// `2000 packets of 4 trials in A, 2000 of 4 in B`.
 pub(crate) fn counts(pair: &PairFigures) -> String {
     let [a, b] = &pair.pair.streams;
     let [sent_a, sent_b] = pair.counts.each_ref().map(|counts| counts.sent);
     let trials = crate::style::plural(a.len() as u64, "trial");
     let packets = crate::style::plural(sent_a, "packet");
-    let lost = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), percent);
-    let loss = match (pair.loss.a, pair.loss.b) {
-        (Some(0.0), Some(0.0)) => "none lost".to_owned(),
-        (a, b) => {
-            let change = ends(pair.loss.absolute.as_ref().ok(), signed_percent);
-            format!("lost {} in A, {} in B (B − A: {change})", lost(a), lost(b))
-        }
-    };
-    format!(
-        "{packets} of {trials} in A, {sent_b} of {} in B; {loss}",
-        b.len()
-    )
+    format!("{packets} of {trials} in A, {sent_b} of {} in B", b.len())
 }
 
 /// The tests of the headline in a line; empty where there are none.

@@ -1,5 +1,5 @@
 //! A comparison on a terminal: the runs, what else differs, a table a pair or a row a pair, what must not
-//! be, and the verdict at the end.
+//! be, and the verdict at the end. Loss stands before delay: what was lost has none.
 
 use super::rows::{self, Row};
 use super::{Compared, Side};
@@ -9,7 +9,6 @@ use crate::terminal;
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_explain::compare::{IN_FULL, Kind, PairFigures};
 use delaylab_lab::finding::Measure;
-use delaylab_stats::functional::Functional;
 
 /// Settings that are named; more are counted.
 const DIFFERENCES: usize = 12;
@@ -29,7 +28,7 @@ pub fn render(compared: &Compared, style: &Style) -> String {
         body,
         notes(compared, style),
         limits(compared, style),
-        paragraph(compared.verdict(), Paint::Bold, style),
+        paragraph(&compared.verdict(), Paint::Bold, style),
     ];
     let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     style.glyphs(shown.join("\n"))
@@ -223,6 +222,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
             "change".to_owned(),
         ]
     });
+    let heads = heads.chain(["lost A", "lost B"].map(Cell::new));
     let heads = heads.chain(each.map(Cell::new));
     let heads = heads.chain(["", "most of it in"].map(Cell::left));
     table.row(heads.map(Cell::dim));
@@ -235,6 +235,13 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
             })
         };
         let cells = varied.iter().map(|name| Cell::left(level(name)));
+        let lost = rows::loss(pair, compared.comparison.looks);
+        let paint = if lost.is_told {
+            Paint::Warning
+        } else {
+            Paint::Plain
+        };
+        let cells = cells.chain([Cell::new(lost.a), Cell::painted(lost.b, paint)]);
         let headline = compared.comparison.headline;
         let each = quantiles
             .iter()
@@ -251,9 +258,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
 }
 
 fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> [Cell; 3] {
-    let rows = pair.of(headline).into_iter();
-    let mut rows = rows.flat_map(|figures| rows::of(figures, 1, |f| f == Functional::Quantile(q)));
-    let row = rows.next().unwrap_or_else(Row::unknown);
+    let row = rows::of_quantile(pair, headline, q);
     [row.a, row.b, row.share].map(Cell::new)
 }
 

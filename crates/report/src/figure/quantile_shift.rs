@@ -3,7 +3,7 @@
 use super::{Drawing, Table, WIDTH, order_panels, parse};
 use crate::compare::Compared;
 use delaylab_explain::compare::verdict::statistic_name;
-use delaylab_explain::compare::{Comparison, Quantity};
+use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
 use serde_json::{Value, json};
 
@@ -38,7 +38,17 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
 pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
     let varied = comparison.varied();
     let pairs = comparison.pairs.iter().take(PANELS);
-    pairs.map(|pair| pair.pair.label(&varied)).collect()
+    pairs.map(|pair| label(pair, &varied)).collect()
+}
+
+/// A pair of which one side lost everything says so where its line would be.
+fn label(pair: &PairFigures, varied: &[String]) -> String {
+    let label = pair.pair.label(varied);
+    match pair.silent() {
+        None => label,
+        Some(Silent::A) => format!("{label}: A is never answered"),
+        Some(Silent::B) => format!("{label}: B is never answered"),
+    }
 }
 
 fn table(comparison: &Comparison) -> Table {

@@ -80,7 +80,7 @@ fn head(compared: &Compared, sides: &str) -> String {
          <p class=\"answer\">{}</p>\n{problems}",
         text(&title(compared)),
         sides,
-        text(compared.verdict()),
+        text(&compared.verdict()),
     )
 }
 
@@ -106,6 +106,7 @@ fn pairs(compared: &Compared) -> String {
     let comparison = &compared.comparison;
     let varied = comparison.varied();
     let each = comparison.pairs.iter();
+    let overview = overview(compared, &varied);
     let each = each.map(|pair| {
         let tests = rows::tests(pair, comparison.headline);
         let tests = format!("<p class=\"meta\">{}</p>\n", text(&tests));
@@ -123,7 +124,38 @@ fn pairs(compared: &Compared) -> String {
             missing.collect::<String>(),
         )
     });
-    each.collect()
+    overview + &each.collect::<String>()
+}
+
+/// A row a pair, where there are several: what was lost is among them.
+fn overview(compared: &Compared, varied: &[String]) -> String {
+    use Column::{Figures, Words};
+    let comparison = &compared.comparison;
+    if comparison.pairs.len() < 2 {
+        return String::new();
+    }
+    let mut table = Table::new([
+        ("", Words),
+        ("lost A", Figures),
+        ("lost B", Figures),
+        ("p50 A", Figures),
+        ("p50 B", Figures),
+        ("change", Figures),
+        ("p99 A", Figures),
+        ("p99 B", Figures),
+        ("change", Figures),
+        ("differs", Words),
+    ]);
+    for pair in &comparison.pairs {
+        let lost = rows::loss(pair, comparison.looks);
+        let quantiles = [0.5, 0.99].map(|q| rows::of_quantile(pair, comparison.headline, q));
+        let quantiles = quantiles.map(|row| [row.a, row.b, row.share]);
+        let cells = [pair.pair.label(varied), lost.a, lost.b];
+        let outcome = [pair.verdict.kind.name().replace('_', " ")];
+        let cells = cells.into_iter().chain(quantiles.into_iter().flatten());
+        table.row(cells.chain(outcome).collect());
+    }
+    table.render()
 }
 
 fn figures_table(pair: &PairFigures, looks: usize) -> String {
@@ -197,7 +229,7 @@ mod tests {
             ] {
                 assert!(!outside.contains(address), "{name}: {address}");
             }
-            assert!(outside.contains(&text(compared.verdict())), "{name}");
+            assert!(outside.contains(&text(&compared.verdict())), "{name}");
             assert!(!outside.contains("NaN"), "{name}");
         }
     }

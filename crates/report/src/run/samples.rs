@@ -264,6 +264,8 @@ fn explanation() -> Explanation {
                         low: 17_900.0,
                         high: 18_500.0,
                         repeats_differ: false,
+                        degrees: 1000,
+                        from_packets: 1.0,
                     }),
                 },
                 Shift {

@@ -11,6 +11,8 @@ pub struct Replicates {
     pub value: f64,
     pub(super) resampled: Vec<f64>,
     pub(super) without: Vec<f64>,
+    /// What it is of one trial each, which stands for all that repeat it, in the same order.
+    pub(super) alone: Vec<f64>,
     pub(super) trials: BTreeSet<usize>,
     /// Percentiles of the draws are taken as they are: the value bounds what it estimates, or its
     /// draws are not pulled to one side.
@@ -34,6 +36,9 @@ impl Replicates {
                 .collect(),
             without: (0..lengths(|n| n.without.len()))
                 .map(|i| each(&|number| number.without[i]))
+                .collect(),
+            alone: (0..lengths(|n| n.alone.len()))
+                .map(|i| each(&|number| number.alone[i]))
                 .collect(),
             as_drawn: numbers.iter().any(|number| number.as_drawn),
             trials: numbers

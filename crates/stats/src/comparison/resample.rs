@@ -4,6 +4,7 @@ use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
 use crate::functional::Functional;
 use crate::interval::MIN_BEYOND;
+use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 
 /// Sums of the blocks of one part: block, feature, sum. Those that are zero are left out, and of a quantile
@@ -53,14 +54,15 @@ impl Resampling {
         if is_share {
             self.add_the_unseen(value, statistic.effective, salt, &mut resampled);
         }
-        let without = self
-            .left_out
-            .iter()
-            .map(|&out| self.without(features, &sums, out));
+        let each = self.left_out.iter();
+        let without: Vec<f64> = each
+            .map(|&out| self.without(features, &sums, out))
+            .collect();
         Some(Replicates {
             value,
             resampled,
-            without: without.collect(),
+            alone: self.alone(statistic, value, &without),
+            without,
             trials: statistic.trials(),
             as_drawn: is_share,
         })
@@ -129,6 +131,24 @@ impl Resampling {
             }
         }
         features.finish(&totals)
+    }
+
+    /// With one trial for all that repeat it. Where others are in the statistic too, what leaving it out says of it.
+    fn alone(&self, statistic: &Statistic<'_>, value: f64, without: &[f64]) -> Vec<f64> {
+        let trials = statistic.trials();
+        let strata: BTreeSet<usize> = trials.iter().map(|&trial| self.strata[trial]).collect();
+        let each = self.left_out.iter().zip(without);
+        each.map(|(trial, without)| {
+            if !trials.contains(trial) {
+                return value;
+            }
+            let own = (strata.len() == 1).then(|| statistic.of_trial(*trial));
+            own.flatten().unwrap_or_else(|| {
+                let repeats = self.repeats(self.strata[*trial]) as f64;
+                repeats * value - (repeats - 1.0) * without
+            })
+        })
+        .collect()
     }
 
     fn repeats(&self, stratum: usize) -> usize {

@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 /// So many packets show whether those far out come in clusters (as for the extremal index:
 /// Leadbetter 1983).
 const OUTERMOST: f64 = 30.0;
+/// Fewer trials say nothing of how far they are apart.
+const MIN_TRIALS: usize = 3;
 
 /// One stream of packets in one trial.
 #[derive(Debug, Clone, Copy)]
@@ -152,6 +154,26 @@ impl<'a> Statistic<'a> {
             Some(_) if self.effective == 0.0 => self.doubt.clone(),
             Some(_) => self.tail_doubt(),
         }
+    }
+
+    /// What it is in each trial, where its values change too slowly for packets to tell how far it can be trusted, and
+    /// there are enough trials to tell in their place.
+    pub fn of_slow_trials(&self) -> Option<Vec<f64>> {
+        let is_slow = self.count as f64 >= MIN_EFFECTIVE && self.effective < MIN_EFFECTIVE;
+        if self.doubt.is_none() || !is_slow {
+            return None;
+        }
+        let each = self.trials().into_iter();
+        let each: Vec<f64> = each.filter_map(|trial| self.of_trial(trial)).collect();
+        (each.len() >= MIN_TRIALS).then_some(each)
+    }
+
+    /// Of one trial alone; `None` where that has too few values for it.
+    pub(super) fn of_trial(&self, trial: usize) -> Option<f64> {
+        let parts = self.parts.iter().filter(|part| part.trial == trial);
+        let values = parts.flat_map(|part| part.values.iter().copied());
+        let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).collect();
+        self.functional.of(&mut values)
     }
 
     /// The trials that its values are of.

@@ -76,21 +76,39 @@ fn intervals(
     seed: u64,
     draws: &mut Draws,
 ) -> Result<(Interval, Interval), String> {
-    for (name, side) in ["A", "B"].iter().zip(sides) {
-        if let Some(doubt) = &side.doubt {
+    let by_trial = sides.each_ref().map(Statistic::of_slow_trials);
+    for ((name, side), by_trial) in ["A", "B"].iter().zip(sides).zip(&by_trial) {
+        if let (Some(doubt), None) = (&side.doubt, by_trial) {
             return Err(format!("{name}: {doubt}"));
         }
     }
     let resampling = Resampling::with_draws(strata, sides, seed, draws);
-    let replicates = |index: usize| resampling.replicates(&sides[index], index as u64);
+    let replicates = |index: usize| {
+        let (side, salt) = (&sides[index], index as u64);
+        match &by_trial[index] {
+            Some(values) => resampling.of_trials(side.value?, values, salt),
+            None => resampling.replicates(side, salt),
+        }
+    };
     let (Some(a), Some(b)) = (replicates(0), replicates(1)) else {
         return Err("a side has no value".to_owned());
     };
+    // Of trials there are few, and their deviation is a guess that good.
+    let trials = by_trial.iter().flatten().map(Vec::len).min();
+    let interval = |number: &Replicates| {
+        let bounds = resampling.interval(number)?;
+        Ok(trials.map_or(bounds, |trials| Bounds {
+            degrees: bounds.degrees.min(trials as u32 - 1),
+            repeats_differ: true,
+            from_packets: 0.0,
+            ..bounds
+        }))
+    };
     let absolute = Replicates::combine(&[&a, &b], |x| x[1] - x[0]);
     let relative = if a.is_positive() {
-        resampling.interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
+        interval(&Replicates::combine(&[&a, &b], |x| x[1] / x[0] - 1.0))
     } else {
         Err("A may be zero or less, and nothing is relative to that".to_owned())
     };
-    Ok((resampling.interval(&absolute), relative))
+    Ok((interval(&absolute), relative))
 }

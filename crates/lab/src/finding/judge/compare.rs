@@ -312,6 +312,8 @@ mod tests {
             low,
             high,
             repeats_differ: false,
+            degrees: 1000,
+            from_packets: 1.0,
         }
     }
 

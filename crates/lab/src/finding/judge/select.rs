@@ -22,7 +22,7 @@ impl Selection {
     }
 
     /// Exactly these levels.
-    pub(super) fn at(levels: &[FixedLevel]) -> Self {
+    pub fn at(levels: &[FixedLevel]) -> Self {
         let exactly = |level: &FixedLevel| exactly(&level.factor, &level.level);
         Self {
             selectors: levels.iter().map(exactly).collect(),
@@ -30,7 +30,8 @@ impl Selection {
     }
 
     /// These selectors, and of this selection those whose factors they do not name.
-    pub(super) fn within(&self, inner: &[Selector]) -> Self {
+    #[must_use]
+    pub fn within(&self, inner: &[Selector]) -> Self {
         let named = |factor: &str| inner.iter().any(|selector| selector.factor == factor);
         let outer = self.selectors.iter().filter(|outer| !named(&outer.factor));
         Self {

@@ -39,10 +39,10 @@ pub struct Document<'a> {
     pub differences: Vec<Difference<'a>>,
     /// What the verdicts are about: the name of a measure.
     pub headline: &'static str,
-    /// Figures that the verdicts look at: each is told to differ as if all of them had to be right.
+    /// For so many figures the verdicts allow: each is told to differ as if so many had to be right at once.
     pub looks: usize,
     /// What came out, in sentences.
-    pub verdict: &'a str,
+    pub verdict: String,
     /// What is not compared, or not as a reader may expect, in sentences.
     pub notes: Vec<String>,
     /// Conditions that were asked for, each once for each combination of levels of its `for each`.
@@ -130,6 +130,10 @@ pub struct Together<'a> {
     pub differ: usize,
     /// Of how many that cannot be told.
     pub cannot_tell: usize,
+    /// In how many packets of A alone were ever answered.
+    pub never_answered_b: usize,
+    /// In how many packets of B alone were ever answered.
+    pub never_answered_a: usize,
     /// Of the headline.
     pub shifts: Vec<Average>,
     /// In a sentence.
@@ -141,7 +145,7 @@ pub struct Together<'a> {
 pub struct Average {
     /// `mean`, `p50`, `p90`, `p99`, `p99.9`.
     pub statistic: String,
-    /// Mean of B − A, in the headline's unit; null where no pair has an interval of it.
+    /// Mean of B − A, in the headline's unit; null unless every pair has an interval of it.
     pub difference: Option<Averaged>,
     /// Geometric mean of B/A, less 1.
     pub relative: Option<Averaged>,
@@ -252,6 +256,8 @@ impl<'a> Together<'a> {
             pairs: whole.pairs,
             differ: whole.differ,
             cannot_tell: whole.unknown,
+            never_answered_b: whole.silent[1],
+            never_answered_a: whole.silent[0],
             shifts: whole.shifts.iter().map(Average::new).collect(),
             verdict: &whole.text,
         }

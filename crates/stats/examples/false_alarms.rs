@@ -1,0 +1,103 @@
+//! How often two runs of one law are called different, and two that differ: `false_alarms [RUNS]` (400).
+//!
+//! A and B have several trials each, of values that are independent, an AR(1) with φ = 0.7, or with tails that have
+//! no variance (Pareto, exponent 1.5), 300 in each trial; trials have levels of their own that differ by 0, 3 or 10 %
+//! (standard deviation). A line for each law: the share of pairs of runs in which any of the five shifts is told, all
+//! five allowed for; in which the interval at 95 % of the mean, the median and p99 leaves out zero; and the same with
+//! B longer by a tenth.
+#![allow(clippy::expect_used)] // what it cannot do ends it
+
+use delaylab_stats::random::SplitMix;
+use delaylab_stats::two_samples::{SHIFTS, Shift, shifts};
+
+const PACKETS: usize = 300;
+/// Five shifts of the same packets, which count for three, and loss.
+const LOOKS: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    Independent,
+    Memory,
+    HeavyTail,
+}
+
+impl Law {
+    /// Above a floor of 100, 50 on average.
+    fn trial(self, random: &mut SplitMix) -> Vec<f64> {
+        let mut state = random.normal();
+        let mut next = || match self {
+            Law::Independent => -50.0 * random.uniform().ln(),
+            Law::Memory => {
+                state = 0.7 * state + 0.51_f64.sqrt() * random.normal();
+                44.0 * (state / 2.0).exp()
+            }
+            Law::HeavyTail => 50.0 / 3.0 * random.uniform().powf(-1.0 / 1.5),
+        };
+        (0..PACKETS).map(|_| 100.0 + next()).collect()
+    }
+}
+
+fn side(law: Law, trials: usize, levels: f64, longer: f64, random: &mut SplitMix) -> Vec<Vec<f64>> {
+    let mut trial = || {
+        let level = (1.0 + longer) * (1.0 + levels * random.normal());
+        let values = law.trial(random);
+        values.into_iter().map(|x| level * x).collect()
+    };
+    (0..trials).map(|_| trial()).collect()
+}
+
+fn main() {
+    let runs = std::env::args().nth(1);
+    let runs = runs.map_or(400, |runs| runs.parse().expect("how many runs"));
+    println!(
+        "law          trials levels    any   mean    p50    p99 |    any   mean    p50    p99"
+    );
+    for law in [Law::Independent, Law::Memory, Law::HeavyTail] {
+        for trials in [4] {
+            for levels in [0.0, 0.03, 0.1] {
+                print!("{:<12} {trials:6} {levels:6}", format!("{law:?}"));
+                for longer in [0.0, 0.1] {
+                    tell(law, trials, levels, longer, runs);
+                }
+                println!();
+            }
+        }
+    }
+}
+
+fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
+    let mut told = [0.0; 4];
+    for seed in 0..runs {
+        let mut random = SplitMix::new(seed);
+        let a = side(law, trials, levels, 0.0, &mut random);
+        let b = side(law, trials, levels, longer, &mut random);
+        let a: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+        let b: Vec<&[f64]> = b.iter().map(Vec::as_slice).collect();
+        let found = shifts(&SHIFTS, &a, &b, seed);
+        let each = [
+            found.iter().any(|shift| is_told(shift, LOOKS)),
+            is_told(&found[0], 1),
+            is_told(&found[1], 1),
+            is_told(&found[3], 1),
+        ];
+        for (told, is) in told.iter_mut().zip(each) {
+            *told += f64::from(u8::from(is)) / runs as f64;
+        }
+    }
+    for share in told {
+        print!(" {:5.1}%", share * 100.0);
+    }
+    print!(" |");
+}
+
+fn is_told(shift: &Shift, looks: usize) -> bool {
+    let (Some(difference), Ok(bounds)) = (shift.difference(), &shift.absolute) else {
+        return false;
+    };
+    let reach = if difference > 0.0 {
+        difference - bounds.low
+    } else {
+        bounds.high - difference
+    };
+    difference != 0.0 && difference.abs() > bounds.stretch(1.0 - 0.05 / looks as f64) * reach
+}
