@@ -64,6 +64,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         output: args.output.clone(),
         json: false,
         quiet: args.quiet || args.json,
+        verbose: false,
         no_report: args.no_report,
     };
     let concluded = record(choose::resolve(&experiment, &choices)?, &asked, &shown)?;

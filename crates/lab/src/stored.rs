@@ -1,7 +1,7 @@
 //! A run on disk as findings need it.
 
 use crate::finding::back_to_back::BackToBack;
-use crate::finding::data::{counted_clock_reads, lost_load, over_time};
+use crate::finding::data::{TimeTaken, counted_clock_reads, lost_load, over_time};
 use crate::finding::periodic::{self, Watched};
 use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
@@ -213,5 +213,14 @@ impl Data for Stored<'_> {
 
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
         Some(self.run.trials().get(stream)?.facts.records)
+    }
+
+    fn time_taken(&self) -> Option<TimeTaken> {
+        let rows = self.run.trials();
+        let trials: BTreeMap<u32, _> = rows.iter().map(|row| (row.trial, row.duration)).collect();
+        Some(TimeTaken {
+            ns: trials.values().map(|ns| *ns as f64).sum(),
+            simulated: rows.first()?.started_utc.is_none(),
+        })
     }
 }

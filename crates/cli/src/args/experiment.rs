@@ -139,6 +139,10 @@ pub struct ShownArgs {
     #[arg(short, long)]
     pub quiet: bool,
 
+    /// Print the reason and every number of each finding, too
+    #[arg(short, long)]
+    pub verbose: bool,
+
     /// Write no page: `delaylab report` does, at any time
     #[arg(long)]
     pub no_report: bool,
@@ -197,6 +201,10 @@ pub struct ReportArgs {
     /// Write each figure as SVG into this directory, too
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+
+    /// Print the reason and every number of each finding, too
+    #[arg(short, long)]
+    pub verbose: bool,
 
     /// Compare with another run of the same experiment: one table of what both have, and nothing else
     #[arg(long, value_name = "RUN", conflicts_with_all = ["output", "svg"])]

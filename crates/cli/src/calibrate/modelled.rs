@@ -109,6 +109,7 @@ impl Modelled {
             output: measured.folder.join(MODELS),
             json: false,
             quiet: of.quiet || of.json,
+            verbose: false,
             no_report: true,
         };
         let folder = run::step(resolved.clone(), &asked, &shown)?;

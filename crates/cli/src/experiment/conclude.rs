@@ -5,13 +5,14 @@ use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::finding::{Judged, judge};
+use delaylab_lab::finding::{Judged, Verdict, judge};
 use delaylab_lab::stored::Stored;
 use delaylab_report::run::{RunData, stored};
 use delaylab_report::{benchmark, html, run_terminal};
 use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -53,7 +54,7 @@ impl Concluded {
         let text = if shown.json {
             self.document()
         } else {
-            let style = terminal::style(&io::stdout(), false);
+            let style = terminal::style(&io::stdout(), shown.verbose);
             run_terminal::summary(&self.data, self.page.as_deref(), &style)
         };
         terminal::print(&text)?;
@@ -63,8 +64,13 @@ impl Concluded {
     /// The last line of `--json`.
     fn document(&self) -> String {
         let data = &self.data;
+        let tally = Verdict::ALL.map(|verdict| {
+            let of_it = self.judged.iter().filter(|it| it.verdict == verdict);
+            (verdict.name().replace(' ', "_"), of_it.count())
+        });
         let document = json!({
-            "schema": "delaylab/run/1", "kind": "run", "folder": data.head.folder, "findings": self.judged,
+            "schema": "delaylab/run/1", "kind": "run", "folder": data.head.folder,
+            "tally": BTreeMap::from(tally), "findings": self.judged,
             "report": self.page, "problems": data.problems, "benchmark": data.benchmark,
         });
         format!("{document}\n")

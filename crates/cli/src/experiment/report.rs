@@ -31,7 +31,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         .unwrap_or_else(|| run.folder().join("report.html"));
     conclude::write_benchmark(&data, &page.with_file_name(""))?;
     let page = conclude::write_page(&data, &page)?;
-    let style = terminal::style(&io::stdout(), false);
+    let style = terminal::style(&io::stdout(), args.verbose);
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
 }
 

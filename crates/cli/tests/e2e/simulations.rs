@@ -165,7 +165,10 @@ fn a_check_expects_what_the_last_run_measured() {
 fn incasts_are_told_by_completion_time_and_goodput() {
     let scratch = Scratch::new();
     let short = "--set design.repeats=1 --set probe.query.duration=1s --set probe.query.warmup=0ms --set sweep.senders.to=[2,32]";
-    let done = ran(&scratch, &format!("run incast {short} --quick --no-report"));
+    let done = ran(
+        &scratch,
+        &format!("run incast {short} --quick --no-report -v"),
+    );
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(
         done.stdout

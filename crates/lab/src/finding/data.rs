@@ -78,6 +78,34 @@ pub enum Values {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotThere(pub String);
 
+/// How long the trials of a run took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeTaken {
+    /// All of them together, nanoseconds.
+    pub ns: f64,
+    /// In simulated time.
+    pub simulated: bool,
+}
+
+impl TimeTaken {
+    /// So much more of it, as somebody who waits would say it: `40 s`, `6 min of simulated time`, `3 h`, `12 days`.
+    pub fn in_words(self, ns: f64) -> String {
+        let words = match ns / 1e9 {
+            s if s < 1.0 => "less than 1 s".to_owned(),
+            s if s < 100.0 => format!("{s:.0} s"),
+            s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+            s if s < 48.0 * 3600.0 => format!("{:.0} h", s / 3600.0),
+            s => format!("{:.0} days", s / 86_400.0),
+        };
+        words
+            + if self.simulated {
+                " of simulated time"
+            } else {
+                ""
+            }
+    }
+}
+
 /// A run's measurements.
 pub trait Data {
     /// Every stream, in order of trials.
@@ -89,6 +117,10 @@ pub trait Data {
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
     /// How to read them; `None` where there is no such stream, or it is a series.
     fn facts(&self, stream: usize) -> Option<RecordFacts>;
+    /// How long its trials took; `None` where that is not known.
+    fn time_taken(&self) -> Option<TimeTaken> {
+        None
+    }
 }
 
 /// A run whose records are in memory.
@@ -215,5 +247,18 @@ impl Data for Samples {
         let info = self.streams.get(stream)?;
         let (_, facts) = self.records.get(stream)?;
         info.series.is_none().then_some(*facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_told_in_the_unit_that_people_wait_in() {
+        let taken = |simulated| TimeTaken { ns: 1.0, simulated };
+        let each = [0.4, 40.0, 360.0, 10_800.0, 1e6].map(|s| taken(false).in_words(s * 1e9));
+        assert_eq!(each, ["less than 1 s", "40 s", "6 min", "3 h", "12 days"]);
+        assert_eq!(taken(true).in_words(4e10), "40 s of simulated time");
     }
 }

@@ -174,6 +174,8 @@ mod tests {
             below,
             repeats_differ: false,
             more_packets: None,
+            more_repeats: None,
+            more_time_ns: None,
             verdict: Verdict::Undecided,
             reason: String::new(),
         }

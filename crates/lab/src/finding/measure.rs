@@ -329,6 +329,15 @@ impl Measure {
         )
     }
 
+    /// The least that it can be, whatever is measured: nothing for what may be negative, as a variation, or a delay
+    /// between two clocks.
+    pub const fn least(self) -> Option<f64> {
+        match self {
+            Ipdv | IpdvOf(_) | PdvOf(_) | Delay | Stage(_) => None,
+            _ => Some(0.0),
+        }
+    }
+
     /// Is it of a port or a flow, which is a factor `of`, rather than of a probe's packets?
     pub const fn is_of_flow(self) -> bool {
         self.is_series() || matches!(self, Fct)

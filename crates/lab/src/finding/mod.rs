@@ -33,7 +33,7 @@ pub mod single;
 pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
-pub use data::{Data, NotThere, Samples, StreamInfo, Values};
+pub use data::{Data, NotThere, Samples, StreamInfo, TimeTaken, Values};
 pub use forecast::{Forecast, Scale, forecast};
 pub use judge::{Cell, Finding, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;

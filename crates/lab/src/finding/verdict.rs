@@ -186,6 +186,12 @@ pub struct Compared {
     /// About how many packets more would settle it, in the same proportions; null where it is
     /// settled, or packets alone would not.
     pub more_packets: Option<u64>,
+    /// About how many repeats more would settle it, where it is the repeats that differ.
+    #[serde(default)]
+    pub more_repeats: Option<u64>,
+    /// How long those packets or repeats would take with all else that the run has, nanoseconds of the run's clock.
+    #[serde(default)]
+    pub more_time_ns: Option<u64>,
     /// Is it so?
     pub verdict: Verdict,
     /// Why, in plain words.

@@ -1,30 +1,34 @@
-//! Each finding with its verdict, the reason in words, and the numbers to judge it by.
+//! The tally, then each finding with its verdict and the number that decided it; the reason in words and the numbers to
+//! judge it by behind a click.
 
 use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
-use crate::run::words::{glyph, interval, quantity};
+use crate::run::words::{glyph, interval, quantity, tally};
 use crate::run::{Evidence, FindingShown, RunData, Verdict};
 
-/// Numbers that are shown at once; more wait behind a click.
-const AT_ONCE: usize = 12;
-
 pub(super) fn section(run: &RunData) -> String {
+    let Some(tally) = tally(run) else {
+        return String::new();
+    };
     let findings: String = run.findings.iter().map(finding).collect();
-    titled("findings", "Findings", &findings)
+    let tally = format!("<p class=\"tally\">{}</p>\n", text(&tally));
+    titled("findings", "Findings", &(tally + &findings))
 }
 
 fn finding(finding: &FindingShown) -> String {
     format!(
         "<article class=\"finding {class}\">\n<h3><span class=\"id\">{id}</span> {says}</h3>\n\
-         {printed}<p><span class=\"verdict\">{glyph} {verdict}</span> {reason}</p>\n\
-         <p class=\"check\"><code>{check}</code></p>\n{evidence}</article>\n",
+         {printed}<p><span class=\"verdict\">{glyph} {verdict}</span> {line}</p>\n\
+         <p class=\"check\"><code>{check}</code></p>\n\
+         <details><summary>Why, and the numbers</summary>\n<p>{reason}</p>\n{evidence}</details>\n</article>\n",
         class = class(finding.verdict),
         id = text(&finding.id),
         says = text(&finding.says),
         printed = printed(finding),
         glyph = glyph(finding.verdict),
         verdict = finding.verdict.name(),
+        line = text(&finding.line),
         reason = text(&finding.reason),
         check = text(&finding.check),
         evidence = evidence(&finding.evidence, &finding.reason),
@@ -66,16 +70,7 @@ fn evidence(evidence: &[Evidence], reason: &str) -> String {
         let note = Some(&number.note).filter(|note| *note != reason);
         table.row_with_note(row(number), note.cloned().unwrap_or_default());
     }
-    let drawn = table.render();
-    if drawn.is_empty() {
-        return drawn;
-    }
-    let open = if evidence.len() > AT_ONCE {
-        ""
-    } else {
-        " open"
-    };
-    format!("<details{open}><summary>The numbers</summary>\n{drawn}</details>\n")
+    table.render()
 }
 
 fn row(number: &Evidence) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::markup::text;
 use super::title;
-use crate::run::words::answer;
+use crate::run::words::tally;
 use crate::run::{RunData, Verdict};
 use crate::style::plural;
 
@@ -37,11 +37,11 @@ fn meta(run: &RunData) -> String {
 
 /// What came of the findings.
 fn answered(run: &RunData) -> String {
-    match answer(run) {
-        Some(sentence) => format!(
-            "<p class=\"answer {}\">{}</p>\n",
+    match tally(run) {
+        Some(tally) => format!(
+            "<p class=\"answer {}\">Findings: {}</p>\n",
             mood(run),
-            text(&sentence)
+            text(&tally)
         ),
         None => String::new(),
     }

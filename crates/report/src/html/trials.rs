@@ -2,18 +2,18 @@
 
 use super::section as titled;
 use super::table::{Column, Table};
+use crate::run::columns::Columns;
 use crate::run::lanes::Apart;
-use crate::run::words::{FIGURE_HEADS, figures};
 use crate::run::{RunData, TrialData};
 use delaylab_model::plan::Factor;
-use delaylab_stats::summary::Summary;
 
 pub(super) fn section(run: &RunData) -> String {
     let apart = run.apart();
-    let mut body = together(&apart);
+    let columns = Columns::new(run, &apart);
+    let mut body = together(&apart, columns);
     if run.trials.len() > apart.rows.len() {
         let count = run.trials.len();
-        let each = trials(run);
+        let each = trials(run, columns);
         body += &format!(
             "<details><summary>All {count} trials one by one</summary>\n{each}</details>\n"
         );
@@ -21,23 +21,23 @@ pub(super) fn section(run: &RunData) -> String {
     titled("trials", "Trials", &body)
 }
 
-fn together(apart: &Apart<'_>) -> String {
-    let mut table = table(apart.heads.iter().copied(), &["trials"]).sortable();
+fn together(apart: &Apart<'_>, columns: Columns) -> String {
+    let mut table = table(apart.heads.iter().copied(), &["trials"], columns).sortable();
     for (levels, trials, summary) in &apart.rows {
         let levels = levels.iter().map(|level| (*level).to_owned());
         let head = levels.chain([trials.to_string()]);
-        table.row(head.chain(cells(summary)).collect());
+        table.row(head.chain(columns.cells(summary)).collect());
     }
     table.render()
 }
 
-fn trials(run: &RunData) -> String {
+fn trials(run: &RunData, columns: Columns) -> String {
     let factors = run
         .trials
         .first()
         .map_or(&[][..], |trial| &trial.stream.factors);
     let names = factors.iter().map(|(name, _)| name.as_str());
-    let mut table = table(names, &["trial", "probe", "repeat"]).searchable();
+    let mut table = table(names, &["trial", "probe", "repeat"], columns).searchable();
     let row = |trial: &TrialData| {
         let stream = &trial.stream;
         let repeat = stream.repeat + 1;
@@ -47,24 +47,28 @@ fn trials(run: &RunData) -> String {
             repeat.to_string(),
         ];
         let head = levels(&stream.factors).chain(which);
-        head.chain(cells(&trial.summary)).collect()
+        head.chain(columns.cells(&trial.summary)).collect()
     };
     run.trials.iter().for_each(|trial| table.row(row(trial)));
     table.render()
 }
 
 /// With a column for each factor, then for these counts, then for what came of it.
-fn table<'a>(factors: impl Iterator<Item = &'a str>, counts: &[&'a str]) -> Table {
+fn table<'a>(
+    factors: impl Iterator<Item = &'a str>,
+    counts: &[&'a str],
+    columns: Columns,
+) -> Table {
     let factors = factors.map(|name| (name, Column::Words));
-    let figures = counts.iter().chain(&FIGURE_HEADS);
-    let figures = figures.map(|head| (*head, Column::Figures));
+    let heads = columns.heads();
+    let figures = counts
+        .iter()
+        .copied()
+        .chain(heads.iter().map(String::as_str));
+    let figures = figures.map(|head| (head, Column::Figures));
     Table::new(factors.chain(figures))
 }
 
 fn levels(factors: &[Factor]) -> impl Iterator<Item = String> {
     factors.iter().map(|(_, level)| level.label.clone())
-}
-
-fn cells(summary: &Summary) -> impl Iterator<Item = String> {
-    figures(summary).into_iter()
 }

@@ -12,6 +12,7 @@
 //! | `sweeps.rs` | steps in delay against size, for each combination of levels |
 //! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
+//! | `columns.rs` | the columns of a table of trials |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
@@ -22,6 +23,7 @@
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
 
 mod builder;
+pub(crate) mod columns;
 mod findings;
 pub(crate) mod lanes;
 pub(crate) mod marks;
@@ -228,6 +230,8 @@ pub struct FindingShown {
     pub printed: String,
     /// How it came out.
     pub verdict: Verdict,
+    /// The number that decided it, or that does not, in a line.
+    pub line: String,
     /// Why, in a sentence.
     pub reason: String,
     /// The numbers, enough to judge again by hand.

@@ -659,6 +659,9 @@ fn findings() -> Vec<FindingShown> {
                 .to_owned(),
             printed: String::new(),
             verdict: Verdict::False,
+            line: "quiet: sd(response | wait=1ms) > sd(response | wait=0ms): 2.31 µs against 2.30 µs, -412 ns \
+                   (-530 ns to -290 ns)"
+                .to_owned(),
             reason: "The jitter is larger with a wait on a stressed host only.".to_owned(),
             evidence: vec![
                 evidence(
@@ -695,6 +698,7 @@ fn findings() -> Vec<FindingShown> {
             printed: "nearly all MTUs within ±500 µs of the average, very few up to 20 ms later"
                 .to_owned(),
             verdict: Verdict::True,
+            line: "share(round_trip < 500us) > 0.98: 0.989, +0.009 (0.005 to 0.013)".to_owned(),
             reason: "0.989 of them do.".to_owned(),
             evidence: vec![evidence(
                 "",
@@ -711,6 +715,7 @@ fn findings() -> Vec<FindingShown> {
                 .to_owned(),
             printed: String::new(),
             verdict: Verdict::Undecided,
+            line: "this run has no factor `place`; `--world sim` has".to_owned(),
             reason: "This run has no factor `place`: pass --target to measure a remote host."
                 .to_owned(),
             evidence: vec![Evidence {

@@ -1,20 +1,27 @@
-//! Each finding: verdict, claim, reason, and the numbers to judge it by.
+//! The tally first, then each finding: verdict, claim, and the number that decided it. With `-v` the reason in full
+//! and the numbers to judge it by.
 
-use crate::run::words::{glyph, interval, quantity};
+use crate::run::words::{glyph, interval, quantity, tally};
 use crate::run::{Evidence, FindingShown, RunData, Verdict};
-use crate::style::{Paint, Style, plural};
+use crate::style::{Paint, Style};
 use crate::table::{Cell, Table, width, wrap};
 
-/// Numbers of one finding that are shown unless all are asked for.
-const NUMBERS: usize = 9;
 /// Columns before the numbers.
 const INDENT: usize = 2;
 /// Columns that the name of a number has at least.
 const LABEL: usize = 20;
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
+    let Some(tally) = tally(run) else {
+        return String::new();
+    };
+    let tally = style.paint(Paint::Bold, &format!("Findings: {tally}"));
     let findings = run.findings.iter().map(|finding| one(finding, style));
-    findings.collect::<Vec<_>>().join("\n")
+    let between = if style.verbose { "\n" } else { "" };
+    format!(
+        "{tally}\n{between}{}",
+        findings.collect::<Vec<_>>().join(between)
+    )
 }
 
 fn one(finding: &FindingShown, style: &Style) -> String {
@@ -31,17 +38,21 @@ fn one(finding: &FindingShown, style: &Style) -> String {
         };
         text += &format!("{lead}  {}\n", style.paint(Paint::Bold, &line));
     }
-    let reason = format!("{}: {}", finding.verdict.name(), finding.reason);
     let mut paragraph = |words: &str, paint| {
         for line in wrap(words, room) {
             text += &format!("{}{}\n", " ".repeat(hang), style.paint(paint, &line));
         }
     };
+    if !style.verbose {
+        paragraph(&finding.line, Paint::Plain);
+        return text;
+    }
     if !finding.printed.is_empty() {
         paragraph(&format!("in the source: {}", finding.printed), Paint::Dim);
     }
+    let reason = format!("{}: {}", finding.verdict.name(), finding.reason);
     paragraph(&reason, Paint::Plain);
-    text + &numbers(finding, style)
+    text + &table(&finding.evidence, style)
 }
 
 const fn paint(verdict: Verdict) -> Paint {
@@ -51,24 +62,6 @@ const fn paint(verdict: Verdict) -> Paint {
         Verdict::Undecided => Paint::Bold,
         Verdict::NotApplicable => Paint::Dim,
     }
-}
-
-fn numbers(finding: &FindingShown, style: &Style) -> String {
-    let shown = if style.verbose {
-        finding.evidence.len()
-    } else {
-        NUMBERS
-    };
-    let mut text = table(
-        &finding.evidence[..finding.evidence.len().min(shown)],
-        style,
-    );
-    let more = finding.evidence.len().saturating_sub(shown);
-    if more > 0 {
-        let line = format!("and {} more in the report", plural(more as u64, "number"));
-        text += &format!("{:INDENT$}{}\n", "", style.paint(Paint::Dim, &line));
-    }
-    text
 }
 
 /// A line a number, with its note below it where that says more than the number.

@@ -3,7 +3,7 @@
 //! | file | prints |
 //! |---|---|
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
-//! | `findings.rs` | each finding: verdict, claim, reason, numbers |
+//! | `findings.rs` | how many findings are true; of each, verdict, claim and what decided it; with `-v` reason and numbers |
 //! | `trials.rs` | what came of the trials, by their levels |
 //! | `variation.rs` | delay variation by probe, where there are several |
 //! | `series.rs` | what was over time: queues, rates |
@@ -25,7 +25,6 @@ mod variation;
 pub use beside::beside;
 
 use crate::run::RunData;
-use crate::run::words::answer;
 use crate::style::{Paint, Style};
 use crate::terminal::paragraph;
 
@@ -39,7 +38,7 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
         problems(run, style),
         benchmark::section(run, style),
         findings::section(run, style),
-        end(run, report, style),
+        end(run, report),
     ];
     let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     style.glyphs(shown.join("\n"))
@@ -81,8 +80,7 @@ fn problems(run: &RunData, style: &Style) -> String {
     problems.chain(skipped).collect()
 }
 
-fn end(run: &RunData, report: Option<&str>, style: &Style) -> String {
-    let answer = answer(run).map(|sentence| paragraph(&sentence, Paint::Bold, style));
+fn end(run: &RunData, report: Option<&str>) -> String {
     let places = [("run", Some(run.head.folder.as_str())), ("report", report)];
     let places = places
         .into_iter()
@@ -90,7 +88,7 @@ fn end(run: &RunData, report: Option<&str>, style: &Style) -> String {
     let places = places.filter(|(_, path)| !path.is_empty());
     // A path is never broken: it would not be found.
     let places = places.map(|(what, path)| format!("{what:<8}{path}\n"));
-    answer.into_iter().chain(places).collect()
+    places.collect()
 }
 
 #[cfg(test)]
@@ -111,6 +109,14 @@ mod tests {
             let report = Some("runs/latest/report.html");
             insta::assert_snapshot!(format!("{name}_plain"), summary(&run, None, &Style::PLAIN));
             insta::assert_snapshot!(format!("{name}_rich"), summary(&run, report, &RICH));
+            let in_full = Style {
+                verbose: true,
+                ..Style::PLAIN
+            };
+            let findings = in_full.glyphs(findings::section(&run, &in_full));
+            if !findings.is_empty() {
+                insta::assert_snapshot!(format!("{name}_findings_in_full"), findings);
+            }
         }
     }
 

@@ -2,13 +2,13 @@
 //! there are a few.
 
 use crate::run::RunData;
+use crate::run::columns::Columns;
 use crate::run::lanes::Apart;
-use crate::run::words::{FIGURE_HEADS, figures};
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::terminal::paragraph;
 
-/// Heads of [`figures`] that are left out, the first ones first, where the terminal is too narrow.
+/// Heads of columns that are left out, the first ones first, where the terminal is too narrow.
 const EXPENDABLE: [&str; 4] = ["max", "network", "host", "sent"];
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
@@ -16,43 +16,44 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         return String::new();
     }
     let apart = run.apart();
-    let narrower = (0..=EXPENDABLE.len()).map(|left_out| table(&apart, &EXPENDABLE[..left_out]));
+    let columns = Columns::new(run, &apart);
+    let narrower = 0..=EXPENDABLE.len();
+    let narrower = narrower.map(|left_out| table(&apart, columns, &EXPENDABLE[..left_out]));
     let mut tables = narrower.skip_while(|table| table.width() > style.columns());
-    let table = tables.next().unwrap_or_else(|| table(&apart, &EXPENDABLE));
-    table.render(style) + &paragraph(&note(run, &apart), Paint::Dim, style)
+    let table = tables
+        .next()
+        .unwrap_or_else(|| table(&apart, columns, &EXPENDABLE));
+    table.render(style) + &paragraph(&note(run, &apart, columns), Paint::Dim, style)
 }
 
-fn table(apart: &Apart<'_>, left_out: &[&str]) -> Table {
+fn table(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> Table {
     let mut table = Table::default();
-    let heads = FIGURE_HEADS.map(str::to_owned);
-    table.row(row(&apart.heads, heads, left_out).map(Cell::dim));
+    let heads = columns.heads();
+    let row = |levels: &[&str], figures: Vec<String>| row(levels, &heads, figures, left_out);
+    table.row(row(&apart.heads, heads.clone()).into_iter().map(Cell::dim));
     for (levels, _, summary) in &apart.rows {
-        table.row(row(levels, figures(summary), left_out));
+        table.row(row(levels, columns.cells(summary)));
     }
     table
 }
 
 /// Levels, or nothing in their place, then figures.
-fn row(
-    levels: &[&str],
-    figures: [String; FIGURE_HEADS.len()],
-    left_out: &[&str],
-) -> impl Iterator<Item = Cell> {
+fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str]) -> Vec<Cell> {
     let lead = levels.is_empty().then(Cell::default);
-    let levels: Vec<_> = levels.iter().map(|level| Cell::left(*level)).collect();
-    let figures = FIGURE_HEADS.into_iter().zip(figures);
-    let shown = figures.filter(|(head, _)| !left_out.contains(head));
-    let figures: Vec<_> = shown.map(|(_, figure)| Cell::new(figure)).collect();
-    lead.into_iter().chain(levels).chain(figures)
+    let levels = levels.iter().map(|level| Cell::left(*level));
+    let figures = heads.iter().zip(figures);
+    let shown = figures.filter(|(head, _)| !left_out.contains(&head.as_str()));
+    let figures = shown.map(|(_, figure)| Cell::new(figure));
+    lead.into_iter().chain(levels).chain(figures).collect()
 }
 
-fn note(run: &RunData, apart: &Apart<'_>) -> String {
+fn note(run: &RunData, apart: &Apart<'_>, columns: Columns) -> String {
     let pooled = match run.pooled.as_slice() {
         names if !names.is_empty() && !apart.by_lane => {
             format!("; every {} together", names.join(" and "))
         }
         _ => String::new(),
     };
-    let delays = run.ways().delays();
+    let delays = columns.delays();
     format!("{delays}; shares of the median response{pooled}")
 }

@@ -136,6 +136,28 @@ impl<'a> Statistic<'a> {
         self.tail_doubt()
     }
 
+    /// About so many times as many packets again would give it an interval; `None` where it has one, or its values are
+    /// too few to tell.
+    pub fn lacks(&self) -> Option<f64> {
+        self.doubt.as_ref()?;
+        if self.count == 0 || self.effective <= 0.0 {
+            return None;
+        }
+        let beyond = match self.functional {
+            Functional::Quantile(q) => self.effective * q.min(1.0 - q),
+            _ => MIN_BEYOND,
+        };
+        let times = (MIN_EFFECTIVE / self.effective).max(MIN_BEYOND / beyond);
+        // As where they are refused: so few may resemble each other more than they show.
+        let few = (2.0 * MIN_EFFECTIVE - self.count as f64) / self.count as f64;
+        let more = if (self.count as f64) < MIN_EFFECTIVE {
+            few.max(times - 1.0)
+        } else {
+            times - 1.0
+        };
+        (more > 0.0).then_some(more)
+    }
+
     /// Of a quantile with too few packets beyond it.
     fn tail_doubt(&self) -> Option<String> {
         let Functional::Quantile(q) = self.functional else {

@@ -40,6 +40,7 @@ pub(super) fn compare(
     compared.unit = dimension.to_string();
     let question = Question {
         relation,
+        measured,
         scales: is_scale(left) && is_scale(right),
         dimension,
     };
@@ -68,6 +69,8 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
         below: None,
         repeats_differ: false,
         more_packets: None,
+        more_repeats: None,
+        more_time_ns: None,
         verdict: Verdict::Undecided,
         reason: String::new(),
     }
@@ -155,6 +158,7 @@ impl Range {
 /// How two terms are held against each other.
 struct Question<'a> {
     relation: &'a Relation,
+    measured: &'a Measured<'a>,
     scales: bool,
     dimension: Dimension,
 }
@@ -173,6 +177,7 @@ impl Question<'_> {
             (compared.verdict, compared.reason) = steps::absent(none, self.relation, *claimed);
             return Ok(());
         }
+        let ends = possible_ends(evaluation, a, b);
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b)?;
@@ -180,7 +185,8 @@ impl Question<'_> {
             By::Difference => {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
                 let range = Range::of(self.relation, 0.0);
-                (evaluation.interval(&difference)?, difference.value, range)
+                let bounds = possible(evaluation.interval(&difference)?, ends);
+                (bounds, difference.value, range)
             }
             By::Ratio => {
                 let logarithm = Replicates::combine(&[&a, &b], |x| (x[0] / x[1]).ln());
@@ -204,13 +210,39 @@ impl Question<'_> {
         compared.repeats_differ = bounds.repeats_differ;
         compared.verdict = range.holds(&bounds);
         let excess = range.excess(value, &bounds).powi(2);
-        let undecided = compared.verdict == Verdict::Undecided && !evaluation.has_series();
-        if undecided && excess < MAX_FACTOR && !bounds.repeats_differ {
-            let more = (excess - 1.0).max(0.1) * evaluation.count() as f64;
-            compared.more_packets = Some(two_digits(more));
+        let undecided = compared.verdict == Verdict::Undecided;
+        if undecided && excess < MAX_FACTOR && bounds.low.is_finite() && bounds.high.is_finite() {
+            self.more(compared, &bounds, excess, evaluation);
         }
-        compared.reason = self.reason(compared, &bounds, value, excess);
+        compared.reason = self.reason(compared, &bounds, value);
         Ok(())
+    }
+
+    /// What would settle it: packets make that part of the variance less which is theirs, repeats all of it.
+    fn more(
+        &self,
+        compared: &mut Compared,
+        bounds: &Bounds,
+        excess: f64,
+        evaluation: &Evaluation<'_>,
+    ) {
+        let packets = packets_that_settle(bounds.from_packets, excess);
+        let packets = packets.filter(|_| !bounds.repeats_differ && !evaluation.has_series());
+        let times = match packets {
+            Some(times) => {
+                let more = times * evaluation.count() as f64;
+                compared.more_packets = Some(two_digits(more));
+                times
+            }
+            None => {
+                let repeats = self.measured.repeats();
+                let more = ((excess - 1.0).max(0.1) * repeats as f64).ceil().max(1.0);
+                compared.more_repeats = Some(two_digits(more));
+                more / repeats as f64
+            }
+        };
+        let taken = self.measured.time_taken();
+        compared.more_time_ns = taken.map(|taken| (taken.ns * times) as u64);
     }
 
     fn check_unit(&self) -> Result<(), String> {
@@ -253,7 +285,7 @@ impl Question<'_> {
     }
 
     /// "12 ms against 11 ms: the difference is 1 ms, at 95 % from 0.4 ms to 1.6 ms".
-    fn reason(&self, compared: &Compared, bounds: &Bounds, value: f64, excess: f64) -> String {
+    fn reason(&self, compared: &Compared, bounds: &Bounds, value: f64) -> String {
         let side =
             |value: Option<f64>| value.map_or("∞".to_owned(), |x| self.dimension.format(x));
         let (left, right) = (side(compared.left), side(compared.right));
@@ -271,7 +303,7 @@ impl Question<'_> {
             false => "",
         };
         let settle = match compared.verdict {
-            Verdict::Undecided => self.what_would_settle(compared, bounds, excess),
+            Verdict::Undecided => self.what_would_settle(compared, bounds),
             _ => String::new(),
         };
         format!(
@@ -279,22 +311,53 @@ impl Question<'_> {
         )
     }
 
-    fn what_would_settle(&self, compared: &Compared, bounds: &Bounds, excess: f64) -> String {
+    fn what_would_settle(&self, compared: &Compared, bounds: &Bounds) -> String {
         if !(bounds.low.is_finite() && bounds.high.is_finite()) {
             return "; how extreme it may become, only repeats can tell".to_owned();
         }
-        if let Some(more) = compared.more_packets {
-            return format!("; about {more} more packets would settle it");
+        let time = self.measured.time_taken().zip(compared.more_time_ns);
+        let time = time.map_or_else(String::new, |(taken, ns)| {
+            format!(" ({})", taken.in_words(ns as f64))
+        });
+        match (compared.more_packets, compared.more_repeats) {
+            (Some(more), _) => format!("; about {more} more packets{time} would settle it"),
+            (None, Some(1)) => format!("; about one more repeat{time} would settle it"),
+            (None, Some(more)) => format!("; about {more} more repeats{time} would settle it"),
+            (None, None) => {
+                "; that is too close to the bound for any reasonable number of packets or repeats"
+                    .to_owned()
+            }
         }
-        if excess >= MAX_FACTOR {
-            return "; that is too close to the bound for any reasonable number of packets"
-                .to_owned();
-        }
-        let digits = usize::from(excess < 10.0);
-        format!(
-            "; about {:.digits$} times as many repeats would settle it",
-            excess.max(1.1)
-        )
+    }
+}
+
+/// So many times the packets in each trial in addition, of which a share of the variance is; `None` where no number of
+/// them would do.
+fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
+    let left = 1.0 / excess - (1.0 - share);
+    (left > 0.0)
+        .then(|| (share / left - 1.0).max(0.1))
+        .filter(|more| *more < MAX_FACTOR)
+}
+
+/// Where nothing else is possible: a delay less a constant lies above that constant's negative.
+fn possible_ends(evaluation: &Evaluation<'_>, a: &Term, b: &Term) -> (f64, f64) {
+    let low = match b {
+        Term::Constant(b) => evaluation.least(a) - b,
+        _ => f64::NEG_INFINITY,
+    };
+    let high = match a {
+        Term::Constant(a) => a - evaluation.least(b),
+        _ => f64::INFINITY,
+    };
+    (low, high)
+}
+
+fn possible(bounds: Bounds, (low, high): (f64, f64)) -> Bounds {
+    Bounds {
+        low: bounds.low.max(low),
+        high: bounds.high.min(high),
+        ..bounds
     }
 }
 
@@ -305,6 +368,7 @@ fn two_digits(packets: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn bounds(low: f64, high: f64) -> Bounds {
@@ -353,6 +417,16 @@ mod tests {
         assert_eq!(range.holds(&bounds(0.9, 1.0)), Verdict::Undecided);
         assert_eq!(range.holds(&bounds(1.06, 1.2)), Verdict::False);
         assert!((range.excess(1.0, &bounds(0.8, 1.2)) - 4.0).abs() < 1e-9);
+    }
+
+    /// Of four fifths of the variance packets can make less, the rest stays.
+    #[test]
+    fn packets_settle_only_what_they_are_of() {
+        let near = |more: Option<f64>, expected: f64| (more.unwrap() - expected).abs() < 1e-9;
+        assert!(near(packets_that_settle(1.0, 4.0), 3.0));
+        assert!(near(packets_that_settle(0.8, 2.0), 5.0 / 3.0));
+        assert_eq!(packets_that_settle(0.8, 5.0), None);
+        assert_eq!(packets_that_settle(0.1, 2.0), None);
     }
 
     #[test]

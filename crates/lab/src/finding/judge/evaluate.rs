@@ -4,7 +4,7 @@ use super::measured::Measured;
 use super::plan::{FitPlan, Leaf, Plan, Term};
 use super::steps;
 use crate::finding::check::Fit;
-use crate::finding::data::Values;
+use crate::finding::data::{TimeTaken, Values};
 use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::measure::Measure;
 use crate::finding::verdict::Evaluated;
@@ -27,6 +27,7 @@ pub(super) struct Evaluation<'a> {
     leaves: Vec<Option<Replicates>>,
     /// What was found, for each fit that looks for steps.
     detections: Vec<Option<Detection>>,
+    time_taken: Option<TimeTaken>,
     fits: Vec<Option<Replicates>>,
 }
 
@@ -62,6 +63,7 @@ impl<'a> Evaluation<'a> {
         });
         Self {
             fits: fits.collect(),
+            time_taken: measured.time_taken(),
             plan,
             statistics,
             resampling,
@@ -119,7 +121,20 @@ impl<'a> Evaluation<'a> {
             Term::Fit(index) => &self.plan.fits[*index].text,
             _ => return None,
         };
-        Some(format!("{text} has no interval: {reason}"))
+        let time = match term {
+            Term::Leaf(index) => self.time_lacked(*index),
+            _ => String::new(),
+        };
+        Some(format!("{text} has no interval: {reason}{time}"))
+    }
+
+    /// How long the packets take that a statistic lacks, with all else that the run has: ` (6 min)`.
+    fn time_lacked(&self, index: usize) -> String {
+        let lacks = self.statistics[index].as_ref().and_then(Statistic::lacks);
+        let time = self.time_taken.zip(lacks);
+        time.map_or_else(String::new, |(taken, times)| {
+            format!(" ({})", taken.in_words(taken.ns * times))
+        })
     }
 
     fn leaf_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
@@ -194,6 +209,15 @@ impl<'a> Evaluation<'a> {
         })
     }
 
+    /// The least that a term can be, whatever is measured.
+    pub(super) fn least(&self, term: &Term) -> f64 {
+        match term {
+            Term::Leaf(index) => self.plan.leaves[*index].least(),
+            Term::Constant(value) => *value,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
     /// Is something of it over time, and not of packets?
     pub(super) fn has_series(&self) -> bool {
         self.plan.leaves.iter().any(|leaf| leaf.measure.is_series())
@@ -222,8 +246,8 @@ impl<'a> Evaluation<'a> {
         };
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
         // What stretching for few blocks or repeats adds cannot lie where no such statistic lies.
-        let (least, most) = leaf.functional.range();
-        evidence.low = evidence.low.map(|low| low.max(least));
+        let (_, most) = leaf.functional.range();
+        evidence.low = evidence.low.map(|low| low.max(leaf.least()));
         evidence.high = evidence.high.map(|high| high.min(most));
         evidence.count = match (statistic, leaf.counted()) {
             _ if leaf.held().is_some() => leaf.values.len() as u64,

@@ -1,6 +1,6 @@
 //! The values of measures, each read once.
 
-use crate::finding::data::{Data, NotThere, StreamInfo, Values};
+use crate::finding::data::{Data, NotThere, StreamInfo, TimeTaken, Values};
 use crate::finding::measure::Measure;
 use delaylab_model::distinct::{Distinct, originals};
 use std::cell::RefCell;
@@ -57,6 +57,19 @@ impl<'a> Measured<'a> {
 
     pub(super) fn streams(&self) -> &'a [StreamInfo] {
         self.data.streams()
+    }
+
+    pub(super) fn time_taken(&self) -> Option<TimeTaken> {
+        self.data.time_taken()
+    }
+
+    /// How many trials repeat each other, where most do.
+    pub(super) fn repeats(&self) -> u64 {
+        let mut repeats = BTreeMap::<usize, u64>::new();
+        for stratum in &self.strata {
+            *repeats.entry(*stratum).or_default() += 1;
+        }
+        repeats.values().copied().max().unwrap_or(1)
     }
 
     pub(super) fn strata(&self) -> Vec<usize> {

@@ -332,6 +332,17 @@ pub(super) fn point(
 }
 
 impl Leaf {
+    /// The least that it can be: of a functional that keeps to the side of zero where its measure is.
+    pub(super) fn least(&self) -> f64 {
+        let (least, _) = self.functional.range();
+        let of_values = matches!(
+            self.functional,
+            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_)
+        );
+        let of_measure = self.measure.least().filter(|_| of_values);
+        of_measure.map_or(least, |of_measure| of_measure.max(least))
+    }
+
     /// From all its values.
     pub(super) fn point(&self) -> Option<f64> {
         let numbers = self.numbers_of_trials();

@@ -684,10 +684,44 @@ fn repeats_that_differ_widen_the_interval() {
     assert_eq!(judged.verdict, Verdict::Undecided);
     assert!(judged.parts[0].comparisons[0].repeats_differ);
     assert!(
-        judged.reason.contains("times as many repeats"),
+        judged.reason.contains("more repeats would settle it"),
         "{}",
         judged.reason
     );
+    let compared = &judged.parts[0].comparisons[0];
+    assert!(compared.more_repeats.is_some() && compared.more_packets.is_none());
+}
+
+/// Two trials far apart, as where a queue filled in one of them alone: Student's interval of two would reach below
+/// zero, and no number of packets tells whether the next one fills.
+#[test]
+fn a_delay_is_never_less_than_nothing_and_repeats_are_asked_for() {
+    let design = [vec![("side", "a")]];
+    let data = std::cell::Cell::new(0.0_f64);
+    let samples = run(&design, 2, 5, |_| {
+        data.set(data.get() + 1.0);
+        Delays {
+            base: 500.0 * US * data.get() * data.get(),
+            sd: US,
+            ..CALM
+        }
+    });
+    let judged = judged("p50(response) < 3ms", &samples);
+    let [part] = &judged.parts[..] else {
+        panic!("{judged:?}")
+    };
+    let (median, compared) = (&part.statistics[0], &part.comparisons[0]);
+    assert_eq!(median.low, Some(0.0), "{median:?}");
+    assert!(compared.low >= Some(-3.0 * MS), "{compared:?}");
+    assert_eq!(judged.verdict, Verdict::Undecided);
+    assert!(
+        judged.reason.contains("more repeats would settle it"),
+        "{}",
+        judged.reason
+    );
+    // What may be negative is left alone.
+    let difference = self::judged("p50(response) - p50(network) < 3ms", &samples);
+    assert!(difference.parts[0].comparisons[0].low < Some(-3.0 * MS));
 }
 
 #[test]
