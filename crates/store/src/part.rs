@@ -115,7 +115,7 @@ pub(crate) fn write<R: Row>(
     trial: u32,
     journal: &mut Journal<R>,
 ) -> Result<(), StoreError> {
-    journal.sync()?;
+    journal.flush()?;
     if R::IS_OPTIONAL && journal.is_empty() {
         return Ok(());
     }

@@ -346,7 +346,8 @@ impl TrialWriter {
     /// held it longest.
     pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
         let (folder, trial) = (self.folder.clone(), self.trial);
-        self.records.sync()?;
+        // Handed to the system, not synced: the parts are, before the journals go.
+        self.records.flush()?;
         part::write_records(&folder, trial, &self.records, noise_of)?;
         part::write(&folder, trial, &mut self.noise)?;
         part::write(&folder, trial, &mut self.clock_reads)?;

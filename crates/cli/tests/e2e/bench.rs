@@ -214,11 +214,6 @@ fn killed_and_resumed(search: &str, sizes: &[&str], moments: &[u64]) {
     assert!(killed > 0, "none was killed while it searched");
 }
 
-#[test]
-fn a_search_that_is_killed_goes_on_to_the_same_result() {
-    killed_and_resumed(SEARCH, &["512"], &[250]);
-}
-
 /// The same with many more, in `make test-all`.
 mod long {
     use super::*;
@@ -227,6 +222,11 @@ mod long {
     fn every_procedure_finds_what_was_configured() {
         let names = PROCEDURES.map(|(name, _)| name);
         found_by(&names, &names);
+    }
+
+    #[test]
+    fn a_search_that_is_killed_goes_on_to_the_same_result() {
+        killed_and_resumed(SEARCH, &["512"], &[250]);
     }
 
     #[test]

@@ -243,13 +243,6 @@ fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
 mod in_turn {
     use super::*;
 
-    /// Real kernels through the soft switch.
-    #[test]
-    fn a_testbed_is_found() {
-        or_skip!(root());
-        found_in_a_testbed(&Scratch::new(), "per-flow");
-    }
-
     mod long {
         use super::*;
 
