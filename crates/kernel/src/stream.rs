@@ -7,11 +7,12 @@ use crate::stamping::{self, Flags};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// A connected TCP socket.
 #[derive(Debug)]
 pub struct StreamSocket {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
 }
 
 /// What the kernel says of a connection.
@@ -31,7 +32,8 @@ pub struct TcpInfo {
 
 impl StreamSocket {
     /// Takes a connection over and turns Nagle's algorithm off: a probe must leave when it is sent.
-    pub fn new(stream: TcpStream) -> io::Result<Self> {
+    pub fn new(stream: impl Into<Arc<TcpStream>>) -> io::Result<Self> {
+        let stream = stream.into();
         stream.set_nodelay(true)?;
         Ok(Self { stream })
     }

@@ -7,6 +7,7 @@
 //! | [`load`] | what competes with the probes for the path |
 //! | [`noise`] | what disturbs the host while it measures |
 //! | [`reflect`] | the server that answers them |
+//! | [`places`] | how many connections a server has at once, and which give way |
 //! | [`path_trace`] | the path to a target, by class |
 //! | [`prober`] | probes on a real path: icmp, udp, tcp, stamp |
 //! | [`tester`] | signed frames through a device, from port to port |
@@ -20,6 +21,7 @@ mod gather;
 pub mod load;
 pub mod noise;
 pub mod path_trace;
+pub mod places;
 pub mod prober;
 pub mod reflect;
 pub mod tester;

@@ -3,6 +3,7 @@
 //! | module | decides |
 //! |---|---|
 //! | [`abr`] | at which rate the ends of an ATM connection send, and what they tell each other |
+//! | [`admission`] | who gets a place where there are only so many, and who gives way |
 //! | [`arrival`] | when a load sends a packet |
 //! | [`pacing`] | when the next packet is due |
 //! | [`path_trace`] | which hop of a path is asked next, by class, and where classes differ |
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abr;
+pub mod admission;
 pub mod arrival;
 pub mod pacing;
 pub mod path_trace;

@@ -1,19 +1,52 @@
 //! What all services over tcp have in common: connections accepted, and the first packet of each read.
 
-use super::places::Place;
 use super::{Shared, bind, start};
+use crate::places::{Place, Places};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::wait::{self, Woken};
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::admission::{Limits, Share};
+use delaylab_traffic::reflector::Policy;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::thread::Scope;
 
 /// A connection that has not said what it wants by then is closed.
 const HELLO_WITHIN: Nanos = 5 * SECOND;
+/// Connections at once.
+const ALL: usize = 256;
+/// Connections at once that have proven nothing: no request of a session was answered yet.
+const UNPROVEN: usize = 192;
+/// Where a connection cannot be accepted, such as for want of descriptors, so long is waited.
+const PAUSE: Nanos = 50 * MILLISECOND;
+
+/// How many connections there may be. A key makes those equal that have it; without one, neither a network nor
+/// an address gets all places.
+pub fn limits(policy: &Policy) -> Limits {
+    let shared = Share {
+        all: ALL,
+        network: ALL / 2,
+        address: ALL / 2,
+    };
+    Limits {
+        places: if policy.is_keyed() {
+            Share::of_all(ALL)
+        } else {
+            shared
+        },
+        unproven: Share {
+            all: UNPROVEN,
+            network: UNPROVEN / 2,
+            address: UNPROVEN / 3,
+        },
+        prove_within: policy.prove_within,
+        grace: 0,
+    }
+}
 
 /// Accepts connections from those who are admitted until told to stop, and serves each on a thread of its
 /// own, while it has a place.
@@ -21,8 +54,9 @@ pub fn serve<'scope, 'env>(
     listener: &TcpListener,
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
+    places: &Places,
     admits: impl Fn(IpAddr) -> bool,
-    connection: fn(TcpStream, SocketAddr, &'scope Shared<'env>, Place<'scope>) -> io::Result<()>,
+    connection: fn(Arc<TcpStream>, SocketAddr, &'scope Shared<'env>, Place) -> io::Result<()>,
 ) {
     while !shared.stopped() {
         let look = clock::monotonic() + bind::LOOK_EVERY;
@@ -30,13 +64,21 @@ pub fn serve<'scope, 'env>(
             Ok(Woken::Ready) => {}
             _ => continue,
         }
-        let Ok((stream, from)) = listener.accept() else {
-            continue;
+        let (stream, from) = match listener.accept() {
+            Ok((stream, from)) => (Arc::new(stream), from),
+            Err(error) => {
+                if !is_over(&error) {
+                    // The connection stays in the queue, and the listener readable.
+                    places.free_one();
+                    let _ = clock::sleep_until(clock::monotonic() + PAUSE);
+                }
+                continue;
+            }
         };
         if !admits(from.ip()) {
             continue;
         }
-        let Some(place) = shared.places.take(from.ip()) else {
+        let Ok(place) = places.take(from.ip(), &stream) else {
             continue;
         };
         // Where no thread can be started, the connection is closed and its place free again.
@@ -79,6 +121,11 @@ pub fn read(
         }
     }
     Ok(true)
+}
+
+/// The connection is gone already, or was none.
+fn is_over(error: &io::Error) -> bool {
+    is_time_out(error) || error.kind() == io::ErrorKind::ConnectionAborted
 }
 
 /// Nothing came for a while.

@@ -4,8 +4,8 @@
 //! thread of datagrams rests between reads.
 
 use super::accept::{self, is_time_out, read};
-use super::places::Place;
 use super::{Shared, bind, now};
+use crate::places::Place;
 use delaylab_kernel::batch;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stream::StreamSocket;
@@ -15,6 +15,7 @@ use delaylab_traffic::reflector::load::{LoadOpening, LoadRef, Taken};
 use delaylab_wire::control;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread::Scope;
 
 /// The thread of datagrams rests so long between reads; its buffer holds what comes meanwhile.
@@ -66,14 +67,21 @@ pub fn serve<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
 ) {
     let admits = |from| shared.sink().admits(from);
-    accept::serve(listener, shared, scope, admits, connection);
+    accept::serve(
+        listener,
+        shared,
+        scope,
+        &shared.load_places,
+        admits,
+        connection,
+    );
 }
 
 fn connection(
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     from: SocketAddr,
     shared: &Shared<'_>,
-    mut place: Place<'_>,
+    place: Place,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let socket = StreamSocket::new(stream)?;
@@ -87,14 +95,14 @@ fn connection(
     let opening = shared.sink().open(now(), from.ip(), &packet, &mut reply);
     match opening {
         LoadOpening::Control(length, session) => {
-            place.accepted();
-            let ended =
-                send(&socket, &reply[..length]).and_then(|()| answer(&socket, session, shared));
+            let ended = send(&socket, &reply[..length])
+                .and_then(|()| answer(&socket, session, shared, &place));
             shared.sink().closed(session);
             ended
         }
         LoadOpening::Data(session, window) => {
-            place.accepted();
+            // Its first packet was made with the session's key.
+            place.proven();
             if let Some(bytes) = window {
                 socket.hold_receive_buffer(bytes)?;
             }
@@ -106,13 +114,19 @@ fn connection(
 }
 
 /// Answers what is asked of a session, until its connection ends.
-fn answer(socket: &StreamSocket, session: LoadRef, shared: &Shared<'_>) -> io::Result<()> {
+fn answer(
+    socket: &StreamSocket,
+    session: LoadRef,
+    shared: &Shared<'_>,
+    place: &Place,
+) -> io::Result<()> {
     let mut packet = [0; control::SIZE];
     let mut reply = [0; control::SIZE];
     let goes_on = || !shared.stopped() && shared.sink().is_alive(now(), session);
     while read(socket, &mut packet, goes_on)? {
         let length = shared.sink().control(now(), session, &packet, &mut reply);
         let Some(length) = length else { break };
+        place.proven();
         send(socket, &reply[..length])?;
     }
     Ok(())

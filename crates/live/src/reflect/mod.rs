@@ -9,17 +9,16 @@
 //! | `streams` | tcp: a thread a connection |
 //! | `load` | the sink of loads, where it is to be one |
 //! | `accept` | what services over tcp have in common |
-//! | `places` | how many connections there may be |
 
 mod accept;
 pub mod bind;
 mod datagrams;
 mod departures;
 mod load;
-mod places;
 mod streams;
 
 use crate::clocks::Clocks;
+use crate::places::Places;
 use bind::Bound;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::{clock, random};
@@ -27,7 +26,6 @@ use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
 use delaylab_traffic::reflector::load::LoadSink;
 use delaylab_traffic::reflector::{Arrival, Now, Policy, Reflector, Status};
-use places::Places;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,7 +37,9 @@ pub use delaylab_traffic::reflector::{DEFAULT_PORT, LOAD_PORT};
 pub(crate) struct Shared<'a> {
     reflector: Mutex<Reflector>,
     sink: Mutex<LoadSink>,
+    /// For connections of probes; those of load have their own, so that neither takes the other's.
     places: Places,
+    load_places: Places,
     wait_mode: WaitMode,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// A thread that must run could not be started.
@@ -72,10 +72,12 @@ pub fn serve(
 ) -> io::Result<Status> {
     policy.clock = bound.clock;
     policy.own_ports.extend(bound.ports());
+    let limits = accept::limits(&policy);
     let shared = Shared {
         sink: Mutex::new(LoadSink::new(policy.clone(), random::bytes()?)),
         reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
-        places: Places::default(),
+        places: Places::new(limits),
+        load_places: Places::new(limits),
         wait_mode,
         stop,
         failed: AtomicBool::new(false),

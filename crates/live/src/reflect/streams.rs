@@ -2,9 +2,9 @@
 
 use super::accept::{self, is_time_out};
 use super::departures::Departures;
-use super::places::Place;
 use super::{Shared, arrival, bind, now};
 use crate::clocks::Clocks;
+use crate::places::Place;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::Flags;
@@ -17,6 +17,7 @@ use delaylab_wire::tcp::{Decoder, Frame};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ pub fn serve<'scope, 'env>(
         listener,
         shared,
         scope,
+        &shared.places,
         admits,
         |stream, from, shared, place| {
             Connection::open(stream, from, shared, place).and_then(Connection::serve)
@@ -49,7 +51,9 @@ struct Connection<'a> {
     socket: StreamSocket,
     from: SocketAddr,
     shared: &'a Shared<'a>,
-    place: Place<'a>,
+    place: Place,
+    /// A request was answered, which shows that the peer has the session's key, if there is one.
+    proven: bool,
     session: Option<SessionRef>,
     clocks: Clocks,
     departures: Departures,
@@ -69,10 +73,10 @@ enum Then {
 
 impl<'a> Connection<'a> {
     fn open(
-        stream: TcpStream,
+        stream: Arc<TcpStream>,
         from: SocketAddr,
         shared: &'a Shared<'a>,
-        place: Place<'a>,
+        place: Place,
     ) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(TAKES_WITHIN))?;
@@ -84,6 +88,7 @@ impl<'a> Connection<'a> {
             from,
             shared,
             place,
+            proven: false,
             session: None,
             clocks: Clocks::new(),
             departures: Departures::default(),
@@ -97,7 +102,6 @@ impl<'a> Connection<'a> {
         let Some(session) = self.greet()? else {
             return Ok(());
         };
-        self.place.accepted();
         self.answer_session(session)
     }
 
@@ -209,6 +213,10 @@ impl<'a> Connection<'a> {
             Verdict::Done => return Ok(Then::GoOn),
             Verdict::Drop(_) => return Ok(Then::Close),
         };
+        if !self.proven && matches!(frame, Frame::Data(_)) {
+            self.proven = true;
+            self.place.proven();
+        }
         let sending = clock::monotonic();
         let last_byte = self.sent.wrapping_add(reply.len as u32).wrapping_sub(1);
         if let Some(stamp) = reply.stamp {

@@ -57,12 +57,19 @@ pub(super) enum Admission {
     SetCookie(String),
     /// The name that it came by is not ours.
     WrongHost,
-    /// It has no token, or a wrong one.
+    /// It has no token.
     NoToken,
+    /// It has a wrong one.
+    WrongToken,
+    /// A page of another site had the browser send it.
+    CrossSite,
 }
 
 /// Decides it.
 pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token>) -> Admission {
+    if is_cross_site(request) {
+        return Admission::CrossSite;
+    }
     let Some(token) = token else {
         let host = request
             .header("host")
@@ -73,10 +80,8 @@ pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token
             Admission::WrongHost
         };
     };
-    if request
-        .parameter(PARAMETER)
-        .is_some_and(|given| token.is(given))
-    {
+    let in_address = request.parameter(PARAMETER);
+    if in_address.is_some_and(|given| token.is(given)) {
         let cookie = format!(
             "Set-Cookie: {COOKIE}={}; Path=/; HttpOnly; SameSite=Strict\r\n",
             token.0
@@ -86,14 +91,24 @@ pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token
     let bearer = request
         .header("authorization")
         .and_then(|value| value.strip_prefix("Bearer "));
-    let mut given = bearer
+    let given: Vec<_> = bearer
         .into_iter()
-        .chain(request.header("cookie").and_then(cookie));
-    if given.any(|given| token.is(given)) {
+        .chain(request.header("cookie").and_then(cookie))
+        .collect();
+    if given.iter().any(|given| token.is(given)) {
         Admission::Granted
-    } else {
+    } else if given.is_empty() && in_address.is_none() {
         Admission::NoToken
+    } else {
+        Admission::WrongToken
     }
+}
+
+/// Browsers say which site asks (Fetch Metadata): `same-origin`, or `none` where the user typed the address.
+/// `same-site` is another port of this host. Other programs say nothing.
+fn is_cross_site(request: &Request) -> bool {
+    let mut sites = request.headers("sec-fetch-site");
+    sites.any(|site| !["same-origin", "none"].contains(&site))
 }
 
 /// `localhost` or a loopback address, with our port. Port 80 goes without saying.
@@ -175,10 +190,10 @@ mod tests {
             admitted("/", "Host: 127.0.0.1:8864\r\n"),
             Admission::NoToken
         );
-        assert_eq!(admitted("/?token=wrong", ""), Admission::NoToken);
+        assert_eq!(admitted("/?token=wrong", ""), Admission::WrongToken);
         assert_eq!(
             admitted("/", "Cookie: delaylab=0123456789abcdee\r\n"),
-            Admission::NoToken
+            Admission::WrongToken
         );
         assert_eq!(
             admitted("/", &format!("Cookie: a=b; delaylab={SECRET}\r\n")),
@@ -192,6 +207,19 @@ mod tests {
             panic!("the token was not taken");
         };
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        for (site, expected) in [
+            ("cross-site", Admission::CrossSite),
+            ("same-site", Admission::CrossSite),
+            ("same-origin", Admission::Granted),
+            ("none", Admission::Granted),
+        ] {
+            let headers = format!("Host: 127.0.0.1:8864\r\nSec-Fetch-Site: {site}\r\n");
+            assert_eq!(admit(&request("/", &headers), address(), None), expected);
+        }
     }
 
     #[test]

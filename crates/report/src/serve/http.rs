@@ -21,6 +21,8 @@ pub(super) struct Request {
 pub(super) enum Refused {
     /// Nothing or too little came.
     Gone,
+    /// It did not come in time.
+    Late,
     /// It is no request of HTTP.
     Malformed,
     /// It is no GET.
@@ -86,6 +88,12 @@ impl Request {
         found.next().is_none().then_some(value)
     }
 
+    /// Every value of a header.
+    pub(super) fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = self.headers.iter().filter(move |(other, _)| other == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
     /// The first value of a parameter.
     pub(super) fn parameter<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.parameters(name).next()
@@ -102,7 +110,10 @@ impl Request {
 fn line(from: &mut io::Take<impl BufRead>) -> Result<String, Refused> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line)
-        .map_err(|_| Refused::Gone)?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Refused::Late,
+            _ => Refused::Gone,
+        })?;
     if line.pop() != Some(b'\n') {
         return Err(if from.limit() == 0 {
             Refused::TooLong

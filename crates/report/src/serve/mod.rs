@@ -4,7 +4,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `http.rs` | as much of HTTP as that takes |
+//! | `connection.rs` | a connection: how many there may be, how long each step may take |
 //! | `guard.rs` | who is answered |
+//! | `tries.rs` | wrong tokens are answered late |
 //! | `route.rs` | which answer belongs to which address |
 //! | `pages.rs` | the list of runs, and what went wrong |
 //! | `cache.rs` | runs that were looked at lately |
@@ -14,31 +16,33 @@
 //! A thread a connection: those who look at runs are few, and an event stream lasts as long as its page.
 
 mod cache;
+mod connection;
 mod events;
 mod guard;
 mod http;
 mod pages;
 mod route;
+#[cfg(test)]
+mod tests;
 mod timeline;
+mod tries;
 
 pub use guard::{BadToken, Token};
 
 use crate::run::RunData;
 use cache::Cache;
+use delaylab_live::places::Places;
 use delaylab_store::run::Run;
-use std::io::{self, BufReader, BufWriter, Read};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tries::Tries;
 
-/// Connections at once. More are closed unheard.
-const CONNECTIONS: usize = 64;
-/// A request comes at once, all of it: whoever sends a byte now and then does not keep others out.
-const HEARING: Duration = Duration::from_secs(10);
-/// An answer is taken.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A connection that cannot be accepted stays in the queue: so long is waited.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A server before it starts.
 pub struct Server {
@@ -53,7 +57,11 @@ struct Shared {
     token: Option<Token>,
     read: Box<dyn Fn(&Run) -> RunData + Send + Sync>,
     cache: Cache,
-    connections: AtomicUsize,
+    places: Places,
+    /// Connections that are being told that there are too many.
+    told: Arc<AtomicUsize>,
+    tries: Mutex<Tries>,
+    started: Instant,
 }
 
 /// Why it cannot start.
@@ -88,6 +96,7 @@ impl Server {
             return Err(ServeError::NoToken(address));
         }
         let failed = |source| ServeError::Address { address, source };
+        let has_token = token.is_some();
         let listener = TcpListener::bind(address).map_err(failed)?;
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
@@ -97,7 +106,10 @@ impl Server {
                 token,
                 read: Box::new(read),
                 cache: Cache::default(),
-                connections: AtomicUsize::new(0),
+                places: Places::new(connection::limits(has_token)),
+                told: Arc::default(),
+                tries: Mutex::default(),
+                started: Instant::now(),
             },
         })
     }
@@ -112,64 +124,28 @@ impl Server {
         let shared = Arc::new(self.shared);
         loop {
             match self.listener.accept() {
-                Ok((stream, _)) => admit(&shared, stream, self.address),
-                // Such as too many open files: those that are open will close.
-                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+                Ok((stream, from)) => admit(&shared, Arc::new(stream), from, self.address),
+                // Such as too many open files: one that has shown nothing gives its own back.
+                Err(_) => {
+                    shared.places.free_one();
+                    std::thread::sleep(PAUSE);
+                }
             }
         }
     }
 }
 
-fn admit(shared: &Arc<Shared>, stream: TcpStream, address: SocketAddr) {
-    if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-        shared.connections.fetch_sub(1, Ordering::Relaxed);
+fn admit(shared: &Arc<Shared>, stream: Arc<TcpStream>, from: SocketAddr, address: SocketAddr) {
+    let Ok(place) = shared.places.take(from.ip(), &stream) else {
+        connection::refuse(&shared.told, stream);
         return;
-    }
-    let leaving = Leaving(Arc::clone(shared));
+    };
+    let shared = Arc::clone(shared);
     let answer = move || {
         // Whoever leaves before the end has seen enough.
-        let _ = converse(&leaving.0, &stream, address);
+        let _ = connection::converse(&shared, &stream, from, address, &place);
     };
     let _ = std::thread::Builder::new()
         .name("page".to_owned())
         .spawn(answer);
-}
-
-/// Counts a connection out, however it ends.
-struct Leaving(Arc<Shared>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Reads from a connection until a certain time.
-struct Hearing<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Read for Hearing<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
-    }
-}
-
-fn converse(shared: &Shared, stream: &TcpStream, address: SocketAddr) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.set_nodelay(true)?;
-    let until = Instant::now() + HEARING;
-    let request = http::Request::read(BufReader::new(Hearing { stream, until }));
-    route::answer(
-        shared,
-        request,
-        address,
-        &mut BufWriter::with_capacity(1 << 16, stream),
-    )
 }

@@ -22,6 +22,7 @@ use super::{Shared, events, pages};
 use crate::compare::stored::TwoRuns;
 use crate::html;
 use crate::svg::SCRIPT;
+use delaylab_live::places::Place;
 use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::State;
@@ -29,7 +30,8 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
@@ -56,15 +58,35 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// Who asks, and by which address of ours.
+pub(super) struct Peer<'a> {
+    pub(super) from: SocketAddr,
+    pub(super) address: SocketAddr,
+    pub(super) place: &'a Place,
+}
+
+impl Shared {
+    fn wait_for_wrong_token(&self, from: SocketAddr) {
+        let now = self.started.elapsed().as_nanos() as Nanos;
+        let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = tries.wait(now, from.ip());
+        drop(tries);
+        std::thread::sleep(Duration::from_nanos(wait.unsigned_abs()));
+    }
+}
+
 pub(super) fn answer(
     shared: &Shared,
     request: Result<Request, Refused>,
-    address: SocketAddr,
+    peer: Peer<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let request = match request {
         Ok(request) => request,
         Err(Refused::Gone) => return Ok(()),
+        Err(Refused::Late) => {
+            return plain(out, "408 Request Timeout", "the request took too long");
+        }
         Err(Refused::Malformed) => return plain(out, "400 Bad Request", "this is no request"),
         Err(Refused::TooLong) => {
             return plain(out, "431 Request Header Fields Too Large", "too long");
@@ -74,8 +96,12 @@ pub(super) fn answer(
             return http::answer(out, "405 Method Not Allowed", PLAIN, "Allow: GET\r\n", why);
         }
     };
-    match admit(&request, address, shared.token.as_ref()) {
-        Admission::Granted => {}
+    match admit(&request, peer.address, shared.token.as_ref()) {
+        Admission::Granted => {
+            if shared.token.is_some() {
+                peer.place.proven();
+            }
+        }
         Admission::SetCookie(cookie) => {
             let own = format!("{cookie}Location: /\r\n");
             return http::answer(out, "303 See Other", PLAIN, &own, b"");
@@ -84,8 +110,16 @@ pub(super) fn answer(
             let why = "this host is served as localhost or 127.0.0.1 alone";
             return plain(out, "421 Misdirected Request", why);
         }
+        Admission::CrossSite => {
+            let why = "a page of another site asked for this: open the address itself";
+            return plain(out, "403 Forbidden", why);
+        }
+        Admission::WrongToken => {
+            shared.wait_for_wrong_token(peer.from);
+            return plain(out, "401 Unauthorized", "the token is wrong");
+        }
         Admission::NoToken => {
-            let why = "the token is missing or wrong: open /?token=TOKEN once, or send it as `Authorization: Bearer TOKEN`";
+            let why = "the token is missing: open /?token=TOKEN once, or send it as `Authorization: Bearer TOKEN`";
             return plain(out, "401 Unauthorized", why);
         }
     }

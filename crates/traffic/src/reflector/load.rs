@@ -10,9 +10,9 @@
 use super::hash::Seed;
 use super::limiter::Limiter;
 use super::policy::Policy;
-use super::prefix::is_loopback;
 use super::slots::Slots;
 use super::{Now, Random};
+use crate::admission::{Admission, Full};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::ParseError;
 use delaylab_wire::auth::{Key, KeyPair, Transport};
@@ -80,6 +80,7 @@ pub struct LoadSink {
     random: Random,
     limiter: Limiter,
     sessions: Slots<Session>,
+    admission: Admission<u32>,
     /// Packets that the socket had no room for.
     overflow: u64,
 }
@@ -96,6 +97,7 @@ impl LoadSink {
             control_keys: policy.key().map(keys),
             limiter: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
+            admission: Admission::new(policy.session_limits()),
             overflow: 0,
             random,
             policy,
@@ -151,12 +153,12 @@ impl LoadSink {
                 text,
             })
         };
-        let each = self.policy.max_sessions_per_address;
-        let theirs = |session: &&Session| session.peer == from;
-        if !is_loopback(from) && self.sessions.values().filter(theirs).count() >= each {
-            return Err(full(format!(
-                "{from} has {each} streams of load here already"
-            )));
+        loop {
+            match self.admission.make_room(now.mono, from) {
+                Ok(None) => break,
+                Ok(Some(token)) => self.sessions.remove(token),
+                Err(why) => return Err(full(self.why_full(why, from))),
+            }
         }
         let salt = self.random.next();
         let random = self.random.next() as u32;
@@ -173,9 +175,9 @@ impl LoadSink {
             started: now.mono,
             last: now.mono,
         };
-        let all = self.policy.max_sessions;
         let token = self.sessions.insert(random, session);
-        let token = token.ok_or_else(|| full(format!("all {all} streams of load are taken")))?;
+        let token = token.ok_or_else(|| full(self.why_full(Full::All, from)))?;
+        self.admission.enter(now.mono, from, token);
         let accept = Accept {
             nonce: hello.nonce,
             salt,
@@ -196,6 +198,18 @@ impl LoadSink {
         Ok(accept)
     }
 
+    fn why_full(&self, full: Full, from: IpAddr) -> String {
+        let limits = self.policy.session_limits().places;
+        match full {
+            Full::Address => format!("{from} has {} streams of load here already", limits.address),
+            Full::Network => format!(
+                "the network of {from} has {} streams of load here already",
+                limits.network
+            ),
+            Full::All => format!("all {} streams of load are taken", limits.all),
+        }
+    }
+
     fn attach(&mut self, now: Now, from: IpAddr, token: u32, packet: &[u8]) -> LoadOpening {
         let policy = &self.policy;
         let session = self.sessions.get_mut(token).filter(|session| {
@@ -209,6 +223,8 @@ impl LoadSink {
             return LoadOpening::Close;
         };
         session.attached = true;
+        session.proven = true;
+        self.admission.proven(token);
         LoadOpening::Data(LoadRef(token), session.window)
     }
 
@@ -230,6 +246,7 @@ impl LoadSink {
             return None;
         }
         session.proven = true;
+        self.admission.proven(token);
         session.last = now.mono;
         let mut counted = session.counts;
         // The socket is everybody's; what it had no room for may have been this session's.
@@ -296,18 +313,24 @@ impl LoadSink {
     /// The connection that opened it is closed.
     pub fn closed(&mut self, session: LoadRef) {
         self.sessions.remove(session.0);
+        self.admission.leave(session.0);
     }
 
     fn expire(&mut self, now: Now) {
         let policy = &self.policy;
         self.sessions
             .retain(|session| session.is_alive(now, policy));
+        let sessions = &self.sessions;
+        self.admission.retain(|token| sessions.contains(token));
     }
 }
 
 impl Session {
     fn is_alive(&self, now: Now, policy: &Policy) -> bool {
-        now.mono - self.last <= policy.max_idle && now.mono - self.started <= policy.max_duration
+        let owes_proof = self.keys.is_some() && !self.proven;
+        !(owes_proof && now.mono - self.started > policy.prove_within)
+            && now.mono - self.last <= policy.max_idle
+            && now.mono - self.started <= policy.max_duration
     }
 
     fn has_sealed(&self, packet: &[u8]) -> bool {

@@ -45,6 +45,7 @@ pub use counters::{DropReason, Status};
 pub use policy::{Access, DEFAULT_PORT, LOAD_PORT, Limits, Policy, Rate};
 pub use prefix::{Prefix, PrefixError};
 
+use crate::admission::Admission;
 use counters::Counters;
 use delaylab_model::Nanos;
 use delaylab_wire::auth::{Key, KeyPair, Transport};
@@ -145,6 +146,7 @@ pub struct Reflector {
     random: Random,
     limiter: Limiter,
     sessions: Slots<Session>,
+    admission: Admission<u32>,
     stamp: StampSessions,
     /// Of STAMP packets that came and of the replies to them; `None` in open mode, which has no tags.
     tags: Option<TagCache>,
@@ -179,6 +181,7 @@ impl Reflector {
                 .map(|secret| (pair(Transport::Udp)(secret), pair(Transport::Tcp)(secret))),
             limiter: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
+            admission: Admission::new(policy.session_limits()),
             stamp: StampSessions::new(&policy, Seed(random.next())),
             tags: policy.key().map(|_| TagCache::default()),
             counters: Counters::default(),
@@ -203,6 +206,8 @@ impl Reflector {
         let policy = &self.policy;
         self.sessions
             .retain(|session| session.is_alive(now, policy));
+        let sessions = &self.sessions;
+        self.admission.retain(|token| sessions.contains(token));
         self.stamp.expire(now, policy);
     }
 
@@ -281,7 +286,12 @@ impl Reflector {
 
     /// A tcp connection is closed.
     pub fn stream_closed(&mut self, session: SessionRef) {
-        self.sessions.remove(session.0);
+        self.end(session.0);
+    }
+
+    fn end(&mut self, token: u32) {
+        self.sessions.remove(token);
+        self.admission.leave(token);
     }
 
     /// A reply left at `r_tx`, of `CLOCK_MONOTONIC`.
@@ -350,6 +360,9 @@ impl Reflector {
         let smallest = session.smallest_datagram();
         let duplicate = session.take(now, packet, header.seq, smallest)?;
         self.counters.duplicates += u64::from(duplicate);
+        if session.prove() {
+            self.admission.proven(header.token);
+        }
         self.limiter.charge(now.mono, from.ip(), packet.len())?;
         let answered = session.answer(arrival, header, packet, reply);
         Ok(reply_of(answered, header.token))
@@ -404,6 +417,9 @@ impl Reflector {
             return Err(DropReason::NoRoom);
         }
         let request = session.take_request(now, frame)?;
+        if session.prove() {
+            self.admission.proven(token);
+        }
         self.limiter.charge(now.mono, from.ip(), frame.len())?;
         let answered = session.answer_request(arrival, request, frame, reply);
         Ok(reply_of(answered, token))
@@ -420,7 +436,7 @@ impl Reflector {
     ) -> Result<Verdict, DropReason> {
         match self.control_or_open(now, source, packet, reply)? {
             (_, Some(SessionRef(other))) if other != token => {
-                self.sessions.remove(other);
+                self.end(other);
                 Err(DropReason::Malformed)
             }
             (verdict, _) => Ok(verdict),

@@ -2,6 +2,7 @@
 
 use super::DropReason;
 use super::prefix::{Prefix, is_loopback};
+use crate::admission::{self, Share};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::Key;
 use delaylab_wire::control::ClockFacts;
@@ -12,6 +13,10 @@ pub const DEFAULT_PORT: u16 = 8862;
 /// Where load is taken unless told otherwise: not where probes are answered, so that they do not wait for
 /// it in one socket's buffer.
 pub const LOAD_PORT: u16 = 8863;
+
+/// A session does not give way to another one of its address before so long: who opens many at once is
+/// told that they are too many.
+const SESSION_GRACE: Nanos = SECOND;
 
 /// Who is answered.
 #[derive(Debug, Clone)]
@@ -95,6 +100,11 @@ pub struct Policy {
     pub max_sessions: usize,
     /// udp and tcp sessions at once with one address. 64.
     pub max_sessions_per_address: usize,
+    /// udp and tcp sessions at once with one network, a /24 or a /48 of IPv6, where no key is needed. 256.
+    pub max_sessions_per_network: usize,
+    /// With a key, a session shows within so long after its Hello that it has it, by a packet made with the
+    /// session's own key; else it is forgotten. A Hello alone may have been overheard. 10 s.
+    pub prove_within: Nanos,
     /// A session without a packet for so long is forgotten. 10 minutes.
     pub max_idle: Nanos,
     /// A udp or tcp session ends after so long; STAMP knows no sessions that could. 24 hours.
@@ -120,6 +130,8 @@ impl Policy {
             own_ports: Vec::new(),
             max_sessions: 1024,
             max_sessions_per_address: 64,
+            max_sessions_per_network: 256,
+            prove_within: 10 * SECOND,
             max_idle: 600 * SECOND,
             max_duration: 24 * 3600 * SECOND,
             max_payload: 65_535,
@@ -132,6 +144,37 @@ impl Policy {
         match &self.access {
             Access::Keyed(key) => Some(key),
             Access::Open { .. } => None,
+        }
+    }
+
+    /// Is a key needed?
+    pub fn is_keyed(&self) -> bool {
+        self.key().is_some()
+    }
+
+    /// How many sessions there may be. Those that have the key share all of them.
+    pub(super) fn session_limits(&self) -> admission::Limits {
+        let most = self.max_sessions;
+        let network = self
+            .max_sessions_per_network
+            .max(self.max_sessions_per_address);
+        let unproven = Share {
+            all: most,
+            network: network.min(most),
+            address: self.max_sessions_per_address,
+        };
+        admission::Limits {
+            places: Share {
+                network: if self.is_keyed() {
+                    most
+                } else {
+                    unproven.network
+                },
+                ..unproven
+            },
+            unproven,
+            prove_within: self.prove_within,
+            grace: SESSION_GRACE,
         }
     }
 

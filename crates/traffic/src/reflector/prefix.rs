@@ -38,7 +38,7 @@ fn bits_of(address: IpAddr) -> u8 {
 }
 
 /// The first `len` bits of the address, as a number that no prefix of the other family has.
-pub(super) fn masked(address: IpAddr, len: u8) -> u128 {
+pub(crate) fn masked(address: IpAddr, len: u8) -> u128 {
     let (address, len) = match address {
         IpAddr::V4(v4) => (v4.to_ipv6_mapped(), len.saturating_add(96)),
         IpAddr::V6(v6) => (v6, len),
@@ -78,7 +78,7 @@ impl fmt::Display for Prefix {
 }
 
 /// Is it `127.0.0.0/8`, mapped or not, or `::1`?
-pub(super) fn is_loopback(address: IpAddr) -> bool {
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_loopback(),
         IpAddr::V6(v6) => v6 == Ipv6Addr::LOCALHOST || address.to_canonical().is_loopback(),

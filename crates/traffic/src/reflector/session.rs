@@ -25,6 +25,8 @@ pub(super) struct Session {
     pub received: u32,
     pub follow_ups: FollowUps,
     window: ReplayWindow,
+    /// The peer has sent what only the session's own peer could.
+    proven: bool,
     started: Nanos,
     last: Nanos,
 }
@@ -50,14 +52,23 @@ impl Session {
             received: 0,
             follow_ups: FollowUps::default(),
             window: ReplayWindow::default(),
+            proven: false,
             started: now.mono,
             last: now.mono,
         }
     }
 
-    /// Is it neither idle for too long nor over?
+    /// Is it neither idle for too long nor over, nor has it failed to show its key?
     pub fn is_alive(&self, now: Now, policy: &Policy) -> bool {
-        now.mono - self.last <= policy.max_idle && now.mono - self.started <= policy.max_duration
+        let owes_proof = self.keys.is_some() && !self.proven;
+        !(owes_proof && now.mono - self.started > policy.prove_within)
+            && now.mono - self.last <= policy.max_idle
+            && now.mono - self.started <= policy.max_duration
+    }
+
+    /// The peer has proven itself. True if it had not before.
+    pub fn prove(&mut self) -> bool {
+        !std::mem::replace(&mut self.proven, true)
     }
 
     /// Is it the session of this peer, over this transport?

@@ -4,9 +4,9 @@
 //! the source, the nonce and the time. Only who sends it back from there gets a session, so a
 //! forged source gets none, and a Hello played back later is worth no more than a challenge.
 
-use super::prefix::is_loopback;
 use super::session::Session;
 use super::{DropReason, Now, Reflector, Reply, SessionRef, Verdict, mirrored};
+use crate::admission::Full;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{
@@ -158,15 +158,17 @@ impl Reflector {
         source: Source,
         hello: &Hello,
     ) -> Result<(u32, u64), (Reason, String)> {
-        self.check_room_for(source.from.ip())?;
+        self.make_room_for(now, source.from.ip())?;
         let salt = self.random.next();
         let random = self.random.next() as u32;
         let session = Session::new(now, source.from, source.transport, hello, salt);
-        let max = self.policy.max_sessions;
         let token = self.sessions.insert(random, session).ok_or_else(|| {
-            let text = format!("all {max} sessions of this reflector are taken: try again later");
-            (Reason::TooManySessions, text)
+            (
+                Reason::TooManySessions,
+                self.why_full(Full::All, source.from.ip()),
+            )
         })?;
+        self.admission.enter(now.mono, source.from.ip(), token);
         self.bind_keys(token, hello.nonce, salt);
         Ok((token, salt))
     }
@@ -180,14 +182,33 @@ impl Reflector {
         }
     }
 
-    fn check_room_for(&self, address: IpAddr) -> Result<(), (Reason, String)> {
-        let max = self.policy.max_sessions_per_address;
-        let theirs = |session: &&Session| session.peer.ip() == address;
-        if !is_loopback(address) && self.sessions.values().filter(theirs).count() >= max {
-            let text = format!("{address} has {max} sessions already: end one, or wait");
-            return Err((Reason::TooManySessions, text));
+    /// Ends sessions that have proven nothing, where others have to give way to the new one.
+    fn make_room_for(&mut self, now: Now, address: IpAddr) -> Result<(), (Reason, String)> {
+        loop {
+            match self.admission.make_room(now.mono, address) {
+                Ok(None) => return Ok(()),
+                Ok(Some(token)) => self.sessions.remove(token),
+                Err(full) => return Err((Reason::TooManySessions, self.why_full(full, address))),
+            }
         }
-        Ok(())
+    }
+
+    fn why_full(&self, full: Full, address: IpAddr) -> String {
+        let limits = self.policy.session_limits().places;
+        match full {
+            Full::Address => format!(
+                "{address} has {} sessions already: end one, or wait",
+                limits.address
+            ),
+            Full::Network => format!(
+                "the network of {address} has {} sessions already: end one, or wait",
+                limits.network
+            ),
+            Full::All => format!(
+                "all {} sessions of this reflector are taken: try again later",
+                limits.all
+            ),
+        }
     }
 
     fn check_payload(&self, transport: Transport, hello: &Hello) -> Result<(), (Reason, String)> {
@@ -214,11 +235,16 @@ impl Reflector {
 
     fn collect(&mut self, now: Now, source: Source, token: u32) -> Result<Effect, DropReason> {
         let session = self.session(now, source, token)?;
-        Ok(Effect::Answer(Control::Collected(Collected {
+        let first = session.prove();
+        let collected = Collected {
             token,
             received: session.received,
             follow_ups: session.follow_ups.take(FOLLOW_UPS),
-        })))
+        };
+        if first {
+            self.admission.proven(token);
+        }
+        Ok(Effect::Answer(Control::Collected(collected)))
     }
 
     fn session(
@@ -238,7 +264,7 @@ impl Reflector {
     fn bye(&mut self, source: Source, token: u32) -> Result<Effect, DropReason> {
         let session = self.sessions.get_mut(token);
         if session.is_some_and(|session| session.belongs_to(source.from, source.transport)) {
-            self.sessions.remove(token);
+            self.end(token);
             return Ok(Effect::Ended);
         }
         Err(DropReason::UnknownSession)

@@ -75,6 +75,12 @@ impl<T> Slots<T> {
         }
     }
 
+    /// Is there a value with this token?
+    pub fn contains(&self, token: u32) -> bool {
+        let entry = self.entries.get((token & self.mask) as usize);
+        matches!(entry, Some(Some((its, _))) if *its == token)
+    }
+
     /// Frees the places of all that `keep` does not want.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         for entry in &mut self.entries {

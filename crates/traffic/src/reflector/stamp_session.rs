@@ -10,11 +10,18 @@ use super::prefix::is_loopback;
 use super::replay::ReplayWindow;
 use super::slots::Slots;
 use super::{DropReason, Now};
-use delaylab_model::Nanos;
+use crate::admission::network_of;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::echo::FollowUp;
 use delaylab_wire::stamp::Sender;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::hash::Hash;
+use std::net::{IpAddr, SocketAddr};
+
+/// Where all places are taken, a session that has been silent for so long gives way.
+const SILENT: Nanos = 10 * SECOND;
+/// While they are taken, silent ones are looked for no more often.
+const SEARCH_EVERY: Nanos = 100 * MILLISECOND;
 
 /// Whose session it is.
 type Id = (SocketAddr, u16);
@@ -94,6 +101,11 @@ pub(super) struct StampSessions {
     sessions: Slots<StampSession>,
     tokens: HashMap<Id, u32, Seed>,
     next_token: u32,
+    /// How many each address has, and each network.
+    by_address: HashMap<IpAddr, usize, Seed>,
+    by_network: HashMap<u128, usize, Seed>,
+    /// While all places are taken, those of the silent are looked for no more often.
+    next_search: Nanos,
 }
 
 impl StampSessions {
@@ -102,6 +114,9 @@ impl StampSessions {
             sessions: Slots::new(policy.max_sessions),
             tokens: HashMap::with_hasher(seed),
             next_token: 0,
+            by_address: HashMap::with_hasher(seed),
+            by_network: HashMap::with_hasher(seed),
+            next_search: Nanos::MIN,
         }
     }
 
@@ -132,16 +147,14 @@ impl StampSessions {
 
     fn begin(&mut self, now: Now, id: Id, policy: &Policy) -> Option<u32> {
         let address = id.0.ip();
-        let theirs = |(from, _): &&Id| from.ip() == address;
-        let crowded = |tokens: &HashMap<Id, u32, Seed>| {
-            let each = policy.max_sessions_per_address;
-            tokens.len() >= policy.max_sessions
-                || !is_loopback(address) && tokens.keys().filter(theirs).count() >= each
-        };
-        if crowded(&self.tokens) {
-            self.expire(now, policy);
-            // One address does not take every place, as a sender would whose padding looks like session ids.
-            if crowded(&self.tokens) {
+        if self.is_crowded(address, policy) {
+            // A search of all takes long: a flood of strangers must not have one a packet.
+            if now.mono < self.next_search {
+                return None;
+            }
+            self.next_search = now.mono + SEARCH_EVERY;
+            self.forget_silent(now, policy.max_idle.min(SILENT));
+            if self.is_crowded(address, policy) {
                 return None;
             }
         }
@@ -151,18 +164,53 @@ impl StampSessions {
             .sessions
             .insert(self.next_token, StampSession::new(now, id))?;
         self.tokens.insert(id, token);
+        *self.by_address.entry(address).or_default() += 1;
+        *self.by_network.entry(network_of(address)).or_default() += 1;
         Some(token)
+    }
+
+    /// Has this address, its network, or have all together as many sessions as they may? One address does not
+    /// take every place, as a sender would whose padding looks like session ids.
+    fn is_crowded(&self, address: IpAddr, policy: &Policy) -> bool {
+        let limits = policy.session_limits().places;
+        let held = |count: Option<&usize>| count.copied().unwrap_or(0);
+        let local = is_loopback(address);
+        self.tokens.len() >= limits.all
+            || !local && held(self.by_address.get(&address)) >= limits.address
+            || held(self.by_network.get(&network_of(address))) >= limits.network
     }
 
     /// Forgets those that have been silent for too long.
     pub fn expire(&mut self, now: Now, policy: &Policy) {
-        let tokens = &mut self.tokens;
-        self.sessions.retain(|session| {
-            let keep = now.mono - session.last <= policy.max_idle;
+        self.forget_silent(now, policy.max_idle);
+    }
+
+    fn forget_silent(&mut self, now: Now, max_idle: Nanos) {
+        let Self {
+            sessions,
+            tokens,
+            by_address,
+            by_network,
+            ..
+        } = self;
+        sessions.retain(|session| {
+            let keep = now.mono - session.last <= max_idle;
             if !keep {
+                let address = session.id.0.ip();
                 tokens.remove(&session.id);
+                one_less(by_address, &address);
+                one_less(by_network, &network_of(address));
             }
             keep
         });
+    }
+}
+
+fn one_less<K: Eq + Hash>(counts: &mut HashMap<K, usize, Seed>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
     }
 }

@@ -44,6 +44,17 @@ fn connect(to: SocketAddr) -> TcpStream {
     stream
 }
 
+/// Of this host, from one of its many addresses.
+fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(FOREVER)).unwrap();
+    stream
+}
+
 fn hello() -> [u8; control::SIZE] {
     let mut packet = [0; control::SIZE];
     let hello = Control::Hello(Hello {
@@ -122,16 +133,28 @@ fn those_who_say_nothing_keep_nobody_out() {
         |_| {},
         |address| {
             let mut one = session(address);
-            let silent: Vec<_> = (0..8).map(|_| connect(address)).collect();
-            assert!(is_closed(&mut connect(address)));
             one.write_all(&request(0, 100)).unwrap();
             one.read_exact(&mut [0; 100]).unwrap();
+            // More than all places, from addresses of several networks; some have said Hello.
+            let silent: Vec<_> = (0..300_u16)
+                .map(|index| {
+                    let mut stream = connect_from([127, 0, (index % 5) as u8, 2], address);
+                    if index % 3 == 0 {
+                        let _ = stream.write_all(&hello());
+                    }
+                    stream
+                })
+                .collect();
+            for from in [[127, 0, 0, 1], [127, 0, 0, 2], [127, 0, 9, 1]] {
+                let mut next = connect_from(from, address);
+                next.write_all(&hello()).unwrap();
+                next.read_exact(&mut [0; control::SIZE]).unwrap();
+                next.write_all(&request(0, 100)).unwrap();
+                next.read_exact(&mut [0; 100]).unwrap();
+            }
+            one.write_all(&request(1, 100)).unwrap();
+            one.read_exact(&mut [0; 100]).unwrap();
             drop(silent);
-            while is_closed(&mut {
-                let mut next = connect(address);
-                let _ = next.write_all(&hello());
-                next
-            }) {}
         },
     );
 }

@@ -1,6 +1,7 @@
 //! Each rule of the reflector, and that it keeps them whatever comes.
 #![allow(clippy::unwrap_used)]
 
+mod places;
 mod random;
 mod stamp;
 mod stream;

@@ -1,0 +1,91 @@
+//! Against real connections over loopback: nobody keeps others out.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+
+const TOKEN: &str = "0123456789abcdef";
+
+fn server(token: Option<&str>) -> (tempfile::TempDir, SocketAddr) {
+    let runs = tempfile::tempdir().unwrap();
+    let token = token.map(|token| Token::from_text(token).unwrap());
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let folder = runs.path().to_owned();
+    let server = Server::bind(here, token, folder, |_| panic!("there is no run")).unwrap();
+    let address = server.address();
+    std::thread::spawn(move || server.run());
+    (runs, address)
+}
+
+fn asking(address: SocketAddr, target: &str, headers: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn readers_that_never_read_keep_nobody_out() {
+    let (_runs, address) = server(None);
+    // Events last as long as their page, and these are never read.
+    let held: Vec<_> = (0..100).map(|_| asking(address, "/changes", "")).collect();
+    let page = answer(asking(address, "/", ""));
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    drop(held);
+}
+
+#[test]
+fn those_without_the_token_keep_nobody_out_who_has_it() {
+    let (_runs, address) = server(Some(TOKEN));
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    let mine = asking(address, "/changes", &bearer);
+    let mut silent: Vec<_> = (0..100)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let page = answer(asking(address, "/", &bearer));
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    // Those that gave way are told.
+    let told = answer(silent.remove(0));
+    assert!(told.starts_with("HTTP/1.1 503 "), "{told}");
+    assert!(told.contains("Retry-After: 1\r\n"), "{told}");
+    let mut events = [0; 12];
+    (&mine).read_exact(&mut events).unwrap();
+    assert_eq!(&events, b"HTTP/1.1 200");
+}
+
+#[test]
+fn where_all_have_the_token_the_next_is_told_that_it_is_too_many() {
+    let (_runs, address) = server(Some(TOKEN));
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    let held: Vec<_> = (0..96)
+        .map(|_| {
+            let mut stream = asking(address, "/changes", &bearer);
+            stream.read_exact(&mut [0; 12]).unwrap();
+            stream
+        })
+        .collect();
+    let told = answer(asking(address, "/", &bearer));
+    assert!(told.starts_with("HTTP/1.1 503 "), "{told}");
+    drop(held);
+}
+
+#[test]
+fn a_wrong_token_is_refused_and_a_missing_one_asked_for() {
+    let (_runs, address) = server(Some(TOKEN));
+    let wrong = answer(asking(address, "/?token=0000000000000000", ""));
+    assert!(wrong.contains("401 Unauthorized") && wrong.contains("the token is wrong"));
+    let none = answer(asking(address, "/", ""));
+    assert!(none.contains("401 Unauthorized") && none.contains("the token is missing"));
+    let other_site = answer(asking(address, "/", "Sec-Fetch-Site: cross-site\r\n"));
+    assert!(other_site.contains("403 Forbidden"), "{other_site}");
+}

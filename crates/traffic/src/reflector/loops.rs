@@ -1,0 +1,123 @@
+//! What keeps plain echo from going round in circles, and from being a flood.
+//!
+//! An echo (RFC 862) has nothing that tells a request from a reply. So one packet with a forged source sets two
+//! echo servers on each other, and it never ends by itself. Here it ends, on any host and any port:
+//! a packet that goes round is the same packet each time, and the [`REPEATS`]th of the same packet from one peer
+//! and port is not answered. What comes faster than [`RATE`] from one peer and port is not answered
+//! either, loopback included. Memory is fixed: peers and packets whose hashes collide share an entry,
+//! which makes their limits stricter and never looser.
+
+use super::hash::Seed;
+use delaylab_model::{Nanos, SECOND};
+use std::hash::BuildHasher;
+use std::net::SocketAddr;
+
+/// Packets a second from one peer and port.
+const RATE: u64 = 1000;
+/// Packets from one peer and port at once, after a silence.
+const BURST: u64 = 100;
+/// So many times the same packet, and one is not answered.
+pub(super) const REPEATS: u8 = 50;
+
+/// The time that a packet costs a peer.
+const COST: Nanos = SECOND / RATE as Nanos;
+const PEERS: usize = 1 << 12;
+const PACKETS: usize = 1 << 14;
+
+/// Peers' buckets, and the packets that came last.
+#[derive(Debug)]
+pub(super) struct LoopGuard {
+    seed: Seed,
+    /// When each bucket is full again.
+    peers: Vec<Nanos>,
+    packets: Vec<Repeated>,
+}
+
+/// A packet's hash, and how often it has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Repeated {
+    hash: u64,
+    times: u8,
+}
+
+impl LoopGuard {
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            peers: vec![Nanos::MIN / 4; PEERS],
+            packets: vec![Repeated::default(); PACKETS],
+        }
+    }
+
+    /// Is this packet to be answered?
+    pub fn admits(&mut self, now: Nanos, from: SocketAddr, packet: &[u8]) -> bool {
+        let address = from.ip().to_canonical();
+        let peer = self.seed.hash_one((address, from.port()));
+        let full = &mut self.peers[peer as usize % PEERS];
+        let after = (*full).max(now) + COST;
+        if after > now + BURST as Nanos * COST {
+            return false;
+        }
+        *full = after;
+        let hash = self.seed.hash_one((peer, packet));
+        let entry = &mut self.packets[hash as usize % PACKETS];
+        if entry.hash != hash {
+            *entry = Repeated { hash, times: 0 };
+        }
+        entry.times += 1;
+        if entry.times < REPEATS {
+            return true;
+        }
+        entry.times = 0;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn peer(port: u16) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    #[test]
+    fn a_packet_that_goes_round_stops() {
+        for pause in [1000, SECOND / 500, SECOND, 1000 * SECOND] {
+            let mut guard = LoopGuard::new(Seed(3));
+            let round = |times: &Nanos| guard.admits(times * pause, peer(9000), b"round and round");
+            let rounds = (0..10_000).take_while(round).count();
+            assert!(rounds < usize::from(REPEATS), "{rounds} {pause}");
+        }
+    }
+
+    #[test]
+    fn many_packets_that_go_round_stop_all() {
+        let mut guard = LoopGuard::new(Seed(3));
+        let mut going: Vec<u32> = (0..500).collect();
+        let mut now = 0;
+        for _ in 0..REPEATS {
+            going.retain(|packet| {
+                now += 2 * COST;
+                guard.admits(now, peer(9000), &packet.to_be_bytes())
+            });
+        }
+        assert!(going.is_empty(), "{}", going.len());
+    }
+
+    #[test]
+    fn a_client_that_counts_is_answered_up_to_the_rate() {
+        let mut guard = LoopGuard::new(Seed(3));
+        let mut answered = |pace: Nanos, port| {
+            let packets = 0..2000_i64;
+            let admitted = packets.filter(|number| {
+                guard.admits(number * pace, peer(port), &number.to_be_bytes())
+            });
+            admitted.count()
+        };
+        assert_eq!(answered(COST, 4000), 2000);
+        let at_double = answered(COST / 2, 4001);
+        assert!((1000..1200).contains(&at_double), "{at_double}");
+    }
+}
