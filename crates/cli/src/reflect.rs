@@ -18,6 +18,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     let access = access(args)?;
     let keyed = matches!(access, Access::Keyed(_));
+    if keyed && args.plain_echo {
+        return Err(Failed::usage(
+            "--plain-echo answers anybody, and a key is set: unset DELAYLAB_KEY, or leave --plain-echo out"
+                .to_owned(),
+        ));
+    }
     let addresses = addresses(args, &access)?;
     let policy = policy(args, access);
     let mut bound = Bound::default();
@@ -101,6 +107,7 @@ fn policy(args: &ReflectArgs, access: Access) -> Policy {
     policy.limits.each.bytes = bytes;
     policy.limits.total.packets = args.max_total_rate;
     policy.limits.total.bytes = bytes.saturating_mul(2);
+    policy.plain_echo = args.plain_echo;
     policy.max_sessions = args.max_sessions;
     policy.max_duration = args.max_duration;
     policy.max_payload = args.max_size;
@@ -152,6 +159,9 @@ fn announce(
         terminal::say(format!("takes load    {}", list(load)));
     }
     terminal::say(format!("answers       {}", who(&policy.access)));
+    if policy.plain_echo {
+        terminal::say("plain echo    of any udp packet, at most 1000/s to one port");
+    }
     terminal::say(format!(
         "at most       {} packets/s to one network, {} in all; {} sessions of {}",
         policy.limits.each.packets,

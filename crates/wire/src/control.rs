@@ -231,6 +231,11 @@ pub fn is_control(packet: &[u8]) -> bool {
     packet.starts_with(MAGIC)
 }
 
+/// Is it the first packet of a sender, of whatever version? The kind is at the same place in each.
+pub fn is_hello(packet: &[u8]) -> bool {
+    is_control(packet) && matches!(packet.get(9), Some(1 | 8))
+}
+
 /// Is this reply our own control packet, unchanged? Then there is an RFC 862 echo server, which
 /// knows nothing of sessions.
 pub fn is_echo_of(sent: &[u8], reply: &[u8]) -> bool {

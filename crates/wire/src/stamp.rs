@@ -24,6 +24,9 @@ pub const PORT: u16 = 862;
 /// Bytes of what a TWAMP-Light reflector's reply says (RFC 5357 §4.2.1).
 pub const TWAMP_REPLY: usize = 41;
 
+/// A reply that was kept longer, in seconds, is not known as one.
+const LONGEST_RESIDENCE: u32 = 60;
+
 const HMAC_AT: usize = 96;
 const HMAC_END: usize = HMAC_AT + TAG;
 
@@ -90,6 +93,32 @@ pub fn is_sealed(key: &Key, packet: &[u8]) -> bool {
     packet
         .get(..HMAC_END)
         .is_some_and(|base| key.is_sealed(base))
+}
+
+/// Does this packet look like a reflector's reply, of either form? Where a sender writes zeros, or padding as
+/// TWAMP has it, a reply has the time of arrival, a little before its own timestamp. Random padding looks
+/// so once in a hundred million times.
+///
+/// A reflector that answers replies can be set on another one with a single forged packet.
+pub fn is_reply(packet: &[u8]) -> bool {
+    [Form::Unauthenticated, Form::Authenticated]
+        .into_iter()
+        .any(|form| is_reply_of(form, packet))
+}
+
+/// [`is_reply`], of this form.
+pub fn is_reply_of(form: Form, packet: &[u8]) -> bool {
+    left_soon_after_arrival(form, packet).unwrap_or(false)
+}
+
+/// Whole seconds are in the upper half of either format of a timestamp.
+fn left_soon_after_arrival(form: Form, packet: &[u8]) -> Result<bool, ParseError> {
+    at_least(packet, smallest_reply(form))?;
+    let at = form.at();
+    let receive = get_u64(packet, at.receive)?;
+    let sent = get_u32(packet, at.timestamp)?;
+    let residence = sent.wrapping_sub((receive >> 32) as u32);
+    Ok(receive != 0 && residence <= LONGEST_RESIDENCE)
 }
 
 /// What a Session-Sender says.
@@ -262,6 +291,38 @@ mod tests {
                 error: ErrorEstimate::from_bits(0x4102),
                 ttl: 61,
             },
+        }
+    }
+
+    #[test]
+    fn a_reply_is_told_from_a_request() {
+        for form in [Form::Unauthenticated, Form::Authenticated] {
+            for (receive, is_a_reply) in [
+                (0, false),
+                (0x0000_0100_0000_0000, true),
+                (0x0000_00ff_ffff_ffff, true),
+                (0x0000_0101_0000_0000, false),
+                (0x0000_0001_0000_0000, false),
+            ] {
+                let mut packet = [0; 112];
+                let reply = Reflector {
+                    timestamp: 0x0000_0100_8000_0000,
+                    receive,
+                    ..reflector()
+                };
+                let length = reply.emit(form, &mut packet).unwrap();
+                assert_eq!(is_reply(&packet[..length]), is_a_reply, "{receive:x}");
+            }
+            let mut packet = [0; 112];
+            let sender = Sender {
+                seq: 1,
+                timestamp: 0x0000_0100_8000_0000,
+                error: reflector().error,
+                ssid: 3,
+            };
+            let length = sender.emit(form, &mut packet).unwrap();
+            assert!(!is_reply(&packet[..length]));
+            assert!(!is_reply(&packet[..40]));
         }
     }
 

@@ -58,6 +58,10 @@ pub struct ReflectArgs {
     #[arg(long, value_name = "PREFIX", requires = "open", value_delimiter = ',')]
     pub allow: Vec<Prefix>,
 
+    /// Also echo udp packets of any kind (RFC 862)
+    #[arg(long, conflicts_with = "key_file")]
+    pub plain_echo: bool,
+
     /// Answer no more than so many packets a second to one network (/24 or /48)
     #[arg(
         long,

@@ -22,7 +22,7 @@ fn client(port: u16) -> UdpSocket {
 
 #[test]
 fn a_plain_udp_echo_client_gets_its_bytes_back() {
-    let reflector = Reflector::local();
+    let reflector = Reflector::plain_echo();
     let socket = client(reflector.port);
     for size in [1, 7, 8, 64, 1400] {
         let request: Vec<u8> = (0..size).map(|n| (n % 251) as u8).collect();

@@ -221,6 +221,12 @@ impl Reflector {
         Self::start(delaylab(None).args(["reflect", "-p", "0", "--stamp-port", "0"]))
     }
 
+    /// As [`Reflector::local`], and it echoes any packet.
+    pub fn plain_echo() -> Self {
+        let words = "reflect -p 0 --stamp-port 0 --plain-echo";
+        Self::start(delaylab(None).args(words.split(' ')))
+    }
+
     /// On the default ports, for both ends of a veth pair.
     pub fn inside(namespace: &Namespace) -> Self {
         Self::start(&mut Self::open_to_both(namespace))

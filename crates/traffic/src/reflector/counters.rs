@@ -25,13 +25,15 @@ pub enum DropReason {
     Malformed,
     /// More than its source, or all together, may have answered.
     RateLimited,
+    /// It goes round between two hosts that answer each other.
+    Loop,
     /// The caller's buffer is shorter than the packet.
     NoRoom,
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 12] = [
         DropReason::NotAllowed,
         DropReason::SourcePort,
         DropReason::WrongKey,
@@ -42,6 +44,7 @@ impl DropReason {
         DropReason::TooLong,
         DropReason::Malformed,
         DropReason::RateLimited,
+        DropReason::Loop,
         DropReason::NoRoom,
     ];
 
@@ -58,6 +61,7 @@ impl DropReason {
             DropReason::TooLong => "too_long",
             DropReason::Malformed => "malformed",
             DropReason::RateLimited => "rate_limited",
+            DropReason::Loop => "loop",
             DropReason::NoRoom => "no_room",
         }
     }

@@ -16,7 +16,7 @@ use crate::admission::{Admission, Full};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::ParseError;
 use delaylab_wire::auth::{Key, KeyPair, Transport};
-use delaylab_wire::control::{Accept, Control, Counted, LoadHello, Reason, Refuse};
+use delaylab_wire::control::{self, Accept, Control, Counted, LoadHello, Reason, Refuse};
 use delaylab_wire::echo::Mode;
 use delaylab_wire::load::Header;
 use std::net::IpAddr;
@@ -118,7 +118,9 @@ impl LoadSink {
         // it opens is checked with the session's own key.
         match Control::parse(None, packet) {
             Ok(Control::Attach { token }) => self.attach(now, from, token, packet),
-            Ok(Control::LoadHello(_)) | Err(ParseError::Version(_)) => {
+            Ok(Control::LoadHello(_)) | Err(ParseError::Version(_))
+                if control::is_hello(packet) =>
+            {
                 self.hello(now, from, packet, reply)
             }
             _ => LoadOpening::Close,

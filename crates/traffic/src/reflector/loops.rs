@@ -7,6 +7,7 @@
 //! either, loopback included. Memory is fixed: peers and packets whose hashes collide share an entry,
 //! which makes their limits stricter and never looser.
 
+use super::DropReason;
 use super::hash::Seed;
 use delaylab_model::{Nanos, SECOND};
 use std::hash::BuildHasher;
@@ -50,13 +51,13 @@ impl LoopGuard {
     }
 
     /// Is this packet to be answered?
-    pub fn admits(&mut self, now: Nanos, from: SocketAddr, packet: &[u8]) -> bool {
+    pub fn check(&mut self, now: Nanos, from: SocketAddr, packet: &[u8]) -> Result<(), DropReason> {
         let address = from.ip().to_canonical();
         let peer = self.seed.hash_one((address, from.port()));
         let full = &mut self.peers[peer as usize % PEERS];
         let after = (*full).max(now) + COST;
         if after > now + BURST as Nanos * COST {
-            return false;
+            return Err(DropReason::RateLimited);
         }
         *full = after;
         let hash = self.seed.hash_one((peer, packet));
@@ -66,16 +67,15 @@ impl LoopGuard {
         }
         entry.times += 1;
         if entry.times < REPEATS {
-            return true;
+            return Ok(());
         }
         entry.times = 0;
-        false
+        Err(DropReason::Loop)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn peer(port: u16) -> SocketAddr {
@@ -86,8 +86,12 @@ mod tests {
     fn a_packet_that_goes_round_stops() {
         for pause in [1000, SECOND / 500, SECOND, 1000 * SECOND] {
             let mut guard = LoopGuard::new(Seed(3));
-            let round = |times: &Nanos| guard.admits(times * pause, peer(9000), b"round and round");
-            let rounds = (0..10_000).take_while(round).count();
+            let mut round = |times: &Nanos| {
+                guard
+                    .check(times * pause, peer(9000), b"round and round")
+                    .is_ok()
+            };
+            let rounds = (0..10_000).take_while(&mut round).count();
             assert!(rounds < usize::from(REPEATS), "{rounds} {pause}");
         }
     }
@@ -100,7 +104,7 @@ mod tests {
         for _ in 0..REPEATS {
             going.retain(|packet| {
                 now += 2 * COST;
-                guard.admits(now, peer(9000), &packet.to_be_bytes())
+                guard.check(now, peer(9000), &packet.to_be_bytes()).is_ok()
             });
         }
         assert!(going.is_empty(), "{}", going.len());
@@ -112,7 +116,9 @@ mod tests {
         let mut answered = |pace: Nanos, port| {
             let packets = 0..2000_i64;
             let admitted = packets.filter(|number| {
-                guard.admits(number * pace, peer(port), &number.to_be_bytes())
+                guard
+                    .check(number * pace, peer(port), &number.to_be_bytes())
+                    .is_ok()
             });
             admitted.count()
         };

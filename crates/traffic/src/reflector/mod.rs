@@ -11,6 +11,7 @@
 //! | `stamp`, `stamp_session`, `stamp_tlvs` | STAMP and TWAMP-Light |
 //! | [`load`] | the sink of loads: sessions that are counted and not answered |
 //! | `limiter` | token buckets for each prefix and for all |
+//! | `loops` | what keeps plain echo from going round |
 //! | `replay`, `tags` | which packets have come before |
 //! | `follow_ups`, `slots`, `hash` | stamps not reported yet; sessions by token; a hash |
 //! | [`counters`] | what became of the packets |
@@ -20,7 +21,7 @@
 //! - no reply is longer than its request;
 //! - with a key, what was not made with it gets no reply of any kind;
 //! - without one, only the addresses on the allow list are answered;
-//! - nothing is sent that two reflectors could answer each other for ever;
+//! - nothing goes round between two reflectors without end, whatever their ports;
 //! - memory is bounded: sessions, prefixes and stamps all have a limit.
 
 pub mod counters;
@@ -28,6 +29,7 @@ mod follow_ups;
 mod hash;
 mod limiter;
 pub mod load;
+mod loops;
 pub mod policy;
 pub mod prefix;
 mod replay;
@@ -54,6 +56,7 @@ use delaylab_wire::echo::Header;
 use delaylab_wire::tcp::Frame;
 use hash::Seed;
 use limiter::Limiter;
+use loops::LoopGuard;
 use session::{Answered, Session};
 use setup::Source;
 use slots::Slots;
@@ -73,7 +76,7 @@ pub struct Now {
 /// Which service a datagram came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Port {
-    /// Our udp echo, which is also RFC 862's in open mode.
+    /// Our udp echo, which is also RFC 862's where that is asked for.
     Echo,
     /// STAMP.
     Stamp,
@@ -145,6 +148,8 @@ pub struct Reflector {
     control_keys: Option<(KeyPair, KeyPair)>,
     random: Random,
     limiter: Limiter,
+    /// Where plain packets are echoed.
+    loops: Option<LoopGuard>,
     sessions: Slots<Session>,
     admission: Admission<u32>,
     stamp: StampSessions,
@@ -180,6 +185,9 @@ impl Reflector {
                 .key()
                 .map(|secret| (pair(Transport::Udp)(secret), pair(Transport::Tcp)(secret))),
             limiter: Limiter::new(policy.limits, Seed(random.next())),
+            loops: policy
+                .echoes_plain()
+                .then(|| LoopGuard::new(Seed(random.next()))),
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
             stamp: StampSessions::new(&policy, Seed(random.next())),
@@ -377,10 +385,13 @@ impl Reflector {
         packet: &[u8],
         reply: &mut [u8],
     ) -> Result<Verdict, DropReason> {
-        if self.policy.key().is_some() || !self.policy.plain_echo {
-            return Err(DropReason::UnknownSession);
-        }
+        let loops = self.loops.as_mut().ok_or(DropReason::UnknownSession)?;
         self.policy.check_source_port(from)?;
+        // A STAMP reflector would answer each answer anew.
+        if delaylab_wire::stamp::is_reply(packet) {
+            return Err(DropReason::Loop);
+        }
+        loops.check(now.mono, from, packet)?;
         self.limiter.charge(now.mono, from.ip(), packet.len())?;
         reply[..packet.len()].copy_from_slice(packet);
         Ok(Verdict::Reply(Reply {

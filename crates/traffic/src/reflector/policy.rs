@@ -87,7 +87,7 @@ impl Default for Limits {
 pub struct Policy {
     /// Who is answered.
     pub access: Access,
-    /// In open mode, echo what is no packet of ours, as RFC 862 does. On.
+    /// In open mode, echo what is no packet of ours, as RFC 862 does. Off.
     pub plain_echo: bool,
     /// Let STAMP senders choose the DSCP of their replies (RFC 8972 §4.4). On.
     pub class_of_service: bool,
@@ -120,7 +120,7 @@ impl Policy {
     pub fn new(access: Access) -> Self {
         Self {
             access,
-            plain_echo: true,
+            plain_echo: false,
             class_of_service: true,
             clock: ClockFacts {
                 id: 0,
@@ -150,6 +150,11 @@ impl Policy {
     /// Is a key needed?
     pub fn is_keyed(&self) -> bool {
         self.key().is_some()
+    }
+
+    /// Is what is no packet of ours echoed?
+    pub(super) fn echoes_plain(&self) -> bool {
+        self.plain_echo && !self.is_keyed()
     }
 
     /// How many sessions there may be. Those that have the key share all of them.
@@ -191,13 +196,15 @@ impl Policy {
     /// below 1024 hold the small servers that do: 7 echo, 13 daytime, 17 quote, 19 chargen,
     /// 37 time, 862 STAMP. No client of an echo sends from there, nor from our own port.
     ///
-    /// What remains: two open reflectors on ports that neither knows of the other. Who forges one
-    /// packet between them sets them on each other (RFC 862 has nothing that tells a request from
-    /// a reply). How fast that goes, and what else those two may have answered, is bounded by the
-    /// token buckets; without `plain_echo` on one of them it cannot begin.
+    /// Reflectors may also be on ports that nobody else knows. Between those a loop is broken by what
+    /// comes: a STAMP reply is no request ([`delaylab_wire::stamp::is_reply`]), and the same plain
+    /// packet is not echoed without end (`loops`).
     pub(super) fn check_source_port(&self, from: SocketAddr) -> Result<(), DropReason> {
         let port = from.port();
-        if port < 1024 || port == DEFAULT_PORT || self.own_ports.contains(&port) {
+        if port < 1024
+            || [DEFAULT_PORT, LOAD_PORT].contains(&port)
+            || self.own_ports.contains(&port)
+        {
             return Err(DropReason::SourcePort);
         }
         Ok(())

@@ -10,7 +10,8 @@ use crate::admission::Full;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{
-    Accept, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason, Refuse, SIZE, VERSION,
+    self, Accept, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason, Refuse, SIZE,
+    VERSION,
 };
 use delaylab_wire::echo::{self, Mode};
 use delaylab_wire::{ParseError, tcp};
@@ -81,7 +82,10 @@ impl Reflector {
             Ok(Control::Collect { token }) => self.collect(now, source, token),
             Ok(Control::Bye { token }) => self.bye(source, token),
             Ok(_) => Err(DropReason::Malformed),
-            Err(ParseError::Version(theirs)) => Ok(Effect::Answer(other_version(theirs, packet))),
+            // Only a Hello: two versions would refuse each other's refusals for ever.
+            Err(ParseError::Version(theirs)) if control::is_hello(packet) => {
+                Ok(Effect::Answer(other_version(theirs, packet)))
+            }
             Err(ParseError::WrongKey) => Err(DropReason::WrongKey),
             Err(ParseError::Truncated { .. }) => Err(DropReason::TooShort),
             Err(_) => Err(DropReason::Malformed),

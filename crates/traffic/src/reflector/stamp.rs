@@ -35,6 +35,10 @@ impl Reflector {
         // reflectors could be set on each other with one packet that was listened to.
         self.policy.check_source_port(from)?;
         let (form, sender) = read_sender(self.policy.key(), packet)?;
+        // Whatever port it comes from.
+        if stamp::is_reply_of(form, packet) {
+            return Err(DropReason::Loop);
+        }
         let keyed = self.policy.key().is_some();
         if let Some(tags) = &mut self.tags
             && !tag_of(packet).is_some_and(|tag| tags.admit(*tag))

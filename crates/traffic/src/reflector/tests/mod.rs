@@ -1,6 +1,7 @@
 //! Each rule of the reflector, and that it keeps them whatever comes.
 #![allow(clippy::unwrap_used)]
 
+mod loops;
 mod places;
 mod random;
 mod stamp;
@@ -44,7 +45,10 @@ fn secret() -> Key {
 }
 
 fn open() -> Policy {
-    Policy::new(Access::Open { allow: Vec::new() })
+    Policy {
+        plain_echo: true,
+        ..Policy::new(Access::Open { allow: Vec::new() })
+    }
 }
 
 fn keyed() -> Policy {

@@ -344,6 +344,9 @@ fn another_version_is_named() {
     };
     assert_eq!(refuse.reason, Reason::Version);
     assert_eq!(refuse.nonce, hello(Mode::Plain, 100).nonce);
+    // A refusal of that version is not refused: that would go on for ever.
+    packet[9] = 4;
+    assert_eq!(bench.echo(&packet), dropped(DropReason::Malformed));
 }
 
 #[test]
@@ -351,10 +354,7 @@ fn an_open_reflector_is_an_rfc_862_server() {
     let mut bench = Bench::new(open());
     assert_eq!(bench.echo(b"hello"), Ok(b"hello".to_vec()));
     assert_eq!(bench.echo(b""), Ok(Vec::new()));
-    let mut quiet = Bench::new(Policy {
-        plain_echo: false,
-        ..open()
-    });
+    let mut quiet = Bench::new(Policy::new(Access::Open { allow: Vec::new() }));
     assert_eq!(quiet.echo(b"hello"), dropped(DropReason::UnknownSession));
 }
 
@@ -364,7 +364,7 @@ fn nothing_is_echoed_to_ports_that_would_answer() {
         own_ports: vec![8620],
         ..open()
     });
-    for port in [0, 7, 13, 17, 19, 37, 862, 1023, 8620, 8862] {
+    for port in [0, 7, 13, 17, 19, 37, 862, 1023, 8620, 8862, 8863] {
         bench.from = SocketAddr::new(client().ip(), port);
         assert_eq!(bench.echo(b"hello"), dropped(DropReason::SourcePort));
         assert_eq!(
@@ -377,7 +377,10 @@ fn nothing_is_echoed_to_ports_that_would_answer() {
 #[test]
 fn the_allow_list_holds_for_every_packet() {
     let allow = vec!["192.0.2.0/24".parse().unwrap()];
-    let mut bench = Bench::new(Policy::new(Access::Open { allow }));
+    let mut bench = Bench::new(Policy {
+        access: Access::Open { allow },
+        ..open()
+    });
     let refused = dropped(DropReason::NotAllowed);
     assert_eq!(bench.echo(b"hello"), refused);
     assert_eq!(bench.datagram(Port::Stamp, &[0; 44]), refused);
