@@ -10,6 +10,7 @@
 //! | [`error_queue`] | reading departure stamps and ICMP errors in batches |
 //! | [`datagram`] | UDP and ICMP sockets whose packets carry stamps |
 //! | [`batch`] | many datagrams in one call |
+//! | [`steering`] | which of several sockets on one port a datagram goes to |
 //! | [`stream`] | TCP sockets whose bytes carry stamps |
 //! | [`packet_socket`] | whole frames of one interface |
 //! | [`socket_options`] | marks, fragmentation, interface: what all sockets share |
@@ -62,6 +63,7 @@ pub mod scheduling;
 pub mod signals;
 pub mod socket_options;
 pub mod stamping;
+pub mod steering;
 pub mod stream;
 pub mod terminal;
 pub mod tracefs;

@@ -58,7 +58,12 @@ fn program(tokens: &[u32]) -> Vec<libc::sock_filter> {
     sorted.dedup();
     sorted.truncate(MOST_TOKENS);
     // A datagram without four bytes ends the program with 0: the first socket.
-    let mut program = vec![instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+    let mut program = vec![instruction(
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        0,
+        0,
+        0,
+    )];
     search(&mut program, &sorted);
     program
 }
@@ -159,7 +164,11 @@ mod tests {
                 let mut packet = [0; 8];
                 for token in [21_000_000_u32, 21_000_001] {
                     client.send_to(&token.to_be_bytes(), at).unwrap();
-                    let taker = if tokens.contains(&token) { &second } else { &first };
+                    let taker = if tokens.contains(&token) {
+                        &second
+                    } else {
+                        &first
+                    };
                     assert_eq!(taker.recv(&mut packet).unwrap(), 4);
                     assert_eq!(packet[..4], token.to_be_bytes());
                 }

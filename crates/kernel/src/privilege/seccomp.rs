@@ -193,6 +193,8 @@ const WITH_ARGUMENT: &[(i64, u8, u64, u64)] = &[
     ),
     // a table of descriptors of a thread's own, nothing else of its own
     (libc::SYS_unshare, 0, WHOLE, libc::CLONE_FILES as u64),
+    // the priority of the calling thread: without capabilities it can only be lowered
+    (libc::SYS_setpriority, 1, WHOLE, 0),
     // names of threads and of memory, timer slack
     (libc::SYS_prctl, 0, WHOLE, libc::PR_SET_NAME as u64),
     (libc::SYS_prctl, 0, WHOLE, libc::PR_GET_NAME as u64),

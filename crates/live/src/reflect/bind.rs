@@ -5,6 +5,7 @@ use delaylab_kernel::host_info::{self, Synchronisation};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::{self, Flags};
+use delaylab_kernel::steering;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::Port;
 use delaylab_wire::control::ClockFacts;
@@ -58,11 +59,21 @@ impl BindError {
 pub struct Bound {
     /// Read now: once privileges are given up, nobody may.
     pub(super) clock: ClockFacts,
-    pub(super) datagrams: Vec<(Port, DatagramSocket)>,
+    pub(super) datagrams: Vec<Served>,
     pub(super) streams: Vec<TcpListener>,
     pub(super) load_datagrams: Vec<DatagramSocket>,
     pub(super) load_streams: Vec<TcpListener>,
     ports: Vec<u16>,
+}
+
+/// The sockets of one address and port.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) port: Port,
+    /// Where everything comes that does not come to the other one.
+    pub(super) socket: DatagramSocket,
+    /// Where packets of established sessions come: a flood of strangers fills the other one's buffer.
+    pub(super) established: Option<DatagramSocket>,
 }
 
 /// What this host says of its clocks.
@@ -142,13 +153,24 @@ impl Bound {
 
     fn open_datagram(&mut self, port: Port, address: SocketAddr) -> Result<SocketAddr, BindError> {
         let service = if port == Port::Stamp { "stamp" } else { "udp" };
-        let (socket, at) = datagram_socket(address).map_err(|source| BindError {
+        let failed = |source| BindError {
             service,
             address,
             source,
-        })?;
+        };
+        // Of its own: with a shared one another reflector of this user would be given the same port.
+        let (socket, at) = datagram_socket(address, Sharing::No).map_err(failed)?;
+        let mut served = Served {
+            port,
+            socket,
+            established: None,
+        };
+        if port == Port::Echo {
+            drop(served.socket);
+            (served.socket, served.established) = pair(at).map_err(failed)?;
+        }
         self.ports.push(at.port());
-        self.datagrams.push((port, socket));
+        self.datagrams.push(served);
         Ok(at)
     }
 
@@ -178,9 +200,35 @@ fn on_one_port(
     Ok(opened)
 }
 
-fn datagram_socket(address: SocketAddr) -> io::Result<(DatagramSocket, SocketAddr)> {
+/// May several sockets have the same port?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    Yes,
+    No,
+}
+
+/// Two sockets on one port, where the kernel can tell which of them a packet is for; else one.
+fn pair(at: SocketAddr) -> io::Result<(DatagramSocket, Option<DatagramSocket>)> {
+    let shared = || -> io::Result<_> {
+        let (strangers, _) = datagram_socket(at, Sharing::Yes)?;
+        // Before there is a second one: packets must not be spread over both.
+        steering::steer(&strangers, &[])?;
+        let (established, _) = datagram_socket(at, Sharing::Yes)?;
+        steering::steer(&strangers, &[])?;
+        Ok((strangers, Some(established)))
+    };
+    shared().or_else(|_| Ok((datagram_socket(at, Sharing::No)?.0, None)))
+}
+
+fn datagram_socket(
+    address: SocketAddr,
+    sharing: Sharing,
+) -> io::Result<(DatagramSocket, SocketAddr)> {
     let v6 = address.is_ipv6();
     let socket = DatagramSocket::open(Kind::Udp, v6)?;
+    if sharing == Sharing::Yes {
+        steering::share_port(&socket)?;
+    }
     privilege::with(Capability::CAP_NET_BIND_SERVICE, || socket.bind(address))?;
     options::receive_marks(&socket, v6)?;
     if address.ip().is_unspecified() {

@@ -1,4 +1,7 @@
 //! udp echo and STAMP: one thread a socket, one packet at a time.
+//!
+//! udp echo has two sockets on its port. Packets of sessions come to one of them, all else to the other,
+//! whose thread keeps the list of sessions and gives way to others where CPU time is short.
 
 use super::departures::Departures;
 use super::{Shared, arrival};
@@ -6,8 +9,9 @@ use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
-use delaylab_model::Nanos;
+use delaylab_kernel::steering;
 use delaylab_model::probe::WaitMode;
+use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::{Now, Port, Reply, Verdict};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -17,8 +21,24 @@ const LARGEST: usize = 65_536;
 /// A spinning reflector sleeps once it has looked so often in vain: about a second.
 const SPINS: u32 = 5_000_000;
 
+/// The list of sessions is renewed no more often, however many begin and end.
+const STEER_EVERY: Nanos = 5 * MILLISECOND;
+/// How much less CPU time strangers get where others want it, as a nice value.
+const STRANGERS_NICE: i32 = 10;
+
+/// Whose packets a socket gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Everybody's.
+    All,
+    /// Those of sessions.
+    Established,
+    /// All others.
+    Strangers,
+}
+
 /// Serves one socket until told to stop.
-pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
+pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
     // 1 ns of slack: the default of 50 µs would add to what is measured.
     let _ = delaylab_kernel::scheduling::set_timer_slack(1);
     // This thread opens nothing and hands nothing on. Where it is forbidden, calls cost more.
@@ -32,6 +52,11 @@ pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
         next_id: 0,
         reply: vec![0; LARGEST],
     };
+    let mut steering = (role == Role::Strangers).then(Steering::default);
+    if role == Role::Strangers {
+        // Where it is forbidden, strangers are as important as others.
+        let _ = delaylab_kernel::scheduling::set_nice(STRANGERS_NICE);
+    }
     let mut packet = vec![0; LARGEST];
     let mut spins_left = 0_u32;
     while !shared.stopped() {
@@ -42,7 +67,11 @@ pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
         };
         // Errors are time-outs and signals, or an earlier reply that somebody refused: none of them
         // is of this packet.
-        let Ok(received) = server.socket.receive_from(&mut packet, blocking) else {
+        let received = server.socket.receive_from(&mut packet, blocking);
+        let Ok(received) = received else {
+            if let Some(steering) = &mut steering {
+                steering.renew(&server.socket, shared);
+            }
             spins_left = spins_left.saturating_sub(1);
             continue;
         };
@@ -51,6 +80,34 @@ pub fn serve(socket: DatagramSocket, port: Port, shared: &Shared<'_>) {
             spins_left = SPINS;
         }
         server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
+        if let Some(steering) = &mut steering {
+            steering.renew(&server.socket, shared);
+        }
+    }
+}
+
+/// The list of sessions, as this port's steering program has it.
+#[derive(Default)]
+struct Steering {
+    known: u64,
+    next: Nanos,
+}
+
+impl Steering {
+    /// Renews the list if sessions have begun or ended. Where the kernel refuses, a session's packets come to the
+    /// socket of strangers, and are answered there.
+    fn renew(&mut self, socket: &DatagramSocket, shared: &Shared<'_>) {
+        let tokens = {
+            let reflector = shared.reflector();
+            let (changes, now) = (reflector.changes(), clock::monotonic());
+            if changes == self.known || now < self.next {
+                return;
+            }
+            self.next = now + STEER_EVERY;
+            self.known = changes;
+            reflector.udp_tokens()
+        };
+        let _ = steering::steer(socket, &tokens);
     }
 }
 

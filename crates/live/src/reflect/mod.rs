@@ -16,10 +16,13 @@ mod datagrams;
 mod departures;
 mod load;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use crate::clocks::Clocks;
 use crate::places::Places;
 use bind::Bound;
+use datagrams::Role;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::{clock, random};
 use delaylab_model::Nanos;
@@ -97,8 +100,24 @@ fn start_all<'scope, 'env>(
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
 ) -> io::Result<()> {
-    for (port, socket) in bound.datagrams {
-        start(scope, move || datagrams::serve(socket, port, shared))?;
+    for served in bound.datagrams {
+        let bind::Served {
+            port,
+            socket,
+            established,
+        } = served;
+        let role = match established {
+            Some(_) => Role::Strangers,
+            None => Role::All,
+        };
+        if let Some(socket) = established {
+            start(scope, move || {
+                datagrams::serve(socket, port, Role::Established, shared);
+            })?;
+        }
+        start(scope, move || {
+            datagrams::serve(socket, port, role, shared);
+        })?;
     }
     for listener in bound.streams {
         start(scope, move || streams::serve(&listener, shared, scope))?;

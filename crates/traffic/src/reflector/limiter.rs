@@ -14,6 +14,26 @@ use std::net::IpAddr;
 /// At most so often the table is searched for buckets that may be forgotten.
 const EVICTION_PERIOD: Nanos = 100 * MILLISECOND;
 
+/// Who asks: strangers get what is left of a bucket while it is more than half full, so that a flood of them
+/// leaves the other half to those that have a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Its address may be forged.
+    Stranger,
+    /// It has a session.
+    Established,
+}
+
+impl Standing {
+    /// How much of a burst it may take.
+    const fn of_burst(self, burst: Nanos) -> Nanos {
+        match self {
+            Standing::Stranger => burst / 2,
+            Standing::Established => burst,
+        }
+    }
+}
+
 /// When a bucket will be full again.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -30,9 +50,9 @@ impl Bucket {
     }
 
     /// What the bucket is after one packet of `len` bytes, if it holds so much.
-    fn less(self, rate: &Rate, now: Nanos, len: usize) -> Option<Self> {
+    fn less(self, rate: &Rate, now: Nanos, len: usize, who: Standing) -> Option<Self> {
         let less = self.owing(rate, now, len);
-        less.is_within(rate, now).then_some(less)
+        less.is_within(rate, now, who).then_some(less)
     }
 
     /// What it is after that packet, though it may not have held so much.
@@ -44,8 +64,8 @@ impl Bucket {
         }
     }
 
-    const fn is_within(self, rate: &Rate, now: Nanos) -> bool {
-        let limit = now + rate.burst;
+    const fn is_within(self, rate: &Rate, now: Nanos, who: Standing) -> bool {
+        let limit = now + who.of_burst(rate.burst);
         self.packets <= limit && self.bytes <= limit
     }
 
@@ -85,14 +105,21 @@ impl Limiter {
 
     /// Takes one packet of `len` bytes out of the source's bucket and out of everybody's, or out
     /// of neither.
-    pub fn charge(&mut self, now: Nanos, source: IpAddr, len: usize) -> Result<(), DropReason> {
+    pub fn charge(
+        &mut self,
+        now: Nanos,
+        source: IpAddr,
+        len: usize,
+        who: Standing,
+    ) -> Result<(), DropReason> {
         if !self.limits.loopback && is_loopback(source) {
             return Ok(());
         }
         let prefix = self.prefix_of(source);
-        let bucket = self.bucket(prefix, now).ok_or(DropReason::RateLimited)?;
-        let each = bucket.less(&self.limits.each, now, len);
-        let total = self.total.less(&self.limits.total, now, len);
+        let bucket = self.bucket(prefix, now, who);
+        let bucket = bucket.ok_or(DropReason::RateLimited)?;
+        let each = bucket.less(&self.limits.each, now, len, who);
+        let total = self.total.less(&self.limits.total, now, len, who);
         let (Some(each), Some(total)) = (each, total) else {
             return Err(DropReason::RateLimited);
         };
@@ -101,14 +128,16 @@ impl Limiter {
         Ok(())
     }
 
-    /// Is there room for one packet of `len` bytes? Takes nothing.
+    /// Is there room for one packet of a stranger, of `len` bytes? Takes nothing.
     pub fn has_room(&mut self, now: Nanos, source: IpAddr, len: usize) -> bool {
         if !self.limits.loopback && is_loopback(source) {
             return true;
         }
-        let bucket = self.bucket(self.prefix_of(source), now);
-        let each = bucket.and_then(|bucket| bucket.less(&self.limits.each, now, len));
-        each.is_some() && self.total.less(&self.limits.total, now, len).is_some()
+        let who = Standing::Stranger;
+        let bucket = self.bucket(self.prefix_of(source), now, who);
+        let each = bucket.and_then(|bucket| bucket.less(&self.limits.each, now, len, who));
+        let total = self.total.less(&self.limits.total, now, len, who);
+        each.is_some() && total.is_some()
     }
 
     /// Takes what has come already, `len` bytes, and says whether more may come: not before all is paid for.
@@ -117,7 +146,8 @@ impl Limiter {
             return true;
         }
         let prefix = self.prefix_of(source);
-        let Some(mut each) = self.bucket(prefix, now) else {
+        let who = Standing::Established;
+        let Some(mut each) = self.bucket(prefix, now, who) else {
             return false;
         };
         if len > 0 {
@@ -125,7 +155,8 @@ impl Limiter {
             self.total = self.total.owing(&self.limits.total, now, len);
             self.each.insert(prefix, each);
         }
-        each.is_within(&self.limits.each, now) && self.total.is_within(&self.limits.total, now)
+        each.is_within(&self.limits.each, now, who)
+            && self.total.is_within(&self.limits.total, now, who)
     }
 
     fn prefix_of(&self, source: IpAddr) -> u128 {
@@ -137,8 +168,9 @@ impl Limiter {
         masked(source, len)
     }
 
-    /// The prefix's bucket, or a full one if there is room for another prefix.
-    fn bucket(&mut self, prefix: u128, now: Nanos) -> Option<Bucket> {
+    /// The prefix's bucket, or a full one if there is room for another prefix. Those with a session are as
+    /// bounded as sessions are: strangers do not take their room.
+    fn bucket(&mut self, prefix: u128, now: Nanos, who: Standing) -> Option<Bucket> {
         if let Some(bucket) = self.each.get(&prefix) {
             return Some(*bucket);
         }
@@ -146,7 +178,8 @@ impl Limiter {
             self.next_eviction = now + EVICTION_PERIOD;
             self.each.retain(|_, bucket| !bucket.is_full(now));
         }
-        (self.each.len() < self.limits.prefixes).then_some(Bucket::full(now))
+        let has_room = self.each.len() < self.limits.prefixes || who == Standing::Established;
+        has_room.then_some(Bucket::full(now))
     }
 }
 
@@ -173,8 +206,39 @@ mod tests {
     fn passed(limiter: &mut Limiter, now: Nanos, source: &str, len: usize, tries: usize) -> usize {
         let source = source.parse().unwrap();
         (0..tries)
-            .filter(|_| limiter.charge(now, source, len).is_ok())
+            .filter(|_| {
+                limiter
+                    .charge(now, source, len, Standing::Established)
+                    .is_ok()
+            })
             .count()
+    }
+
+    #[test]
+    fn strangers_leave_half_of_each_bucket_to_sessions() {
+        for flood in ["192.0.2.7", "198.51.100.7"] {
+            let mut limiter = limiter(|_| {});
+            let source = flood.parse().unwrap();
+            let strangers = (0..100)
+                .filter(|_| limiter.charge(0, source, 1, Standing::Stranger).is_ok())
+                .count();
+            assert_eq!(strangers, 5);
+            assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 100), 5);
+        }
+    }
+
+    #[test]
+    fn strangers_do_not_take_the_table_from_sessions() {
+        let mut limiter = limiter(|limits| {
+            limits.prefixes = 3;
+            limits.total.packets = 1000;
+        });
+        for third in 0..9 {
+            let source = IpAddr::from([10, 0, third, 1]);
+            let _ = limiter.charge(0, source, 1, Standing::Stranger);
+        }
+        assert_eq!(limiter.each.len(), 3);
+        assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 1), 1);
     }
 
     #[test]
@@ -226,7 +290,9 @@ mod tests {
         for third in 0..3 {
             assert_eq!(passed(&mut limiter, 0, &format!("10.0.{third}.1"), 1, 1), 1);
         }
-        assert_eq!(passed(&mut limiter, 0, "10.0.9.1", 1, 1), 0);
+        let source = "10.0.9.1".parse().unwrap();
+        let refused = limiter.charge(0, source, 1, Standing::Stranger);
+        assert_eq!(refused, Err(DropReason::RateLimited));
         assert_eq!(limiter.each.len(), 3);
         assert_eq!(passed(&mut limiter, SECOND, "10.0.9.1", 1, 1), 1);
         assert_eq!(limiter.each.len(), 1);
@@ -236,7 +302,7 @@ mod tests {
     fn what_has_come_is_paid_for() {
         let mut limiter = limiter(|limits| limits.total.bytes = 5000);
         let source = "192.0.2.1".parse().unwrap();
-        assert!(limiter.has_room(0, source, 1000) && !limiter.has_room(0, source, 1001));
+        assert!(limiter.has_room(0, source, 500) && !limiter.has_room(0, source, 501));
         // Four seconds' worth at once, where the bucket holds one: three have to pass.
         assert!(!limiter.owe(0, source, 4000));
         assert!(!limiter.owe(2 * SECOND, source, 0));

@@ -8,7 +8,7 @@
 //! - memory is bounded, as are sessions, durations and rates.
 
 use super::hash::Seed;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, Standing};
 use super::policy::Policy;
 use super::slots::Slots;
 use super::{Now, Random};
@@ -271,7 +271,10 @@ impl LoadSink {
         });
         let Some(session) = session else { return };
         session.last = now.mono;
-        if self.limiter.charge(now.mono, from, length).is_err() {
+        let charged = self
+            .limiter
+            .charge(now.mono, from, length, Standing::Established);
+        if charged.is_err() {
             session.counts.refused += 1;
             return;
         }

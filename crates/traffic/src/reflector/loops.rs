@@ -4,8 +4,8 @@
 //! echo servers on each other, and it never ends by itself. Here it ends, on any host and any port:
 //! a packet that goes round is the same packet each time, and the [`REPEATS`]th of the same packet from one peer
 //! and port is not answered. What comes faster than [`RATE`] from one peer and port is not answered
-//! either, loopback included. Memory is fixed: peers and packets whose hashes collide share an entry,
-//! which makes their limits stricter and never looser.
+//! either, loopback included. Memory is fixed: peers whose hashes collide share a bucket,
+//! which makes their limit stricter and never looser.
 
 use super::DropReason;
 use super::hash::Seed;
@@ -23,7 +23,9 @@ pub(super) const REPEATS: u8 = 50;
 /// The time that a packet costs a peer.
 const COST: Nanos = SECOND / RATE as Nanos;
 const PEERS: usize = 1 << 12;
-const PACKETS: usize = 1 << 14;
+const PACKETS: usize = 1 << 12;
+/// Packets whose hashes collide are told apart, up to so many.
+const WAYS: usize = 4;
 
 /// Peers' buckets, and the packets that came last.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(super) struct LoopGuard {
     seed: Seed,
     /// When each bucket is full again.
     peers: Vec<Nanos>,
-    packets: Vec<Repeated>,
+    packets: Vec<[Repeated; WAYS]>,
 }
 
 /// A packet's hash, and how often it has come.
@@ -46,7 +48,7 @@ impl LoopGuard {
         Self {
             seed,
             peers: vec![Nanos::MIN / 4; PEERS],
-            packets: vec![Repeated::default(); PACKETS],
+            packets: vec![[Repeated::default(); WAYS]; PACKETS],
         }
     }
 
@@ -61,10 +63,7 @@ impl LoopGuard {
         }
         *full = after;
         let hash = self.seed.hash_one((peer, packet));
-        let entry = &mut self.packets[hash as usize % PACKETS];
-        if entry.hash != hash {
-            *entry = Repeated { hash, times: 0 };
-        }
+        let entry = entry_of(&mut self.packets[hash as usize % PACKETS], hash);
         entry.times += 1;
         if entry.times < REPEATS {
             return Ok(());
@@ -72,6 +71,26 @@ impl LoopGuard {
         entry.times = 0;
         Err(DropReason::Loop)
     }
+}
+
+/// The packet's entry: it takes the place of the one that came least often, and the others grow old.
+fn entry_of(entries: &mut [Repeated; WAYS], hash: u64) -> &mut Repeated {
+    let known = entries.iter().position(|entry| entry.hash == hash);
+    if let Some(at) = known {
+        return &mut entries[at];
+    }
+    for entry in entries.iter_mut() {
+        entry.times = entry.times.saturating_sub(1);
+    }
+    let least = (1..WAYS).fold(0, |least, at| {
+        if entries[at].times < entries[least].times {
+            at
+        } else {
+            least
+        }
+    });
+    entries[least] = Repeated { hash, times: 0 };
+    &mut entries[least]
 }
 
 #[cfg(test)]
@@ -101,7 +120,7 @@ mod tests {
         let mut guard = LoopGuard::new(Seed(3));
         let mut going: Vec<u32> = (0..500).collect();
         let mut now = 0;
-        for _ in 0..REPEATS {
+        for _ in 0..2 * REPEATS {
             going.retain(|packet| {
                 now += 2 * COST;
                 guard.check(now, peer(9000), &packet.to_be_bytes()).is_ok()

@@ -55,7 +55,7 @@ use delaylab_wire::control::{self, ClockFacts};
 use delaylab_wire::echo::Header;
 use delaylab_wire::tcp::Frame;
 use hash::Seed;
-use limiter::Limiter;
+use limiter::{Limiter, Standing};
 use loops::LoopGuard;
 use session::{Answered, Session};
 use setup::Source;
@@ -152,6 +152,8 @@ pub struct Reflector {
     loops: Option<LoopGuard>,
     sessions: Slots<Session>,
     admission: Admission<u32>,
+    /// How often sessions have begun or ended.
+    changes: u64,
     stamp: StampSessions,
     /// Of STAMP packets that came and of the replies to them; `None` in open mode, which has no tags.
     tags: Option<TagCache>,
@@ -190,6 +192,7 @@ impl Reflector {
                 .then(|| LoopGuard::new(Seed(random.next()))),
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
+            changes: 0,
             stamp: StampSessions::new(&policy, Seed(random.next())),
             tags: policy.key().map(|_| TagCache::default()),
             counters: Counters::default(),
@@ -215,7 +218,9 @@ impl Reflector {
         self.sessions
             .retain(|session| session.is_alive(now, policy));
         let sessions = &self.sessions;
+        let before = self.admission.len();
         self.admission.retain(|token| sessions.contains(token));
+        self.changes += u64::from(self.admission.len() != before);
         self.stamp.expire(now, policy);
     }
 
@@ -300,6 +305,20 @@ impl Reflector {
     fn end(&mut self, token: u32) {
         self.sessions.remove(token);
         self.admission.leave(token);
+        self.changes += 1;
+    }
+
+    /// Another number whenever [`Reflector::udp_tokens`] may have changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The tokens of all udp sessions: their packets go before those of strangers.
+    pub fn udp_tokens(&self) -> Vec<u32> {
+        let udp = |(token, session): (u32, &Session)| {
+            (session.transport == Transport::Udp).then_some(token)
+        };
+        self.sessions.iter().filter_map(udp).collect()
     }
 
     /// A reply left at `r_tx`, of `CLOCK_MONOTONIC`.
@@ -371,7 +390,8 @@ impl Reflector {
         if session.prove() {
             self.admission.proven(header.token);
         }
-        self.limiter.charge(now.mono, from.ip(), packet.len())?;
+        self.limiter
+            .charge(now.mono, from.ip(), packet.len(), Standing::Established)?;
         let answered = session.answer(arrival, header, packet, reply);
         Ok(reply_of(answered, header.token))
     }
@@ -392,7 +412,8 @@ impl Reflector {
             return Err(DropReason::Loop);
         }
         loops.check(now.mono, from, packet)?;
-        self.limiter.charge(now.mono, from.ip(), packet.len())?;
+        self.limiter
+            .charge(now.mono, from.ip(), packet.len(), Standing::Stranger)?;
         reply[..packet.len()].copy_from_slice(packet);
         Ok(Verdict::Reply(Reply {
             len: packet.len(),
@@ -431,7 +452,8 @@ impl Reflector {
         if session.prove() {
             self.admission.proven(token);
         }
-        self.limiter.charge(now.mono, from.ip(), frame.len())?;
+        self.limiter
+            .charge(now.mono, from.ip(), frame.len(), Standing::Established)?;
         let answered = session.answer_request(arrival, request, frame, reply);
         Ok(reply_of(answered, token))
     }

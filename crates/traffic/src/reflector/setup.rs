@@ -4,6 +4,7 @@
 //! the source, the nonce and the time. Only who sends it back from there gets a session, so a
 //! forged source gets none, and a Hello played back later is worth no more than a challenge.
 
+use super::limiter::Standing;
 use super::session::Session;
 use super::{DropReason, Now, Reflector, Reply, SessionRef, Verdict, mirrored};
 use crate::admission::Full;
@@ -47,12 +48,18 @@ impl Reflector {
         packet: &[u8],
         reply: &mut [u8],
     ) -> Result<(Verdict, Option<SessionRef>), DropReason> {
-        let (control, opened) = match self.effect(now, source, packet)? {
+        let effect = self.effect(now, source, packet)?;
+        let standing = match &effect {
+            Effect::Accepted(_) | Effect::Answer(Control::Collected(_)) => Standing::Established,
+            _ => Standing::Stranger,
+        };
+        let (control, opened) = match effect {
             Effect::Ended => return Ok((Verdict::Done, None)),
             Effect::Answer(control) => (control, None),
             Effect::Accepted(accept) => (Control::Accept(accept), Some(SessionRef(accept.token))),
         };
-        self.limiter.charge(now.mono, source.from.ip(), SIZE)?;
+        self.limiter
+            .charge(now.mono, source.from.ip(), SIZE, standing)?;
         let key = self.control_keys(source.transport).map(|pair| &pair.reply);
         let len = control.emit(key, reply).map_err(|_| DropReason::NoRoom)?;
         let reply = Reply {
@@ -173,6 +180,7 @@ impl Reflector {
             )
         })?;
         self.admission.enter(now.mono, source.from.ip(), token);
+        self.changes += 1;
         self.bind_keys(token, hello.nonce, salt);
         Ok((token, salt))
     }
@@ -191,7 +199,7 @@ impl Reflector {
         loop {
             match self.admission.make_room(now.mono, address) {
                 Ok(None) => return Ok(()),
-                Ok(Some(token)) => self.sessions.remove(token),
+                Ok(Some(token)) => self.end(token),
                 Err(full) => return Err((Reason::TooManySessions, self.why_full(full, address))),
             }
         }

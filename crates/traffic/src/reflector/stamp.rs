@@ -1,5 +1,6 @@
 //! STAMP: how a test packet is read and answered (RFC 8762 §4.3, RFC 8972 §4).
 
+use super::limiter::Standing;
 use super::policy::Policy;
 use super::stamp_session::StampSession;
 use super::stamp_tlvs::Answers;
@@ -55,7 +56,12 @@ impl Reflector {
             None if keyed => return Err(DropReason::TooManySessions),
             None => {}
         }
-        self.limiter.charge(now.mono, from.ip(), packet.len())?;
+        let standing = match &session {
+            Some((_, session)) if keyed || session.is_established(now) => Standing::Established,
+            _ => Standing::Stranger,
+        };
+        self.limiter
+            .charge(now.mono, from.ip(), packet.len(), standing)?;
         self.counters.stateless += u64::from(session.is_none());
         let test = Test {
             now,

@@ -20,6 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Where all places are taken, a session that has been silent for so long gives way.
 const SILENT: Nanos = 10 * SECOND;
+/// Without a key, a sender is a stranger for so long.
+const ESTABLISHED_AFTER: Nanos = SECOND;
 /// While they are taken, silent ones are looked for no more often.
 const SEARCH_EVERY: Nanos = 100 * MILLISECOND;
 
@@ -40,6 +42,7 @@ pub(super) struct StampSession {
     newest: Nanos,
     /// The latest of those before it started again.
     before: Nanos,
+    started: Nanos,
     last: Nanos,
 }
 
@@ -53,8 +56,14 @@ impl StampSession {
             window: ReplayWindow::default(),
             newest: Nanos::MIN,
             before: Nanos::MIN,
+            started: now.mono,
             last: now.mono,
         }
+    }
+
+    /// Has it lasted? More cannot be asked of a sender without a key.
+    pub fn is_established(&self, now: Now) -> bool {
+        now.mono - self.started >= ESTABLISHED_AFTER
     }
 
     /// Counts a packet. True if it is a duplicate; with a key, duplicates are refused. A number
