@@ -1,35 +1,101 @@
 //! This host's clocks, read and watched.
 
 use delaylab_kernel::clock;
+use delaylab_kernel::host_info::{self, Synchronisation};
 use delaylab_model::record::ClockEvent;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::clock_watch::ClockWatch;
+use delaylab_wire::control::ClockFacts;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A suspend takes long: looking for one this often is enough.
 const BOOT_CHECK: Nanos = 100 * MILLISECOND;
 /// Brackets tried at the start; the narrowest decide.
 const FIRST_BRACKETS: usize = 50;
 
+/// Where `CLOCK_REALTIME` comes from: the kernel, and what is added to it. A step is had by it without stepping the
+/// clock of a whole machine.
+#[derive(Debug, Clone, Default)]
+pub struct RealTime(Option<Arc<AtomicI64>>);
+
+impl RealTime {
+    /// The kernel's, to which `added` is added as it is at each reading.
+    pub fn with(added: Arc<AtomicI64>) -> Self {
+        Self(Some(added))
+    }
+
+    /// The kernel's, as it is.
+    pub const fn of_kernel() -> Self {
+        Self(None)
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.seen(clock::realtime())
+    }
+
+    /// A time that the kernel read.
+    #[inline]
+    fn seen(&self, real: Nanos) -> Nanos {
+        match &self.0 {
+            None => real,
+            Some(added) => real.wrapping_add(added.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// A host's clocks as one of its programs sees them.
+#[derive(Debug, Clone)]
+pub struct HostClock {
+    /// Its real time.
+    pub real_time: RealTime,
+    /// What it says of them.
+    pub facts: ClockFacts,
+}
+
+impl HostClock {
+    /// This host's, as its kernel has them now.
+    pub fn of_kernel() -> Self {
+        let state = Synchronisation::read().ok();
+        Self {
+            real_time: RealTime::of_kernel(),
+            facts: ClockFacts {
+                id: host_info::clock_id().unwrap_or(0),
+                synchronised: state.is_some_and(|state| state.synchronised),
+                error_bound: state.map_or(u64::MAX, |state| state.max_error.unsigned_abs()),
+            },
+        }
+    }
+
+    /// Watches them from now on.
+    pub fn watch(&self) -> Clocks {
+        Clocks::new(self.real_time.clone())
+    }
+}
+
 /// Reads the clocks and keeps what they say of each other.
 #[derive(Debug)]
 pub struct Clocks {
+    real_time: RealTime,
     watch: ClockWatch,
     next_boot_check: Nanos,
 }
 
 impl Clocks {
     /// Narrows `REALTIME − MONOTONIC` down by a few dozen reads.
-    pub fn new() -> Self {
+    pub fn new(real_time: RealTime) -> Self {
         let before = clock::monotonic();
-        let real = clock::realtime();
+        let real = real_time.now();
         let after = clock::monotonic();
         let mut watch = ClockWatch::new(before, real, after, clock::boottime() - after);
         for _ in 0..FIRST_BRACKETS {
             let before = clock::monotonic();
-            let real = clock::realtime();
+            let real = real_time.now();
             watch.bracket(before, real, clock::monotonic());
         }
         Self {
+            real_time,
             watch,
             next_boot_check: after,
         }
@@ -38,7 +104,7 @@ impl Clocks {
     /// Reads monotonic time after real time, `before` being the last read before: a bracket.
     #[inline]
     pub fn now_bracketed(&mut self, before: Nanos) -> (Nanos, ClockEvent) {
-        let real = clock::realtime();
+        let real = self.real_time.now();
         let after = clock::monotonic();
         (after, self.watch.bracket(before, real, after))
     }
@@ -64,9 +130,15 @@ impl Clocks {
         self.watch.offset()
     }
 
+    /// How often the two have moved against each other since [`Clocks::new`].
+    pub fn steps(&self) -> u32 {
+        self.watch.steps()
+    }
+
     /// A kernel stamp, taken between these two times, as monotonic time.
     #[inline]
     pub fn to_monotonic(&self, real: Nanos, not_before: Nanos, not_after: Nanos) -> Nanos {
+        let real = self.real_time.seen(real);
         self.watch.to_monotonic(real, not_before, not_after)
     }
 }

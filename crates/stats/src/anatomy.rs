@@ -63,6 +63,21 @@ pub fn in_common(a: &[Part], b: &[Part]) -> Vec<[Part; 2]> {
     sets.iter().map(both).collect()
 }
 
+/// Makes one part of the ways there and back, between which only the reflector's clock tells.
+pub(crate) fn join_ways(parts: &mut Vec<Part>) {
+    let with = |parts: &[Part], stage| parts.iter().position(|part| part.stages.contains(stage));
+    let there = with(parts, Stage::ForwardPath);
+    let back = with(parts, Stage::ReturnPath);
+    if let (Some(there), Some(back)) = (there, back)
+        && there != back
+    {
+        let back = parts.remove(back);
+        let way = &mut parts[there];
+        way.stages = way.stages.iter().chain(back.stages.iter()).collect();
+        way.ns += back.ns;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -160,6 +175,33 @@ mod tests {
             ("forward + return path + receive wake-up".to_owned(), 104)
         );
         assert_eq!(network(&record, &unrelated), None);
+    }
+
+    #[test]
+    fn joined_ways_are_those_of_an_unrelated_clock() {
+        let parts_of = |record: &Record, clock, residence| -> Vec<Part> {
+            let parts = parts(record, &facts(clock, residence)).into_iter();
+            parts
+                .map(|(stages, ns)| Part {
+                    stages,
+                    ns: ns as f64,
+                })
+                .collect()
+        };
+        let mut without_stamps = full();
+        (without_stamps.t_tx, without_stamps.t_rx) = (None, None);
+        let mut answered = full();
+        answered.r_tx = None;
+        for record in [full(), without_stamps, answered] {
+            for residence in [Residence::ToDriver, Residence::ToUser] {
+                let mut parts = parts_of(&record, CLOCKS[2], residence);
+                join_ways(&mut parts);
+                let unrelated = parts_of(&record, ReflectorClock::Unrelated, residence);
+                assert_eq!(parts, unrelated);
+                join_ways(&mut parts);
+                assert_eq!(parts, unrelated);
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use builder::SummaryBuilder;
 pub use figures::Figure;
 pub use refusals::Refusal;
 
-use crate::anatomy::Part;
+use crate::anatomy::{self, Part};
 use crate::quantile::carries;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
@@ -205,4 +205,18 @@ pub struct Summary {
     pub quantile_error: Option<f64>,
     /// Time from the first packet's intended send to the last event.
     pub span_ns: Nanos,
+}
+
+impl Summary {
+    /// Leaves out what took the two clocks to compare, which they turned out not to do: as if they had been
+    /// unrelated from the beginning.
+    pub fn withdraw_one_way(&mut self) {
+        self.forward = None;
+        self.back = None;
+        let anatomies = self.anatomy.iter_mut().chain(&mut self.mean_anatomy);
+        let parts = anatomies.map(|at| &mut at.parts);
+        for parts in parts.chain(self.worst.iter_mut().map(|worst| &mut worst.parts)) {
+            anatomy::join_ways(parts);
+        }
+    }
 }

@@ -14,6 +14,9 @@
 //! Counted as often as the sender likes; it ends with the connection. These are sealed with the session's
 //! own keys from Count on. A tcp stream's data has a connection of its own, which begins with Attach.
 //!
+//! What a packet says more than it did in an earlier program stands where that wrote zeros and read nothing, and
+//! zeros mean that it was not said: programs of one version understand each other whatever their age.
+//!
 //! A token never begins as the magic does ([`is_control`] tells them apart by it), and as the
 //! length of a tcp frame the magic would be 1.7 GB, so control packets may stand among data.
 
@@ -118,6 +121,8 @@ pub struct Accept {
     pub realtime_offset: Nanos,
     /// The session ends after so many seconds.
     pub max_duration_s: u32,
+    /// How often the reflector has seen its clocks move against each other, as in [`crate::echo::Stamps`].
+    pub clock_steps: u8,
 }
 
 impl Accept {
@@ -185,6 +190,23 @@ pub struct Collected {
     pub received: u32,
     /// Stamps not reported so far, oldest first; at most [`FOLLOW_UPS`]. Ask again until none come.
     pub follow_ups: Vec<FollowUp>,
+    /// What else it says. `None`: a reflector from before there was more to say.
+    pub account: Option<Account>,
+}
+
+/// What became of a session's packets in the reflector's host, and of that host's clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// That of the Collect that this answers.
+    pub nonce: u64,
+    /// Packets that were counted as received and not answered: more than the reflector's limits allow.
+    pub refused: u32,
+    /// Packets that the socket's full buffer had no room for since the session began, of all sessions on it.
+    pub overflowed: u32,
+    /// `CLOCK_REALTIME` − `CLOCK_MONOTONIC` of the reflector now, in nanoseconds.
+    pub realtime_offset: Nanos,
+    /// As in [`Accept`], now.
+    pub clock_steps: u8,
 }
 
 /// Any control packet.
@@ -202,6 +224,8 @@ pub enum Control {
     Collect {
         /// Which session.
         token: u32,
+        /// Random; the answer carries it. 0 from a prober from before there was one.
+        nonce: u64,
     },
     /// Reflector: this.
     Collected(Collected),
@@ -299,10 +323,13 @@ impl Control {
             Control::Collected(collected) => collected.emit(body),
             Control::LoadHello(hello) => hello.emit(body),
             Control::Counted(counted) => counted.emit(body),
-            Control::Collect { token }
-            | Control::Bye { token }
-            | Control::Attach { token }
-            | Control::Count { token } => put(body, 0, token.to_be_bytes()),
+            Control::Collect { token, nonce } => {
+                put(body, 0, token.to_be_bytes());
+                put(body, 4, nonce.to_be_bytes());
+            }
+            Control::Bye { token } | Control::Attach { token } | Control::Count { token } => {
+                put(body, 0, token.to_be_bytes())
+            }
         }
     }
 
@@ -312,7 +339,10 @@ impl Control {
             2 => Challenge::parse(body).map(Control::Challenge),
             3 => Accept::parse(body).map(Control::Accept),
             4 => Refuse::parse(body).map(Control::Refuse),
-            5 => get_u32(body, 0).map(|token| Control::Collect { token }),
+            5 => Ok(Control::Collect {
+                token: get_u32(body, 0)?,
+                nonce: get_u64(body, 4)?,
+            }),
             6 => Collected::parse(body).map(Control::Collected),
             7 => get_u32(body, 0).map(|token| Control::Bye { token }),
             8 => LoadHello::parse(body).map(Control::LoadHello),
@@ -418,7 +448,7 @@ impl Challenge {
 }
 
 /// `0 nonce  8 salt  16 token  20 mode  21 synchronised  22 clock id  30 realtime offset
-/// 38 error bound  46 duration`
+/// 38 error bound  46 duration  50 clock steps`
 impl Accept {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.nonce.to_be_bytes());
@@ -430,10 +460,12 @@ impl Accept {
         put(body, 30, self.realtime_offset.to_be_bytes());
         put(body, 38, self.clock.error_bound.to_be_bytes());
         put(body, 46, self.max_duration_s.to_be_bytes());
+        put(body, 50, [self.clock_steps]);
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
         let [mode, synchronised] = get(body, 20)?;
+        let [clock_steps] = get(body, 50)?;
         let clock = ClockFacts {
             id: get_u64(body, 22)?,
             synchronised: synchronised != 0,
@@ -447,6 +479,7 @@ impl Accept {
             clock,
             realtime_offset: get_i64(body, 30)?,
             max_duration_s: get_u32(body, 46)?,
+            clock_steps,
         })
     }
 }
@@ -480,7 +513,7 @@ fn cut(text: &str, len: usize) -> &str {
     &text[..text.floor_char_boundary(len)]
 }
 
-/// `0 token  4 received  8 how many  9 (seq u32, r_tx i64) …`
+/// `0 token  4 received  8 how many  9 (seq u32, r_tx i64) …  201 account`
 impl Collected {
     fn emit(&self, body: &mut [u8]) {
         let follow_ups = &self.follow_ups[..self.follow_ups.len().min(FOLLOW_UPS)];
@@ -490,6 +523,9 @@ impl Collected {
         for (index, follow_up) in follow_ups.iter().enumerate() {
             put(body, 9 + 12 * index, follow_up.seq.to_be_bytes());
             put(body, 13 + 12 * index, follow_up.r_tx.to_be_bytes());
+        }
+        if let Some(account) = &self.account {
+            account.emit(&mut body[ACCOUNT_AT..]);
         }
     }
 
@@ -510,7 +546,38 @@ impl Collected {
             follow_ups: (0..usize::from(count))
                 .map(follow_up)
                 .collect::<Result<_, _>>()?,
+            account: Account::parse(body.get(ACCOUNT_AT..).unwrap_or_default())?,
         })
+    }
+}
+
+/// Behind the last follow-up that there is room for.
+const ACCOUNT_AT: usize = 9 + 12 * FOLLOW_UPS;
+
+/// `0 is there  1 refused  5 overflowed  9 nonce  17 realtime offset  25 clock steps`
+impl Account {
+    fn emit(&self, body: &mut [u8]) {
+        put(body, 0, [1]);
+        put(body, 1, self.refused.to_be_bytes());
+        put(body, 5, self.overflowed.to_be_bytes());
+        put(body, 9, self.nonce.to_be_bytes());
+        put(body, 17, self.realtime_offset.to_be_bytes());
+        put(body, 25, [self.clock_steps]);
+    }
+
+    fn parse(body: &[u8]) -> Result<Option<Self>, ParseError> {
+        let [is_there] = get(body, 0)?;
+        if is_there == 0 {
+            return Ok(None);
+        }
+        let [clock_steps] = get(body, 25)?;
+        Ok(Some(Self {
+            refused: get_u32(body, 1)?,
+            overflowed: get_u32(body, 5)?,
+            nonce: get_u64(body, 9)?,
+            realtime_offset: get_i64(body, 17)?,
+            clock_steps,
+        }))
     }
 }
 
@@ -537,6 +604,7 @@ mod tests {
             },
             realtime_offset: -6,
             max_duration_s: 7,
+            clock_steps: 8,
         }
     }
 
@@ -562,11 +630,21 @@ mod tests {
                 reason: Reason::TooSmall,
                 text: "é".repeat(TEXT / 2),
             }),
-            Control::Collect { token: 77 },
+            Control::Collect {
+                token: 77,
+                nonce: 76,
+            },
             Control::Collected(Collected {
                 token: 78,
                 received: 79,
                 follow_ups,
+                account: Some(Account {
+                    nonce: 75,
+                    refused: 74,
+                    overflowed: 73,
+                    realtime_offset: -72,
+                    clock_steps: 71,
+                }),
             }),
             Control::Bye { token: 80 },
             Control::LoadHello(LoadHello {
@@ -598,6 +676,34 @@ mod tests {
                 assert_eq!(parsed.as_ref(), Ok(&control));
             }
         }
+    }
+
+    /// What an earlier program writes is zeros from where its fields ended.
+    #[test]
+    fn what_an_earlier_program_does_not_say_is_not_there() {
+        let packet = |control: Control, from: usize| {
+            let mut packet = [0; SIZE];
+            control.emit(None, &mut packet).unwrap();
+            packet[BODY + from..].fill(0);
+            Control::parse(None, &packet).unwrap()
+        };
+        let [collect, collected] = every_kind()
+            .into_iter()
+            .filter(|control| [5, 6].contains(&control.kind()))
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap();
+        let nonce = 0;
+        assert_eq!(packet(collect, 4), Control::Collect { token: 77, nonce });
+        let Control::Collected(collected) = packet(collected, 201) else {
+            panic!("not a Collected");
+        };
+        assert_eq!(collected.follow_ups.len(), FOLLOW_UPS);
+        assert_eq!(collected.account, None);
+        let Control::Accept(accepted) = packet(Control::Accept(accept()), 50) else {
+            panic!("not an Accept");
+        };
+        assert_eq!(accepted.clock_steps, 0);
     }
 
     #[test]
@@ -648,9 +754,7 @@ mod tests {
     #[test]
     fn an_echo_server_is_told_by_its_echo() {
         let mut packet = [0; SIZE];
-        Control::Collect { token: 1 }
-            .emit(None, &mut packet)
-            .unwrap();
+        Control::Bye { token: 1 }.emit(None, &mut packet).unwrap();
         assert!(is_echo_of(&packet, &packet));
         assert!(!is_echo_of(&packet, &packet[..SIZE - 1]));
         assert!(!is_echo_of(b"hello", b"hello"));

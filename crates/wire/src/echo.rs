@@ -3,7 +3,7 @@
 //! ```text
 //! request        0 token  4 seq  8 fill …                                            [tag 16]
 //! plain reply    the request's bytes; the tag anew
-//! stamped reply  0 token  4 seq  8 reflector_seq  12 traffic class  13 TTL  14 flags  15 zero
+//! stamped reply  0 token  4 seq  8 reflector_seq  12 traffic class  13 TTL  14 flags  15 clock steps
 //!                16 r_rx i64  24 r_user i64  32 follow-up seq  36 follow-up r_tx i64
 //!                44 the request's bytes from 44 on                                   [tag 16]
 //! ```
@@ -96,13 +96,16 @@ pub struct Stamps {
     pub r_user: Nanos,
     /// When an earlier reply left.
     pub follow_up: Option<FollowUp>,
+    /// How often the reflector has seen its `CLOCK_REALTIME` and `CLOCK_MONOTONIC` move against each other (a
+    /// step, a leap second, a suspend), modulo 256. Always 0 from a reflector from before it counted.
+    pub clock_steps: u8,
 }
 
 impl Stamps {
     /// Reads the stamps of a whole reply.
     pub fn parse(reply: &[u8]) -> Result<Self, ParseError> {
         at_least(reply, STAMPS_END)?;
-        let [traffic_class, ttl, flags, _zero] = get(reply, 12)?;
+        let [traffic_class, ttl, flags, clock_steps] = get(reply, 12)?;
         let follow_up = FollowUp {
             seq: get_u32(reply, 32)?,
             r_tx: get_i64(reply, 36)?,
@@ -115,6 +118,7 @@ impl Stamps {
             r_rx: (flags & R_RX != 0).then_some(r_rx),
             r_user: get_i64(reply, 24)?,
             follow_up: (flags & FOLLOW_UP != 0).then_some(follow_up),
+            clock_steps,
         })
     }
 
@@ -125,7 +129,7 @@ impl Stamps {
         let class = self.traffic_class.unwrap_or(0);
         let ttl = self.ttl.unwrap_or(0);
         put(reply, 8, self.reflector_seq.to_be_bytes());
-        put(reply, 12, [class, ttl, self.flags(), 0]);
+        put(reply, 12, [class, ttl, self.flags(), self.clock_steps]);
         put(reply, 16, self.r_rx.unwrap_or(0).to_be_bytes());
         put(reply, 24, self.r_user.to_be_bytes());
         put(reply, 32, follow_up.seq.to_be_bytes());
@@ -165,10 +169,11 @@ mod tests {
             r_rx: Some(-1),
             r_user: 5,
             follow_up: Some(FollowUp { seq: 9, r_tx: 7 }),
+            clock_steps: 11,
         };
         let mut reply = [0xff; 48];
         stamps.emit(&mut reply).unwrap();
-        assert_eq!(reply[8..16], [1, 2, 3, 4, 0xb8, 0, 7, 0]);
+        assert_eq!(reply[8..16], [1, 2, 3, 4, 0xb8, 0, 7, 11]);
         assert_eq!(reply[16..24], [0xff; 8]);
         assert_eq!(reply[24..32], [0, 0, 0, 0, 0, 0, 0, 5]);
         assert_eq!(reply[32..44], [0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7]);
@@ -180,10 +185,12 @@ mod tests {
         #[test]
         fn headers_and_stamps_come_back(
             token: u32, seq: u32, reflector_seq: u32, traffic_class: Option<u8>, ttl: Option<u8>,
-            r_rx: Option<i64>, r_user: i64, follow_up: Option<(u32, i64)>,
+            r_rx: Option<i64>, r_user: i64, follow_up: Option<(u32, i64)>, clock_steps: u8,
         ) {
             let follow_up = follow_up.map(|(seq, r_tx)| FollowUp { seq, r_tx });
-            let stamps = Stamps { reflector_seq, traffic_class, ttl, r_rx, r_user, follow_up };
+            let stamps = Stamps {
+                reflector_seq, traffic_class, ttl, r_rx, r_user, follow_up, clock_steps,
+            };
             let header = Header { token, seq };
             let mut reply = [0; 60];
             header.emit(&mut reply).unwrap();

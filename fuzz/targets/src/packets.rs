@@ -3,8 +3,8 @@
 use delaylab_wire::EmitError;
 use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{
-    Accept, Challenge, ClockFacts, Collected, Control, Counted, Hello, LoadHello, Reason, Refuse,
-    SIZE,
+    Accept, Account, Challenge, ClockFacts, Collected, Control, Counted, Hello, LoadHello, Reason,
+    Refuse, SIZE,
 };
 use delaylab_wire::echo::{FollowUp, Header, Mode, Stamps};
 use delaylab_wire::ntp::ErrorEstimate;
@@ -50,11 +50,18 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
             reason: Reason::TooSmall,
             text: "use at least 24B".to_owned(),
         }),
-        Control::Collect { token: 1 },
+        Control::Collect { token: 1, nonce: 2 },
         Control::Collected(Collected {
             token: 1,
             received: 2,
             follow_ups: vec![FollowUp { seq: 1, r_tx: 2 }; 3],
+            account: Some(Account {
+                nonce: 2,
+                refused: 3,
+                overflowed: 4,
+                realtime_offset: 5,
+                clock_steps: 6,
+            }),
         }),
         Control::Bye { token: 1 },
         load_hello(Transport::Udp),
@@ -84,6 +91,7 @@ fn accept() -> Accept {
         },
         realtime_offset: 6,
         max_duration_s: 7,
+        clock_steps: 8,
     }
 }
 
@@ -111,6 +119,7 @@ pub(crate) fn echo_reply(token: &[u8; 4], seq: u32) -> Vec<u8> {
         r_rx: Some(4),
         r_user: 5,
         follow_up: Some(FollowUp { seq: 1, r_tx: 6 }),
+        clock_steps: 2,
     };
     emitted(60, |packet| {
         Header { token, seq }.emit(packet)?;

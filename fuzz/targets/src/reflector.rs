@@ -14,6 +14,7 @@ const ARRIVAL: Arrival = Arrival {
     r_user: 1000,
     traffic_class: Some(0xb8),
     ttl: Some(64),
+    overflowed: 0,
 };
 
 fn split(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -30,6 +31,7 @@ fn send(reflector: &mut Reflector, port: Port, step: i64, packet: &[u8]) -> Opti
     let now = Now {
         mono: 1_000_000_000 + step,
         real: 1_700_000_000_000_000_000 + step,
+        clock_steps: 0,
     };
     let from = ([127, 0, 0, 1], 40_000).into();
     let mut reply = vec![0; packet.len()];

@@ -11,7 +11,7 @@ use delaylab_lab::pipeline::Consumer;
 use delaylab_lab::run::Watch;
 use delaylab_live::load::StreamReport;
 use delaylab_model::record::Record;
-use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts};
+use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, ReflectorClock};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_report::format::{Format, format_of};
 use delaylab_report::json::{SystemInfo, UnderLoad};
@@ -236,14 +236,14 @@ impl<'a> Written<'a> {
     }
 
     /// A part of the run is over, and another begins.
-    pub fn end_part(&mut self) -> Part {
+    pub fn end_part(&mut self, facts: &ProbeFacts) -> Part {
         let records = self.storage.take_records();
         self.part += 1;
         if let Some(tui) = &self.tui {
             begin_part(tui, self.part, self.shown);
         }
         Part {
-            summary: self.summary.finish(),
+            summary: self.summed(facts),
             records,
             start: self.first_due.take().unwrap_or(0),
         }
@@ -259,7 +259,7 @@ impl<'a> Written<'a> {
         shown: Shown<'_>,
     ) -> io::Result<Ended> {
         self.leave_terminal()?;
-        let loaded = self.end_part();
+        let loaded = self.end_part(loaded_facts);
         let answers = self.answers();
         let load: Vec<_> = shown
             .args
@@ -296,7 +296,7 @@ impl<'a> Written<'a> {
     /// The run is over: writes the rest and the summary.
     pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<Ended> {
         self.leave_terminal()?;
-        let summary = self.summary.finish();
+        let summary = self.summed(facts);
         let answers = self.answers();
         let ping = Ping {
             target: &shown.args.target,
@@ -320,6 +320,17 @@ impl<'a> Written<'a> {
             })?;
         }
         Ok(self.ended(answers))
+    }
+
+    /// The summary, and what conditions are held against, by what the end of the run has shown of the clocks.
+    fn summed(&mut self, facts: &ProbeFacts) -> Summary {
+        let mut summary = self.summary.finish();
+        if facts.records.reflector_clock == ReflectorClock::Unrelated {
+            summary.withdraw_one_way();
+            let conditions = self.conditions.iter_mut();
+            conditions.for_each(Watched::withdraw_one_way);
+        }
+        summary
     }
 
     fn answers(&mut self) -> Vec<Answer> {

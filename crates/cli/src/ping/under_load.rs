@@ -73,7 +73,7 @@ pub fn run(
     idle_facts: &ProbeFacts,
     shown: Shown<'_>,
 ) -> Result<Ended, Failed> {
-    let idle: Part = written.end_part();
+    let idle: Part = written.end_part(idle_facts);
     let run = ProbeRun {
         trial: 1,
         ..shown.run.clone()

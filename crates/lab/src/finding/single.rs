@@ -8,9 +8,10 @@ use super::check::{Bound, Kind, Limit, Value};
 use super::data::Values;
 use super::dimension::Dimension;
 use super::judge::of_function;
-use super::measure::{Measure, Reader};
+use super::measure::{DelayOf, Measure, Reader};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
+use delaylab_stats::anatomy::Stage;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
@@ -102,6 +103,21 @@ impl Watched {
         self.values.clear();
         self.early.clear();
         self.next = 0;
+    }
+
+    /// The clocks turned out not to compare: what took them to is no value.
+    pub fn withdraw_one_way(&mut self) {
+        use DelayOf::Stage as OfStage;
+        let stage = match self.measure {
+            Measure::Stage(stage)
+            | Measure::IpdvOf(OfStage(stage))
+            | Measure::PdvOf(OfStage(stage)) => stage,
+            _ => return,
+        };
+        if matches!(stage, Stage::ForwardPath | Stage::ReturnPath) {
+            self.values.clear();
+            self.early.clear();
+        }
     }
 
     /// Takes one packet, in about the order of their numbers.

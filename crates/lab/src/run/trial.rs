@@ -6,7 +6,7 @@ use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::Planned;
-use delaylab_model::trial::ProbeFacts;
+use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, World};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::Summary;
@@ -46,10 +46,15 @@ impl Desk<'_> {
         let facts = ran.map_err(LabError::World)?;
         let Recorded {
             writer,
-            summaries,
+            mut summaries,
             mut frames,
         } = recorder.end();
         frames.flaws = facts.iter().flat_map(|facts| facts.flaws.clone()).collect();
+        for (summary, facts) in summaries.iter_mut().zip(&facts) {
+            if facts.records.reflector_clock == ReflectorClock::Unrelated {
+                summary.withdraw_one_way();
+            }
+        }
         let rows = begun.rows(planned, turn, facts, &summaries);
         finish(writer, &rows)?;
         Ok(Some(TrialOutcome {

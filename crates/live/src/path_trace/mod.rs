@@ -13,7 +13,7 @@
 pub mod names;
 mod sockets;
 
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, RealTime};
 use crate::prober::error::{OpenError, RunError};
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
@@ -64,7 +64,7 @@ impl PathTracing {
             watched: Watched::new(sockets.readable()),
             packet: vec![0; size],
             sockets,
-            clocks: Clocks::new(),
+            clocks: Clocks::new(RealTime::of_kernel()),
             trace,
         };
         running.go(progress)?;

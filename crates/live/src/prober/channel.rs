@@ -6,7 +6,9 @@
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{RecordFacts, StampPoint};
+use delaylab_traffic::prober::epoch::Epoch;
 use delaylab_traffic::prober::{Refused, Reply};
+use delaylab_wire::control::Account;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -39,10 +41,9 @@ pub trait Channel {
     /// How to read the reflector's stamps.
     fn facts(&self) -> RecordFacts;
 
-    /// What to add to the reflector's stamps to put them on the record's clock, given this host's
-    /// `REALTIME − MONOTONIC`.
-    fn reflector_shift(&self, _realtime_offset: Nanos) -> Nanos {
-        0
+    /// How the reflector's stamps are put on the record's clock.
+    fn reflector_time(&self) -> ReflectorTime {
+        ReflectorTime::AsItCame
     }
 
     /// The reflector ends the session after so long.
@@ -50,11 +51,35 @@ pub trait Channel {
         None
     }
 
-    /// Asks the reflector for what it has not reported yet, and says good-bye. The second is its
-    /// count of all that it received.
-    fn finish(&mut self, _last: u64) -> (Vec<FollowUp>, Option<u64>) {
-        (Vec::new(), None)
+    /// Asks the reflector for what it has not reported yet, and says good-bye.
+    fn finish(&mut self, _last: u64) -> Told {
+        Told::default()
     }
+}
+
+/// How the reflector's stamps are put on the record's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReflectorTime {
+    /// They are on it, or on a clock that has nothing to do with it.
+    #[default]
+    AsItCame,
+    /// By what was agreed at the beginning, whatever either clock has been stepped by since.
+    Agreed(Epoch),
+    /// They are this host's real time, with every step of it.
+    OurRealTime,
+}
+
+/// What the reflector told at the end.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Departures not reported before.
+    pub follow_ups: Vec<FollowUp>,
+    /// Its count of all that it received.
+    pub received: Option<u64>,
+    /// What else it said.
+    pub account: Option<Account>,
+    /// The last count of steps that it told, in a reply or at the end; `None` where it told none.
+    pub clock_steps: Option<u8>,
 }
 
 /// When a reply left the reflector, in its clock.

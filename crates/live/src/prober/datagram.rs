@@ -1,6 +1,6 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
-use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
+use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
 use super::{error, open};
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received};
@@ -30,9 +30,9 @@ pub trait Format {
         RecordFacts::default()
     }
 
-    /// See [`Channel::reflector_shift`].
-    fn reflector_shift(&self, _realtime_offset: Nanos) -> Nanos {
-        0
+    /// See [`Channel::reflector_time`].
+    fn reflector_time(&self) -> ReflectorTime {
+        ReflectorTime::AsItCame
     }
 
     /// See [`Channel::max_duration`].
@@ -41,13 +41,8 @@ pub trait Format {
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
-    fn finish(
-        &mut self,
-        _socket: &DatagramSocket,
-        _sent: &[u8],
-        _last: u64,
-    ) -> (Vec<FollowUp>, Option<u64>) {
-        (Vec::new(), None)
+    fn finish(&mut self, _socket: &DatagramSocket, _sent: &[u8], _last: u64) -> Told {
+        Told::default()
     }
 }
 
@@ -204,16 +199,15 @@ impl<F: Format> Channel for DatagramChannel<F> {
         self.format.facts()
     }
 
-    #[inline]
-    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
-        self.format.reflector_shift(realtime_offset)
+    fn reflector_time(&self) -> ReflectorTime {
+        self.format.reflector_time()
     }
 
     fn max_duration(&self) -> Option<Nanos> {
         self.format.max_duration()
     }
 
-    fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
+    fn finish(&mut self, last: u64) -> Told {
         // From here on nobody reads stamps, and unread ones would wake every wait.
         let _ = self.socket.set_stamping(Flags::NONE);
         self.format.finish(&self.socket, &self.packet, last)

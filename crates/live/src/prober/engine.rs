@@ -4,7 +4,7 @@
 //! shortly before a packet is due and spins the rest ([`Lead`]); in a closed loop that blocks, the receive call
 //! itself is what it sleeps in.
 
-use super::channel::{Channel, Decoded, QueueEvent};
+use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
 use super::error::{Ended, RunError};
 use super::open;
 use crate::clocks::Clocks;
@@ -17,6 +17,7 @@ use delaylab_model::record::ClockEvent;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::pacing::lead::Lead;
+use delaylab_traffic::prober::epoch::Moved;
 use delaylab_traffic::prober::{Prober, Reply, Step};
 use std::io;
 use std::net::SocketAddr;
@@ -63,6 +64,8 @@ pub struct Ran {
     pub rejected: u64,
     /// MTU of the path as this host knows it at the end.
     pub path_mtu: Option<u32>,
+    /// What both clocks have done since the reflector's was related to ours.
+    pub moved: Moved,
 }
 
 /// A channel, its state machine and where the records go.
@@ -81,6 +84,7 @@ pub struct Engine<'a, C> {
     blocking_receive: bool,
     lead: Lead,
     learnt_mtu: Option<u32>,
+    reflector_time: ReflectorTime,
 }
 
 /// Send calls that failed one after the other.
@@ -117,6 +121,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             )
             .is_ok();
         Self {
+            reflector_time: channel.reflector_time(),
             channel,
             prober,
             clocks,
@@ -134,17 +139,49 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    /// Runs the probe to its end.
-    pub fn run(mut self) -> Result<Ran, RunError> {
+    /// Runs the probe to its end. What it tells is told whatever ended it.
+    pub fn run(mut self) -> (Ran, Result<(), RunError>) {
         let outcome = self.run_until_done();
-        self.finish();
-        outcome?;
-        match self.sink_error {
-            Some(error) => Err(RunError::Sink(error)),
-            None => Ok(Ran {
-                rejected: self.rejected,
-                path_mtu: self.path_mtu(),
-            }),
+        let told = self.finish();
+        let ran = Ran {
+            rejected: self.rejected,
+            path_mtu: self.path_mtu(),
+            moved: self.moved(&told),
+        };
+        let sunk = self
+            .sink_error
+            .map_or(Ok(()), |error| Err(RunError::Sink(error)));
+        (ran, outcome.and(sunk))
+    }
+
+    fn moved(&mut self, told: &Told) -> Moved {
+        let ReflectorTime::Agreed(epoch) = self.reflector_time else {
+            return Moved::default();
+        };
+        // A step since the last packet counts too.
+        let _ = self.clocks.bracket_from(clock::monotonic());
+        epoch.moved(
+            self.clocks.offset(),
+            self.clocks.steps(),
+            told.clock_steps.unwrap_or(epoch.steps),
+            told.account.map(|account| account.realtime_offset),
+        )
+    }
+
+    /// A stamp of the reflector on the record's clock; `None` where a stamp from outside is beyond it.
+    #[inline]
+    fn reflector_stamp(&self, stamp: Nanos) -> Option<Nanos> {
+        let shift = match self.reflector_time {
+            ReflectorTime::AsItCame => 0,
+            ReflectorTime::Agreed(epoch) => epoch.shift()?,
+            ReflectorTime::OurRealTime => -self.clocks.offset(),
+        };
+        stamp.checked_add(shift)
+    }
+
+    fn take_follow_up(&mut self, follow_up: FollowUp) {
+        if let Some(r_tx) = self.reflector_stamp(follow_up.r_tx) {
+            self.prober.follow_up(follow_up.seq, r_tx);
         }
     }
 
@@ -400,8 +437,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                     self.take_reply(reply, t_recv);
                     self.note(event, reply.seq);
                     if let Some(follow_up) = follow_up {
-                        let shift = self.channel.reflector_shift(self.clocks.offset());
-                        self.prober.follow_up(follow_up.seq, follow_up.r_tx + shift);
+                        self.take_follow_up(follow_up);
                     }
                 }
                 Decoded::Rejected => self.rejected += 1,
@@ -414,13 +450,12 @@ impl<'a, C: Channel> Engine<'a, C> {
     #[inline]
     fn take_reply(&mut self, mut reply: Reply, t_recv: Nanos) {
         let t_send = self.prober.t_send(reply.seq).unwrap_or(0);
-        let shift = self.channel.reflector_shift(self.clocks.offset());
         reply.t_recv = t_recv;
         reply.t_rx = reply
             .t_rx
             .map(|real| self.clocks.to_monotonic(real, t_send, t_recv));
-        reply.r_rx = reply.r_rx.map(|r| r + shift);
-        reply.r_user = reply.r_user.map(|r| r + shift);
+        reply.r_rx = reply.r_rx.and_then(|r| self.reflector_stamp(r));
+        reply.r_user = reply.r_user.and_then(|r| self.reflector_stamp(r));
         self.prober.reply(&reply);
     }
 
@@ -477,18 +512,18 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     /// Asks for the last stamps and hands out what is left. Nothing that was recorded is lost,
     /// whatever ended the run.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Told {
         let _ = self.drain_queue();
         let last = self.prober.next_seq().saturating_sub(1);
-        let (follow_ups, received) = self.channel.finish(last);
-        let shift = self.channel.reflector_shift(self.clocks.offset());
-        for follow_up in follow_ups {
-            self.prober.follow_up(follow_up.seq, follow_up.r_tx + shift);
+        let mut told = self.channel.finish(last);
+        for follow_up in std::mem::take(&mut told.follow_ups) {
+            self.take_follow_up(follow_up);
         }
-        self.prober.set_final_count(received);
+        self.prober.set_final_count(told.received);
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);
         self.prober
             .close(|record| keep_first(error, || sink.record(record)));
+        told
     }
 }
 

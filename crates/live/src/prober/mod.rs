@@ -6,12 +6,14 @@
 //! | [`session`] | sets a session up with `delaylab reflect` |
 //! | [`channel`], [`datagram`] | what a method is to the engine |
 //! | [`engine`] | the loop: sends when due, reads, drains stamps |
+//! | `agreement` | what both clocks have done to one-way delays |
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run`.
 
+mod agreement;
 pub mod any_bytes;
 pub mod channel;
 pub mod datagram;
@@ -25,11 +27,14 @@ pub mod selfcheck;
 pub mod session;
 pub mod stamp;
 pub mod tcp;
+#[cfg(test)]
+mod tests;
 pub mod udp;
 
-use crate::clocks::Clocks;
+use crate::clocks::HostClock;
 use crate::condition::guardian::Guardian;
 use crate::condition::undo::Undo;
+use agreement::Order;
 use channel::Channel;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
@@ -41,7 +46,7 @@ use delaylab_model::world::{Refusal, Sink};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
-use engine::{Engine, Manner, Ran};
+use engine::{Engine, Manner};
 use error::{OpenError, RunError};
 use open::Settings;
 use std::collections::BTreeMap;
@@ -96,6 +101,16 @@ impl Probing {
 
     /// Carries one probe out on this thread and hands its records over.
     pub fn run(&self, run: &ProbeRun, sink: &mut dyn Sink) -> Result<ProbeFacts, RunError> {
+        self.run_by(&HostClock::of_kernel(), run, sink)
+    }
+
+    /// The same, on a host with these clocks.
+    pub(crate) fn run_by(
+        &self,
+        clock: &HostClock,
+        run: &ProbeRun,
+        sink: &mut dyn Sink,
+    ) -> Result<ProbeFacts, RunError> {
         // 1 ns of slack: the default of 50 µs would be our own noise.
         let _ = scheduling::set_timer_slack(1);
         // Packets are due on an absolute grid, also after this process was stopped for a while.
@@ -105,6 +120,7 @@ impl Probing {
             run,
             target: run.target,
             key: self.key.as_ref(),
+            clock,
             stops_asked: self.stops_asked,
         };
         match run.probe.method {
@@ -181,7 +197,7 @@ fn carry_out(
     let facts = channel.facts();
     sink.begin(run.index, &facts).map_err(RunError::Sink)?;
     let stamped = probe.stamps != StampRequest::None;
-    let mut clocks = Clocks::new();
+    let mut clocks = settings.clock.watch();
     let realtime_offset = clocks.offset();
     let mut prober = Prober::new(Config {
         trial: run.trial,
@@ -210,21 +226,22 @@ fn carry_out(
     let mut seen = Seen {
         sink,
         stamps: [0; StampPoint::ALL.len()],
-        answered: 0,
-        disordered: 0,
+        order: Order::new(facts.reflector_clock),
     };
     let interface = interface(&channel, probe);
     let began = clock::monotonic();
-    let ran = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run();
+    let (ran, ended) = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run();
     // What a connection brought until it ended is a result, and why it ended is a flaw of it.
-    let (ran, flaws) = match ran {
-        Ok(ran) => (ran, Vec::new()),
-        Err(error @ RunError::Ended { .. }) if prober.next_seq() > 0 => {
-            (Ran::default(), vec![error.to_string()])
-        }
+    let flaws = match ended {
+        Ok(()) => Vec::new(),
+        Err(error @ RunError::Ended { .. }) if prober.next_seq() > 0 => vec![error.to_string()],
         Err(error) => return Err(error.by_interface(interface)),
     };
-    let mut warnings = seen.warnings(&facts);
+    let (reflector_clock, mut warnings) = agreement::at_the_end(&seen.order, &ran.moved);
+    let facts = RecordFacts {
+        reflector_clock,
+        ..facts
+    };
     warnings.extend(session_ended(
         channel.max_duration(),
         clock::monotonic() - began,
@@ -266,9 +283,7 @@ fn interface(channel: &impl Channel, probe: &Probe) -> Option<String> {
 struct Seen<'a> {
     sink: &'a mut dyn Sink,
     stamps: [u64; StampPoint::ALL.len()],
-    answered: u64,
-    /// Records whose reflector stamps are not between ours, although the clocks are said to be one.
-    disordered: u64,
+    order: Order,
 }
 
 impl Sink for Seen<'_> {
@@ -280,10 +295,7 @@ impl Sink for Seen<'_> {
         for (count, point) in self.stamps.iter_mut().zip(StampPoint::ALL) {
             *count += u64::from(record.stamp(point).is_some());
         }
-        self.answered += u64::from(record.t_recv.is_some());
-        if let (Some(t_tx), Some(r_rx), Some(t_rx)) = (record.t_tx, record.r_rx, record.t_rx) {
-            self.disordered += u64::from(r_rx < t_tx || r_rx > t_rx);
-        }
+        self.order.take(record);
         self.sink.record(record)
     }
 
@@ -298,18 +310,6 @@ impl Seen<'_> {
         counted
             .map(|(&point, count)| (point, delivery(point, count, probe, facts)))
             .collect()
-    }
-
-    fn warnings(&self, facts: &RecordFacts) -> Vec<String> {
-        let one_clock = facts.reflector_clock == delaylab_model::trial::ReflectorClock::Same;
-        if !one_clock || self.disordered * 100 <= self.answered {
-            return Vec::new();
-        }
-        vec![format!(
-            "the reflector says that it reads this host's clock, but {} of {} arrivals there are not \
-             between departure and return here: do not trust forward and return path",
-            self.disordered, self.answered
-        )]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::error::{self, OpenError};
 use super::payload;
+use crate::clocks::HostClock;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -27,6 +28,8 @@ pub struct Settings<'a> {
     pub target: SocketAddr,
     /// The secret shared with the reflector.
     pub key: Option<&'a Key>,
+    /// This host's clocks.
+    pub clock: &'a HostClock,
     /// How often the user has asked to stop.
     pub stops_asked: fn() -> u32,
 }

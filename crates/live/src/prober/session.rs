@@ -1,13 +1,17 @@
 //! Setting up a session with `delaylab reflect`, over udp or tcp.
 
+use super::channel::ReflectorTime;
 use super::error::OpenError;
 use super::open::Settings;
-use delaylab_kernel::{clock, host_info};
+use crate::clocks::HostClock;
+use delaylab_kernel::{clock, random};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::prober::epoch::Epoch;
 use delaylab_wire::auth::{Key, KeyPair, Transport};
-use delaylab_wire::control::{Accept, COOKIE, Control, Hello, SIZE};
+use delaylab_wire::control::{Accept, COOKIE, ClockFacts, Collected, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
+use std::io;
 
 /// How long each Hello is waited for before the next one. Often at first, so that a path which loses
 /// every third packet is still measured; long at last, so that a far one is.
@@ -44,8 +48,10 @@ pub struct Session {
     pub mode: Mode,
     /// How to read the reflector's stamps.
     pub facts: RecordFacts,
-    /// The reflector's `REALTIME − MONOTONIC`.
-    pub realtime_offset: Nanos,
+    /// How the reflector's stamps are read.
+    pub reflector_time: ReflectorTime,
+    /// The last count of steps that the reflector told.
+    pub clock_steps: Option<u8>,
     /// The reflector ends it after so long.
     pub max_duration: Option<Nanos>,
 }
@@ -59,17 +65,9 @@ impl Session {
             control: None,
             mode: Mode::Plain,
             facts: RecordFacts::default(),
-            realtime_offset: 0,
+            reflector_time: ReflectorTime::AsItCame,
+            clock_steps: None,
             max_duration: None,
-        }
-    }
-
-    /// See [`super::channel::Channel::reflector_shift`].
-    #[inline]
-    pub fn shift(&self, realtime_offset: Nanos) -> Nanos {
-        match self.facts.reflector_clock {
-            ReflectorClock::Bounded { .. } => self.realtime_offset - realtime_offset,
-            _ => 0,
         }
     }
 }
@@ -95,15 +93,22 @@ pub struct SetUp {
     transport: Transport,
     secret: Option<Key>,
     control: Option<KeyPair>,
+    clock: HostClock,
     hello: Hello,
 }
 
 impl SetUp {
     /// For a session of `mode` whose packets have `payload` bytes.
-    pub fn new(transport: Transport, settings: &Settings<'_>, mode: Mode, payload: u32) -> Self {
-        let nonce = settings.run.seed ^ (clock::realtime() as u64).rotate_left(32);
+    pub fn new(
+        transport: Transport,
+        settings: &Settings<'_>,
+        mode: Mode,
+        payload: u32,
+    ) -> Result<Self, OpenError> {
+        let nonce = nonce().map_err(|source| settings.socket_error("random numbers", source))?;
         let secret = settings.key.cloned();
-        Self {
+        Ok(Self {
+            clock: settings.clock.clone(),
             transport,
             control: secret.as_ref().map(|key| KeyPair::control(key, transport)),
             secret,
@@ -113,7 +118,7 @@ impl SetUp {
                 payload,
                 cookie: [0; COOKIE],
             },
-        }
+        })
     }
 
     /// The Hello to send now.
@@ -148,12 +153,13 @@ impl SetUp {
 
     fn agreed(&self, accept: &Accept) -> Session {
         let stamped = accept.mode == Mode::Stamped;
+        let (reflector_clock, reflector_time) = if stamped {
+            self.relation(accept)
+        } else {
+            (ReflectorClock::None, ReflectorTime::AsItCame)
+        };
         let facts = RecordFacts {
-            reflector_clock: if stamped {
-                relation(accept)
-            } else {
-                ReflectorClock::None
-            },
+            reflector_clock,
             residence: if stamped {
                 Residence::ToDriver
             } else {
@@ -169,33 +175,54 @@ impl SetUp {
             control: self.control.clone(),
             mode: accept.mode,
             facts,
-            realtime_offset: accept.realtime_offset,
+            reflector_time,
+            clock_steps: None,
             max_duration: Some(Nanos::from(accept.max_duration_s) * SECOND),
+        }
+    }
+
+    /// How the reflector's clock relates to ours, and by what its stamps are read.
+    fn relation(&self, accept: &Accept) -> (ReflectorClock, ReflectorTime) {
+        let (ours, theirs) = (&self.clock.facts, &accept.clock);
+        if theirs.id != 0 && theirs.id == ours.id {
+            return (ReflectorClock::Same, ReflectorTime::AsItCame);
+        }
+        let relation = bounded(ours, theirs.synchronised.then_some(theirs.error_bound));
+        let epoch = Epoch {
+            ours: self.clock.watch().offset(),
+            theirs: accept.realtime_offset,
+            steps: accept.clock_steps,
+        };
+        match (relation, epoch.shift()) {
+            (ReflectorClock::Bounded { .. }, Some(_)) => (relation, ReflectorTime::Agreed(epoch)),
+            _ => (ReflectorClock::Unrelated, ReflectorTime::AsItCame),
         }
     }
 }
 
-/// How the reflector's clock relates to ours.
-fn relation(accept: &Accept) -> ReflectorClock {
-    if accept.clock.id != 0 && Some(accept.clock.id) == host_info::clock_id() {
-        return ReflectorClock::Same;
-    }
-    let reflector = accept
-        .clock
-        .synchronised
-        .then_some(accept.clock.error_bound);
-    bounded(reflector)
+/// A number that nobody can guess.
+pub fn nonce() -> io::Result<u64> {
+    let bytes = random::bytes()?;
+    Ok(u64::from_ne_bytes(
+        bytes.first_chunk().copied().unwrap_or_default(),
+    ))
+}
+
+/// Does it answer this Collect? A reflector from before there were nonces repeats none.
+pub fn answers(collected: &Collected, token: u32, nonce: u64) -> bool {
+    let same = collected
+        .account
+        .is_none_or(|account| account.nonce == nonce);
+    collected.token == token && same
 }
 
 /// Two synchronised clocks are apart by no more than both errors.
-pub fn bounded(reflector_error: Option<u64>) -> ReflectorClock {
-    let ours = host_info::Synchronisation::read();
-    match (
-        reflector_error.and_then(|error| Nanos::try_from(error).ok()),
-        ours,
-    ) {
-        (Some(theirs), Ok(ours)) if ours.synchronised => ReflectorClock::Bounded {
-            error_ns: theirs.saturating_add(ours.max_error),
+pub fn bounded(ours: &ClockFacts, reflector_error: Option<u64>) -> ReflectorClock {
+    let ours = ours.synchronised.then_some(ours.error_bound);
+    let known = |error: Option<u64>| Nanos::try_from(error?).ok();
+    match (known(reflector_error), known(ours)) {
+        (Some(theirs), Some(ours)) => ReflectorClock::Bounded {
+            error_ns: theirs.saturating_add(ours),
         },
         _ => ReflectorClock::Unrelated,
     }

@@ -4,18 +4,19 @@
 //! One test packet goes before the run: it shows whether there is a reflector, how its clock relates
 //! to ours and whether it reports when its replies really left.
 
-use super::channel::FollowUp;
+use super::channel::{FollowUp, ReflectorTime, Told};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, PATIENCE, bounded};
+use crate::clocks::HostClock;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
-use delaylab_kernel::host_info::{self, Synchronisation};
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::prober::epoch::Epoch;
 use delaylab_traffic::prober::sequence::widen;
 use delaylab_wire::auth::Key;
 use delaylab_wire::ntp::{ErrorEstimate, Format as TimeFormat};
@@ -42,7 +43,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let key = settings.key.cloned();
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
-    let mut format = Stamp::new(layout, key, settings.run.seed as u16);
+    let mut format = Stamp::new(layout, key, settings.run.seed as u16, settings.clock);
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
     DatagramChannel::new(
@@ -142,16 +143,18 @@ pub struct Stamp {
     /// The reflector's count before our packet 0.
     counted: u32,
     facts: RecordFacts,
+    clock: HostClock,
+    reflector_time: ReflectorTime,
     remembered: VecDeque<(u32, u64)>,
 }
 
 impl Stamp {
-    fn new(layout: Layout, key: Option<Key>, ssid: u16) -> Self {
-        let ours = Synchronisation::read().ok();
-        let synchronised = ours.is_some_and(|sync| sync.synchronised);
-        let bound = match ours {
-            Some(sync) if synchronised => sync.max_error.unsigned_abs(),
-            _ => UNKNOWN_ERROR,
+    fn new(layout: Layout, key: Option<Key>, ssid: u16, clock: &HostClock) -> Self {
+        let synchronised = clock.facts.synchronised;
+        let bound = if synchronised {
+            clock.facts.error_bound
+        } else {
+            UNKNOWN_ERROR
         };
         Self {
             layout,
@@ -161,6 +164,8 @@ impl Stamp {
             first: 0,
             counted: 0,
             facts: RecordFacts::default(),
+            clock: clock.clone(),
+            reflector_time: ReflectorTime::AsItCame,
             remembered: VecDeque::with_capacity(REMEMBERED),
         }
     }
@@ -238,6 +243,7 @@ impl Stamp {
                 Some((packet, reply)) => {
                     self.counted = reply.seq.wrapping_add(1);
                     self.facts = self.facts_of(&packet, &reply);
+                    self.reflector_time = self.agreed();
                     return Ok(());
                 }
                 None if (settings.stops_asked)() > 0 => break,
@@ -257,20 +263,33 @@ impl Stamp {
         let tlvs = self.layout.form.size();
         let identity = understood(packet, tlvs, kind::CLOCK_IDENTITY);
         let identity = identity.and_then(|value| parse_clock_identity(value).ok());
-        let same = identity.is_some_and(|id| id != 0 && host_info::clock_id() == Some(id));
+        let ours = &self.clock.facts;
+        let same = identity.is_some_and(|id| id != 0 && ours.id == id);
         let claimed = reply.error.synchronised.then(|| reply.error.bound());
         let follows_up = understood(packet, tlvs, kind::FOLLOW_UP_TELEMETRY).is_some();
         RecordFacts {
             reflector_clock: if same {
                 ReflectorClock::Same
             } else {
-                bounded(claimed)
+                bounded(ours, claimed)
             },
             residence: if follows_up {
                 Residence::ToDriver
             } else {
                 Residence::ToUser
             },
+        }
+    }
+
+    /// Its stamps are real time.
+    fn agreed(&self) -> ReflectorTime {
+        match self.facts.reflector_clock {
+            ReflectorClock::Same => ReflectorTime::OurRealTime,
+            ReflectorClock::Bounded { .. } => ReflectorTime::Agreed(Epoch {
+                ours: self.clock.watch().offset(),
+                ..Epoch::default()
+            }),
+            ReflectorClock::None | ReflectorClock::Unrelated => ReflectorTime::AsItCame,
         }
     }
 
@@ -312,7 +331,7 @@ impl Stamp {
     /// A format that knows no socket, for [`super::any_bytes`].
     pub(super) fn of_nobody(payload: usize, key: Option<Key>) -> Option<Self> {
         let layout = Layout::new(payload, key.is_some(), 46).ok()?;
-        Some(Self::new(layout, key, 7))
+        Some(Self::new(layout, key, 7, &HostClock::of_kernel()))
     }
 }
 
@@ -358,15 +377,10 @@ impl Format for Stamp {
     }
 
     /// A reply's departure is told by a later reply: a few packets more bring those still open.
-    fn finish(
-        &mut self,
-        socket: &DatagramSocket,
-        sent: &[u8],
-        last: u64,
-    ) -> (Vec<FollowUp>, Option<u64>) {
-        let mut told = Vec::new();
+    fn finish(&mut self, socket: &DatagramSocket, sent: &[u8], last: u64) -> Told {
+        let mut told = Told::default();
         if self.facts.residence != Residence::ToDriver {
-            return (told, None);
+            return told;
         }
         let (mut packet, mut buffer) = (sent.to_vec(), vec![0; sent.len() + HEADER]);
         for seq in last + 1..=last + LAST_WORDS {
@@ -378,18 +392,15 @@ impl Format for Stamp {
                 break;
             };
             match self.follow_up(&packet, &reply) {
-                Some(follow_up) => told.push(follow_up),
+                Some(follow_up) => told.follow_ups.push(follow_up),
                 None => break,
             }
         }
-        (told, None)
+        told
     }
 
-    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
-        match self.facts.reflector_clock {
-            ReflectorClock::Same | ReflectorClock::Bounded { .. } => -realtime_offset,
-            ReflectorClock::None | ReflectorClock::Unrelated => 0,
-        }
+    fn reflector_time(&self) -> ReflectorTime {
+        self.reflector_time
     }
 }
 
@@ -424,7 +435,8 @@ mod tests {
             let key = with_key.then(|| Key::new(&[7; 16]).unwrap());
             let form = if with_key { Form::Authenticated } else { Form::Unauthenticated };
             let size = form.size() + extra;
-            let stamp = Stamp::new(Layout::new(size, with_key, 46).unwrap(), key.clone(), 9);
+            let layout = Layout::new(size, with_key, 46).unwrap();
+            let stamp = Stamp::new(layout, key.clone(), 9, &HostClock::of_kernel());
             let mut packet = vec![0xaa; size];
             stamp.write(3, &mut packet).unwrap();
             prop_assert_eq!(Sender::parse(form, &packet).unwrap().seq, 3);

@@ -2,7 +2,7 @@
 //!
 //! Departure stamps are of a request's last byte; the kernel numbers them by byte offset.
 
-use super::channel::{Channel, Decoded, FollowUp, QueueEvent};
+use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{Ended, OpenError};
 use super::open::{self, Settings};
@@ -56,6 +56,8 @@ pub struct TcpChannel {
     queue: ErrorQueue,
     retransmits: u32,
     collected: Option<Collected>,
+    /// The nonce of our Collect.
+    asked: u64,
 }
 
 /// How to read a reply.
@@ -92,7 +94,7 @@ impl Replies {
         )
     }
 
-    pub(super) fn parse(&self, frame: &[u8], last: u64) -> Parsed {
+    pub(super) fn parse(&mut self, frame: &[u8], last: u64) -> Parsed {
         let sealed = |keys: &KeyPair| keys.reply.is_sealed(frame);
         let Ok(header) = Reply::parse(frame) else {
             return Parsed::Rejected;
@@ -108,6 +110,7 @@ impl Replies {
         } else {
             None
         };
+        self.session.clock_steps = stamps.map(|stamps| stamps.clock_steps);
         let (reflector, follow_up) = stamps.map_or((FromReflector::default(), None), |stamps| {
             from_stamps(&stamps, last)
         });
@@ -166,6 +169,7 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
         queue: ErrorQueue::new(),
         retransmits: 0,
         collected: None,
+        asked: 0,
     };
     channel.replies.session = channel.agree(settings, mode)?;
     channel
@@ -253,7 +257,7 @@ fn cannot_connect(settings: &Settings<'_>, socket: &Socket, source: io::Error) -
 impl TcpChannel {
     fn agree(&mut self, settings: &Settings<'_>, mode: Mode) -> Result<Session, OpenError> {
         let target = settings.target;
-        let mut set_up = SetUp::new(Transport::Tcp, settings, mode, settings.probe().payload);
+        let mut set_up = SetUp::new(Transport::Tcp, settings, mode, settings.probe().payload)?;
         let hello = set_up.hello();
         self.send_all(&hello)
             .map_err(|source| open::cannot_reach(settings, source))?;
@@ -376,7 +380,10 @@ impl Channel for TcpChannel {
                     .control
                     .as_ref()
                     .map(|keys| &keys.reply);
-                if let Ok(Control::Collected(collected)) = Control::parse(key, frame) {
+                let token = self.replies.session.token;
+                if let Ok(Control::Collected(collected)) = Control::parse(key, frame)
+                    && session::answers(&collected, token, self.asked)
+                {
                     self.collected = Some(collected);
                 }
                 Parsed::Ignored
@@ -425,20 +432,23 @@ impl Channel for TcpChannel {
         self.replies.session.max_duration
     }
 
-    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
-        self.replies.session.shift(realtime_offset)
+    fn reflector_time(&self) -> ReflectorTime {
+        self.replies.session.reflector_time
     }
 
-    fn finish(&mut self, last: u64) -> (Vec<FollowUp>, Option<u64>) {
+    fn finish(&mut self, last: u64) -> Told {
         if !self.replies.stamped() {
-            return (Vec::new(), None);
+            return Told::default();
         }
-        let ask = self.control(&Control::Collect {
-            token: self.replies.session.token,
-        });
+        let Ok(nonce) = session::nonce() else {
+            return Told::default();
+        };
+        self.asked = nonce;
+        let token = self.replies.session.token;
+        let ask = self.control(&Control::Collect { token, nonce });
         let deadline = clock::monotonic() + ENDING_FOR;
         if self.send_all(&ask).is_err() {
-            return (Vec::new(), None);
+            return Told::default();
         }
         while self.collected.is_none()
             && clock::monotonic() < deadline
@@ -456,8 +466,12 @@ impl Channel for TcpChannel {
         let _ = self.send_all(&self.control(&Control::Bye {
             token: self.replies.session.token,
         }));
+        let clock_steps = self.replies.session.clock_steps;
         let Some(collected) = self.collected.take() else {
-            return (Vec::new(), None);
+            return Told {
+                clock_steps,
+                ..Told::default()
+            };
         };
         let follow_ups = collected.follow_ups.iter();
         let follow_ups = follow_ups
@@ -466,6 +480,12 @@ impl Channel for TcpChannel {
                 r_tx: f.r_tx,
             })
             .collect();
-        (follow_ups, Some(widen_near(last, collected.received)))
+        let account = collected.account;
+        Told {
+            follow_ups,
+            received: Some(widen_near(last, collected.received)),
+            account,
+            clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
+        }
     }
 }

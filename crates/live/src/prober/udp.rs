@@ -1,6 +1,6 @@
 //! UDP echo: `delaylab reflect`, or any RFC 862 server.
 
-use super::channel::FollowUp;
+use super::channel::{FollowUp, ReflectorTime, Told};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
@@ -15,7 +15,7 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{TAG, Transport};
-use delaylab_wire::control::{Collected, Control, SIZE};
+use delaylab_wire::control::{Collected, Control, RESERVED_TOKEN, SIZE};
 use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 
 /// How long the reflector's last words are waited for.
@@ -45,7 +45,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
         Mode::Plain
     };
     let socket = open::udp_socket(settings)?;
-    let set_up = SetUp::new(Transport::Udp, settings, mode, settings.probe().payload);
+    let set_up = SetUp::new(Transport::Udp, settings, mode, settings.probe().payload)?;
     let format = Echo {
         session: agree(&socket, set_up, settings)?,
     };
@@ -87,11 +87,18 @@ fn agree(
             Some(Next::PlainEcho) if settings.key.is_some() => {
                 return Err(OpenError::PlainEchoWithKey { target });
             }
-            Some(Next::PlainEcho) => return Ok(Session::plain(settings.run.seed as u32 | 1)),
+            Some(Next::PlainEcho) => return Ok(Session::plain(plain_token(settings)?)),
             Some(Next::Refused(text)) => return Err(OpenError::Refused { target, text }),
         }
     }
     Err(session::no_answer(settings, since))
+}
+
+/// Tells our packets from an earlier run's, and is no session's.
+fn plain_token(settings: &Settings<'_>) -> Result<u32, OpenError> {
+    let random = session::nonce();
+    let token = random.map_err(|source| settings.socket_error("random numbers", source))? as u32;
+    Ok(if token == RESERVED_TOKEN { 1 } else { token })
 }
 
 /// Data packets of a session.
@@ -122,11 +129,12 @@ impl Echo {
         if self.session.keys.is_some() { TAG } else { 0 }
     }
 
-    fn what_it_says(&self, packet: &[u8], last: u64) -> (FromReflector, Option<FollowUp>) {
+    fn what_it_says(&mut self, packet: &[u8], last: u64) -> (FromReflector, Option<FollowUp>) {
         let stamps = match self.session.mode {
             Mode::Plain => None,
             Mode::Stamped => Stamps::parse(packet).ok(),
         };
+        self.session.clock_steps = stamps.map(|stamps| stamps.clock_steps);
         stamps.map_or((FromReflector::default(), None), |stamps| {
             from_stamps(&stamps, last)
         })
@@ -209,27 +217,22 @@ impl Format for Echo {
         self.session.max_duration
     }
 
-    #[inline]
-    fn reflector_shift(&self, realtime_offset: Nanos) -> Nanos {
-        self.session.shift(realtime_offset)
+    fn reflector_time(&self) -> ReflectorTime {
+        self.session.reflector_time
     }
 
-    fn finish(
-        &mut self,
-        socket: &DatagramSocket,
-        _sent: &[u8],
-        last: u64,
-    ) -> (Vec<FollowUp>, Option<u64>) {
+    fn finish(&mut self, socket: &DatagramSocket, _sent: &[u8], last: u64) -> Told {
         if self.session.mode == Mode::Plain {
-            return (Vec::new(), None);
+            return Told::default();
         }
         let mut follow_ups = Vec::new();
-        let mut received = None;
+        let (mut received, mut account) = (None, None);
         for _ in 0..COLLECT_ROUNDS {
             let Some(collected) = self.collect(socket) else {
                 break;
             };
             received = Some(widen_near(last, collected.received));
+            account = collected.account;
             let had = follow_ups.len();
             follow_ups.extend(collected.follow_ups.iter().map(|follow_up| FollowUp {
                 seq: widen_near(last, follow_up.seq),
@@ -243,7 +246,13 @@ impl Format for Echo {
             token: self.session.token,
         };
         let _ = socket.send(&self.control(&bye));
-        (follow_ups, received)
+        let told = account.map(|account| account.clock_steps);
+        Told {
+            follow_ups,
+            received,
+            account,
+            clock_steps: told.or(self.session.clock_steps),
+        }
     }
 }
 
@@ -257,10 +266,13 @@ impl Echo {
 
     fn collect(&self, socket: &DatagramSocket) -> Option<Collected> {
         let token = self.session.token;
+        let nonce = session::nonce().ok()?;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        let frame = self.control(&Control::Collect { token });
+        let frame = self.control(&Control::Collect { token, nonce });
         let take = |packet: &[u8]| match Control::parse(key, packet) {
-            Ok(Control::Collected(collected)) if collected.token == token => Some(collected),
+            Ok(Control::Collected(collected)) => {
+                Some(collected).filter(|collected| session::answers(collected, token, nonce))
+            }
             _ => None,
         };
         let mut buffer = [0; SIZE + 1];

@@ -1,14 +1,13 @@
 //! Opening a reflector's sockets.
 
+use crate::clocks::HostClock;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
-use delaylab_kernel::host_info::{self, Synchronisation};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::Port;
-use delaylab_wire::control::ClockFacts;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -58,7 +57,7 @@ impl BindError {
 #[derive(Debug)]
 pub struct Bound {
     /// Read now: once privileges are given up, nobody may.
-    pub(super) clock: ClockFacts,
+    pub(crate) clock: HostClock,
     pub(super) datagrams: Vec<Served>,
     pub(super) streams: Vec<TcpListener>,
     pub(super) load_datagrams: Vec<DatagramSocket>,
@@ -76,20 +75,10 @@ pub(super) struct Served {
     pub(super) established: Option<DatagramSocket>,
 }
 
-/// What this host says of its clocks.
-fn clock_facts() -> ClockFacts {
-    let state = Synchronisation::read().ok();
-    ClockFacts {
-        id: host_info::clock_id().unwrap_or(0),
-        synchronised: state.is_some_and(|state| state.synchronised),
-        error_bound: state.map_or(u64::MAX, |state| state.max_error.unsigned_abs()),
-    }
-}
-
 impl Default for Bound {
     fn default() -> Self {
         Self {
-            clock: clock_facts(),
+            clock: HostClock::of_kernel(),
             datagrams: Vec::new(),
             streams: Vec::new(),
             load_datagrams: Vec::new(),

@@ -4,7 +4,7 @@
 //! whose thread keeps the list of sessions and gives way to others where CPU time is short.
 
 use super::departures::Departures;
-use super::{Shared, arrival};
+use super::{Shared, arrival, at};
 use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
@@ -12,7 +12,7 @@ use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
 use delaylab_model::probe::WaitMode;
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_traffic::reflector::{Now, Port, Reply, Verdict};
+use delaylab_traffic::reflector::{Port, Reply, Verdict};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
@@ -47,7 +47,7 @@ pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>
         socket,
         port,
         shared,
-        clocks: Clocks::new(),
+        clocks: shared.clock.watch(),
         departures: Departures::default(),
         next_id: 0,
         reply: vec![0; LARGEST],
@@ -127,10 +127,7 @@ impl Server<'_> {
     fn answer(&mut self, packet: &[u8], received: &Received, r_user: Nanos) {
         let Some(from) = received.from else { return };
         self.clocks.bracket_from(r_user);
-        let now = Now {
-            mono: r_user,
-            real: r_user + self.clocks.offset(),
-        };
+        let now = at(&self.clocks, r_user);
         if self.departures.any_awaited() {
             self.report_departures();
         }

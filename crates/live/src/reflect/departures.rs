@@ -143,6 +143,7 @@ impl Waiting {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::clocks::RealTime;
     use delaylab_traffic::reflector::{
         Access, Arrival, Now, Policy, Port, Reflector, Reply, Verdict,
     };
@@ -155,12 +156,14 @@ mod tests {
         let now = Now {
             mono: SECOND,
             real: SECOND,
+            clock_steps: 0,
         };
         let arrival = Arrival {
             r_rx: None,
             r_user: SECOND,
             traffic_class: None,
             ttl: None,
+            overflowed: 0,
         };
         let from = "127.0.0.1:40000".parse().unwrap();
         let (packet, mut buffer) = ([0; 44], [0; 44]);
@@ -222,7 +225,11 @@ mod tests {
         let mut departures = Departures::default();
         departures.expect(0, reply(), now - 2 * KEPT);
         departures.expect(1, reply(), now + 3600 * SECOND);
-        departures.read(socket.as_fd(), &Clocks::new(), |_, _| panic!("no stamp"));
+        departures.read(
+            socket.as_fd(),
+            &Clocks::new(RealTime::of_kernel()),
+            |_, _| panic!("no stamp"),
+        );
         assert_eq!(ids(&departures.awaited), [1]);
     }
 

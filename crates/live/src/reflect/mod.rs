@@ -19,7 +19,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, HostClock};
 use crate::places::Places;
 use bind::Bound;
 use datagrams::Role;
@@ -43,6 +43,7 @@ pub(crate) struct Shared<'a> {
     /// For connections of probes; those of load have their own, so that neither takes the other's.
     places: Places,
     load_places: Places,
+    clock: HostClock,
     wait_mode: WaitMode,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// A thread that must run could not be started.
@@ -73,7 +74,7 @@ pub fn serve(
     wait_mode: WaitMode,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> io::Result<Status> {
-    policy.clock = bound.clock;
+    policy.clock = bound.clock.facts;
     policy.own_ports.extend(bound.ports());
     let limits = accept::limits(&policy);
     let shared = Shared {
@@ -81,6 +82,7 @@ pub fn serve(
         reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
         places: Places::new(limits),
         load_places: Places::new(limits),
+        clock: bound.clock.clone(),
         wait_mode,
         stop,
         failed: AtomicBool::new(false),
@@ -141,7 +143,21 @@ fn start<'scope>(
 
 fn now() -> Now {
     let (mono, real) = clock::both();
-    Now { mono, real }
+    Now {
+        mono,
+        real,
+        clock_steps: 0,
+    }
+}
+
+/// Both clocks at this time of the monotonic one, as they have been watched so far.
+#[inline]
+fn at(clocks: &Clocks, mono: Nanos) -> Now {
+    Now {
+        mono,
+        real: mono + clocks.offset(),
+        clock_steps: clocks.steps() as u8,
+    }
 }
 
 /// What the kernel told of a packet that was read at `r_user`, on the record's clock.
@@ -154,5 +170,6 @@ fn arrival(clocks: &Clocks, beside: &Ancillary, r_user: Nanos) -> Arrival {
         r_user,
         traffic_class: beside.traffic_class,
         ttl: beside.ttl,
+        overflowed: 0,
     }
 }

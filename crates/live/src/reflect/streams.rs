@@ -2,7 +2,7 @@
 
 use super::accept::{self, is_time_out};
 use super::departures::Departures;
-use super::{Shared, arrival, bind, now};
+use super::{Shared, arrival, at, bind};
 use crate::clocks::Clocks;
 use crate::places::Place;
 use delaylab_kernel::ancillary::Ancillary;
@@ -11,7 +11,7 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::Nanos;
-use delaylab_traffic::reflector::{Arrival, Opening, SessionRef, Verdict};
+use delaylab_traffic::reflector::{Arrival, Now, Opening, SessionRef, Verdict};
 use delaylab_wire::control;
 use delaylab_wire::tcp::{Decoder, Frame};
 use std::io;
@@ -90,7 +90,7 @@ impl<'a> Connection<'a> {
             place,
             proven: false,
             session: None,
-            clocks: Clocks::new(),
+            clocks: shared.clock.watch(),
             departures: Departures::default(),
             undecoded: 0,
             sent: 0,
@@ -124,7 +124,7 @@ impl<'a> Connection<'a> {
             // Also while bytes come: they need not ever become a request.
             if r_user >= next_look {
                 next_look = r_user + bind::LOOK_EVERY;
-                if !self.shared.reflector().is_stream_alive(now(), session) {
+                if !self.shared.reflector().is_stream_alive(self.now(), session) {
                     return Ok(());
                 }
             }
@@ -142,6 +142,10 @@ impl<'a> Connection<'a> {
             }
         }
         Ok(())
+    }
+
+    fn now(&self) -> Now {
+        at(&self.clocks, clock::monotonic())
     }
 
     fn arrival(&mut self, beside: &Ancillary, r_user: Nanos) -> Arrival {
@@ -176,7 +180,7 @@ impl<'a> Connection<'a> {
         let opening =
             self.shared
                 .reflector()
-                .stream_hello(now(), self.from, hello, &mut self.reply);
+                .stream_hello(self.now(), self.from, hello, &mut self.reply);
         match opening {
             Opening::Accepted(length, session) => {
                 self.session = Some(session);
@@ -204,10 +208,13 @@ impl<'a> Connection<'a> {
         if matches!(frame, Frame::Control(_)) && self.departures.any_awaited() {
             self.report_departures();
         }
-        let verdict =
-            self.shared
-                .reflector()
-                .stream_frame(now(), session, arrival, frame, &mut self.reply);
+        let verdict = self.shared.reflector().stream_frame(
+            self.now(),
+            session,
+            arrival,
+            frame,
+            &mut self.reply,
+        );
         let reply = match verdict {
             Verdict::Reply(reply) => reply,
             Verdict::Done => return Ok(Then::GoOn),

@@ -21,6 +21,7 @@ pub struct ClockWatch {
     high: Nanos,
     before_step: Option<Nanos>,
     boot_offset: Nanos,
+    steps: u32,
 }
 
 impl ClockWatch {
@@ -31,6 +32,7 @@ impl ClockWatch {
             high: real - before,
             before_step: None,
             boot_offset,
+            steps: 0,
         }
     }
 
@@ -54,6 +56,7 @@ impl ClockWatch {
         let small = low - self.high <= TOLERANCE && self.low - high <= TOLERANCE;
         if !small {
             self.before_step = Some(self.offset());
+            self.steps = self.steps.wrapping_add(1);
         }
         (self.low, self.high) = (low, high);
         if small {
@@ -71,6 +74,11 @@ impl ClockWatch {
         }
         self.boot_offset = offset;
         ClockEvent::Suspend
+    }
+
+    /// How often the two have moved against each other so far.
+    pub const fn steps(&self) -> u32 {
+        self.steps
     }
 
     /// `REALTIME − MONOTONIC`.
@@ -103,6 +111,7 @@ mod tests {
         assert_eq!(watch.bracket(1000, 1_001_010, 1040), ClockEvent::None);
         let stamp_before = 1_000_000 + 5_000;
         assert_eq!(watch.bracket(10_000, 51_010_000, 10_040), ClockEvent::Step);
+        assert_eq!(watch.steps(), 1);
         let converted = watch.to_monotonic(stamp_before, 4_000, 10_000);
         assert!((converted - 5_000).abs() <= 40, "{converted}");
         let stamp_after = 51_000_000 + 12_000;

@@ -9,12 +9,14 @@
 //! | `event` | what it is told and what it answers |
 //! | `release` | when a record is whole |
 //! | [`clock_watch`] | how real time maps to monotonic time, and what happened to the clocks |
+//! | [`epoch`] | by which shift the reflector's stamps are read |
 //! | [`loss_direction`] | in which direction packets were lost |
 //! | [`reordering`] | RFC 4737 extents |
 //! | [`stamp_ids`] | which packet a departure stamp is of |
 //! | [`sequence`] | full sequence numbers from the few bits on the wire |
 
 pub mod clock_watch;
+pub mod epoch;
 mod event;
 pub mod loss_direction;
 mod release;

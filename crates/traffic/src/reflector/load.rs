@@ -188,6 +188,7 @@ impl LoadSink {
             clock: self.policy.clock,
             realtime_offset: now.real - now.mono,
             max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
+            clock_steps: now.clock_steps,
         };
         let keys = self
             .policy
@@ -352,10 +353,18 @@ mod tests {
     use delaylab_wire::control::SIZE;
     use proptest::prelude::*;
 
-    const NOW: Now = Now { mono: 0, real: 0 };
+    const NOW: Now = Now {
+        mono: 0,
+        real: 0,
+        clock_steps: 0,
+    };
 
     fn at(mono: Nanos) -> Now {
-        Now { mono, real: mono }
+        Now {
+            mono,
+            real: mono,
+            clock_steps: 0,
+        }
     }
 
     fn here() -> IpAddr {

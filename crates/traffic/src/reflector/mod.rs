@@ -71,6 +71,8 @@ pub struct Now {
     pub mono: Nanos,
     /// `CLOCK_REALTIME`.
     pub real: Nanos,
+    /// How often the two have moved against each other so far, modulo 256: steps, leap seconds, suspends.
+    pub clock_steps: u8,
 }
 
 /// Which service a datagram came to.
@@ -93,6 +95,8 @@ pub struct Arrival {
     pub traffic_class: Option<u8>,
     /// Its TTL or hop limit.
     pub ttl: Option<u8>,
+    /// Packets that the socket's full buffer had no room for, up to this one.
+    pub overflowed: u32,
 }
 
 /// What to do with a packet.
@@ -374,6 +378,7 @@ impl Reflector {
                 from,
                 transport: Transport::Udp,
                 traffic_class: arrival.traffic_class,
+                overflowed: arrival.overflowed,
             };
             let (verdict, _) = self.control_or_open(now, source, packet, reply)?;
             return Ok(verdict);
@@ -390,8 +395,10 @@ impl Reflector {
         if session.prove() {
             self.admission.proven(header.token);
         }
-        self.limiter
-            .charge(now.mono, from.ip(), packet.len(), Standing::Established)?;
+        let charged = self
+            .limiter
+            .charge(now.mono, from.ip(), packet.len(), Standing::Established);
+        session.note_charge(charged)?;
         let answered = session.answer(arrival, header, packet, reply);
         Ok(reply_of(answered, header.token))
     }
@@ -452,8 +459,10 @@ impl Reflector {
         if session.prove() {
             self.admission.proven(token);
         }
-        self.limiter
-            .charge(now.mono, from.ip(), frame.len(), Standing::Established)?;
+        let charged = self
+            .limiter
+            .charge(now.mono, from.ip(), frame.len(), Standing::Established);
+        session.note_charge(charged)?;
         let answered = session.answer_request(arrival, request, frame, reply);
         Ok(reply_of(answered, token))
     }
@@ -482,6 +491,7 @@ fn tcp_source(from: SocketAddr, traffic_class: Option<u8>) -> Source {
         from,
         transport: Transport::Tcp,
         traffic_class,
+        overflowed: 0,
     }
 }
 

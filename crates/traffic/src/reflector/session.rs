@@ -23,12 +23,18 @@ pub(super) struct Session {
     pub keys: Option<KeyPair>,
     /// Packets that came, duplicates included.
     pub received: u32,
+    /// Of them, those that a limit kept from being answered.
+    pub refused: u32,
+    /// What its socket had overflowed by when it began.
+    pub overflowed_before: u32,
     pub follow_ups: FollowUps,
     window: ReplayWindow,
     /// The peer has sent what only the session's own peer could.
     proven: bool,
     started: Nanos,
     last: Nanos,
+    /// As of the latest packet.
+    clock_steps: u8,
 }
 
 /// A reply that is written, and what the caller needs to know of it.
@@ -50,11 +56,14 @@ impl Session {
             mode: hello.mode,
             keys: None,
             received: 0,
+            refused: 0,
+            overflowed_before: 0,
             follow_ups: FollowUps::default(),
             window: ReplayWindow::default(),
             proven: false,
             started: now.mono,
             last: now.mono,
+            clock_steps: now.clock_steps,
         }
     }
 
@@ -105,7 +114,14 @@ impl Session {
         }
         self.received = self.received.wrapping_add(1);
         self.last = now.mono;
+        self.clock_steps = now.clock_steps;
         Ok(!is_new)
+    }
+
+    /// Counts what a limit refuses.
+    pub fn note_charge(&mut self, charged: Result<(), DropReason>) -> Result<(), DropReason> {
+        self.refused = self.refused.wrapping_add(u32::from(charged.is_err()));
+        charged
     }
 
     /// The smallest udp packet of this session.
@@ -185,6 +201,7 @@ impl Session {
             r_rx: arrival.r_rx,
             r_user: arrival.r_user,
             follow_up: self.follow_ups.pop(),
+            clock_steps: self.clock_steps,
         }
     }
 

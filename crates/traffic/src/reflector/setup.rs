@@ -11,8 +11,8 @@ use crate::admission::Full;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{
-    self, Accept, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason, Refuse, SIZE,
-    VERSION,
+    self, Accept, Account, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason,
+    Refuse, SIZE, VERSION,
 };
 use delaylab_wire::echo::{self, Mode};
 use delaylab_wire::{ParseError, tcp};
@@ -27,6 +27,8 @@ pub(super) struct Source {
     pub from: SocketAddr,
     pub transport: Transport,
     pub traffic_class: Option<u8>,
+    /// Of the socket that it came to, as in [`super::Arrival`].
+    pub overflowed: u32,
 }
 
 /// What a control packet leads to.
@@ -86,7 +88,7 @@ impl Reflector {
                 Err(DropReason::RateLimited)
             }
             Ok(Control::Hello(hello)) => Ok(self.hello(now, source, &hello)),
-            Ok(Control::Collect { token }) => self.collect(now, source, token),
+            Ok(Control::Collect { token, nonce }) => self.collect(now, source, token, nonce),
             Ok(Control::Bye { token }) => self.bye(source, token),
             Ok(_) => Err(DropReason::Malformed),
             // Only a Hello: two versions would refuse each other's refusals for ever.
@@ -150,6 +152,7 @@ impl Reflector {
             clock: self.policy.clock,
             realtime_offset: now.real - now.mono,
             max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
+            clock_steps: now.clock_steps,
         })
     }
 
@@ -172,7 +175,8 @@ impl Reflector {
         self.make_room_for(now, source.from.ip())?;
         let salt = self.random.next();
         let random = self.random.next() as u32;
-        let session = Session::new(now, source.from, source.transport, hello, salt);
+        let mut session = Session::new(now, source.from, source.transport, hello, salt);
+        session.overflowed_before = source.overflowed;
         let token = self.sessions.insert(random, session).ok_or_else(|| {
             (
                 Reason::TooManySessions,
@@ -245,13 +249,26 @@ impl Reflector {
         Ok(())
     }
 
-    fn collect(&mut self, now: Now, source: Source, token: u32) -> Result<Effect, DropReason> {
+    fn collect(
+        &mut self,
+        now: Now,
+        source: Source,
+        token: u32,
+        nonce: u64,
+    ) -> Result<Effect, DropReason> {
         let session = self.session(now, source, token)?;
         let first = session.prove();
         let collected = Collected {
             token,
             received: session.received,
             follow_ups: session.follow_ups.take(FOLLOW_UPS),
+            account: Some(Account {
+                nonce,
+                refused: session.refused,
+                overflowed: source.overflowed.wrapping_sub(session.overflowed_before),
+                realtime_offset: now.real - now.mono,
+                clock_steps: now.clock_steps,
+            }),
         };
         if first {
             self.admission.proven(token);

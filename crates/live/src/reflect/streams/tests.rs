@@ -104,6 +104,7 @@ fn only_the_frame_that_ends_a_read_has_its_arrival() {
         r_user: 9,
         traffic_class: None,
         ttl: Some(64),
+        overflowed: 0,
     };
     assert_eq!(arrival_of_frame(&read, 0), read);
     let unknown = Arrival { r_rx: None, ..read };

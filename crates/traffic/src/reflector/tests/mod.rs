@@ -20,6 +20,7 @@ fn at(mono: Nanos) -> Now {
     Now {
         mono,
         real: mono + REALTIME_OFFSET,
+        clock_steps: 0,
     }
 }
 
@@ -29,6 +30,7 @@ fn arrival() -> Arrival {
         r_user: 1000,
         traffic_class: Some(0xb8),
         ttl: Some(61),
+        overflowed: 0,
     }
 }
 
@@ -151,7 +153,7 @@ impl Bench {
     }
 
     fn collect(&mut self, token: u32) -> Collected {
-        match self.ask(&Control::Collect { token }).unwrap() {
+        match self.ask(&Control::Collect { token, nonce: 5 }).unwrap() {
             Control::Collected(collected) => collected,
             other => panic!("not collected but {other:?}"),
         }

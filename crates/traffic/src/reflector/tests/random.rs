@@ -59,7 +59,7 @@ fn valid(key: Option<&Key>, token: u32) -> Vec<(Port, Vec<u8>)> {
     let mut packets = Vec::new();
     let controls = [
         Control::Hello(hello(Mode::Stamped, 100)),
-        Control::Collect { token },
+        Control::Collect { token, nonce: 1 },
         Control::Bye {
             token: token ^ 4096,
         },

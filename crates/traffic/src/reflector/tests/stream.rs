@@ -175,7 +175,7 @@ fn control_packets_stand_between_requests() {
         );
         (verdict, Control::parse(None, &reply))
     };
-    let (_, collected) = control(Control::Collect { token });
+    let (_, collected) = control(Control::Collect { token, nonce: 1 });
     let Ok(Control::Collected(collected)) = collected else {
         panic!("not collected");
     };

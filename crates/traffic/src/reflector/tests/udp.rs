@@ -43,6 +43,7 @@ fn a_stamped_session_gets_the_reflectors_stamps() {
             r_rx: Some(900),
             r_user: 1000,
             follow_up: None,
+            clock_steps: 0,
         };
         assert_eq!(Stamps::parse(&reply), Ok(expected));
         assert_eq!(Header::parse(&reply).unwrap().seq, 5);
@@ -255,7 +256,7 @@ fn a_session_is_its_peers_alone() {
     bench.from = address("127.0.0.1:40001");
     let packet = session.packet(0, 100);
     assert_eq!(bench.echo(&packet), dropped(DropReason::UnknownSession));
-    for control in [Control::Bye { token }, Control::Collect { token }] {
+    for control in [Control::Bye { token }, Control::Collect { token, nonce: 1 }] {
         assert_eq!(bench.ask(&control), dropped(DropReason::UnknownSession));
     }
     bench.from = client();

@@ -1,0 +1,173 @@
+//! A prober and a reflector in one process, each with clocks of its own.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::clocks::RealTime;
+use crate::reflect::{self, bind::Bound};
+use delaylab_model::SECOND;
+use delaylab_model::probe::{Pacing, WaitMode};
+use delaylab_model::trial::ReflectorClock;
+use delaylab_traffic::reflector::{Access, Policy};
+use delaylab_wire::control::ClockFacts;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+/// Each host says that its clock is right to a millisecond.
+const ERROR: Nanos = MILLISECOND;
+
+/// A host of its own, whose real time is the kernel's and `added`.
+fn host(id: u64, added: &Arc<AtomicI64>) -> HostClock {
+    HostClock {
+        real_time: RealTime::with(added.clone()),
+        facts: ClockFacts {
+            id,
+            synchronised: true,
+            error_bound: ERROR.unsigned_abs(),
+        },
+    }
+}
+
+/// Keeps records, and steps clocks when half of them are there.
+struct Stepping<'a> {
+    steps: [(&'a AtomicI64, Nanos); 2],
+    after: usize,
+    records: Vec<Record>,
+}
+
+impl Sink for Stepping<'_> {
+    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.records.push(*record);
+        if self.records.len() == self.after {
+            for (clock, by) in self.steps {
+                clock.fetch_add(by, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn probe_run(method: Method, target: SocketAddr, count: u64) -> ProbeRun {
+    let probe = Probe {
+        payload: 112,
+        count: Some(count),
+        duration: None,
+        pacing: Pacing::Every {
+            interval_ns: MILLISECOND,
+        },
+        timeout: SECOND,
+        ..Probe::new("test", method)
+    };
+    ProbeRun {
+        trial: 0,
+        index: 0,
+        target,
+        probe,
+        host: Default::default(),
+        seed: 1,
+    }
+}
+
+/// Runs a probe against a reflector; the prober's and the reflector's clock are stepped by so much in its midst.
+fn stepped(method: Method, here: Nanos, there: Nanos) -> (ProbeFacts, Vec<Record>) {
+    const PACKETS: u64 = 60;
+    let (ours, theirs) = (Arc::default(), Arc::default());
+    let mut bound = Bound::default();
+    bound.clock = host(2, &theirs);
+    let local = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
+    let target = match method {
+        Method::Stamp => bound.open_stamp(&local, 0).unwrap()[0],
+        _ => bound.open_echo(&local, 0..=0).unwrap()[0],
+    };
+    let policy = Policy::new(Access::Open { allow: Vec::new() });
+    let stop = AtomicBool::new(false);
+    let probing = Probing {
+        key: None,
+        stops_asked: || 0,
+    };
+    let mut sink = Stepping {
+        steps: [(&*ours, here), (&*theirs, there)],
+        after: PACKETS as usize / 3,
+        records: Vec::new(),
+    };
+    let stopped = || stop.load(Ordering::Relaxed);
+    let facts = std::thread::scope(|scope| {
+        let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
+        let run = probe_run(method, target, PACKETS);
+        let facts = probing.run_by(&host(1, &ours), &run, &mut sink);
+        stop.store(true, Ordering::Relaxed);
+        serving.join().unwrap().unwrap();
+        facts.unwrap()
+    });
+    (facts, sink.records)
+}
+
+/// One-way delays out, by the process's stamps.
+fn forward(records: &[Record]) -> Vec<Nanos> {
+    let delays = records.iter().map(|r| Some(r.r_user? - r.t_send?));
+    delays.map(|delay| delay.unwrap()).collect()
+}
+
+fn warned(facts: &ProbeFacts, of: &str) -> bool {
+    facts.warnings.iter().any(|warning| warning.contains(of))
+}
+
+const AGREED: ReflectorClock = ReflectorClock::Bounded {
+    error_ns: 2 * ERROR,
+};
+
+#[test]
+fn a_step_moves_no_one_way_delay_and_ends_the_claim_about_them() {
+    for method in [Method::Udp, Method::Tcp] {
+        for (here, there) in [(-SECOND, 0), (0, -SECOND), (-SECOND, -SECOND), (0, 0)] {
+            let (facts, records) = stepped(method, here, there);
+            let delays = forward(&records);
+            assert_eq!(records.len(), 60);
+            let off = delays.iter().filter(|delay| delay.abs() > SECOND / 2);
+            assert_eq!(off.count(), 0, "{method} {here} {there}: {delays:?}");
+            let clock = facts.records.reflector_clock;
+            let alike = here == there;
+            let expected = if alike {
+                AGREED
+            } else {
+                ReflectorClock::Unrelated
+            };
+            assert_eq!(
+                clock, expected,
+                "{method} {here} {there} {:?}",
+                facts.warnings
+            );
+            assert_eq!(
+                warned(&facts, "clock of this host was stepped by −1s"),
+                here != 0
+            );
+            assert_eq!(
+                warned(&facts, "clock of the reflector was stepped by −1s"),
+                there != 0
+            );
+            assert_eq!(warned(&facts, "left out"), !alike);
+        }
+    }
+}
+
+/// Whose stamps are real time: nothing tells of a step there but the packets.
+#[test]
+fn stamp_has_no_one_way_delays_once_a_clock_was_stepped() {
+    for (here, there, said) in [
+        (-SECOND, 0, "clock of this host was stepped by −1s"),
+        (0, -SECOND, "outside the time between sending and reply"),
+        (-SECOND, -SECOND, "clock of this host was stepped by −1s"),
+    ] {
+        let (facts, _) = stepped(Method::Stamp, here, there);
+        let clock = facts.records.reflector_clock;
+        assert_eq!(clock, ReflectorClock::Unrelated, "{here} {there}");
+        assert!(warned(&facts, said), "{here} {there} {:?}", facts.warnings);
+    }
+    let (facts, _) = stepped(Method::Stamp, 0, 0);
+    let clock = facts.records.reflector_clock;
+    assert!(matches!(clock, ReflectorClock::Bounded { .. }));
+    assert_eq!(facts.warnings, Vec::<String>::new());
+}
