@@ -2,6 +2,7 @@
 //! which every user of the host can read.
 
 use crate::exit::Failed;
+use crate::secret_file;
 use delaylab_wire::auth::Key;
 use std::path::Path;
 
@@ -10,20 +11,20 @@ pub const VARIABLE: &str = "DELAYLAB_KEY";
 
 /// Reads the key, if there is one. A file named on the command line comes first.
 pub fn read(file: Option<&Path>) -> Result<Option<Key>, Failed> {
-    let (text, source) = match (file, std::env::var(VARIABLE)) {
-        (Some(path), _) => {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Failed::environment(format!(
-                    "cannot read the key file {}: {error}. Is its name right, and may this user read it?",
-                    path.display()
-                ))
-            })?;
-            (text, path.display().to_string())
-        }
-        (None, Ok(text)) => (text, VARIABLE.to_owned()),
-        (None, Err(_)) => return Ok(None),
-    };
-    let key = Key::from_text(&text);
-    key.map(Some)
-        .map_err(|error| Failed::usage(format!("the key in {source}: {error}")))
+    match (file, std::env::var(VARIABLE)) {
+        (Some(path), _) => from_file(path).map(Some),
+        (None, Ok(text)) => from_text(&text, VARIABLE).map(Some),
+        (None, Err(_)) => Ok(None),
+    }
+}
+
+/// The key in this file.
+pub fn from_file(path: &Path) -> Result<Key, Failed> {
+    let text = secret_file::read(path, "key")?;
+    from_text(&text, &path.display().to_string())
+}
+
+/// The key in this text, which comes from `source`.
+pub fn from_text(text: &str, source: &str) -> Result<Key, Failed> {
+    Key::from_text(text).map_err(|error| Failed::usage(format!("the key in {source}: {error}")))
 }

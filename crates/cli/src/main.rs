@@ -37,6 +37,8 @@ mod key;
 mod load_limit;
 mod ping;
 mod reflect;
+mod reflect_keys;
+mod secret_file;
 mod serve;
 mod target;
 mod terminal;

@@ -2,14 +2,14 @@
 
 use crate::args::reflect::ReflectArgs;
 use crate::exit::{Exit, Failed};
-use crate::key;
+use crate::reflect_keys::{self, KeyFiles};
 use crate::terminal;
 use delaylab_kernel::privilege::{self, lock_down};
 use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::{BindError, Bound};
-use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve};
+use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve_with_keys};
 use delaylab_model::units::write_duration;
-use delaylab_traffic::reflector::{Access, Policy, Status};
+use delaylab_traffic::reflector::{Access, Keys, Policy, Status};
 use delaylab_wire::stamp;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,6 +24,12 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
                 .to_owned(),
         ));
     }
+    // Before ports are bound, which its process would hold too.
+    let mut key_files = if args.key_file.is_empty() {
+        None
+    } else {
+        Some(KeyFiles::watch(args.key_file.clone())?)
+    };
     let addresses = addresses(args, &access)?;
     let policy = policy(args, access);
     let mut bound = Bound::default();
@@ -48,10 +54,13 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         announce(&echo, &stamp, &load, &policy, keyed);
         terminal::say(format!("privileges    {holds}"));
     }
-    let status = serve(bound, policy, args.wait_mode, &|| {
-        signals::stops_asked() > 0
-    })
-    .map_err(|error| Failed::new(Exit::Internal, format!("cannot serve: {error}")))?;
+    let stops = || signals::stops_asked() > 0 || reflect_keys::is_terminal_gone();
+    let mut renewed = key_files.as_mut().map(|files| || files.renewed());
+    let new_keys = renewed
+        .as_mut()
+        .map(|renewed| renewed as &mut dyn FnMut() -> Option<Keys>);
+    let status = serve_with_keys(bound, policy, args.wait_mode, &stops, new_keys)
+        .map_err(|error| Failed::new(Exit::Internal, format!("cannot serve: {error}")))?;
     if !args.quiet {
         print_status(&status);
     }
@@ -74,8 +83,8 @@ fn access(args: &ReflectArgs) -> Result<Access, Failed> {
             allow: args.allow.clone(),
         });
     }
-    let key = key::read(args.key_file.as_deref())?;
-    Ok(key.map_or(Access::Open { allow: Vec::new() }, Access::Keyed))
+    let keys = reflect_keys::read(&args.key_file)?;
+    Ok(keys.map_or(Access::Open { allow: Vec::new() }, Access::Keyed))
 }
 
 fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed> {
@@ -108,6 +117,7 @@ fn policy(args: &ReflectArgs, access: Access) -> Policy {
     policy.limits.total.packets = args.max_total_rate;
     policy.limits.total.bytes = bytes.saturating_mul(2);
     policy.plain_echo = args.plain_echo;
+    policy.stamp_any_clock = args.stamp_any_clock;
     policy.max_sessions = args.max_sessions;
     policy.max_duration = args.max_duration;
     policy.max_payload = args.max_size;
@@ -205,7 +215,11 @@ fn reachable(address: IpAddr) -> String {
 
 fn who(access: &Access) -> String {
     match access {
-        Access::Keyed(_) => "everybody who has the key".to_owned(),
+        Access::Keyed(keys) if keys.names().count() == 1 => "everybody who has the key".to_owned(),
+        Access::Keyed(keys) => {
+            let names: Vec<_> = keys.names().collect();
+            format!("everybody who has one of the keys {}", names.join(", "))
+        }
         Access::Open { allow } if allow.is_empty() => "this host alone".to_owned(),
         Access::Open { allow } => {
             let prefixes: Vec<_> = allow.iter().map(ToString::to_string).collect();

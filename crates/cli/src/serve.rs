@@ -3,7 +3,9 @@
 use crate::args::serve::ServeArgs;
 use crate::exit::Failed;
 use crate::experiment;
+use crate::secret_file;
 use crate::terminal;
+use delaylab_kernel::privilege::{self, lock_down_beneath};
 use delaylab_report::serve::{ServeError, Server, Token};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,23 +26,22 @@ pub fn run(args: &ServeArgs) -> Result<(), Failed> {
     }
     let token = args.token_file.as_deref().map(token).transpose()?;
     let address = SocketAddr::new(args.listen, args.port);
-    let server =
-        Server::bind(address, token, runs, experiment::conclude::run_data).map_err(failed)?;
+    let server = Server::bind(address, token, runs.clone(), experiment::conclude::run_data)
+        .map_err(failed)?;
+    let holds = lock_down_beneath(&runs, privilege::Options::default())
+        .map_err(|error| Failed::environment(format!("cannot give up privileges: {error}")))?;
     terminal::print(format!(
         "Runs in {}: http://{}/\n",
         args.runs.display(),
         server.address()
     ))?;
+    terminal::say(format!("privileges    {holds}"));
     server.run()
 }
 
 fn token(path: &Path) -> Result<Token, Failed> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failed::environment(format!(
-            "cannot read the token file {}: {error}",
-            path.display()
-        ))
-    })?;
+    let text = secret_file::read(path, "token")?;
+    secret_file::warn_if_readable(path, "token");
     Token::from_text(&text).map_err(|error| Failed::usage(format!("{}: {error}", path.display())))
 }
 

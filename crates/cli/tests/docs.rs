@@ -12,6 +12,7 @@
 
 use libtest_mimic::{Arguments, Trial};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -97,6 +98,7 @@ fn run(document: &Path) {
     let folder = scratch.join("document.in");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("lab.key"), KEY).unwrap();
+    fs::set_permissions(folder.join("lab.key"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(folder.join("ping.txt"), PING).unwrap();
     let copy = scratch.join("document.md");
     let text = fs::read_to_string(document).unwrap();

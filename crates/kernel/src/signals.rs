@@ -1,28 +1,58 @@
-//! Being told to stop: SIGINT and SIGTERM raise a flag and interrupt blocking calls.
+//! Being told to stop, or to read files again: signals raise a flag and interrupt blocking calls.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
+static HANGUPS: AtomicU32 = AtomicU32::new(0);
 
-extern "C" fn on_signal(_signal: libc::c_int) {
+extern "C" fn on_signal(signal: libc::c_int) {
     // Only an atomic add: async-signal-safe.
-    ASKED.fetch_add(1, Ordering::Relaxed);
+    let count = if signal == libc::SIGHUP {
+        &HANGUPS
+    } else {
+        &ASKED
+    };
+    count.fetch_add(1, Ordering::Relaxed);
 }
 
 /// From now on SIGINT and SIGTERM only count, and interrupt blocking system calls.
 pub fn catch_stop() -> io::Result<()> {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: a zeroed sigaction is valid; the handler only touches an atomic. No SA_RESTART, so
-        // that a blocking receive returns.
-        let code = unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            libc::sigaction(signal, &action, std::ptr::null_mut())
-        };
-        crate::socket_options::check(code)?;
-    }
-    Ok(())
+    catch(libc::SIGINT)?;
+    catch(libc::SIGTERM)
+}
+
+/// From now on SIGHUP only counts, and interrupts blocking system calls.
+pub fn catch_hangup() -> io::Result<()> {
+    catch(libc::SIGHUP)
+}
+
+fn catch(signal: libc::c_int) -> io::Result<()> {
+    let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    handle(signal, handler)
+}
+
+/// From now on SIGHUP, SIGINT and SIGTERM do nothing.
+pub fn ignore_all() -> io::Result<()> {
+    [libc::SIGHUP, libc::SIGINT, libc::SIGTERM]
+        .into_iter()
+        .try_for_each(|signal| handle(signal, libc::SIG_IGN))
+}
+
+fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: a zeroed sigaction is valid; the handlers only touch an atomic. No SA_RESTART, so
+    // that a blocking receive returns.
+    let code = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler;
+        libc::sigaction(signal, &action, std::ptr::null_mut())
+    };
+    crate::socket_options::check(code).map(drop)
+}
+
+/// How often SIGHUP came.
+pub fn hangups() -> u32 {
+    HANGUPS.load(Ordering::Relaxed)
 }
 
 /// How often a stop was asked for.

@@ -3,13 +3,17 @@
 //! The program runs itself: with an argument it is the child that locks down and then tries what
 //! must fail and what must go on working. Its exit code and output are the verdict.
 
-use delaylab_kernel::privilege::{LockDownError, Options, Violation, lock_down};
+use delaylab_kernel::privilege::{
+    Attendant, LockDownError, Options, Violation, lock_down, lock_down_beneath,
+};
 use libtest_mimic::{Arguments, Trial, run};
 use std::error::Error;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
 use std::time::Duration;
 
@@ -18,6 +22,8 @@ fn main() -> ExitCode {
     let outcome = match role.as_str() {
         "serve" => serve(),
         "forbidden" => forbidden(),
+        "beneath" => beneath(),
+        "attendant" => attendant(),
         "killed" => killed(),
         "too-late" => too_late(),
         _ => return run(&Arguments::from_args(), tests()).exit_code(),
@@ -34,7 +40,7 @@ fn main() -> ExitCode {
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn tests() -> Vec<Trial> {
-    let ends_well = ["serve", "forbidden", "too-late"].map(|role| {
+    let ends_well = ["serve", "forbidden", "beneath", "attendant", "too-late"].map(|role| {
         let check = move || {
             let output = child(role)?;
             Ok(ensure(output.status.success(), &describe(role, &output))?)
@@ -54,8 +60,20 @@ fn tests() -> Vec<Trial> {
 
 const SIGSYS: i32 = 31;
 
+/// Names a folder that the child may use, and everybody.
+const FOLDER: &str = "DELAYLAB_TEST_FOLDER";
+
 fn child(role: &str) -> std::io::Result<Output> {
-    Command::new("/proc/self/exe").arg(role).output()
+    let name = format!("delaylab-lockdown-{}-{role}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir(&folder)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777))?;
+    let output = Command::new("/proc/self/exe")
+        .arg(role)
+        .env(FOLDER, &folder)
+        .output();
+    fs::remove_dir_all(&folder)?;
+    output
 }
 
 fn describe(role: &str, output: &Output) -> String {
@@ -120,6 +138,44 @@ fn forbidden() -> Outcome {
     refused("bind", UdpSocket::bind("127.0.0.1:0"))?;
     refused("connect", TcpStream::connect(address))?;
     refused("execute", Command::new("/bin/true").spawn())
+}
+
+/// Files of one folder remain, and nothing else.
+fn beneath() -> Outcome {
+    let folder = PathBuf::from(std::env::var(FOLDER)?);
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let holds = lock_down_beneath(&folder, Options::default())?;
+    ensure(holds.is_safe(), &format!("{holds:?}"))?;
+    let (one, other) = (folder.join("one"), folder.join("other"));
+    fs::write(&one, "text")?;
+    fs::rename(&one, &other)?;
+    ensure(fs::read_to_string(&other)? == "text", "the file")?;
+    ensure(fs::read_dir(&folder)?.count() == 1, "the list")?;
+    fs::remove_file(&other)?;
+    if kernel_has_landlock() {
+        refused("open a file", File::open("/etc/passwd"))?;
+        refused("make a file", File::create("/tmp/delaylab-lockdown"))?;
+    }
+    refused("bind", UdpSocket::bind("127.0.0.1:0"))?;
+    refused("connect", TcpStream::connect(address))?;
+    refused("execute", Command::new("/bin/true").spawn())?;
+    Ok(())
+}
+
+/// A process that may open files answers one that may not, and ends with it.
+fn attendant() -> Outcome {
+    let mut asked = 0;
+    let mut attendant = Attendant::start(move || {
+        asked += 1;
+        let file = fs::read("/etc/passwd").unwrap_or_default();
+        format!("{asked} {}", file.is_empty()).into_bytes()
+    })?;
+    let holds = lock_down(Options::default())?;
+    ensure(holds.is_safe(), &format!("{holds:?}"))?;
+    refused("open a file", File::open("/etc/passwd"))?;
+    ensure(attendant.ask()? == b"1 false", "the first answer")?;
+    ensure(attendant.ask()? == b"2 false", "the second answer")
 }
 
 fn refused<T>(what: &str, result: std::io::Result<T>) -> Outcome {

@@ -7,6 +7,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use std::collections::BTreeSet;
 use std::fmt;
 use subtle::ConstantTimeEq;
 
@@ -16,6 +17,9 @@ pub const TAG: usize = 16;
 /// The shortest secret that is taken, in bytes: as long as the tag.
 pub const SHORTEST_SECRET: usize = 16;
 
+/// Different bytes of a secret, at least. Sixteen random hexadecimal digits have fewer once in 30,000 times.
+const FEWEST_DIFFERENT: usize = 6;
+
 /// Why a secret is not taken. The message names the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
@@ -24,6 +28,9 @@ pub enum KeyError {
         "a key of {0} bytes is too short: use at least {SHORTEST_SECRET}, for example `openssl rand -hex 32`"
     )]
     TooShort(usize),
+    /// A few letters over and over.
+    #[error("a key of {0} different bytes is easy to guess: make one with `openssl rand -hex 32`")]
+    Repetitive(usize),
     /// `hex:` and then something else than pairs of hexadecimal digits.
     #[error("behind `hex:` a key has pairs of hexadecimal digits and nothing else")]
     NotHex,
@@ -52,10 +59,16 @@ impl Key {
     /// A key from the text of a key file or variable: without the white space around it, and
     /// either as it stands or, behind `hex:`, as hexadecimal digits.
     pub fn from_text(text: &str) -> Result<Self, KeyError> {
-        match text.trim().strip_prefix("hex:") {
-            Some(digits) => Self::new(&decode_hex(digits).ok_or(KeyError::NotHex)?),
-            None => Self::new(text.trim().as_bytes()),
+        let secret = match text.trim().strip_prefix("hex:") {
+            Some(digits) => decode_hex(digits).ok_or(KeyError::NotHex)?,
+            None => text.trim().as_bytes().to_vec(),
+        };
+        let key = Self::new(&secret)?;
+        let different = secret.iter().collect::<BTreeSet<_>>().len();
+        if different < FEWEST_DIFFERENT {
+            return Err(KeyError::Repetitive(different));
         }
+        Ok(key)
     }
 
     /// A key from 32 random bytes.

@@ -46,9 +46,14 @@ pub struct ReflectArgs {
     #[arg(long, value_name = "PORT", requires = "accept_load")]
     pub load_port: Option<u16>,
 
-    /// Answer only those who have the key in this file [env: DELAYLAB_KEY holds the key itself]
-    #[arg(long, value_name = "FILE", conflicts_with = "open")]
-    pub key_file: Option<PathBuf>,
+    /// Answer only those who have the key in this file; may be given more than once, with names. SIGHUP
+    /// reads them again [env: DELAYLAB_KEY holds the key itself]
+    #[arg(long, value_name = "[NAME=]FILE", conflicts_with = "open", value_parser = named_file)]
+    pub key_file: Vec<NamedFile>,
+
+    /// With a key: answer STAMP senders whatever their clocks say
+    #[arg(long)]
+    pub stamp_any_clock: bool,
 
     /// Answer without a key, those that --allow names
     #[arg(long, requires = "allow")]
@@ -114,6 +119,34 @@ pub struct ReflectArgs {
     pub with_input: bool,
 }
 
+/// A key's file and what the key is called: by itself, as the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The name.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+fn named_file(text: &str) -> Result<NamedFile, String> {
+    let is_name = |name: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        !name.is_empty() && name.chars().all(fits)
+    };
+    let (name, path) = match text.split_once('=') {
+        Some((name, path)) if is_name(name) => (name.to_owned(), PathBuf::from(path)),
+        _ => {
+            let path = PathBuf::from(text);
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy());
+            (stem.unwrap_or_default().into_owned(), path)
+        }
+    };
+    if path.as_os_str().is_empty() {
+        return Err(format!("`{text}` names no file"));
+    }
+    Ok(NamedFile { name, path })
+}
+
 /// As many ports as anybody needs to spread flows over paths.
 const MOST_PORTS: u16 = 64;
 
@@ -135,6 +168,21 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn key_files_have_names() {
+        let named =
+            |text: &str| named_file(text).map(|file| (file.name, file.path.display().to_string()));
+        let expected = |name: &str, path: &str| Ok((name.to_owned(), path.to_owned()));
+        assert_eq!(named("lab.key"), expected("lab", "lab.key"));
+        assert_eq!(
+            named("/etc/delaylab/2026-11"),
+            expected("2026-11", "/etc/delaylab/2026-11")
+        );
+        assert_eq!(named("new=/etc/k"), expected("new", "/etc/k"));
+        assert_eq!(named("./a=b"), expected("a=b", "./a=b"));
+        assert!(named("new=").is_err());
+    }
 
     #[test]
     fn ports_and_ranges() {

@@ -15,6 +15,7 @@
 //! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
+//! | [`keys`] | which keys a reflector takes, and how they are changed |
 //! | [`measured`] | a run that is the measured part of another |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
@@ -39,6 +40,7 @@ mod explain;
 mod help;
 mod import;
 mod interwork;
+mod keys;
 mod load;
 mod measured;
 mod methods;

@@ -2,9 +2,13 @@
 //!
 //! Acts on the calling thread and on those that it starts afterwards.
 
-use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
+};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// The newest set of rights that this crate asks for; older kernels enforce what they know.
 const RIGHTS: ABI = ABI::V6;
@@ -17,6 +21,35 @@ pub fn forbid_everything() -> io::Result<bool> {
     let status = ruleset().map_err(io::Error::other)?;
     Ok(status != RulesetStatus::NotEnforced)
 }
+
+/// Forbids every file but those beneath this folder, and random numbers; every TCP bind and TCP connect. Returns
+/// whether the kernel enforces any of it.
+///
+/// # Errors
+/// The folder cannot be opened, or the kernel has Landlock and refused.
+pub fn allow_beneath(folder: &Path) -> io::Result<bool> {
+    let read = AccessFs::from_read(RIGHTS);
+    let beneath = PathBeneath::new(
+        PathFd::new(folder).map_err(io::Error::other)?,
+        AccessFs::from_all(RIGHTS),
+    );
+    let random = path_beneath_rules([RANDOM], read);
+    let restricted = || {
+        Ruleset::default()
+            .handle_access(AccessFs::from_all(RIGHTS))?
+            .handle_access(AccessNet::from_all(RIGHTS))?
+            .scope(Scope::from_all(RIGHTS))?
+            .create()?
+            .add_rule(beneath)?
+            .add_rules(random)?
+            .restrict_self()
+    };
+    let status = restricted().map_err(io::Error::other)?.ruleset;
+    Ok(status != RulesetStatus::NotEnforced)
+}
+
+/// SQLite reads it.
+const RANDOM: &str = "/dev/urandom";
 
 fn ruleset() -> Result<RulesetStatus, landlock::RulesetError> {
     let created = Ruleset::default()

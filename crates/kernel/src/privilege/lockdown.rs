@@ -6,7 +6,10 @@ use super::{landlock, needs};
 use crate::socket_options::check;
 use caps::errors::CapsError;
 use caps::{CapSet, Capability};
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use thiserror::Error;
 
 pub use super::seccomp::Violation;
@@ -77,17 +80,65 @@ pub fn lock_down(options: Options) -> Result<Holds, LockDownError> {
     }
 }
 
+/// As [`lock_down`], but files beneath this folder may still be read and written, and none elsewhere.
+///
+/// Who is root becomes the folder's owner. A folder of root's own is read as nobody where everybody may
+/// read it; else the process stays root, without capabilities and confined to the folder.
+pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockDownError> {
+    let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
+    if witness.threads() != 1 {
+        return Err(LockDownError::Threads(witness.threads()));
+    }
+    let owner = fs::metadata(folder).map_err(step("look at the folder"))?;
+    let everybody_reads = owner.mode() & 0o005 == 0o005;
+    let user = match owner.uid() {
+        0 if everybody_reads => Some((NOBODY, NOBODY)),
+        0 => None,
+        uid => Some((uid, owner.gid())),
+    };
+    drop_privileges(user)?;
+    let enforced = landlock::allow_beneath(folder).map_err(step("restrict itself by Landlock"))?;
+    let landlock = enforced && landlock::opening_fails();
+    seccomp::filter_with_files(options.violation)?;
+    let seen = witness.look().map_err(step("read /proc/self/status"))?;
+    let holds = Holds {
+        landlock: Some(landlock),
+        ..seen
+    };
+    let as_if_not_root = Holds {
+        not_root: holds.not_root || (user.is_none() && landlock),
+        ..holds
+    };
+    if as_if_not_root.is_safe() {
+        Ok(holds)
+    } else {
+        Err(LockDownError::Remains(holds))
+    }
+}
+
 /// Empties every capability set of the calling thread, leaves root for nobody, and makes sure that
 /// no exec brings anything back.
 ///
 /// The bounding set can only be emptied with CAP_SETPCAP; without it `no_new_privs` has to do.
 pub fn drop_all() -> Result<(), LockDownError> {
+    drop_privileges(Some((NOBODY, NOBODY)))
+}
+
+/// As [`drop_all`], and stays who it is.
+pub(super) fn drop_capabilities() -> Result<(), LockDownError> {
+    drop_privileges(None)
+}
+
+/// Root becomes this user and group, if any.
+fn drop_privileges(user: Option<(u32, u32)>) -> Result<(), LockDownError> {
     set_no_new_privs().map_err(step("set no_new_privs"))?;
     if needs::raise(Capability::CAP_SETPCAP) {
         clear(CapSet::Bounding)?;
     }
     clear(CapSet::Ambient)?;
-    become_nobody().map_err(step("leave root for nobody (in a user namespace, map ids up to 65534 or start as an ordinary user)"))?;
+    if let Some((user, group)) = user {
+        leave_root(user, group).map_err(step("leave root for nobody (in a user namespace, map ids up to 65534 or start as an ordinary user)"))?;
+    }
     // Effective last: from here on nothing is allowed.
     for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         clear(set)?;
@@ -106,7 +157,7 @@ fn clear(set: CapSet) -> Result<(), LockDownError> {
 }
 
 /// Other users than root stay who they are.
-fn become_nobody() -> io::Result<()> {
+fn leave_root(user: u32, group: u32) -> io::Result<()> {
     // SAFETY: takes nothing and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Ok(());
@@ -117,8 +168,8 @@ fn become_nobody() -> io::Result<()> {
     // Groups go first: they need the privilege that the user id gives up.
     unsafe {
         check(libc::setgroups(0, std::ptr::null()))?;
-        check(libc::setresgid(NOBODY, NOBODY, NOBODY))?;
-        check(libc::setresuid(NOBODY, NOBODY, NOBODY))?;
+        check(libc::setresgid(group, group, group))?;
+        check(libc::setresuid(user, user, user))?;
     }
     Ok(())
 }

@@ -45,7 +45,21 @@ pub fn filter(violation: Violation) -> Result<(), SeccompError> {
         SeccompAction::Errno(libc::ENOSYS as u32),
     )?)?;
     apply(&compile(
-        allowed()?,
+        allowed(&[])?,
+        violation.action(),
+        SeccompAction::Allow,
+    )?)
+}
+
+/// As [`filter`], and files may be opened, listed, written, renamed and removed: which, Landlock says.
+pub fn filter_with_files(violation: Violation) -> Result<(), SeccompError> {
+    apply(&compile(
+        clone3(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::ENOSYS as u32),
+    )?)?;
+    apply(&compile(
+        allowed(&[FILES, FILES_OF_OLD])?,
         violation.action(),
         SeccompAction::Allow,
     )?)
@@ -71,10 +85,11 @@ fn clone3() -> Rules {
     Rules::from([(libc::SYS_clone3, Vec::new())])
 }
 
-fn allowed() -> Result<Rules, SeccompError> {
+fn allowed(more: &[&[i64]]) -> Result<Rules, SeccompError> {
     let mut rules: Rules = ALWAYS
         .iter()
         .chain(OF_OLD)
+        .chain(more.iter().copied().flatten())
         .map(|&call| (call, Vec::new()))
         .collect();
     for &(call, argument, mask, value) in WITH_ARGUMENT {
@@ -181,6 +196,54 @@ const OF_OLD: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OF_OLD: &[i64] = &[libc::SYS_accept];
 
+/// What working with files takes.
+const FILES: &[i64] = &[
+    libc::SYS_openat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_fstatfs,
+    libc::SYS_getdents64,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getcwd,
+    libc::SYS_preadv,
+    libc::SYS_pwrite64,
+    libc::SYS_pwritev,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_fadvise64,
+    libc::SYS_flock,
+    libc::SYS_fchmod,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_copy_file_range,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+    libc::SYS_utimensat,
+    libc::SYS_prlimit64,
+    libc::SYS_sysinfo,
+    libc::SYS_uname,
+    libc::SYS_msync,
+];
+
+/// Older forms of these, on the architectures that have them.
+#[cfg(target_arch = "x86_64")]
+const FILES_OF_OLD: &[i64] = &[
+    libc::SYS_open,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_readlink,
+    libc::SYS_unlink,
+    libc::SYS_rename,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const FILES_OF_OLD: &[i64] = &[];
+
 /// Calls that are fine where an argument, under a mask, has a value: (call, argument, mask, value).
 #[allow(clippy::unnecessary_cast)] // requests are c_int in some C libraries
 const WITH_ARGUMENT: &[(i64, u8, u64, u64)] = &[
@@ -193,8 +256,6 @@ const WITH_ARGUMENT: &[(i64, u8, u64, u64)] = &[
     ),
     // a table of descriptors of a thread's own, nothing else of its own
     (libc::SYS_unshare, 0, WHOLE, libc::CLONE_FILES as u64),
-    // the priority of the calling thread: without capabilities it can only be lowered
-    (libc::SYS_setpriority, 1, WHOLE, 0),
     // names of threads and of memory, timer slack
     (libc::SYS_prctl, 0, WHOLE, libc::PR_SET_NAME as u64),
     (libc::SYS_prctl, 0, WHOLE, libc::PR_GET_NAME as u64),
@@ -217,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_a_reflector_never_needs_is_not_on_the_list() {
-        let rules = allowed().unwrap();
+        let rules = allowed(&[]).unwrap();
         for call in [
             libc::SYS_execve,
             libc::SYS_execveat,
@@ -238,17 +299,35 @@ mod tests {
 
     #[test]
     fn a_thread_may_have_descriptors_of_its_own_and_nothing_else() {
-        let rules = allowed().unwrap();
+        let rules = allowed(&[]).unwrap();
         // No rule at all would be any argument.
         assert_eq!(rules[&libc::SYS_unshare].len(), 1);
         assert!(ALWAYS.iter().all(|&call| call != libc::SYS_unshare));
     }
 
     #[test]
+    fn files_do_not_bring_sockets_or_programs() {
+        let rules = allowed(&[FILES, FILES_OF_OLD]).unwrap();
+        for call in [
+            libc::SYS_execve,
+            libc::SYS_execveat,
+            libc::SYS_socket,
+            libc::SYS_connect,
+            libc::SYS_bind,
+            libc::SYS_ptrace,
+            libc::SYS_mount,
+            libc::SYS_kill,
+            libc::SYS_setresuid,
+        ] {
+            assert!(!rules.contains_key(&call), "{call}");
+        }
+    }
+
+    #[test]
     fn both_filters_compile() {
         compile(clone3(), SeccompAction::Allow, SeccompAction::Errno(38)).unwrap();
         compile(
-            allowed().unwrap(),
+            allowed(&[]).unwrap(),
             Violation::Kills.action(),
             SeccompAction::Allow,
         )

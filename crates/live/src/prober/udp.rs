@@ -22,6 +22,8 @@ use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 const COLLECT_FOR: Nanos = 200 * MILLISECOND;
 /// Rounds of asking: each brings up to 16 stamps.
 const COLLECT_ROUNDS: u32 = 8;
+/// How often a reflector is shown that this end has the key, until it answers.
+const PROOFS: u32 = 3;
 
 /// Opens a socket and sets a session up: stamped where stamps are wanted and the payload has room.
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
@@ -49,6 +51,10 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     let format = Echo {
         session: agree(&socket, set_up, settings)?,
     };
+    // Shows the reflector that we have the key: the first data packet may come late, or not at all.
+    if with_key {
+        let _ = (0..PROOFS).any(|_| format.collect(&socket).is_some());
+    }
     let packet = settings.filled(payload);
     DatagramChannel::new(
         socket,

@@ -1,7 +1,7 @@
 //! udp echo and STAMP: one thread a socket, one packet at a time.
 //!
 //! udp echo has two sockets on its port. Packets of sessions come to one of them, all else to the other,
-//! whose thread keeps the list of sessions and gives way to others where CPU time is short.
+//! whose thread keeps the list of sessions.
 
 use super::departures::Departures;
 use super::{Shared, arrival, at};
@@ -23,8 +23,6 @@ const SPINS: u32 = 5_000_000;
 
 /// The list of sessions is renewed no more often, however many begin and end.
 const STEER_EVERY: Nanos = 5 * MILLISECOND;
-/// How much less CPU time strangers get where others want it, as a nice value.
-const STRANGERS_NICE: i32 = 10;
 
 /// Whose packets a socket gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +51,6 @@ pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>
         reply: vec![0; LARGEST],
     };
     let mut steering = (role == Role::Strangers).then(Steering::default);
-    if role == Role::Strangers {
-        // Where it is forbidden, strangers are as important as others.
-        let _ = delaylab_kernel::scheduling::set_nice(STRANGERS_NICE);
-    }
     let mut packet = vec![0; LARGEST];
     let mut spins_left = 0_u32;
     while !shared.stopped() {

@@ -28,11 +28,12 @@ use delaylab_kernel::{clock, random};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
 use delaylab_traffic::reflector::load::LoadSink;
-use delaylab_traffic::reflector::{Arrival, Now, Policy, Reflector, Status};
+use delaylab_traffic::reflector::{Arrival, Keys, Now, Policy, Reflector, Status};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
+use std::time::Duration;
 
 pub use delaylab_traffic::reflector::{DEFAULT_PORT, LOAD_PORT};
 
@@ -62,6 +63,17 @@ impl Shared<'_> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes new keys until told to stop.
+    fn renew_keys(&self, new_keys: &mut dyn FnMut() -> Option<Keys>) {
+        while !self.stopped() {
+            if let Some(keys) = new_keys() {
+                self.reflector().set_keys(keys.clone());
+                self.sink().set_keys(keys);
+            }
+            std::thread::sleep(Duration::from_nanos(bind::LOOK_EVERY.unsigned_abs()));
+        }
+    }
+
     fn stopped(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || (self.stop)()
     }
@@ -70,9 +82,20 @@ impl Shared<'_> {
 /// Serves until `stop` says so, looked at a few times a second. Returns what became of all packets.
 pub fn serve(
     bound: Bound,
+    policy: Policy,
+    wait_mode: WaitMode,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> io::Result<Status> {
+    serve_with_keys(bound, policy, wait_mode, stop, None)
+}
+
+/// As [`serve`]; the keys that `new_keys` gives, asked a few times a second, take the place of those before.
+pub fn serve_with_keys(
+    bound: Bound,
     mut policy: Policy,
     wait_mode: WaitMode,
     stop: &(dyn Fn() -> bool + Sync),
+    new_keys: Option<&mut dyn FnMut() -> Option<Keys>>,
 ) -> io::Result<Status> {
     policy.clock = bound.clock.facts;
     policy.own_ports.extend(bound.ports());
@@ -87,9 +110,13 @@ pub fn serve(
         stop,
         failed: AtomicBool::new(false),
     };
+    shared.reflector().start(now());
     std::thread::scope(|scope| {
         let started = start_all(bound, &shared, scope);
         shared.failed.store(started.is_err(), Ordering::Relaxed);
+        if let Some(new_keys) = new_keys {
+            shared.renew_keys(new_keys);
+        }
         started
     })?;
     let mut reflector = shared.reflector();

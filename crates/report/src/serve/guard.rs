@@ -4,6 +4,7 @@
 //! alone, so that a page of another site never has it.
 
 use super::http::Request;
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use subtle::ConstantTimeEq;
 
@@ -13,6 +14,8 @@ const COOKIE: &str = "delaylab";
 const PARAMETER: &str = "token";
 /// Letters of a token at least.
 pub const SHORTEST: usize = 16;
+/// Different ones at least.
+const FEWEST: usize = 6;
 
 /// A secret without which nothing is answered.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,7 +23,9 @@ pub struct Token(String);
 
 /// It does not serve as a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token has at least {SHORTEST} letters, digits, - and _, and nothing else")]
+#[error(
+    "a token has at least {SHORTEST} letters, digits, - and _, of which {FEWEST} are different, and nothing else"
+)]
 pub struct BadToken;
 
 impl Token {
@@ -31,7 +36,8 @@ impl Token {
     pub fn from_text(text: &str) -> Result<Self, BadToken> {
         let text = text.trim();
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if text.len() < SHORTEST || !text.chars().all(fits) {
+        let different = text.chars().collect::<BTreeSet<_>>().len();
+        if text.len() < SHORTEST || different < FEWEST || !text.chars().all(fits) {
             return Err(BadToken);
         }
         Ok(Self(text.to_owned()))
@@ -224,7 +230,13 @@ mod tests {
 
     #[test]
     fn a_token_is_long_and_fits_a_cookie() {
-        for bad in ["", "short", "0123456789abcdef;", "0123456789 abcdef"] {
+        for bad in [
+            "",
+            "short",
+            "0123456789abcdef;",
+            "0123456789 abcdef",
+            "aaaaaaaaaaaaaaaaaaaa",
+        ] {
             assert_eq!(Token::from_text(bad), Err(BadToken), "{bad}");
         }
         assert!(!format!("{:?}", Token::from_text(SECRET).unwrap()).contains(SECRET));

@@ -27,13 +27,15 @@ pub enum DropReason {
     RateLimited,
     /// It goes round between two hosts that answer each other.
     Loop,
+    /// Written before the reflector started, or by a clock that differs too much from ours.
+    Stale,
     /// The caller's buffer is shorter than the packet.
     NoRoom,
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 12] = [
+    pub const ALL: [DropReason; 13] = [
         DropReason::NotAllowed,
         DropReason::SourcePort,
         DropReason::WrongKey,
@@ -45,6 +47,7 @@ impl DropReason {
         DropReason::Malformed,
         DropReason::RateLimited,
         DropReason::Loop,
+        DropReason::Stale,
         DropReason::NoRoom,
     ];
 
@@ -62,6 +65,7 @@ impl DropReason {
             DropReason::Malformed => "malformed",
             DropReason::RateLimited => "rate_limited",
             DropReason::Loop => "loop",
+            DropReason::Stale => "stale",
             DropReason::NoRoom => "no_room",
         }
     }

@@ -8,8 +8,9 @@
 //! - memory is bounded, as are sessions, durations and rates.
 
 use super::hash::Seed;
+use super::keys::{KeyId, KeyRing, Keys};
 use super::limiter::{Limiter, Standing};
-use super::policy::Policy;
+use super::policy::{Access, Policy};
 use super::slots::Slots;
 use super::{Now, Random};
 use crate::admission::{Admission, Full};
@@ -58,6 +59,7 @@ struct Session {
     peer: IpAddr,
     transport: Transport,
     keys: Option<KeyPair>,
+    key: Option<KeyId>,
     window: Option<u32>,
     /// The sender has shown that it has the session's keys.
     proven: bool,
@@ -76,7 +78,7 @@ struct Session {
 #[derive(Debug)]
 pub struct LoadSink {
     policy: Policy,
-    control_keys: Option<KeyPair>,
+    keys: KeyRing,
     random: Random,
     limiter: Limiter,
     sessions: Slots<Session>,
@@ -92,9 +94,8 @@ impl LoadSink {
             secret: Key::from_entropy(&entropy),
             drawn: 0,
         };
-        let keys = |secret: &Key| KeyPair::control(secret, Transport::Tcp);
         Self {
-            control_keys: policy.key().map(keys),
+            keys: KeyRing::new(policy.keys()),
             limiter: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
@@ -102,6 +103,17 @@ impl LoadSink {
             random,
             policy,
         }
+    }
+
+    /// From now on these keys are taken and no others: sessions with another one end.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.policy.access = Access::Keyed(keys);
+        self.keys = KeyRing::new(self.policy.keys());
+        let keys = &self.keys;
+        self.sessions
+            .retain(|session| session.key.is_some_and(|id| keys.has(&id)));
+        let sessions = &self.sessions;
+        self.admission.retain(|token| sessions.contains(token));
     }
 
     /// Would anything from this address be taken?
@@ -128,25 +140,32 @@ impl LoadSink {
     }
 
     fn hello(&mut self, now: Now, from: IpAddr, packet: &[u8], reply: &mut [u8]) -> LoadOpening {
-        let key = self.control_keys.as_ref().map(|pair| &pair.request);
-        let answer = match Control::parse(key, packet) {
-            Ok(Control::LoadHello(hello)) => self.establish(now, from, &hello),
+        let (parsed, key) = self.keys.parse(Transport::Tcp, packet);
+        let reply_key = key.map(|key| key.control(Transport::Tcp).reply.clone());
+        let secret = key.map(|key| (key.id, key.secret.clone()));
+        let answer = match parsed {
+            Ok(Control::LoadHello(hello)) => self.establish(now, from, &hello, secret),
             Err(ParseError::Version(theirs)) => Err(super::setup::other_version(theirs, packet)),
             _ => return LoadOpening::Close,
         };
-        let key = self.control_keys.as_ref().map(|pair| &pair.reply);
         let (control, opened) = match answer {
             Ok(accept) => (Control::Accept(accept), Some(LoadRef(accept.token))),
             Err(refuse) => (refuse, None),
         };
-        match (control.emit(key, reply), opened) {
+        match (control.emit(reply_key.as_ref(), reply), opened) {
             (Ok(length), Some(session)) => LoadOpening::Control(length, session),
             (Ok(length), None) => LoadOpening::Refused(length),
             (Err(_), _) => LoadOpening::Close,
         }
     }
 
-    fn establish(&mut self, now: Now, from: IpAddr, hello: &LoadHello) -> Result<Accept, Control> {
+    fn establish(
+        &mut self,
+        now: Now,
+        from: IpAddr,
+        hello: &LoadHello,
+        secret: Option<(KeyId, Key)>,
+    ) -> Result<Accept, Control> {
         self.expire(now);
         let full = |text| {
             Control::Refuse(Refuse {
@@ -168,6 +187,7 @@ impl LoadSink {
             peer: from,
             transport: hello.transport,
             keys: None,
+            key: None,
             window: (hello.window > 0).then_some(hello.window),
             proven: false,
             attached: false,
@@ -190,12 +210,9 @@ impl LoadSink {
             max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
             clock_steps: now.clock_steps,
         };
-        let keys = self
-            .policy
-            .key()
-            .map(|key| accept.keys(key, hello.transport));
         if let Some(session) = self.sessions.get_mut(token) {
-            session.keys = keys;
+            session.key = secret.as_ref().map(|(id, _)| *id);
+            session.keys = secret.map(|(_, key)| accept.keys(&key, hello.transport));
             session.counts.token = token;
         }
         Ok(accept)
@@ -349,7 +366,6 @@ impl Session {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::reflector::Access;
     use delaylab_wire::control::SIZE;
     use proptest::prelude::*;
 
@@ -461,7 +477,7 @@ mod tests {
 
     #[test]
     fn a_connection_of_data_is_taken_once() {
-        let mut sink = sink(Access::Keyed(key()));
+        let mut sink = sink(Access::Keyed(key().into()));
         let (session, accept) = open(&mut sink, hello(Transport::Tcp), Some(&key()));
         let (token, keys) = (accept.token, accept.keys(&key(), Transport::Tcp));
         let mut reply = [0; SIZE];
@@ -477,8 +493,19 @@ mod tests {
     }
 
     #[test]
+    fn sessions_end_with_their_key() {
+        let other = || Key::new(b"another sixteen!").unwrap();
+        let both = Keys::new(vec![("old".into(), key()), ("new".into(), other())]).unwrap();
+        let mut sink = sink(Access::Keyed(both));
+        let (one, _) = open(&mut sink, hello(Transport::Udp), Some(&key()));
+        let (two, _) = open(&mut sink, hello(Transport::Udp), Some(&other()));
+        sink.set_keys(other().into());
+        assert!(!sink.is_alive(NOW, one) && sink.is_alive(NOW, two));
+    }
+
+    #[test]
     fn a_hello_heard_before_counts_nothing() {
-        let mut sink = sink(Access::Keyed(key()));
+        let mut sink = sink(Access::Keyed(key().into()));
         let (session, accept) = open(&mut sink, hello(Transport::Udp), Some(&key()));
         let token = accept.token;
         // Who plays it back sees the token, and has no key of the session.
@@ -500,7 +527,7 @@ mod tests {
 
     #[test]
     fn without_the_key_nothing_is_said() {
-        let mut sink = sink(Access::Keyed(key()));
+        let mut sink = sink(Access::Keyed(key().into()));
         let mut reply = [0; SIZE];
         for key in [None, Some(&Key::new(b"another sixteen!").unwrap())] {
             let keys = key.map(|key| KeyPair::control(key, Transport::Tcp));

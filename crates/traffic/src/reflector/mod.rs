@@ -10,6 +10,7 @@
 //! | `session`, `setup` | udp and tcp sessions: their packets; how they begin and end |
 //! | `stamp`, `stamp_session`, `stamp_tlvs` | STAMP and TWAMP-Light |
 //! | [`load`] | the sink of loads: sessions that are counted and not answered |
+//! | `keys` | which keys are taken, and which of them a packet is made with |
 //! | `limiter` | token buckets for each prefix and for all |
 //! | `loops` | what keeps plain echo from going round |
 //! | `replay`, `tags` | which packets have come before |
@@ -27,6 +28,7 @@
 pub mod counters;
 mod follow_ups;
 mod hash;
+mod keys;
 mod limiter;
 pub mod load;
 mod loops;
@@ -44,17 +46,19 @@ mod tags;
 mod tests;
 
 pub use counters::{DropReason, Status};
+pub use keys::Keys;
 pub use policy::{Access, DEFAULT_PORT, LOAD_PORT, Limits, Policy, Rate};
 pub use prefix::{Prefix, PrefixError};
 
 use crate::admission::Admission;
 use counters::Counters;
 use delaylab_model::Nanos;
-use delaylab_wire::auth::{Key, KeyPair, Transport};
+use delaylab_wire::auth::{Key, Transport};
 use delaylab_wire::control::{self, ClockFacts};
 use delaylab_wire::echo::Header;
 use delaylab_wire::tcp::Frame;
 use hash::Seed;
+use keys::KeyRing;
 use limiter::{Limiter, Standing};
 use loops::LoopGuard;
 use session::{Answered, Session};
@@ -148,8 +152,9 @@ pub enum Opening {
 #[derive(Debug)]
 pub struct Reflector {
     policy: Policy,
-    /// For udp and for tcp; `None` in open mode.
-    control_keys: Option<(KeyPair, KeyPair)>,
+    keys: KeyRing,
+    /// When it began to serve; `None`: never mind.
+    started: Option<Now>,
     random: Random,
     limiter: Limiter,
     /// Where plain packets are echoed.
@@ -185,11 +190,9 @@ impl Reflector {
     pub fn new(policy: Policy, entropy: [u8; 32]) -> Self {
         let secret = Key::from_entropy(&entropy);
         let mut random = Random { secret, drawn: 0 };
-        let pair = |transport| move |secret: &Key| KeyPair::control(secret, transport);
         Self {
-            control_keys: policy
-                .key()
-                .map(|secret| (pair(Transport::Udp)(secret), pair(Transport::Tcp)(secret))),
+            keys: KeyRing::new(policy.keys()),
+            started: None,
             limiter: Limiter::new(policy.limits, Seed(random.next())),
             loops: policy
                 .echoes_plain()
@@ -203,6 +206,23 @@ impl Reflector {
             random,
             policy,
         }
+    }
+
+    /// Authenticated STAMP packets from before now are not answered: they may have been captured.
+    pub fn start(&mut self, now: Now) {
+        self.started = Some(now);
+    }
+
+    /// From now on these keys are taken and no others: sessions with another one end.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.policy.access = Access::Keyed(keys);
+        self.keys = KeyRing::new(self.policy.keys());
+        let keys = &self.keys;
+        self.sessions
+            .retain(|session| session.key.is_some_and(|id| keys.has(&id)));
+        let sessions = &self.sessions;
+        self.admission.retain(|token| sessions.contains(token));
+        self.changes += 1;
     }
 
     /// What the reflector says of its clocks from now on.

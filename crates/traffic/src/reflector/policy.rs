@@ -1,6 +1,7 @@
 //! What a reflector allows.
 
 use super::DropReason;
+use super::keys::Keys;
 use super::prefix::{Prefix, is_loopback};
 use crate::admission::{self, Share};
 use delaylab_model::{Nanos, SECOND};
@@ -21,8 +22,8 @@ const SESSION_GRACE: Nanos = SECOND;
 /// Who is answered.
 #[derive(Debug, Clone)]
 pub enum Access {
-    /// Those who have the key, wherever they are; nobody else gets a reply of any kind.
-    Keyed(Key),
+    /// Those who have one of these keys, wherever they are; nobody else gets a reply of any kind.
+    Keyed(Keys),
     /// Everybody at these addresses; with an empty list, this host alone.
     Open {
         /// Whose packets are looked at.
@@ -93,6 +94,9 @@ pub struct Policy {
     pub class_of_service: bool,
     /// What the reflector says of its clocks. Unknown.
     pub clock: ClockFacts,
+    /// With a key, answer STAMP senders whatever their clocks say. What was captured may then be answered again
+    /// after a restart. Off.
+    pub stamp_any_clock: bool,
     /// The ports that this and other reflectors listen on. Packets from them get no reply that
     /// could be answered again. [`DEFAULT_PORT`] and STAMP's 862 are always among them.
     pub own_ports: Vec<u16>,
@@ -127,6 +131,7 @@ impl Policy {
                 synchronised: false,
                 error_bound: 0,
             },
+            stamp_any_clock: false,
             own_ports: Vec::new(),
             max_sessions: 1024,
             max_sessions_per_address: 64,
@@ -139,12 +144,17 @@ impl Policy {
         }
     }
 
-    /// The secret, if one is needed.
-    pub(super) fn key(&self) -> Option<&Key> {
+    /// The keys, if one is needed.
+    pub(super) fn keys(&self) -> Option<&Keys> {
         match &self.access {
-            Access::Keyed(key) => Some(key),
+            Access::Keyed(keys) => Some(keys),
             Access::Open { .. } => None,
         }
+    }
+
+    /// The first key, if one is needed.
+    pub(super) fn key(&self) -> Option<&Key> {
+        self.keys().and_then(Keys::first)
     }
 
     /// Is a key needed?

@@ -1,6 +1,7 @@
 //! A udp or tcp session: what is remembered of it, and how its data packets are answered.
 
 use super::follow_ups::FollowUps;
+use super::keys::KeyId;
 use super::policy::Policy;
 use super::replay::ReplayWindow;
 use super::{Arrival, DropReason, Now, mirrored};
@@ -21,6 +22,8 @@ pub(super) struct Session {
     pub mode: Mode,
     /// `None` in open mode.
     pub keys: Option<KeyPair>,
+    /// Which key they come from.
+    pub key: Option<KeyId>,
     /// Packets that came, duplicates included.
     pub received: u32,
     /// Of them, those that a limit kept from being answered.
@@ -55,6 +58,7 @@ impl Session {
             salt,
             mode: hello.mode,
             keys: None,
+            key: None,
             received: 0,
             refused: 0,
             overflowed_before: 0,

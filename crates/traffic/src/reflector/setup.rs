@@ -4,12 +4,13 @@
 //! the source, the nonce and the time. Only who sends it back from there gets a session, so a
 //! forged source gets none, and a Hello played back later is worth no more than a challenge.
 
+use super::keys::KeyId;
 use super::limiter::Standing;
 use super::session::Session;
 use super::{DropReason, Now, Reflector, Reply, SessionRef, Verdict, mirrored};
 use crate::admission::Full;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_wire::auth::{KeyPair, TAG, Transport};
+use delaylab_wire::auth::{Key, KeyPair, TAG, Transport};
 use delaylab_wire::control::{
     self, Accept, Account, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason,
     Refuse, SIZE, VERSION,
@@ -50,7 +51,7 @@ impl Reflector {
         packet: &[u8],
         reply: &mut [u8],
     ) -> Result<(Verdict, Option<SessionRef>), DropReason> {
-        let effect = self.effect(now, source, packet)?;
+        let (effect, key) = self.effect(now, source, packet)?;
         let standing = match &effect {
             Effect::Accepted(_) | Effect::Answer(Control::Collected(_)) => Standing::Established,
             _ => Standing::Stranger,
@@ -62,8 +63,9 @@ impl Reflector {
         };
         self.limiter
             .charge(now.mono, source.from.ip(), SIZE, standing)?;
-        let key = self.control_keys(source.transport).map(|pair| &pair.reply);
-        let len = control.emit(key, reply).map_err(|_| DropReason::NoRoom)?;
+        let len = control
+            .emit(key.as_ref(), reply)
+            .map_err(|_| DropReason::NoRoom)?;
         let reply = Reply {
             len,
             traffic_class: mirrored(source.traffic_class),
@@ -72,22 +74,34 @@ impl Reflector {
         Ok((Verdict::Reply(reply), opened))
     }
 
-    fn control_keys(&self, transport: Transport) -> Option<&KeyPair> {
-        let (udp, tcp) = self.control_keys.as_ref()?;
-        Some(match transport {
-            Transport::Udp => udp,
-            Transport::Tcp => tcp,
-        })
+    /// What a control packet leads to, and the keys for what is said of it.
+    fn effect(
+        &mut self,
+        now: Now,
+        source: Source,
+        packet: &[u8],
+    ) -> Result<(Effect, Option<Key>), DropReason> {
+        let (parsed, key) = self.keys.parse(source.transport, packet);
+        let reply = key.map(|key| key.control(source.transport).reply.clone());
+        let secret = key.map(|key| (key.id, key.secret.clone()));
+        let effect = self.effect_of(now, source, packet, parsed, secret)?;
+        Ok((effect, reply))
     }
 
-    fn effect(&mut self, now: Now, source: Source, packet: &[u8]) -> Result<Effect, DropReason> {
-        let key = self.control_keys(source.transport);
-        match Control::parse(key.map(|pair| &pair.request), packet) {
+    fn effect_of(
+        &mut self,
+        now: Now,
+        source: Source,
+        packet: &[u8],
+        parsed: Result<Control, ParseError>,
+        secret: Option<(KeyId, Key)>,
+    ) -> Result<Effect, DropReason> {
+        match parsed {
             // A session of which its opener cannot be told would stay for nothing.
             Ok(Control::Hello(_)) if !self.limiter.has_room(now.mono, source.from.ip(), SIZE) => {
                 Err(DropReason::RateLimited)
             }
-            Ok(Control::Hello(hello)) => Ok(self.hello(now, source, &hello)),
+            Ok(Control::Hello(hello)) => Ok(self.hello(now, source, &hello, secret)),
             Ok(Control::Collect { token, nonce }) => self.collect(now, source, token, nonce),
             Ok(Control::Bye { token }) => self.bye(source, token),
             Ok(_) => Err(DropReason::Malformed),
@@ -101,13 +115,19 @@ impl Reflector {
         }
     }
 
-    fn hello(&mut self, now: Now, source: Source, hello: &Hello) -> Effect {
+    fn hello(
+        &mut self,
+        now: Now,
+        source: Source,
+        hello: &Hello,
+        secret: Option<(KeyId, Key)>,
+    ) -> Effect {
         if source.transport == Transport::Udp && !self.is_our_cookie(now, source.from, hello) {
             let cookie = self.cookie(now, source.from, hello.nonce);
             let nonce = hello.nonce;
             return Effect::Answer(Control::Challenge(Challenge { nonce, cookie }));
         }
-        match self.establish(now, source, hello) {
+        match self.establish(now, source, hello, secret) {
             Ok(accept) => Effect::Accepted(accept),
             Err((reason, text)) => Effect::Answer(Control::Refuse(Refuse {
                 nonce: hello.nonce,
@@ -118,6 +138,10 @@ impl Reflector {
     }
 
     fn is_our_cookie(&self, now: Now, from: SocketAddr, hello: &Hello) -> bool {
+        // A first Hello has none, and need not be reckoned with.
+        if hello.cookie == [0; COOKIE] {
+            return false;
+        }
         let secret = &self.random.secret;
         let period = now.mono / COOKIE_PERIOD;
         [period, period - 1].into_iter().any(|period| {
@@ -137,12 +161,13 @@ impl Reflector {
         now: Now,
         source: Source,
         hello: &Hello,
+        secret: Option<(KeyId, Key)>,
     ) -> Result<Accept, (Reason, String)> {
         self.expire(now);
         self.check_payload(source.transport, hello)?;
         let (token, salt) = match self.opened_before(source, hello) {
             Some(opened) => opened,
-            None => self.open(now, source, hello)?,
+            None => self.open(now, source, hello, secret)?,
         };
         Ok(Accept {
             nonce: hello.nonce,
@@ -171,6 +196,7 @@ impl Reflector {
         now: Now,
         source: Source,
         hello: &Hello,
+        secret: Option<(KeyId, Key)>,
     ) -> Result<(u32, u64), (Reason, String)> {
         self.make_room_for(now, source.from.ip())?;
         let salt = self.random.next();
@@ -185,16 +211,16 @@ impl Reflector {
         })?;
         self.admission.enter(now.mono, source.from.ip(), token);
         self.changes += 1;
-        self.bind_keys(token, hello.nonce, salt);
+        self.bind_keys(token, hello.nonce, salt, secret);
         Ok((token, salt))
     }
 
-    fn bind_keys(&mut self, token: u32, nonce: u64, salt: u64) {
-        let secret = self.policy.key();
+    fn bind_keys(&mut self, token: u32, nonce: u64, salt: u64, secret: Option<(KeyId, Key)>) {
         if let Some(session) = self.sessions.get_mut(token) {
             let transport = session.transport;
+            session.key = secret.as_ref().map(|(id, _)| *id);
             session.keys =
-                secret.map(|secret| KeyPair::session(secret, transport, nonce, salt, token));
+                secret.map(|(_, secret)| KeyPair::session(&secret, transport, nonce, salt, token));
         }
     }
 
@@ -228,7 +254,7 @@ impl Reflector {
     }
 
     fn check_payload(&self, transport: Transport, hello: &Hello) -> Result<(), (Reason, String)> {
-        let authenticated = self.policy.key().is_some();
+        let authenticated = self.keys.is_needed();
         let smallest = match transport {
             Transport::Udp => echo::smallest(hello.mode, authenticated),
             Transport::Tcp => tcp::smallest_request(authenticated),

@@ -1,11 +1,12 @@
 //! STAMP: how a test packet is read and answered (RFC 8762 §4.3, RFC 8972 §4).
 
+use super::keys::KeyRing;
 use super::limiter::Standing;
 use super::policy::Policy;
 use super::stamp_session::StampSession;
 use super::stamp_tlvs::Answers;
 use super::{Arrival, DropReason, Now, Port, Reflector, Reply, ReplyRef, Verdict, mirrored};
-use delaylab_model::Nanos;
+use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::{Key, TAG};
 use delaylab_wire::ntp::ErrorEstimate;
 use delaylab_wire::stamp::{self, Echoed, Form, Sender, TWAMP_REPLY};
@@ -14,6 +15,9 @@ use std::net::SocketAddr;
 /// What a reflector says that cannot tell a packet's TTL (RFC 5357 §4.2.1).
 const UNKNOWN_TTL: u8 = 255;
 
+/// With a key, the clocks of sender and reflector differ by no more.
+const CLOCKS_DIFFER: Nanos = 60 * SECOND;
+
 /// A test packet, read.
 struct Test<'a> {
     now: Now,
@@ -21,6 +25,7 @@ struct Test<'a> {
     packet: &'a [u8],
     form: Form,
     sender: Sender,
+    key: Option<&'a Key>,
 }
 
 impl Reflector {
@@ -35,12 +40,15 @@ impl Reflector {
         // Also with a key: requests and replies are alike and made with the same key, so two
         // reflectors could be set on each other with one packet that was listened to.
         self.policy.check_source_port(from)?;
-        let (form, sender) = read_sender(self.policy.key(), packet)?;
+        let (form, sender, key) = read_sender(&self.keys, packet)?;
         // Whatever port it comes from.
         if stamp::is_reply_of(form, packet) {
             return Err(DropReason::Loop);
         }
-        let keyed = self.policy.key().is_some();
+        let keyed = key.is_some();
+        if keyed && !self.policy.stamp_any_clock {
+            check_clock(self.started, now, sender.sent())?;
+        }
         if let Some(tags) = &mut self.tags
             && !tag_of(packet).is_some_and(|tag| tags.admit(*tag))
         {
@@ -69,6 +77,7 @@ impl Reflector {
             packet,
             form,
             sender,
+            key,
         };
         let answer = test.answer(&self.policy, session, reply);
         // A reply would pass for a request: it is alike and of the same key. It must not come back.
@@ -100,6 +109,7 @@ impl Test<'_> {
         let _ = self.base(policy, seq).emit(self.form, reply);
         let mut answers = Answers {
             policy,
+            key: self.key,
             arrival: self.arrival,
             session: session.map(|(_, session)| session),
             format: self.sender.error.format,
@@ -107,7 +117,7 @@ impl Test<'_> {
             traffic_class: mirrored(self.arrival.traffic_class),
         };
         answers.fill(self.packet, reply, self.form.size());
-        if let Some(key) = policy.key() {
+        if let Some(key) = self.key {
             stamp::seal(key, reply);
         }
         Reply {
@@ -147,17 +157,22 @@ fn tag_of(packet: &[u8]) -> Option<&[u8; TAG]> {
     packet.get(..Form::Authenticated.size())?.last_chunk()
 }
 
-/// With a key, only what that key has signed; without one, also TWAMP-Light's shorter packets, as
+/// With keys, only what one of them has signed; without one, also TWAMP-Light's shorter packets, as
 /// long as the answer is no longer than they are.
-fn read_sender(key: Option<&Key>, packet: &[u8]) -> Result<(Form, Sender), DropReason> {
-    let (form, shortest) = match key {
-        Some(_) => (Form::Authenticated, Form::Authenticated.size()),
-        None => (Form::Unauthenticated, TWAMP_REPLY),
+fn read_sender<'a>(
+    keys: &'a KeyRing,
+    packet: &[u8],
+) -> Result<(Form, Sender, Option<&'a Key>), DropReason> {
+    let (form, shortest) = if keys.is_needed() {
+        (Form::Authenticated, Form::Authenticated.size())
+    } else {
+        (Form::Unauthenticated, TWAMP_REPLY)
     };
     if packet.len() < shortest {
         return Err(DropReason::TooShort);
     }
-    if key.is_some_and(|key| !stamp::is_sealed(key, packet)) {
+    let key = keys.find(|key| stamp::is_sealed(key, packet));
+    if keys.is_needed() && key.is_none() {
         return Err(DropReason::WrongKey);
     }
     let sender = if packet.len() < form.size() {
@@ -165,5 +180,21 @@ fn read_sender(key: Option<&Key>, packet: &[u8]) -> Result<(Form, Sender), DropR
     } else {
         Sender::parse(form, packet)
     };
-    Ok((form, sender.map_err(|_| DropReason::TooShort)?))
+    let sender = sender.map_err(|_| DropReason::TooShort)?;
+    Ok((form, sender, key.map(|key| &key.secret)))
+}
+
+/// A packet that was captured has no mark of its age but the sender's timestamp. So what was written before the
+/// reflector started is not answered, nor what is far from its clock: it remembers only so many packets.
+fn check_clock(started: Option<Now>, now: Now, sent: Nanos) -> Result<(), DropReason> {
+    let Some(started) = started else {
+        return Ok(());
+    };
+    // By the clock as it is set now.
+    let began = now.real - (now.mono - started.mono);
+    let is_near = sent.abs_diff(now.real) <= CLOCKS_DIFFER.unsigned_abs();
+    if sent < began || !is_near {
+        return Err(DropReason::Stale);
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use super::policy::Policy;
 use super::stamp_session::StampSession;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_wire::auth::Key;
 use delaylab_wire::ntp::Format;
 use delaylab_wire::stamp_tlv::{
     self, CLOCK_IDENTITY_LEN, ClassOfService, DirectMeasurement, FollowUpTelemetry, I, Item, M,
@@ -14,6 +15,8 @@ use delaylab_wire::stamp_tlv::{
 /// What is known when the TLVs of a reply are filled.
 pub(super) struct Answers<'a> {
     pub policy: &'a Policy,
+    /// The key that the request is made with.
+    pub key: Option<&'a Key>,
     pub arrival: &'a Arrival,
     /// `None` where the reflector is stateless.
     pub session: Option<&'a mut StampSession>,
@@ -29,8 +32,10 @@ impl Answers<'_> {
     /// already. They begin at `from`. Where the HMAC TLV does not verify nothing is answered, and
     /// every TLV says so (§4.8).
     pub fn fill(&mut self, request: &[u8], reply: &mut [u8], from: usize) {
-        let key = self.policy.key();
-        if key.is_some_and(|key| !stamp_tlv::is_authentic(key, request, from)) {
+        if self
+            .key
+            .is_some_and(|key| !stamp_tlv::is_authentic(key, request, from))
+        {
             return for_each(reply, from, |reply, span| reply[span.at] |= I);
         }
         for_each(reply, from, |reply, span| {
@@ -48,7 +53,7 @@ impl Answers<'_> {
             kind::DIRECT_MEASUREMENT => self.direct_measurement(value),
             kind::FOLLOW_UP_TELEMETRY => self.follow_up(value),
             kind::CLOCK_IDENTITY => self.clock_identity(value),
-            kind::HMAC if self.policy.key().is_some() => self.hmac(reply, from, span),
+            kind::HMAC if self.key.is_some() => self.hmac(reply, from, span),
             _ => return U,
         };
         if fits { 0 } else { M }
@@ -133,7 +138,7 @@ impl Answers<'_> {
 
     /// All TLVs before this one are answered by now.
     fn hmac(&self, reply: &mut [u8], from: usize, span: Span) -> bool {
-        let Some(key) = self.policy.key() else {
+        let Some(key) = self.key else {
             return false;
         };
         let tag = stamp_tlv::hmac(key, reply, from, span.at);

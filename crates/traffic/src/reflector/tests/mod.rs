@@ -1,6 +1,7 @@
 //! Each rule of the reflector, and that it keeps them whatever comes.
 #![allow(clippy::unwrap_used)]
 
+mod keys;
 mod loops;
 mod places;
 mod random;
@@ -10,6 +11,7 @@ mod udp;
 
 use super::*;
 use delaylab_model::SECOND;
+use delaylab_wire::auth::KeyPair;
 use delaylab_wire::control::{Accept, Collected, Control, Hello, Refuse, SIZE};
 use delaylab_wire::echo::Mode;
 
@@ -54,7 +56,7 @@ fn open() -> Policy {
 }
 
 fn keyed() -> Policy {
-    Policy::new(Access::Keyed(secret()))
+    Policy::new(Access::Keyed(secret().into()))
 }
 
 fn reflector(policy: Policy) -> Reflector {

@@ -1,0 +1,73 @@
+//! Keys of a reflector: which are taken, how they are changed, and what is answered without one.
+
+use crate::harness::process::{Ran, Reflector, delaylab, ping};
+use crate::harness::scratch::Scratch;
+use nix::sys::signal::Signal;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const OLD: &str = "the key of this month";
+const NEW: &str = "the key of the next one";
+
+fn answers(reflector: &Reflector, key: &Path) -> bool {
+    ["udp", "tcp"].into_iter().all(|method| {
+        let words = format!(
+            "127.0.0.1 --method {method} --port {} -c 2 -i 5ms -q --key-file {}",
+            reflector.port,
+            key.display()
+        );
+        Ran::of(&mut ping(None, &words)).code == 0
+    })
+}
+
+#[test]
+fn keys_are_read_again_on_a_hangup() {
+    let scratch = Scratch::new();
+    let (old, new) = (scratch.file("old", OLD), scratch.file("new", NEW));
+    let (now, next) = (scratch.file("now", OLD), scratch.file("next", OLD));
+    let mut command = delaylab(None);
+    let words = "reflect -p 0 --stamp-port 0 --bind 127.0.0.1";
+    command.args(words.split(' '));
+    for (name, file) in [("now", &now), ("next", &next)] {
+        command
+            .arg("--key-file")
+            .arg(format!("{name}={}", file.display()));
+    }
+    let reflector = Reflector::start(&mut command);
+    assert!(answers(&reflector, &old) && !answers(&reflector, &new));
+    // Both are taken for a while; then the old one is not.
+    for (file, takes_old) in [(&next, true), (&now, false)] {
+        let replaced = scratch.file("replaced", NEW);
+        fs::rename(replaced, file).unwrap();
+        reflector.process.signal(Signal::SIGHUP);
+        let until = Instant::now() + Duration::from_secs(30);
+        while !answers(&reflector, &new) || answers(&reflector, &old) != takes_old {
+            assert!(Instant::now() < until, "the keys were not read again");
+        }
+    }
+    let said = reflector.stop();
+    assert_eq!(said.matches("now, next: read again").count(), 2, "{said}");
+}
+
+#[test]
+fn keys_that_are_no_secret_are_refused() {
+    let scratch = Scratch::new();
+    let writable = scratch.file("writable", OLD);
+    fs::set_permissions(&writable, Permissions::from_mode(0o666)).unwrap();
+    let letter = scratch.file("letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    for (file, code, said) in [
+        (writable, 3, "other users can change the key file"),
+        (letter, 2, "1 different bytes"),
+    ] {
+        for words in [
+            "reflect -p 0 --stamp-port 0 --key-file",
+            "ping 127.0.0.1 --method udp --key-file",
+        ] {
+            let ran = Ran::of(delaylab(None).args(words.split(' ')).arg(&file));
+            assert_eq!(ran.code, code, "{}", ran.stderr);
+            assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        }
+    }
+}
