@@ -1,5 +1,6 @@
 //! What all sockets share: marks, TTL, fragmentation, interface, buffers.
 
+use delaylab_model::Nanos;
 use delaylab_model::probe::DontFragment;
 use std::ffi::CString;
 use std::io;
@@ -113,6 +114,32 @@ pub fn receive_local_address(socket: &impl AsFd, v6: bool) -> io::Result<()> {
     }
 }
 
+/// Asks for the count of packets that the socket had no room for, beside each arriving one.
+pub fn receive_drops(socket: &impl AsFd) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    set_int(fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)
+}
+
+/// Packets that a datagram socket had no room for so far, modulo 2³² (`SO_MEMINFO`, from Linux 4.12 on).
+pub fn dropped(socket: &impl AsFd) -> io::Result<u32> {
+    // SK_MEMINFO_DROPS and SK_MEMINFO_VARS of linux/sock_diag.h; not in `libc`.
+    const DROPS: usize = 8;
+    const VARS: usize = 9;
+    let mut counts = [0_u32; VARS];
+    let mut length = size_of_val(&counts) as libc::socklen_t;
+    // SAFETY: the pointers describe `counts` and its length, which outlive the call.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            counts.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(counts[DROPS])
+}
+
 /// Asks for ICMP errors, with who sent them, in the error queue.
 pub fn receive_errors(socket: &impl AsFd, v6: bool, wanted: bool) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
@@ -162,19 +189,21 @@ pub fn bind_to_interface(socket: &impl AsFd, name: &str) -> io::Result<()> {
 }
 
 /// Lets a blocking receive give up after this long. 0 is never.
-pub fn set_receive_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io::Result<()> {
+pub fn set_receive_timeout(socket: &impl AsFd, ns: Nanos) -> io::Result<()> {
     set_timeout(socket, libc::SO_RCVTIMEO, ns)
 }
 
 /// Lets a blocking send give up after this long. 0 is never.
-pub fn set_send_timeout(socket: &impl AsFd, ns: delaylab_model::Nanos) -> io::Result<()> {
+pub fn set_send_timeout(socket: &impl AsFd, ns: Nanos) -> io::Result<()> {
     set_timeout(socket, libc::SO_SNDTIMEO, ns)
 }
 
-fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: delaylab_model::Nanos) -> io::Result<()> {
+fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: Nanos) -> io::Result<()> {
+    // Rounded up: none at all would be for ever.
+    let micros = ns.div_euclid(1_000) + Nanos::from(ns % 1_000 != 0);
     let timeout = libc::timeval {
-        tv_sec: ns / 1_000_000_000,
-        tv_usec: ns % 1_000_000_000 / 1_000,
+        tv_sec: micros / 1_000_000,
+        tv_usec: micros % 1_000_000,
     };
     // SAFETY: the pointer and length describe `timeout`, which outlives the call.
     let code = unsafe {
@@ -192,4 +221,65 @@ fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: delaylab_model::Nanos)
 /// Is this an IPv6 address (and not an IPv4 one in IPv6 clothes)?
 pub fn is_v6(address: &SocketAddr) -> bool {
     address.is_ipv6()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::datagram::{Blocking, DatagramSocket, Kind};
+
+    #[test]
+    fn a_short_time_out_is_not_for_ever() {
+        let socket = DatagramSocket::open(Kind::Udp, false).unwrap();
+        for (asked, kept) in [
+            (1, 1_000),
+            (999, 1_000),
+            (1_001, 2_000),
+            (999_999_001, 1_000_000_000),
+        ] {
+            set_receive_timeout(&socket, asked).unwrap();
+            let kept = std::time::Duration::from_nanos(kept);
+            let timeout = socket2::SockRef::from(&socket).read_timeout().unwrap();
+            // In ticks of the kernel, of which some are a few milliseconds.
+            assert!(
+                timeout.is_some_and(|timeout| timeout >= kept),
+                "{asked} ns: {timeout:?}"
+            );
+        }
+        set_receive_timeout(&socket, 0).unwrap();
+        assert_eq!(
+            socket2::SockRef::from(&socket).read_timeout().unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn the_kernel_counts_what_a_socket_has_no_room_for() {
+        let socket = DatagramSocket::open(Kind::Udp, false).unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        set_receive_buffer(&socket, 1).unwrap();
+        receive_drops(&socket).unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = socket.local_address().unwrap();
+        let send = |times: u32| {
+            (0..times).for_each(|_| assert_eq!(sender.send_to(&[7; 1000], to).unwrap(), 1000));
+        };
+        let mut buffer = [0; 1500];
+        let mut read = || {
+            let mut beside = Vec::new();
+            while let Ok(received) = socket.receive(&mut buffer, Blocking::No) {
+                beside.push(received.beside.dropped);
+            }
+            beside
+        };
+        send(50);
+        let kept = read();
+        let lost = 50 - kept.len() as u32;
+        assert!(lost > 0 && kept.iter().all(|&dropped| dropped == 0));
+        assert_eq!(dropped(&socket).unwrap(), lost);
+        // A packet tells what was lost before it came.
+        send(1);
+        assert_eq!(read(), [lost]);
+    }
 }

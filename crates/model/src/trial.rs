@@ -271,12 +271,34 @@ impl RecordFacts {
 /// In which direction packets were lost, from the reflector's own count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LossDirection {
-    /// Sent here and never counted there.
+    /// Sent here, never counted there, and not known to be lost in a host.
     pub forward: u64,
-    /// Counted there and never read here.
+    /// Counted there, never read here, and not known to be lost in a host.
     pub back: u64,
     /// Lost after the last count that arrived: nobody can say.
     pub unknown: u64,
+    /// Lost in a host, and not on the path.
+    #[serde(default)]
+    pub in_host: LostInHost,
+}
+
+/// Packets that reached a host and were dropped there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LostInHost {
+    /// The receive buffer of the reflector's socket was full. It is counted for the whole socket: of several sessions at
+    /// once each is said to have lost up to as much.
+    pub reflector_buffer: u64,
+    /// The reflector refused to answer more than its limits allow.
+    pub reflector_limit: u64,
+    /// Replies for which the prober's own receive buffer had no room.
+    pub own_buffer: u64,
+}
+
+impl LostInHost {
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.reflector_buffer + self.reflector_limit + self.own_buffer
+    }
 }
 
 /// What came of one probe of a trial, beside its records.

@@ -7,8 +7,8 @@ use crate::table::width;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::trial::{
-    Delivery, LossDirection, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock, Residence,
-    StampPoint,
+    Delivery, LossDirection, LostInHost, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock,
+    Residence, StampPoint,
 };
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -115,6 +115,7 @@ pub fn full() -> Sample {
         forward: 1,
         back: 1,
         unknown: 0,
+        in_host: LostInHost::default(),
     });
     facts.warnings.push(
         "The CPU's clock frequency changes while it measures: figures under 10 µs move with it."

@@ -10,7 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::Method;
-use delaylab_model::trial::{LossDirection, ProbeFacts};
+use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -83,6 +83,9 @@ struct Fixed {
     lost_forward: Option<u64>,
     lost_back: Option<u64>,
     lost_somewhere: Option<u64>,
+    lost_reflector_buffer: Option<u64>,
+    lost_reflector_limit: Option<u64>,
+    lost_own_buffer: Option<u64>,
     path_mtu: Option<u32>,
     strays: u64,
     rejected: u64,
@@ -96,7 +99,7 @@ impl Row for Fixed {
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
         host_condition seed valid warmup noise_sources ran processes warnings flaws record_facts stamps
-        lost_forward lost_back lost_somewhere path_mtu strays rejected lost_load trace_hash
+        lost_forward lost_back lost_somewhere lost_reflector_buffer lost_reflector_limit lost_own_buffer path_mtu strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
 
@@ -125,6 +128,9 @@ impl Row for Fixed {
             lost_forward: None,
             lost_back: None,
             lost_somewhere: None,
+            lost_reflector_buffer: None,
+            lost_reflector_limit: None,
+            lost_own_buffer: None,
             path_mtu: None,
             strays: 0,
             rejected: 0,
@@ -165,6 +171,9 @@ impl From<&TrialRow> for Fixed {
             lost_forward: facts.loss.map(|loss| loss.forward),
             lost_back: facts.loss.map(|loss| loss.back),
             lost_somewhere: facts.loss.map(|loss| loss.unknown),
+            lost_reflector_buffer: facts.loss.map(|loss| loss.in_host.reflector_buffer),
+            lost_reflector_limit: facts.loss.map(|loss| loss.in_host.reflector_limit),
+            lost_own_buffer: facts.loss.map(|loss| loss.in_host.own_buffer),
             path_mtu: facts.path_mtu,
             strays: facts.strays,
             rejected: facts.rejected,
@@ -182,6 +191,11 @@ impl Fixed {
                 forward,
                 back: self.lost_back?,
                 unknown: self.lost_somewhere?,
+                in_host: LostInHost {
+                    reflector_buffer: self.lost_reflector_buffer.unwrap_or(0),
+                    reflector_limit: self.lost_reflector_limit.unwrap_or(0),
+                    own_buffer: self.lost_own_buffer.unwrap_or(0),
+                },
             })
         };
         Some(TrialRow {

@@ -234,10 +234,15 @@ fn starved(met: &Met) -> Option<String> {
 /// The reflector counts what comes to it.
 fn which_way(rows: &[&TrialRow]) -> Option<String> {
     let losses = rows.iter().filter_map(|row| row.facts.loss);
+    let in_host: u64 = losses.clone().map(|loss| loss.in_host.total()).sum();
     let (there, back) = losses.fold((0, 0), |(there, back), loss| {
         (there + loss.forward, back + loss.back)
     });
     match (there, back) {
+        (there, back) if in_host > there.max(back) => Some(
+            "they were dropped in a host, whose buffer was full or whose limit was reached"
+                .to_owned(),
+        ),
         (0, 0) => None,
         (there, back) if there >= back => Some("they did not come to the reflector".to_owned()),
         _ => Some("they came to the reflector, and its replies did not come back".to_owned()),

@@ -14,6 +14,7 @@ use delaylab_kernel::socket_options as options;
 use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::record::ClockEvent;
+use delaylab_model::trial::LostInHost;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::pacing::lead::Lead;
@@ -49,6 +50,8 @@ pub struct Manner {
     pub wait_mode: WaitMode,
     /// Are kernel stamps asked for?
     pub stamped: bool,
+    /// Is what the socket dropped a reply? Of a stream it is anything but lost bytes.
+    pub counts_drops: bool,
     /// The probe's time-out.
     pub timeout: Nanos,
     /// Where packets go, for errors.
@@ -66,6 +69,8 @@ pub struct Ran {
     pub path_mtu: Option<u32>,
     /// What both clocks have done since the reflector's was related to ours.
     pub moved: Moved,
+    /// What hosts say that they dropped, the whole of their sockets counted.
+    pub dropped: LostInHost,
 }
 
 /// A channel, its state machine and where the records go.
@@ -147,7 +152,9 @@ impl<'a, C: Channel> Engine<'a, C> {
             rejected: self.rejected,
             path_mtu: self.path_mtu(),
             moved: self.moved(&told),
+            dropped: self.dropped(&told),
         };
+        self.prober.set_dropped(ran.dropped);
         let sunk = self
             .sink_error
             .map_or(Ok(()), |error| Err(RunError::Sink(error)));
@@ -166,6 +173,23 @@ impl<'a, C: Channel> Engine<'a, C> {
             told.clock_steps.unwrap_or(epoch.steps),
             told.account.map(|account| account.realtime_offset),
         )
+    }
+
+    fn dropped(&self, told: &Told) -> LostInHost {
+        let (buffer, limit) = told
+            .account
+            .map_or((0, 0), |account| (account.overflowed, account.refused));
+        // A kernel that cannot say has dropped nothing that is known.
+        let own = if self.manner.counts_drops {
+            options::dropped(&self.channel.socket()).unwrap_or(0)
+        } else {
+            0
+        };
+        LostInHost {
+            reflector_buffer: buffer.into(),
+            reflector_limit: limit.into(),
+            own_buffer: own.into(),
+        }
     }
 
     /// A stamp of the reflector on the record's clock; `None` where a stamp from outside is beyond it.

@@ -9,6 +9,7 @@
 //! | `agreement` | what both clocks have done to one-way delays |
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
+//! | `in_host` | what the user should know of packets that hosts dropped |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run`.
@@ -21,6 +22,7 @@ pub mod engine;
 pub mod error;
 pub mod exchange;
 pub mod icmp;
+mod in_host;
 pub mod open;
 pub mod payload;
 pub mod selfcheck;
@@ -219,6 +221,7 @@ fn carry_out(
     let manner = Manner {
         wait_mode: probe.wait_mode,
         stamped,
+        counts_drops: probe.method != Method::Tcp,
         timeout: probe.timeout,
         target: settings.target,
         stops_asked: settings.stops_asked,
@@ -242,6 +245,8 @@ fn carry_out(
         reflector_clock,
         ..facts
     };
+    let loss = prober.loss_direction();
+    warnings.extend(in_host::warnings(loss.unwrap_or_default().in_host));
     warnings.extend(session_ended(
         channel.max_duration(),
         clock::monotonic() - began,
@@ -250,7 +255,7 @@ fn carry_out(
         records: facts,
         stamps: seen.deliveries(probe, &facts),
         realtime_offset,
-        loss: prober.loss_direction(),
+        loss,
         path_mtu: ran.path_mtu,
         strays: prober.strays(),
         rejected: ran.rejected,

@@ -58,7 +58,7 @@ fn probe_run(method: Method, target: SocketAddr, count: u64) -> ProbeRun {
         pacing: Pacing::Every {
             interval_ns: MILLISECOND,
         },
-        timeout: SECOND,
+        timeout: SECOND / 5,
         ..Probe::new("test", method)
     };
     ProbeRun {
@@ -73,36 +73,69 @@ fn probe_run(method: Method, target: SocketAddr, count: u64) -> ProbeRun {
 
 /// Runs a probe against a reflector; the prober's and the reflector's clock are stepped by so much in its midst.
 fn stepped(method: Method, here: Nanos, there: Nanos) -> (ProbeFacts, Vec<Record>) {
-    const PACKETS: u64 = 60;
     let (ours, theirs) = (Arc::default(), Arc::default());
-    let mut bound = Bound::default();
-    bound.clock = host(2, &theirs);
-    let local = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
-    let target = match method {
-        Method::Stamp => bound.open_stamp(&local, 0).unwrap()[0],
-        _ => bound.open_echo(&local, 0..=0).unwrap()[0],
-    };
-    let policy = Policy::new(Access::Open { allow: Vec::new() });
-    let stop = AtomicBool::new(false);
-    let probing = Probing {
-        key: None,
-        stops_asked: || 0,
-    };
+    let mut reflector = Running::new(method);
+    reflector.bound.clock = host(2, &theirs);
     let mut sink = Stepping {
         steps: [(&*ours, here), (&*theirs, there)],
         after: PACKETS as usize / 3,
         records: Vec::new(),
     };
-    let stopped = || stop.load(Ordering::Relaxed);
-    let facts = std::thread::scope(|scope| {
-        let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
-        let run = probe_run(method, target, PACKETS);
-        let facts = probing.run_by(&host(1, &ours), &run, &mut sink);
-        stop.store(true, Ordering::Relaxed);
-        serving.join().unwrap().unwrap();
-        facts.unwrap()
-    });
+    let facts = reflector.probed(&host(1, &ours), method, &mut sink, || {});
     (facts, sink.records)
+}
+
+const PACKETS: u64 = 60;
+
+/// A reflector that is about to run.
+struct Running {
+    bound: Bound,
+    policy: Policy,
+    target: SocketAddr,
+}
+
+impl Running {
+    fn new(method: Method) -> Self {
+        let mut bound = Bound::default();
+        let local = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
+        let target = match method {
+            Method::Stamp => bound.open_stamp(&local, 0).unwrap()[0],
+            _ => bound.open_echo(&local, 0..=0).unwrap()[0],
+        };
+        Self {
+            bound,
+            policy: Policy::new(Access::Open { allow: Vec::new() }),
+            target,
+        }
+    }
+
+    /// Runs it for as long as a probe of [`PACKETS`] takes. Before it reads a packet it calls `meanwhile`.
+    fn probed(
+        self,
+        here: &HostClock,
+        method: Method,
+        sink: &mut dyn Sink,
+        meanwhile: impl Fn() + Sync,
+    ) -> ProbeFacts {
+        let stop = AtomicBool::new(false);
+        let stopped = || {
+            meanwhile();
+            stop.load(Ordering::Relaxed)
+        };
+        let probing = Probing {
+            key: None,
+            stops_asked: || 0,
+        };
+        let run = probe_run(method, self.target, PACKETS);
+        std::thread::scope(|scope| {
+            let (bound, policy) = (self.bound, self.policy);
+            let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
+            let facts = probing.run_by(here, &run, sink);
+            stop.store(true, Ordering::Relaxed);
+            serving.join().unwrap().unwrap();
+            facts.unwrap()
+        })
+    }
 }
 
 /// One-way delays out, by the process's stamps.
@@ -170,4 +203,66 @@ fn stamp_has_no_one_way_delays_once_a_clock_was_stepped() {
     let clock = facts.records.reflector_clock;
     assert!(matches!(clock, ReflectorClock::Bounded { .. }));
     assert_eq!(facts.warnings, Vec::<String>::new());
+}
+
+/// Counts records, and asks the reflector to pause after the first few.
+struct Pausing<'a> {
+    pause: &'a AtomicBool,
+    records: u64,
+}
+
+impl Sink for Pausing<'_> {
+    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn record(&mut self, _: &Record) -> io::Result<()> {
+        self.records += 1;
+        if self.records == 5 {
+            self.pause.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_stopped_reflector_had_no_room_for_is_not_lost_on_the_path() {
+    let reflector = Running::new(Method::Udp);
+    // As little as the kernel allows: a few packets.
+    let (_, socket) = &reflector.bound.datagrams[0];
+    delaylab_kernel::socket_options::set_receive_buffer(socket, 1).unwrap();
+    let pause = AtomicBool::new(false);
+    let mut sink = Pausing {
+        pause: &pause,
+        records: 0,
+    };
+    let stopped_for_a_while = || {
+        if pause.swap(false, Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(30));
+        }
+    };
+    let here = HostClock::of_kernel();
+    let facts = reflector.probed(&here, Method::Udp, &mut sink, stopped_for_a_while);
+    let loss = facts.loss.unwrap();
+    assert!(loss.in_host.reflector_buffer > 0, "{loss:?}");
+    assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 0));
+    assert!(warned(&facts, "receive buffer of its socket was full"));
+}
+
+#[test]
+fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
+    let mut reflector = Running::new(Method::Udp);
+    reflector.policy.limits.loopback = true;
+    reflector.policy.limits.each.packets = 100;
+    reflector.policy.limits.each.burst = SECOND / 5;
+    let pause = AtomicBool::new(false);
+    let mut sink = Pausing {
+        pause: &pause,
+        records: 0,
+    };
+    let facts = reflector.probed(&HostClock::of_kernel(), Method::Udp, &mut sink, || {});
+    let loss = facts.loss.unwrap();
+    assert!(loss.in_host.reflector_limit > 0, "{loss:?}");
+    assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 0));
+    assert!(warned(&facts, "rate limit was reached"));
 }

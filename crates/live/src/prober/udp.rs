@@ -20,6 +20,8 @@ use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 
 /// How long the reflector's last words are waited for.
 const COLLECT_FOR: Nanos = 200 * MILLISECOND;
+/// Without an answer it is asked so often: on a path that loses packets, one is easily lost.
+const COLLECT_SILENCES: u32 = 3;
 /// Rounds of asking: each brings up to 16 stamps.
 const COLLECT_ROUNDS: u32 = 8;
 /// How often a reflector is shown that this end has the key, until it answers.
@@ -233,9 +235,14 @@ impl Format for Echo {
         }
         let mut follow_ups = Vec::new();
         let (mut received, mut account) = (None, None);
+        let mut silences = 0;
         for _ in 0..COLLECT_ROUNDS {
             let Some(collected) = self.collect(socket) else {
-                break;
+                silences += 1;
+                if silences == COLLECT_SILENCES {
+                    break;
+                }
+                continue;
             };
             received = Some(widen_near(last, collected.received));
             account = collected.account;

@@ -58,7 +58,7 @@ impl BindError {
 pub struct Bound {
     /// Read now: once privileges are given up, nobody may.
     pub(crate) clock: HostClock,
-    pub(super) datagrams: Vec<Served>,
+    pub(crate) datagrams: Vec<Served>,
     pub(super) streams: Vec<TcpListener>,
     pub(super) load_datagrams: Vec<DatagramSocket>,
     pub(super) load_streams: Vec<TcpListener>,
@@ -223,6 +223,7 @@ fn datagram_socket(
     if address.ip().is_unspecified() {
         options::receive_local_address(&socket, v6)?;
     }
+    options::receive_drops(&socket)?;
     options::set_receive_buffer(&socket, BUFFER)?;
     options::set_send_buffer(&socket, BUFFER)?;
     options::set_receive_timeout(&socket, LOOK_EVERY)?;

@@ -197,6 +197,6 @@ fn arrival(clocks: &Clocks, beside: &Ancillary, r_user: Nanos) -> Arrival {
         r_user,
         traffic_class: beside.traffic_class,
         ttl: beside.ttl,
-        overflowed: 0,
+        overflowed: beside.dropped,
     }
 }

@@ -86,6 +86,15 @@ fn direction(loss: Option<LossDirection>) -> String {
         (loss.forward, "on the way out"),
         (loss.back, "on the way back"),
         (loss.unknown, "unknown where"),
+        (
+            loss.in_host.reflector_buffer,
+            "in the reflector's full buffer",
+        ),
+        (
+            loss.in_host.reflector_limit,
+            "by the reflector's rate limit",
+        ),
+        (loss.in_host.own_buffer, "in this host's full buffer"),
     ];
     let lost = ways.into_iter().filter(|(count, _)| *count > 0);
     let words: Vec<_> = lost.map(|(count, way)| format!("{count} {way}")).collect();

@@ -8,7 +8,8 @@ use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
-    Delivery, LossDirection, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint,
+    Delivery, LossDirection, LostInHost, ProbeFacts, RecordFacts, ReflectorClock, Residence,
+    StampPoint,
 };
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -236,6 +237,11 @@ fn facts(trial: u32) -> ProbeFacts {
             forward: 1,
             back: 2,
             unknown: 3,
+            in_host: LostInHost {
+                reflector_buffer: 6,
+                reflector_limit: 7,
+                own_buffer: 8,
+            },
         }),
         path_mtu: Some(1500 + trial),
         strays: 4,

@@ -30,7 +30,7 @@ pub use event::{Config, Expected, MESSAGE_TOO_LONG, Refused, Reply, Step};
 
 use crate::pacing::{Due, Pacer};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
-use delaylab_model::trial::{LossDirection, StampPoint};
+use delaylab_model::trial::{LossDirection, LostInHost, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use loss_direction::ReflectorCount;
 use reordering::Reordering;
@@ -115,6 +115,7 @@ pub struct Prober {
     /// Send calls that failed.
     unsent: u64,
     final_count: Option<u64>,
+    dropped: LostInHost,
     strays: u64,
     late_duplicates: u64,
 }
@@ -143,6 +144,7 @@ impl Prober {
             reflector: ReflectorCount::default(),
             unsent: 0,
             final_count: None,
+            dropped: LostInHost::default(),
             strays: 0,
             late_duplicates: 0,
         }
@@ -507,9 +509,14 @@ impl Prober {
         self.final_count = received;
     }
 
+    /// What hosts say that they dropped of this probe's packets, the whole of their sockets counted.
+    pub const fn set_dropped(&mut self, dropped: LostInHost) {
+        self.dropped = dropped;
+    }
+
     /// Direction of loss, where the reflector counts.
     pub fn loss_direction(&self) -> Option<LossDirection> {
         self.reflector
-            .direction(self.next_seq - self.unsent, self.final_count)
+            .direction(self.next_seq - self.unsent, self.final_count, self.dropped)
     }
 }
