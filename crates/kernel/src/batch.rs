@@ -106,33 +106,12 @@ pub fn receive(socket: &DatagramSocket, mut take: impl FnMut(&Incoming)) -> io::
     Ok(())
 }
 
-/// Packets that this socket's buffer had no room for since it was opened; `None` where the kernel does
-/// not say.
-pub fn overflowed(socket: impl AsFd) -> Option<u32> {
-    // linux/sock_diag.h: SK_MEMINFO_DROPS is the last of the nine words of SO_MEMINFO.
-    const SO_MEMINFO: libc::c_int = 55;
-    const DROPS: usize = 8;
-    let mut words = [0_u32; DROPS + 1];
-    let mut length = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: pointer and length describe `words`.
-    let code = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_MEMINFO,
-            words.as_mut_ptr().cast(),
-            &mut length,
-        )
-    };
-    let known = code == 0 && length as usize == size_of_val(&words);
-    known.then_some(words[DROPS])
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::datagram::Kind;
+    use crate::socket_options::dropped;
 
     fn pair() -> (DatagramSocket, DatagramSocket) {
         let open = || DatagramSocket::open(Kind::Udp, false).unwrap();
@@ -170,7 +149,7 @@ mod tests {
     #[test]
     fn what_had_no_room_is_counted() {
         let (client, server) = pair();
-        assert_eq!(overflowed(&server), Some(0));
+        assert_eq!(dropped(&server).unwrap(), 0);
         let packets = [Outgoing {
             length: 1000,
             ..Outgoing::default()
@@ -178,6 +157,6 @@ mod tests {
         for _ in 0..100 {
             send(&client, &packets, &[0; 1000]).unwrap();
         }
-        assert!(overflowed(&server) > Some(0));
+        assert!(dropped(&server).unwrap() > 0);
     }
 }

@@ -96,7 +96,7 @@ impl PacketSocket {
     /// Frames that this socket had no room for since it was opened; `None` where the kernel does not
     /// say.
     pub fn overflowed(&self) -> Option<u32> {
-        crate::batch::overflowed(self)
+        crate::socket_options::dropped(self).ok()
     }
 
     /// Sends a frame. `WouldBlock` or no buffers: the interface takes no more just now.

@@ -6,6 +6,7 @@
 use delaylab_kernel::privilege::{
     Attendant, LockDownError, Options, Violation, lock_down, lock_down_beneath,
 };
+use delaylab_kernel::stream::StreamSocket;
 use libtest_mimic::{Arguments, Trial, run};
 use std::error::Error;
 use std::fs::{self, File};
@@ -88,6 +89,9 @@ fn describe(role: &str, output: &Output) -> String {
 fn serve() -> Outcome {
     let udp = UdpSocket::bind("127.0.0.1:0")?;
     let tcp = TcpListener::bind("127.0.0.1:0")?;
+    let mut peer = TcpStream::connect(tcp.local_addr()?)?;
+    let (stuck, _) = tcp.accept()?;
+    let copy = stuck.try_clone()?;
     let mut client = TcpStream::connect(tcp.local_addr()?)?;
     let holds = lock_down(Options {
         violation: Violation::Kills,
@@ -111,6 +115,13 @@ fn serve() -> Outcome {
             })?;
     client.write_all(b"x")?;
     client.read_exact(&mut buffer[..1])?;
+    // A connection that takes nothing is reset, though somebody has a copy of its descriptor.
+    StreamSocket::new(stuck)?.abort()?;
+    ensure(
+        matches!(peer.read(&mut buffer), Err(error) if error.kind() == ErrorKind::ConnectionReset),
+        "the peer of an aborted connection is told",
+    )?;
+    drop(copy);
     echo.join().map_err(|_| "the echo thread panicked")??;
 
     std::thread::sleep(Duration::from_millis(1));
@@ -137,6 +148,15 @@ fn forbidden() -> Outcome {
     refused("make a file", File::create("/tmp/delaylab-lockdown"))?;
     refused("bind", UdpSocket::bind("127.0.0.1:0"))?;
     refused("connect", TcpStream::connect(address))?;
+    // SAFETY: signal 0 is sent to nobody: it only asks whether it might be.
+    let asked = |process: u32| unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
+    let signalled = |process| match asked(process) {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    };
+    signalled(std::process::id())?;
+    // There is no such process: without the filter the error would be another one.
+    refused("signal another process", signalled(i32::MAX as u32))?;
     refused("execute", Command::new("/bin/true").spawn())
 }
 

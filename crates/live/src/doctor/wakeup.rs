@@ -4,6 +4,7 @@
 //! one, can be slower than an ordinary one.
 
 use super::{Spread, in_own_thread};
+use crate::gather::touched;
 use delaylab_kernel::clock;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::scheduling::{self, Scheduling};
@@ -124,7 +125,7 @@ fn row(setting: Setting, rounds: Result<Vec<Vec<Nanos>>, String>) -> WakeUp {
 fn sleep_late(setting: Setting, options: WakeUpOptions) -> io::Result<Vec<Nanos>> {
     setting.apply()?;
     let mut deadline = clock::monotonic();
-    let mut lateness = Vec::with_capacity(options.sleeps);
+    let mut lateness = touched(options.sleeps, 1);
     for _ in 0..options.sleeps {
         // After a long delay the grid would be in the past: a sleep needs a deadline ahead.
         deadline = (deadline + options.interval).max(clock::monotonic() + options.interval / 2);

@@ -124,6 +124,15 @@ pub enum OpenError {
         /// Who.
         target: SocketAddr,
     },
+    /// What answers STAMP sends every packet back as it came.
+    #[error(
+        "{target} sends packets back unchanged: it is an echo server and no STAMP reflector. Use --method udp, or set --port \
+         to that of a STAMP reflector"
+    )]
+    NoStamp {
+        /// Who.
+        target: SocketAddr,
+    },
     /// A setting that this method cannot honour.
     #[error("{field}: {reason}")]
     Setting {
@@ -189,6 +198,11 @@ pub enum Ended {
          one that is silent for long"
     )]
     Closed,
+    /// What came on it cannot be cut into replies any more.
+    #[error(
+        "what the peer sent cannot be read as replies: {0}. Is it `delaylab reflect`, and is nothing between that changes bytes?"
+    )]
+    Garbled(String),
     /// Nothing more could be sent on it.
     #[error(
         "nothing could be sent on it for {waited_s} s. Either its class gets nothing through (a class of higher priority or \
@@ -297,6 +311,7 @@ impl OpenError {
             | OpenError::Closed { .. } => Failure::Unreachable,
             OpenError::Refused { .. }
             | OpenError::PlainEchoWithKey { .. }
+            | OpenError::NoStamp { .. }
             | OpenError::Setting { .. } => Failure::Usage,
         }
     }

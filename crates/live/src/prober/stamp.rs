@@ -43,7 +43,11 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let key = settings.key.cloned();
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
+    let first = session::nonce();
+    let first = first.map_err(|source| settings.socket_error("random numbers", source))?;
     let mut format = Stamp::new(layout, key, settings.run.seed as u16, settings.clock);
+    // Far enough from the end for no session to come to it.
+    format.first = (first as u32) >> 1;
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
     DatagramChannel::new(
@@ -138,7 +142,9 @@ pub struct Stamp {
     key: Option<Key>,
     ssid: u16,
     error: ErrorEstimate,
-    /// Our packet 0 has this number on the wire: those before it tried the reflector.
+    /// Our packet 0 has this number on the wire: those before it tried the reflector. The first of all is random, as
+    /// a packet of ours that comes back unchanged would else pass for the answer to packet 0: where a reflector
+    /// repeats our number, our own packets have zeros.
     first: u32,
     /// The reflector's count before our packet 0.
     counted: u32,
@@ -227,12 +233,15 @@ impl Stamp {
     ) -> Result<(), OpenError> {
         let mut buffer = vec![0; packet.len() + HEADER];
         let since = clock::monotonic();
+        let mut echoed = false;
         for (attempt, patience) in (0..).zip(PATIENCE) {
-            self.first = attempt + 1;
-            let written = self.write(attempt, &mut packet);
+            let wire = self.first;
+            self.first = wire.wrapping_add(1);
+            let written = self.write(wire, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
-            let answer = exchange(socket, &packet, &mut buffer, patience, |packet| {
-                self.answer_to(attempt, packet)
+            let answer = exchange(socket, &packet, &mut buffer, patience, |answer| {
+                echoed |= answer == packet;
+                self.answer_to(wire, answer)
             });
             let answer = match answer {
                 // The path's MTU has just been learnt: now the kernel fragments.
@@ -247,6 +256,11 @@ impl Stamp {
                     return Ok(());
                 }
                 None if (settings.stops_asked)() > 0 => break,
+                None if echoed => {
+                    return Err(OpenError::NoStamp {
+                        target: settings.target,
+                    });
+                }
                 None => {}
             }
         }

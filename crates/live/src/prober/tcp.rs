@@ -23,7 +23,8 @@ use delaylab_wire::auth::{KeyPair, TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
 use delaylab_wire::tcp::{
-    Decoder, Frame, REQUEST_HEADER, Reply, Request, is_stamped, smallest_reply, smallest_request,
+    Decoder, Frame, FrameError, REQUEST_HEADER, Reply, Request, is_stamped, smallest_reply,
+    smallest_request,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -56,6 +57,8 @@ pub struct TcpChannel {
     queue: ErrorQueue,
     retransmits: u32,
     collected: Option<Collected>,
+    /// Why nothing more can be read.
+    garbled: Option<FrameError>,
     /// The nonce of our Collect.
     asked: u64,
 }
@@ -169,6 +172,7 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
         queue: ErrorQueue::new(),
         retransmits: 0,
         collected: None,
+        garbled: None,
         asked: 0,
     };
     channel.replies.session = channel.agree(settings, mode)?;
@@ -295,6 +299,14 @@ impl TcpChannel {
         Ok(())
     }
 
+    /// An error once frames are lost.
+    fn readable(&self) -> io::Result<()> {
+        match &self.garbled {
+            None => Ok(()),
+            Some(error) => Err(Ended::Garbled(error.to_string()).into_error()),
+        }
+    }
+
     fn retransmitted(&mut self) -> Option<u32> {
         let total = self.socket.info().ok()?.total_retransmits;
         let since = total.wrapping_sub(self.retransmits);
@@ -353,10 +365,12 @@ impl Channel for TcpChannel {
     }
 
     fn transmit(&mut self) -> io::Result<()> {
+        self.readable()?;
         self.send_all(&self.request)
     }
 
     fn receive(&mut self, blocking: Blocking) -> io::Result<()> {
+        self.readable()?;
         let received = self.socket.receive(&mut self.buffer, blocking);
         let (length, beside) = received.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
@@ -389,9 +403,11 @@ impl Channel for TcpChannel {
                 Parsed::Ignored
             }
             Ok(None) => return None,
-            Err(_) => {
-                // The frames are lost for good: nothing more can be read on this connection.
-                self.decoder = Decoder::new(self.replies.len);
+            Err(error) => {
+                // The frames are lost for good: the next call on this connection says so.
+                if self.garbled.replace(error).is_some() {
+                    return None;
+                }
                 Parsed::Rejected
             }
         };

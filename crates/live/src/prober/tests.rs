@@ -10,7 +10,7 @@ use delaylab_model::trial::ReflectorClock;
 use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::ClockFacts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Each host says that its clock is right to a millisecond.
 const ERROR: Nanos = MILLISECOND;
@@ -27,25 +27,17 @@ fn host(id: u64, added: &Arc<AtomicI64>) -> HostClock {
     }
 }
 
-/// Keeps records, and steps clocks when half of them are there.
-struct Stepping<'a> {
-    steps: [(&'a AtomicI64, Nanos); 2],
-    after: usize,
-    records: Vec<Record>,
-}
+/// Keeps records.
+#[derive(Default)]
+struct Kept(Vec<Record>);
 
-impl Sink for Stepping<'_> {
+impl Sink for Kept {
     fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
         Ok(())
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        self.records.push(*record);
-        if self.records.len() == self.after {
-            for (clock, by) in self.steps {
-                clock.fetch_add(by, Ordering::Relaxed);
-            }
-        }
+        self.0.push(*record);
         Ok(())
     }
 }
@@ -73,16 +65,16 @@ fn probe_run(method: Method, target: SocketAddr, count: u64) -> ProbeRun {
 
 /// Runs a probe against a reflector; the prober's and the reflector's clock are stepped by so much in its midst.
 fn stepped(method: Method, here: Nanos, there: Nanos) -> (ProbeFacts, Vec<Record>) {
-    let (ours, theirs) = (Arc::default(), Arc::default());
+    let (ours, theirs): (Arc<AtomicI64>, Arc<AtomicI64>) = Default::default();
     let mut reflector = Running::new(method);
     reflector.bound.clock = host(2, &theirs);
-    let mut sink = Stepping {
-        steps: [(&*ours, here), (&*theirs, there)],
-        after: PACKETS as usize / 3,
-        records: Vec::new(),
+    let mut kept = Kept::default();
+    let step = || {
+        ours.fetch_add(here, Ordering::Relaxed);
+        theirs.fetch_add(there, Ordering::Relaxed);
     };
-    let facts = reflector.probed(&host(1, &ours), method, &mut sink, || {});
-    (facts, sink.records)
+    let facts = reflector.probed(&host(1, &ours), method, &mut kept, step);
+    (facts, kept.0)
 }
 
 const PACKETS: u64 = 60;
@@ -109,17 +101,21 @@ impl Running {
         }
     }
 
-    /// Runs it for as long as a probe of [`PACKETS`] takes. Before it reads a packet it calls `meanwhile`.
+    /// Runs it for as long as a probe of [`PACKETS`] takes. When it has read half of them it calls `halfway`.
     fn probed(
         self,
         here: &HostClock,
         method: Method,
         sink: &mut dyn Sink,
-        meanwhile: impl Fn() + Sync,
+        halfway: impl Fn() + Sync,
     ) -> ProbeFacts {
         let stop = AtomicBool::new(false);
+        // It looks whether to stop before each packet that it reads.
+        let looks = AtomicU64::new(0);
         let stopped = || {
-            meanwhile();
+            if looks.fetch_add(1, Ordering::Relaxed) == PACKETS / 2 {
+                halfway();
+            }
             stop.load(Ordering::Relaxed)
         };
         let probing = Probing {
@@ -205,44 +201,20 @@ fn stamp_has_no_one_way_delays_once_a_clock_was_stepped() {
     assert_eq!(facts.warnings, Vec::<String>::new());
 }
 
-/// Counts records, and asks the reflector to pause after the first few.
-struct Pausing<'a> {
-    pause: &'a AtomicBool,
-    records: u64,
-}
-
-impl Sink for Pausing<'_> {
-    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn record(&mut self, _: &Record) -> io::Result<()> {
-        self.records += 1;
-        if self.records == 5 {
-            self.pause.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
 #[test]
 fn what_a_stopped_reflector_had_no_room_for_is_not_lost_on_the_path() {
     let reflector = Running::new(Method::Udp);
     // As little as the kernel allows: a few packets.
-    let (_, socket) = &reflector.bound.datagrams[0];
-    delaylab_kernel::socket_options::set_receive_buffer(socket, 1).unwrap();
-    let pause = AtomicBool::new(false);
-    let mut sink = Pausing {
-        pause: &pause,
-        records: 0,
-    };
-    let stopped_for_a_while = || {
-        if pause.swap(false, Ordering::Relaxed) {
-            std::thread::sleep(std::time::Duration::from_millis(30));
-        }
-    };
-    let here = HostClock::of_kernel();
-    let facts = reflector.probed(&here, Method::Udp, &mut sink, stopped_for_a_while);
+    let served = &reflector.bound.datagrams[0];
+    for socket in [Some(&served.socket), served.established.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        delaylab_kernel::socket_options::set_receive_buffer(socket, 1).unwrap();
+    }
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(30));
+    let (here, mut kept) = (HostClock::of_kernel(), Kept::default());
+    let facts = reflector.probed(&here, Method::Udp, &mut kept, pause);
     let loss = facts.loss.unwrap();
     assert!(loss.in_host.reflector_buffer > 0, "{loss:?}");
     assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 0));
@@ -255,14 +227,104 @@ fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
     reflector.policy.limits.loopback = true;
     reflector.policy.limits.each.packets = 100;
     reflector.policy.limits.each.burst = SECOND / 5;
-    let pause = AtomicBool::new(false);
-    let mut sink = Pausing {
-        pause: &pause,
-        records: 0,
-    };
-    let facts = reflector.probed(&HostClock::of_kernel(), Method::Udp, &mut sink, || {});
+    let (here, mut kept) = (HostClock::of_kernel(), Kept::default());
+    let facts = reflector.probed(&here, Method::Udp, &mut kept, || {});
     let loss = facts.loss.unwrap();
     assert!(loss.in_host.reflector_limit > 0, "{loss:?}");
     assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 0));
     assert!(warned(&facts, "rate limit was reached"));
+}
+
+/// Sends everything back as it came.
+fn echo_server(stop: &AtomicBool) -> (SocketAddr, impl FnOnce() + Send) {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = socket.local_addr().unwrap();
+    let patience = std::time::Duration::from_millis(20);
+    socket.set_read_timeout(Some(patience)).unwrap();
+    let serve = move || {
+        let mut buffer = [0; 2048];
+        while !stop.load(Ordering::Relaxed) {
+            if let Ok((length, from)) = socket.recv_from(&mut buffer) {
+                socket.send_to(&buffer[..length], from).unwrap();
+            }
+        }
+    };
+    (at, serve)
+}
+
+#[test]
+fn an_echo_server_is_no_stamp_reflector() {
+    for key in [None, Some(Key::new(b"sixteen bytes ok").unwrap())] {
+        let stop = AtomicBool::new(false);
+        let (target, serve) = echo_server(&stop);
+        let probing = Probing {
+            key,
+            stops_asked: || 0,
+        };
+        let run = probe_run(Method::Stamp, target, 3);
+        let ran = std::thread::scope(|scope| {
+            scope.spawn(serve);
+            let ran = probing.run(&run, &mut Kept::default());
+            stop.store(true, Ordering::Relaxed);
+            ran
+        });
+        let error = ran.unwrap_err();
+        assert!(
+            matches!(error, RunError::Open(OpenError::NoStamp { .. })),
+            "{error}"
+        );
+    }
+}
+
+/// Takes one session, answers five requests, and then sends bytes that are no frame. It reads on.
+fn garbling(listener: std::net::TcpListener) {
+    use delaylab_wire::control::{Accept, Control, SIZE};
+    use std::io::{Read, Write};
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut hello = [0; SIZE];
+    stream.read_exact(&mut hello).unwrap();
+    let Ok(Control::Hello(hello)) = Control::parse(None, &hello) else {
+        panic!("no Hello");
+    };
+    let accept = Accept {
+        nonce: hello.nonce,
+        salt: 0,
+        token: 1,
+        mode: hello.mode,
+        clock: HostClock::of_kernel().facts,
+        realtime_offset: 0,
+        max_duration_s: 60,
+        clock_steps: 0,
+    };
+    let mut packet = [0; SIZE];
+    Control::Accept(accept).emit(None, &mut packet).unwrap();
+    stream.write_all(&packet).unwrap();
+    let mut request = [0; 112];
+    for _ in 0..5 {
+        stream.read_exact(&mut request).unwrap();
+        stream.write_all(&request).unwrap();
+    }
+    stream.write_all(&[0xff; 64]).unwrap();
+    let _ = io::copy(&mut stream, &mut io::sink());
+}
+
+#[test]
+fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let run = probe_run(Method::Tcp, listener.local_addr().unwrap(), 2 * PACKETS);
+    let probing = Probing {
+        key: None,
+        stops_asked: || 0,
+    };
+    let mut kept = Kept::default();
+    let facts = std::thread::scope(|scope| {
+        scope.spawn(|| garbling(listener));
+        probing.run(&run, &mut kept).unwrap()
+    });
+    assert!(
+        facts.flaws[0].contains("cannot be read as replies"),
+        "{:?}",
+        facts.flaws
+    );
+    assert!(kept.0.len() < 2 * PACKETS as usize, "{}", kept.0.len());
 }

@@ -67,12 +67,12 @@ pub struct Bound {
 
 /// The sockets of one address and port.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(crate) struct Served {
     pub(super) port: Port,
     /// Where everything comes that does not come to the other one.
-    pub(super) socket: DatagramSocket,
+    pub(crate) socket: DatagramSocket,
     /// Where packets of established sessions come: a flood of strangers fills the other one's buffer.
-    pub(super) established: Option<DatagramSocket>,
+    pub(crate) established: Option<DatagramSocket>,
 }
 
 impl Default for Bound {

@@ -6,15 +6,17 @@
 use super::departures::Departures;
 use super::{Shared, arrival, at};
 use crate::clocks::Clocks;
-use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
+use delaylab_kernel::{clock, socket_options};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::{Port, Reply, Verdict};
+use delaylab_wire::control;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// The largest datagram, and one byte more.
 const LARGEST: usize = 65_536;
@@ -25,18 +27,24 @@ const SPINS: u32 = 5_000_000;
 const STEER_EVERY: Nanos = 5 * MILLISECOND;
 
 /// Whose packets a socket gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Role {
     /// Everybody's.
     All,
     /// Those of sessions.
     Established,
-    /// All others.
-    Strangers,
+    /// All others. Packets of sessions that had no room are those of the other socket, which is here.
+    Strangers(Arc<DatagramSocket>),
+}
+
+impl Role {
+    fn is_strangers(&self) -> bool {
+        matches!(self, Role::Strangers(_))
+    }
 }
 
 /// Serves one socket until told to stop.
-pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
+pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
     // 1 ns of slack: the default of 50 µs would add to what is measured.
     let _ = delaylab_kernel::scheduling::set_timer_slack(1);
     // This thread opens nothing and hands nothing on. Where it is forbidden, calls cost more.
@@ -44,13 +52,14 @@ pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>
     let mut server = Server {
         socket,
         port,
+        role,
         shared,
         clocks: shared.clock.watch(),
         departures: Departures::default(),
         next_id: 0,
         reply: vec![0; LARGEST],
     };
-    let mut steering = (role == Role::Strangers).then(Steering::default);
+    let mut steering = server.role.is_strangers().then(Steering::default);
     let mut packet = vec![0; LARGEST];
     let mut spins_left = 0_u32;
     while !shared.stopped() {
@@ -64,7 +73,7 @@ pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>
         let received = server.socket.receive_from(&mut packet, blocking);
         let Ok(received) = received else {
             if let Some(steering) = &mut steering {
-                steering.renew(&server.socket, shared);
+                steering.renew(server.socket, shared);
             }
             spins_left = spins_left.saturating_sub(1);
             continue;
@@ -75,7 +84,7 @@ pub fn serve(socket: DatagramSocket, port: Port, role: Role, shared: &Shared<'_>
         }
         server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
         if let Some(steering) = &mut steering {
-            steering.renew(&server.socket, shared);
+            steering.renew(server.socket, shared);
         }
     }
 }
@@ -106,8 +115,9 @@ impl Steering {
 }
 
 struct Server<'a> {
-    socket: DatagramSocket,
+    socket: &'a DatagramSocket,
     port: Port,
+    role: Role,
     shared: &'a Shared<'a>,
     clocks: Clocks,
     departures: Departures,
@@ -125,7 +135,12 @@ impl Server<'_> {
         if self.departures.any_awaited() {
             self.report_departures();
         }
-        let arrival = arrival(&self.clocks, &received.beside, r_user);
+        let mut arrival = arrival(&self.clocks, &received.beside, r_user);
+        if let Role::Strangers(established) = &self.role
+            && control::is_control(packet)
+        {
+            arrival.overflowed = socket_options::dropped(established).unwrap_or(0);
+        }
         let verdict = self.shared.reflector().datagram(
             now,
             from,
@@ -155,7 +170,7 @@ impl Server<'_> {
         if sent.is_err() {
             // Whether the failed call used up an id depends on where it failed.
             self.report_departures();
-            let _ = stamping::restart_ids(&self.socket, Flags::reflector());
+            let _ = stamping::restart_ids(self.socket, Flags::reflector());
             self.departures.restart(r_user);
             self.next_id = 0;
             return;

@@ -28,7 +28,7 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
     let _ = delaylab_kernel::process::own_descriptors();
     let mut next_look = 0;
     // The kernel's count of this socket, which wraps around.
-    let mut overflowed = batch::overflowed(socket).unwrap_or(0);
+    let mut overflowed = socket_options::dropped(socket).unwrap_or(0);
     while !shared.stopped() {
         let mut came = 0;
         let read = {
@@ -46,7 +46,7 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
         let time = clock::monotonic();
         if time >= next_look {
             next_look = time + REST * 20;
-            if let Some(packets) = batch::overflowed(socket) {
+            if let Ok(packets) = socket_options::dropped(socket) {
                 shared
                     .sink()
                     .overflowed(packets.wrapping_sub(overflowed).into());

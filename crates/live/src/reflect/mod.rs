@@ -31,7 +31,7 @@ use delaylab_traffic::reflector::load::LoadSink;
 use delaylab_traffic::reflector::{Arrival, Keys, Now, Policy, Reflector, Status};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
@@ -135,17 +135,18 @@ fn start_all<'scope, 'env>(
             socket,
             established,
         } = served;
-        let role = match established {
-            Some(_) => Role::Strangers,
+        let established = established.map(Arc::new);
+        let role = match &established {
+            Some(established) => Role::Strangers(established.clone()),
             None => Role::All,
         };
         if let Some(socket) = established {
             start(scope, move || {
-                datagrams::serve(socket, port, Role::Established, shared);
+                datagrams::serve(&socket, port, Role::Established, shared);
             })?;
         }
         start(scope, move || {
-            datagrams::serve(socket, port, role, shared);
+            datagrams::serve(&socket, port, role, shared);
         })?;
     }
     for listener in bound.streams {

@@ -6,6 +6,7 @@
 use super::error::TesterError;
 use super::port::{Opened, Port};
 use super::{Job, template};
+use crate::gather::touched;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::Pacing;
@@ -37,6 +38,12 @@ pub(super) struct Sent {
     /// When it was handed over, or why not.
     pub(super) outcome: Result<Nanos, Option<i32>>,
 }
+
+/// What room for one is filled with.
+const UNSENT: Sent = Sent {
+    t_intended: 1,
+    outcome: Err(None),
+};
 
 /// A stream that is under way.
 pub(super) struct Sending {
@@ -87,7 +94,7 @@ pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sendi
             interval: interval_ps,
             count,
             // A page fault is a stall.
-            sent: Vec::with_capacity(count as usize),
+            sent: touched(count as usize, UNSENT),
         })
     };
     job.streams.iter().zip(0..).map(ready).collect()

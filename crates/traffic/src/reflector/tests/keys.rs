@@ -110,6 +110,7 @@ fn a_clock_that_is_set_back_locks_nobody_out() {
     bench.now = Now {
         mono: 5 * SECOND,
         real: REALTIME_OFFSET - 3600 * SECOND,
+        clock_steps: 0,
     };
     let now = stamp_packet(&secret(), 0, bench.now.real);
     assert!(bench.datagram(Port::Stamp, &now).is_ok());
