@@ -93,6 +93,8 @@ pub struct Lengthened {
 pub struct Cpu {
     per_packet: Picos,
     per_byte: Picos,
+    /// One of them is there, or something makes work longer.
+    has_costs: bool,
     /// The deepest last.
     idle_states: Vec<IdleState>,
     tick: Option<Tick>,
@@ -170,9 +172,11 @@ impl Cpu {
                 ),
             }
         };
+        let (per_packet, per_byte) = (picos(costs.per_packet), picos(costs.per_byte));
         Self {
-            per_packet: picos(costs.per_packet),
-            per_byte: picos(costs.per_byte),
+            per_packet,
+            per_byte,
+            has_costs: per_packet + per_byte > 0 || tick.is_some() || clock.is_some(),
             idle_states,
             tick,
             clock,
@@ -190,7 +194,14 @@ impl Cpu {
         false
     }
 
+    /// Does a packet take any time?
+    #[inline]
+    pub const fn has_costs(&self) -> bool {
+        self.has_costs
+    }
+
     /// How long a packet of this size takes.
+    #[inline]
     pub fn cost(&self, bytes: u32) -> Picos {
         self.per_packet + self.per_byte * Picos::from(bytes)
     }

@@ -61,7 +61,10 @@ impl EventSet for Tournament {
         let mut i = self.nodes.len() / 2 + slot as usize;
         // The winner so far stays in a register: only those that it meets are read.
         let mut winner = key(at, slot);
-        self.nodes[i] = winner;
+        // Most timers are set to what they are.
+        if std::mem::replace(&mut self.nodes[i], winner) == winner {
+            return;
+        }
         while i > 1 {
             winner = winner.min(self.nodes[i ^ 1]);
             i /= 2;

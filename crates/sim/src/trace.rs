@@ -23,63 +23,29 @@ pub struct Trace {
     ends: Picos,
     value: u64,
     since: Picos,
-    held: Held,
-}
-
-/// For how long there was each value.
-#[derive(Debug, Clone)]
-struct Held {
-    /// Of each bin.
-    times: Vec<Picos>,
-    /// That of the value now.
-    bin: usize,
-    since: Picos,
+    /// For how long there was a value of each bin, as far as bins were needed.
+    held: Vec<Picos>,
 }
 
 /// Bins of each power of two, and as many for the values below.
 const BINS: usize = 1 << BITS;
 const BITS: u32 = 8;
 
-impl Held {
-    fn of(value: u64) -> Self {
-        let bin = bin(value);
-        Self {
-            times: vec![0; bin + 1],
-            bin,
-            since: 0,
-        }
-    }
-
-    /// The value is another from now on.
-    #[inline]
-    fn set(&mut self, now: Picos, value: u64) {
-        self.times[self.bin] += now - self.since;
-        self.since = now;
-        self.bin = bin(value);
-        if self.bin >= self.times.len() {
-            self.times.resize(self.bin + 1, 0);
-        }
-    }
-
-    /// Every value that there was between these, and for how long.
-    fn finish(&self, least: u64, most: u64) -> Vec<(f64, Picos)> {
-        let there = self.times.iter().enumerate().filter(|(_, time)| **time > 0);
-        let middle = |bin: usize| {
-            let (from, to) = (first_of(bin), first_of(bin + 1).wrapping_sub(1));
-            (from.max(least) as f64 + to.min(most) as f64) / 2.0
-        };
-        there.map(|(bin, time)| (middle(bin), *time)).collect()
-    }
-}
-
-/// The bin of a value: of the first power of two each is one, then a power of two has 256.
+/// The bin of a value: below 512 each has its own, then a power of two has 256.
 #[inline]
 const fn bin(value: u64) -> usize {
-    if value < 2 * BINS as u64 {
-        return value as usize;
-    }
-    let shift = 63 - BITS - value.leading_zeros();
+    let shift = (63 - BITS).saturating_sub((value | 1).leading_zeros());
     (shift as usize) * BINS + (value >> shift) as usize
+}
+
+/// Every value that there was between these, and for how long.
+fn values(held: &[Picos], least: u64, most: u64) -> Vec<(f64, Picos)> {
+    let there = held.iter().enumerate().filter(|(_, time)| **time > 0);
+    let middle = |bin: usize| {
+        let (from, to) = (first_of(bin), first_of(bin + 1).wrapping_sub(1));
+        (from.max(least) as f64 + to.min(most) as f64) / 2.0
+    };
+    there.map(|(bin, time)| (middle(bin), *time)).collect()
 }
 
 /// The least value of a bin.
@@ -152,7 +118,7 @@ impl Trace {
             ends: SHORTEST,
             value,
             since: 0,
-            held: Held::of(value),
+            held: Vec::new(),
         }
     }
 
@@ -163,7 +129,6 @@ impl Trace {
             return;
         }
         self.hold(now);
-        self.held.set(now, value);
         self.value = value;
         self.open.min = self.open.min.min(value);
         self.open.max = self.open.max.max(value);
@@ -175,12 +140,33 @@ impl Trace {
         if now >= self.ends {
             self.advance(now);
         }
-        self.open.area += u128::from(self.value) * u128::from(now - self.since);
+        self.count(now);
+    }
+
+    /// From the last count until now.
+    #[inline]
+    fn count(&mut self, now: Picos) {
+        let time = now - self.since;
         self.since = now;
+        self.open.area += u128::from(self.value) * u128::from(time);
+        match self.held.get_mut(bin(self.value)) {
+            Some(held) => *held += time,
+            None => self.count_first(time),
+        }
+    }
+
+    /// No value was as large before.
+    #[cold]
+    #[inline(never)]
+    fn count_first(&mut self, time: Picos) {
+        let bin = bin(self.value);
+        self.held.resize(bin + 1, 0);
+        self.held[bin] = time;
     }
 
     /// Closes the buckets that end by `now`.
     #[cold]
+    #[inline(never)]
     fn advance(&mut self, now: Picos) {
         while now >= self.ends {
             // A value that holds for long needs no short buckets.
@@ -190,8 +176,7 @@ impl Trace {
                     return;
                 }
             }
-            self.open.area += u128::from(self.value) * u128::from(self.ends - self.since);
-            self.since = self.ends;
+            self.count(self.ends);
             self.ends += self.length;
             let closed = std::mem::replace(&mut self.open, Bucket::of(self.value));
             self.buckets.push(closed);
@@ -218,12 +203,11 @@ impl Trace {
     /// All of it until `end`.
     pub fn finish(mut self, end: Picos) -> OverTime {
         self.hold(end);
-        self.held.set(end, self.value);
         let all = self
             .buckets
             .iter()
             .fold(self.open, |all, bucket| all.join(*bucket));
-        let held = self.held.finish(all.min, all.max);
+        let held = values(&self.held, all.min, all.max);
         let last = self.buckets.len() as u64 * self.length;
         let open = self.open;
         let point = |(bucket, start, length): (Bucket, Picos, Picos)| Point {

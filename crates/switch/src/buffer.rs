@@ -142,9 +142,9 @@ impl Buffer {
     #[inline]
     pub fn held_for<T: Item>(&self, item: &T, port: Backlog) -> Backlog {
         match self.memory.owner {
-            Owner::Output | Owner::Guarded => port,
             Owner::Shared { .. } => self.total,
             Owner::Input => self.input(item.ingress()),
+            _ => port,
         }
     }
 
@@ -178,15 +178,26 @@ impl Buffer {
         match self.memory.owner {
             Owner::Output => {}
             Owner::Shared { .. } => self.total.add(item.bytes()),
-            Owner::Input => self.take_from(item.ingress(), item.bytes()),
-            Owner::Guarded => self.guard(|guards| guards.takes(item)),
+            _ => self.takes_at_input(item),
+        }
+    }
+
+    /// Buffers of the input ports, out of the way of the others.
+    #[inline(never)]
+    fn takes_at_input<T: Item>(&mut self, item: &T) {
+        if self.memory.owner == Owner::Input {
+            self.take_from(item.ingress(), item.bytes());
+        } else if let Some(guards) = &mut self.guards {
+            guards.takes(item);
         }
     }
 
     #[inline(never)]
-    fn guard(&mut self, what: impl FnOnce(&mut Guards)) {
-        if let Some(guards) = &mut self.guards {
-            what(guards);
+    fn gives_at_input<T: Item>(&mut self, item: &T) {
+        if self.memory.owner == Owner::Input {
+            self.inputs[usize::from(item.ingress())].remove(item.bytes());
+        } else if let Some(guards) = &mut self.guards {
+            guards.gives(item);
         }
     }
 
@@ -210,7 +221,6 @@ impl Buffer {
         self.guards.as_deref_mut()
     }
 
-    #[inline(never)]
     fn take_from(&mut self, port: u16, bytes: u32) {
         let port = usize::from(port);
         if port >= self.inputs.len() {
@@ -225,8 +235,7 @@ impl Buffer {
         match self.memory.owner {
             Owner::Output => {}
             Owner::Shared { .. } => self.total.remove(item.bytes()),
-            Owner::Input => self.inputs[usize::from(item.ingress())].remove(item.bytes()),
-            Owner::Guarded => self.guard(|guards| guards.gives(item)),
+            _ => self.gives_at_input(item),
         }
     }
 }

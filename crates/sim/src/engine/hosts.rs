@@ -72,8 +72,11 @@ impl<E: EventSet> Engine<E> {
 
     #[inline]
     fn packet_cost(&mut self, host: u32, packet: PacketId, job: Job) -> Picos {
-        let bytes = self.packets.get(packet).ip_size;
         let cpu = &self.hosts[host as usize];
+        if !cpu.has_costs() {
+            return 0;
+        }
+        let bytes = self.packets.get(packet).ip_size;
         let cost = cpu.cost(bytes);
         if cpu.varies() {
             self.varied(host, packet, job, cost)
@@ -83,6 +86,7 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// What a job that costs so much costs this time.
+    #[inline(never)]
     fn varied(&mut self, host: u32, packet: PacketId, job: Job, cost: Picos) -> Picos {
         let reads_the_clock = match job {
             Job::Due(_) => true,

@@ -1,6 +1,6 @@
 //! Units leave ports, travel, and come to queues or hosts.
 
-use super::{Engine, Far, Hop, Near, PortSeries};
+use super::{Engine, Far, Hop, Near, Node, PortSeries};
 use crate::event_set::EventSet;
 use crate::network::CELL;
 use crate::nic::Leaving;
@@ -385,31 +385,17 @@ impl<E: EventSet> Engine<E> {
 
     #[inline]
     pub(super) fn note_backlog(&mut self, id: u32, at: Picos) {
-        let port = &self.ports[id as usize];
-        if let (true, Near::Switch { switch, egress }) = (port.series.is_some(), port.near) {
-            let backlog = self.backlog(switch, egress);
-            if let Some(series) = &mut self.ports[id as usize].series {
-                series.backlog.set(at, backlog);
-            }
-        }
-    }
-
-    /// What waits at a port of a switch: cells, or bytes of packets.
-    #[inline]
-    fn backlog(&self, switch: u32, egress: u32) -> u64 {
-        let switch = &self.switches[switch as usize].switch;
-        let backlog = switch.backlog(egress as usize);
-        if self.in_cells {
-            backlog.items
-        } else {
-            backlog.bytes
+        let port = &mut self.ports[id as usize];
+        if let (Some(series), Near::Switch { switch, egress }) = (&mut port.series, port.near) {
+            let node = &self.switches[switch as usize];
+            series.backlog.set(at, node.backlog(egress, self.in_cells));
         }
     }
 
     /// A probe's last unit comes to a queue.
     fn note_arrival(&mut self, switch: u32, egress: u32, unit: &Unit) {
         if unit.has(END) {
-            let backlog = self.backlog(switch, egress);
+            let backlog = self.switches[switch as usize].backlog(egress, self.in_cells);
             self.packets.get(unit.packet).queued = (self.now, backlog);
         }
     }
@@ -444,6 +430,19 @@ const fn dropped_by_reset(item: Unit) -> Dropped<Unit> {
     Dropped {
         item,
         cause: Cause::Reset,
+    }
+}
+
+impl Node {
+    /// What waits at a port: cells, or bytes of packets.
+    #[inline]
+    fn backlog(&self, egress: u32, in_cells: bool) -> u64 {
+        let backlog = self.switch.backlog(egress as usize);
+        if in_cells {
+            backlog.items
+        } else {
+            backlog.bytes
+        }
     }
 }
 
