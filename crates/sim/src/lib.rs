@@ -12,7 +12,8 @@
 //! | [`event_set`] | what happens next |
 //! | [`slots`] | which event is whose, and the order of those at the same time |
 //! | [`transmitter`] | exact times of bytes on a line of any rate |
-//! | [`packet`] | cells, frames, and the packets that they are of |
+//! | [`unit`] | cells and frames |
+//! | [`packet`] | the packets that they are of |
 //! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
 //! | [`cpu`] | a host's CPU: what packets cost, and daemons |
 //! | [`settling`] | whether a probe's warm-up is long enough |
@@ -34,6 +35,7 @@ pub mod settling;
 pub mod slots;
 pub mod trace;
 pub mod transmitter;
+pub mod unit;
 pub mod world;
 
 use delaylab_model::quantity::Duration;

@@ -5,10 +5,12 @@
 //! allows it, a credit channel what the next
 //! switch has room for. Channels whose gates are open take turns, a cell each.
 
-use crate::packet::{ChannelId, Unit};
+use crate::packet::ChannelId;
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
+use crate::unit::Unit;
 use delaylab_model::Picos;
+use delaylab_switch::Item;
 use delaylab_switch::credit::Upstream;
 use delaylab_switch::flow_control::Set;
 use delaylab_traffic::abr::{Destination, InRate, ResourceManagement, Source};
@@ -133,7 +135,7 @@ impl Nic {
     /// A packet of so many units like this one.
     pub fn push(&mut self, unit: Unit, units: u32) {
         if self.lanes.is_empty() {
-            self.add(unit.channel, Gate::Open);
+            self.add(unit.channel(), Gate::Open);
         }
         let at = match self.lanes.len() {
             1 => 0,
@@ -148,8 +150,8 @@ impl Nic {
 
     fn lane_of(&self, unit: &Unit) -> Option<usize> {
         self.lane(match self.by_class {
-            true => u32::from(unit.queue),
-            false => unit.channel,
+            true => u32::from(unit.queue()),
+            false => unit.channel(),
         })
     }
 
@@ -224,7 +226,7 @@ impl Lane {
         match &mut self.gate {
             Gate::Open => self.next_unit(),
             Gate::Cbr(slots) => {
-                let bytes = u32::from(self.packets.front()?.unit.bytes);
+                let bytes = self.packets.front()?.unit.bytes();
                 if slots.free_at() > now {
                     return None;
                 }

@@ -1,7 +1,6 @@
-//! What moves on links: cells, or frames; and the packets that they are of.
+//! Packets: what cells and frames are of, and what it is for.
 
 use delaylab_model::Picos;
-use delaylab_switch::{Item, Pdu};
 use delaylab_traffic::abr::ResourceManagement;
 use delaylab_traffic::tcp::{Ack, Segment};
 
@@ -9,109 +8,6 @@ use delaylab_traffic::tcp::{Ack, Segment};
 pub type ChannelId = u32;
 /// A packet's place in the arena.
 pub type PacketId = u32;
-
-/// A cell or a frame. 16 bytes, for millions of them move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unit {
-    /// What it is part of.
-    pub packet: PacketId,
-    /// Which way it goes.
-    pub channel: ChannelId,
-    /// On the wire.
-    pub bytes: u16,
-    /// The port of the switch by which it came in.
-    pub ingress: u16,
-    /// Links behind it.
-    pub hop: u8,
-    /// Its class queue.
-    pub queue: u8,
-    /// What else there is to know.
-    pub flags: u8,
-    /// Its DiffServ code point.
-    pub dscp: u8,
-}
-
-/// The last unit of its packet.
-pub const END: u8 = 1;
-/// A switch marked it: the EFCI bit, or CE.
-pub const MARKED: u8 = 2;
-/// A resource management cell.
-pub const MANAGEMENT: u8 = 4;
-/// Of a probe: its way through each queue is recorded.
-pub const TRACED: u8 = 8;
-/// May be marked instead of dropped (RFC 3168).
-pub const ECT: u8 = 16;
-/// A cell of an AAL5 PDU.
-pub const CELL_OF_PDU: u8 = 32;
-/// A credit for the other end of one link.
-pub const CREDIT: u8 = 64;
-/// Of L4S traffic: sent as ECT(1) or CE (RFC 9331).
-pub const LOW_LATENCY: u8 = 128;
-
-/// The bit of ECT(1) in an IP header's ECN field, also set in CE.
-pub const ECT_1: u8 = 0b01;
-
-impl Unit {
-    /// Is any of these flags set?
-    #[inline]
-    pub const fn has(&self, flags: u8) -> bool {
-        self.flags & flags != 0
-    }
-}
-
-impl Item for Unit {
-    #[inline]
-    fn bytes(&self) -> u32 {
-        u32::from(self.bytes)
-    }
-
-    #[inline]
-    fn flow(&self) -> u32 {
-        self.channel
-    }
-
-    #[inline]
-    fn queue(&self) -> u8 {
-        self.queue
-    }
-
-    #[inline]
-    fn ingress(&self) -> u16 {
-        self.ingress
-    }
-
-    /// EFCI is for data cells alone (TM 4.0 §5.10.6).
-    #[inline]
-    fn mark(&mut self) -> bool {
-        let can = !self.has(MANAGEMENT);
-        self.flags |= if can { MARKED } else { 0 };
-        can
-    }
-
-    #[inline]
-    fn ecn_capable(&self) -> bool {
-        self.has(ECT)
-    }
-
-    #[inline]
-    fn dscp(&self) -> u8 {
-        self.dscp
-    }
-
-    #[inline]
-    fn low_latency(&self) -> bool {
-        self.has(LOW_LATENCY) || (self.has(ECT) && self.has(MARKED))
-    }
-
-    #[inline]
-    fn pdu(&self) -> Pdu {
-        match self.flags & (CELL_OF_PDU | END) {
-            0 | END => Pdu::Apart,
-            CELL_OF_PDU => Pdu::Part,
-            _ => Pdu::End,
-        }
-    }
-}
 
 /// What a packet is for. `flow` is the number of the flow that knows what to do with it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,34 +132,5 @@ impl Arena {
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.free.push(id);
         self.packets[id as usize]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_unit_is_small() {
-        assert!(size_of::<Unit>() <= 16);
-    }
-
-    #[test]
-    fn management_cells_are_not_marked() {
-        let mut unit = Unit {
-            packet: 0,
-            channel: 0,
-            bytes: 53,
-            ingress: 0,
-            hop: 0,
-            queue: 0,
-            flags: MANAGEMENT,
-            dscp: 0,
-        };
-        assert!(!unit.mark());
-        assert!(!unit.has(MARKED));
-        unit.flags = CELL_OF_PDU;
-        assert!(unit.mark());
-        assert!(unit.has(MARKED));
     }
 }

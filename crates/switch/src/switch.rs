@@ -36,7 +36,7 @@ struct Port<T> {
     /// What it holds: the discipline knows it too, but not at a fixed place.
     held: Backlog,
     /// What each class queue holds, where that is limited.
-    queues: Option<ClassQueues>,
+    queues: Option<Box<ClassQueues>>,
     /// What else is asked before the buffer, if anything.
     entry: Option<Entry>,
     /// Bytes of each item that the buffer does not count.
@@ -88,9 +88,9 @@ impl<T: Item> Item for Counted<'_, T> {
 }
 
 impl ClassQueues {
-    fn new(most: Bound) -> Option<Self> {
+    fn new(most: Bound) -> Option<Box<Self>> {
         let held = [Backlog::default(); 256];
-        (most != Bound::UNLIMITED).then_some(Self { most, held })
+        (most != Bound::UNLIMITED).then(|| Box::new(Self { most, held }))
     }
 
     fn held(&mut self, item: &impl Item) -> &mut Backlog {

@@ -4,7 +4,8 @@
 use super::{Engine, Near};
 use crate::event_set::EventSet;
 use crate::network::other_end;
-use crate::packet::{CREDIT, ChannelId, Content, Unit};
+use crate::packet::{ChannelId, Content};
+use crate::unit::{CREDIT, Unit};
 
 impl<E: EventSet> Engine<E> {
     /// A cell that came by link number `link` of its channel has been forwarded.
@@ -25,7 +26,7 @@ impl<E: EventSet> Engine<E> {
     /// A credit has come by this port's link: the port at the other end may send more.
     pub(super) fn take_credit(&mut self, port: u32, unit: Unit) {
         self.counts.delivered += 1;
-        let Content::Credit { channel, forwarded } = self.packets.remove(unit.packet).content
+        let Content::Credit { channel, forwarded } = self.packets.remove(unit.packet()).content
         else {
             return;
         };

@@ -8,10 +8,11 @@
 use super::{Engine, Near};
 use crate::event_set::EventSet;
 use crate::network::{PortId, other_end};
-use crate::packet::{CREDIT, Unit};
 use crate::slots::Event;
 use crate::trace::Trace;
+use crate::unit::{CREDIT, Unit};
 use delaylab_model::Picos;
+use delaylab_switch::Item;
 use delaylab_switch::flow_control::{FRAME, Set};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -106,7 +107,7 @@ impl<E: EventSet> Engine<E> {
     pub(super) fn has_come(&mut self, id: PortId, unit: &Unit) {
         let near = self.ports[id as usize].near;
         if let (false, Near::Switch { switch, .. }) = (self.controls.is_empty(), near) {
-            self.flow_changes(switch, unit.ingress, unit.queue);
+            self.flow_changes(switch, unit.ingress(), unit.queue());
         }
     }
 
@@ -125,16 +126,7 @@ impl<E: EventSet> Engine<E> {
         self.controls[id as usize].pending |= groups;
         let credits = &mut self.ports[id as usize].credits;
         if credits.is_empty() {
-            credits.push_back(Unit {
-                packet: u32::MAX,
-                channel: u32::MAX,
-                bytes: FRAME as u16,
-                ingress: 0,
-                hop: 0,
-                queue: 0,
-                flags: CREDIT,
-                dscp: 0,
-            });
+            credits.push_back(Unit::new(u32::MAX, u32::MAX, FRAME as u16, CREDIT));
         }
         self.go(id);
     }

@@ -4,10 +4,9 @@ use super::{Engine, Flow, Near, Noise, nanos};
 use crate::cpu::{Job, Lengthened};
 use crate::event_set::EventSet;
 use crate::network::Wire;
-use crate::packet::{
-    CELL_OF_PDU, ChannelId, Content, ECT, ECT_1, LOW_LATENCY, Packet, PacketId, TRACED, Unit,
-};
+use crate::packet::{ChannelId, Content, Packet, PacketId};
 use crate::slots::Event;
+use crate::unit::{CELL_OF_PDU, ECT, ECT_1, LOW_LATENCY, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 
@@ -210,19 +209,12 @@ impl<E: EventSet> Engine<E> {
         };
         let low_latency = ect && channel.ecn & ECT_1 > 0;
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        let unit = Unit {
-            packet: id,
-            channel: packet.channel,
-            bytes: bytes as u16,
-            ingress: 0,
-            hop: 0,
-            queue: channel.queue,
-            dscp: channel.dscp,
-            flags: flag(traced, TRACED)
-                | flag(ect, ECT)
-                | flag(low_latency, LOW_LATENCY)
-                | flag(self.in_cells, CELL_OF_PDU),
-        };
+        let flags = flag(traced, TRACED)
+            | flag(ect, ECT)
+            | flag(low_latency, LOW_LATENCY)
+            | flag(self.in_cells, CELL_OF_PDU);
+        let unit = Unit::new(id, packet.channel, bytes as u16, flags)
+            .in_class(channel.queue, channel.dscp);
         self.handed_down(&packet);
         if let Near::Nic(nic) = self.ports[first as usize].near {
             self.catch_up(first);

@@ -4,10 +4,11 @@ use super::{Engine, Far, Hop, Near, Node, PortSeries};
 use crate::event_set::EventSet;
 use crate::network::CELL;
 use crate::nic::Leaving;
-use crate::packet::{CREDIT, Content, END, MANAGEMENT, MARKED, Packet, TRACED, Unit};
+use crate::packet::{Content, Packet};
 use crate::slots::Event;
+use crate::unit::{CREDIT, END, MANAGEMENT, MARKED, TRACED, Unit};
 use delaylab_model::Picos;
-use delaylab_switch::{Cause, Dropped};
+use delaylab_switch::{Cause, Dropped, Item};
 use delaylab_traffic::abr::ResourceManagement;
 
 /// Mixes one word into the digest (FxHash's step).
@@ -21,7 +22,7 @@ impl<E: EventSet> Engine<E> {
     #[inline]
     pub(super) fn arrive(&mut self, id: u32) {
         let port = &mut self.ports[id as usize];
-        let Some((at, mut unit)) = port.pipe.pop_front() else {
+        let Some((at, unit)) = port.pipe.pop_front() else {
             return;
         };
         let (far, ingress) = (port.far, port.ingress);
@@ -29,7 +30,7 @@ impl<E: EventSet> Engine<E> {
         let (eager, free_at) = (port.eager, port.line.free_at());
         self.digest = mix(
             mix(self.digest, at),
-            u64::from(id) << 32 | u64::from(unit.channel),
+            u64::from(id) << 32 | u64::from(unit.channel()),
         );
         self.counts.hops += 1;
         match next {
@@ -43,10 +44,9 @@ impl<E: EventSet> Engine<E> {
         }
         match far {
             Far::Switch => {
-                unit.hop += 1;
-                unit.ingress = ingress;
-                let channel = &self.channels[unit.channel as usize];
-                let next = self.ways[channel.way as usize + usize::from(unit.hop)];
+                let unit = unit.come_by(ingress);
+                let channel = &self.channels[unit.channel() as usize];
+                let next = self.ways[channel.way as usize + usize::from(unit.hop())];
                 self.offer(next, unit);
                 if self.tells_back {
                     self.has_come(next, &unit);
@@ -235,7 +235,7 @@ impl<E: EventSet> Engine<E> {
         if let Some(series) = &mut port.series {
             series.begins_to_send(port.line.free_at(), at);
         }
-        let end = port.line.send(at, u32::from(unit.bytes)) + port.latency;
+        let end = port.line.send(at, unit.bytes()) + port.latency;
         let end = port.pause.map_or(end, |pause| pause.goes_on(end));
         port.sent += 1;
         port.pipe.push_back((end, unit));
@@ -258,9 +258,9 @@ impl<E: EventSet> Engine<E> {
             return;
         };
         if !self.controls.is_empty() {
-            self.flow_changes(switch, unit.ingress, unit.queue);
+            self.flow_changes(switch, unit.ingress(), unit.queue());
         } else if !unit.has(CREDIT) {
-            self.forward(unit.channel, unit.hop - 1);
+            self.forward(unit.channel(), unit.hop() - 1);
         }
     }
 
@@ -277,19 +277,15 @@ impl<E: EventSet> Engine<E> {
         let leaving = self.nics[nic as usize].dequeue(at)?;
         self.counts.sent += 1;
         Some(match leaving {
-            Leaving::Unit {
-                mut unit,
-                first,
-                last,
-            } => {
+            Leaving::Unit { unit, first, last } => {
                 if first {
-                    self.first_unit_leaves(unit.packet, at);
+                    self.first_unit_leaves(unit.packet(), at);
                 }
                 if last {
                     if self.counts_queues {
-                        self.last_unit_leaves(unit.packet);
+                        self.last_unit_leaves(unit.packet());
                     }
-                    unit.flags |= END;
+                    return Some(unit.with(END));
                 }
                 unit
             }
@@ -300,21 +296,13 @@ impl<E: EventSet> Engine<E> {
     fn management_cell(&mut self, channel: u32, rm: ResourceManagement) -> Unit {
         let queue = self.channels[channel as usize].queue;
         let cell = self.lone_cell(channel, Content::Management(rm), MANAGEMENT);
-        Unit { queue, ..cell }
+        cell.in_class(queue, cell.dscp())
     }
 
     /// A cell that is of no packet but its own.
     pub(super) fn lone_cell(&mut self, channel: u32, content: Content, flag: u8) -> Unit {
-        Unit {
-            packet: self.packets.add(Packet::new(channel, 0, 1, content)),
-            channel,
-            bytes: CELL as u16,
-            ingress: 0,
-            hop: 0,
-            queue: 0,
-            flags: flag | END,
-            dscp: 0,
-        }
+        let packet = self.packets.add(Packet::new(channel, 0, 1, content));
+        Unit::new(packet, channel, CELL as u16, flag | END)
     }
 
     /// A unit has come to its host.
@@ -325,24 +313,24 @@ impl<E: EventSet> Engine<E> {
             self.deliver_to_abr(&unit);
         }
         if !self.forwarded.is_empty() {
-            self.forward(unit.channel, unit.hop);
+            self.forward(unit.channel(), unit.hop());
         }
-        let packet = self.packets.get(unit.packet);
+        let packet = self.packets.get(unit.packet());
         packet.left -= 1;
         packet.marked |= unit.has(MARKED);
         if packet.left > 0 {
             return;
         }
         if packet.lost || unit.has(MANAGEMENT) {
-            self.packets.remove(unit.packet);
+            self.packets.remove(unit.packet());
             return;
         }
-        self.packet_arrives(host, unit.packet);
+        self.packet_arrives(host, unit.packet());
     }
 
     /// ABR end systems see every cell.
     fn deliver_to_abr(&mut self, unit: &Unit) {
-        let back = self.channels[unit.channel as usize].reverse;
+        let back = self.channels[unit.channel() as usize].reverse;
         let port = self.channels[back as usize].first;
         let Near::Nic(nic) = self.ports[port as usize].near else {
             return;
@@ -354,7 +342,7 @@ impl<E: EventSet> Engine<E> {
             abr.destination.on_data(unit.has(MARKED));
             return;
         }
-        let Content::Management(rm) = self.packets.get(unit.packet).content else {
+        let Content::Management(rm) = self.packets.get(unit.packet()).content else {
             return;
         };
         if rm.backward {
@@ -371,14 +359,14 @@ impl<E: EventSet> Engine<E> {
     pub(super) fn note_drops(&mut self, port: u32) {
         while let Some(Dropped { item, cause }) = self.drops.pop() {
             *self.counts.dropped.entry((port, cause)).or_default() += 1;
-            let packet = self.packets.get(item.packet);
+            let packet = self.packets.get(item.packet());
             packet.left -= 1;
             packet.lost = true;
             let flow = self.channels[packet.channel as usize].flow;
             let of_load = flow >= self.first_load && !item.has(MANAGEMENT);
             self.lost_load += u64::from(of_load);
             if packet.left == 0 {
-                self.packets.remove(item.packet);
+                self.packets.remove(item.packet());
             }
         }
     }
@@ -396,7 +384,7 @@ impl<E: EventSet> Engine<E> {
     fn note_arrival(&mut self, switch: u32, egress: u32, unit: &Unit) {
         if unit.has(END) {
             let backlog = self.switches[switch as usize].backlog(egress, self.in_cells);
-            self.packets.get(unit.packet).queued = (self.now, backlog);
+            self.packets.get(unit.packet()).queued = (self.now, backlog);
         }
     }
 
@@ -405,7 +393,7 @@ impl<E: EventSet> Engine<E> {
         if !unit.has(END) || matches!(self.ports[id as usize].near, Near::Nic(_)) {
             return;
         }
-        let packet = self.packets.get(unit.packet);
+        let packet = self.packets.get(unit.packet());
         let (flow, seq, back) = match packet.content {
             Content::Request(echo) => (echo.flow, echo.seq, false),
             Content::Reply(echo) => (echo.flow, echo.seq, true),
@@ -417,7 +405,7 @@ impl<E: EventSet> Engine<E> {
             probe: flow as u16,
             seq,
             back,
-            hop: u16::from(unit.hop),
+            hop: u16::from(unit.hop()),
             port: id,
             enqueue,
             dequeue: at,

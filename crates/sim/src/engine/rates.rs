@@ -3,25 +3,26 @@
 
 use super::Engine;
 use crate::event_set::EventSet;
-use crate::packet::{Content, MANAGEMENT, Unit};
+use crate::packet::Content;
+use crate::unit::{MANAGEMENT, Unit};
 
 impl<E: EventSet> Engine<E> {
     /// A cell comes to a switch with explicit rates.
     pub(super) fn see_rate(&mut self, switch: u32, egress: u32, unit: &Unit) {
         let now = self.now;
         let rates = &mut self.switches[switch as usize].rates;
-        rates[egress as usize].cell(now, unit.channel);
+        rates[egress as usize].cell(now, unit.channel());
         if !unit.has(MANAGEMENT) {
             return;
         }
-        let Content::Management(mut rm) = self.packets.get(unit.packet).content else {
+        let Content::Management(mut rm) = self.packets.get(unit.packet()).content else {
             return;
         };
         if !rm.backward {
-            return rates[egress as usize].forward_rm(now, unit.channel, rm.current_rate);
+            return rates[egress as usize].forward_rm(now, unit.channel(), rm.current_rate);
         }
-        let forward = self.channels[unit.channel as usize].reverse;
-        let Some(egress) = self.forward_egress(switch, forward, unit.hop) else {
+        let forward = self.channels[unit.channel() as usize].reverse;
+        let Some(egress) = self.forward_egress(switch, forward, unit.hop()) else {
             return;
         };
         let node = &mut self.switches[switch as usize];
@@ -29,7 +30,7 @@ impl<E: EventSet> Engine<E> {
         let rate = &mut node.rates[egress];
         rm.explicit_rate =
             rate.backward_rm(now, forward, rm.current_rate, rm.explicit_rate, backlog);
-        self.packets.get(unit.packet).content = Content::Management(rm);
+        self.packets.get(unit.packet()).content = Content::Management(rm);
     }
 
     /// By which port of this switch the channel leaves whose cells come back here, so many links from
