@@ -184,8 +184,9 @@ impl Data for Stored<'_> {
 
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
         let nothing = || NotThere("there is no such stream".to_owned());
-        if measure.is_series() {
-            return self.over_time(self.streams.get(stream).ok_or_else(nothing)?, measure);
+        if measure.kept_as().is_series() {
+            let info = self.streams.get(stream).ok_or_else(nothing)?;
+            return self.over_time(info, measure.kept_as());
         }
         if measure == Measure::Fct {
             return Ok(self.completion_times(self.streams.get(stream).ok_or_else(nothing)?));

@@ -43,7 +43,7 @@ impl StreamInfo {
     pub fn can_have(&self, measure: Measure) -> bool {
         match self.series {
             None => !measure.is_of_flow(),
-            Some(series) => series == measure,
+            Some(series) => series == measure.kept_as(),
         }
     }
 }
@@ -230,7 +230,7 @@ impl Data for Samples {
                 seen.finish()
             }
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
-            _ if measure.is_series() => match self.series.get(&stream) {
+            _ if measure.kept_as().is_series() => match self.series.get(&stream) {
                 Some((points, values)) => over_time(points, values),
                 None => over_time(&[], &[]),
             },

@@ -42,6 +42,7 @@ pub enum Measure {
     PeriodicCause,
     ClockReads,
     Backlog,
+    PeakBacklog,
     Acr,
     Cwnd,
     Srtt,
@@ -107,7 +108,7 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
 };
 
 /// Every measure, its name, and what it is.
-const TABLE: [(Measure, &str, &str); 44] = [
+const TABLE: [(Measure, &str, &str); 45] = [
     (
         Response,
         "response",
@@ -176,6 +177,11 @@ const TABLE: [(Measure, &str, &str); 44] = [
     ),
     (ClockReads, "clock_reads", "the cost of a clock read"),
     (Backlog, "backlog", "what waits in the queue, over time"),
+    (
+        PeakBacklog,
+        "peak_backlog",
+        "the most that waits in a queue at any time of a trial, a number each trial",
+    ),
     (Acr, "acr", "allowed cell rate, over time"),
     (Cwnd, "cwnd", "congestion window, over time"),
     (
@@ -304,7 +310,7 @@ impl Measure {
             | Stage(_) | ClockReads | Srtt | Fct => Some(Dimension::TIME),
             IpSize => Some(Dimension::SIZE),
             Acr | Goodput | LoadGoodput | Offered => Some(Dimension::RATE),
-            Backlog | Cwnd | Marks | Drops => None,
+            Backlog | PeakBacklog | Cwnd | Marks | Drops => None,
             _ => Some(Dimension::NUMBER),
         }
     }
@@ -340,12 +346,21 @@ impl Measure {
 
     /// Is it of a port or a flow, which is a factor `of`, rather than of a probe's packets?
     pub const fn is_of_flow(self) -> bool {
-        self.is_series() || matches!(self, Fct)
+        self.is_series() || matches!(self, Fct | PeakBacklog)
     }
 
-    /// Has a trial one number of it?
+    /// What a run keeps that it is made from.
+    #[must_use]
+    pub const fn kept_as(self) -> Measure {
+        match self {
+            PeakBacklog => Backlog,
+            _ => self,
+        }
+    }
+
+    /// Has a trial one number of it, or one of each port?
     pub const fn is_number_of_trial(self) -> bool {
-        matches!(self, LostLoad | BackToBack | Valid)
+        matches!(self, LostLoad | BackToBack | Valid | PeakBacklog)
     }
 
     /// Is it 1 or 0 for each packet?
@@ -355,7 +370,7 @@ impl Measure {
 
     /// Is it of the whole trial rather than of each of its probes or series?
     pub const fn is_of_trial(self) -> bool {
-        matches!(self, ClockReads) || self.is_number_of_trial()
+        matches!(self, ClockReads) || (self.is_number_of_trial() && !self.is_of_flow())
     }
 
     /// Its values in a stream of records in order of sequence, one for each packet. Why not, where

@@ -59,6 +59,11 @@ impl Stretches {
         &self.held
     }
 
+    /// The largest value that it had; NaN where it had none.
+    pub(super) fn peak(&self) -> f64 {
+        self.max.iter().copied().fold(f64::NAN, f64::max)
+    }
+
     /// The values that a statistic is of: the least and the largest of a stretch are no means.
     pub(super) fn values(&self, functional: Functional) -> Vec<f64> {
         match functional {
@@ -177,6 +182,7 @@ mod tests {
         );
         let least = stretches.values(Functional::Min);
         assert_eq!(least.iter().copied().fold(1.0, f64::min), 0.0);
+        assert_eq!(stretches.peak(), 60.0 * CELL_BITS);
         assert_eq!(stretches.dimension, Dimension::RATE);
     }
 

@@ -1,10 +1,11 @@
 //! A share of values that are only counted, such as clock reads: so many of so many in each trial.
 //!
 //! Values are independent within a trial, or trials differ by more than that allows for: the larger of the two errors
-//! counts. With none in n the share may still be 3/n.
+//! counts. With none in n the share may still be 3/n. A number each trial is one value.
 
 use super::{RESAMPLES, Replicates, Resampling};
 use crate::functional::Functional;
+use crate::interval::MIN_BEYOND;
 
 impl Resampling {
     /// `by_trial`: the share in each trial, and of how many values; `None` where there is no value.
@@ -30,12 +31,25 @@ impl Resampling {
                 .map(|_| share + within * random.normal())
                 .collect(),
         };
-        self.add_the_unseen(share, count, salt ^ 0x5eed, &mut draws);
+        if count < 2.0 * MIN_BEYOND {
+            self.add_what_few_leave_open(count, salt ^ 0x5eed, &mut draws);
+        } else {
+            self.add_the_unseen(share, count, salt ^ 0x5eed, &mut draws);
+        }
         Some(Replicates {
             resampled: draws,
             as_drawn: true,
             ..self.constant(share)
         })
+    }
+
+    /// Of so few values the next may be like them or not: with none in n the share may be 3/n, with all it may be 1 − 3/n.
+    fn add_what_few_leave_open(&self, count: f64, salt: u64, draws: &mut [f64]) {
+        let mut random = self.random(salt);
+        for draw in draws {
+            let [up, down] = [(); 2].map(|()| -random.uniform().ln());
+            *draw = (*draw + (up - down) / count).clamp(0.0, 1.0);
+        }
     }
 }
 
@@ -56,6 +70,17 @@ mod tests {
     fn none_of_many_may_still_be_three() {
         let (low, high) = bounds(&[(0.0, 10_000); 3]);
         assert!(low == 0.0 && (0.6e-4..2e-4).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn few_leave_both_ends_open() {
+        let (low, high) = bounds(&[(1.0, 1); 4]);
+        assert!((0.15..0.35).contains(&low) && high == 1.0, "{low} {high}");
+        let (low, high) = bounds(&[(0.0, 1); 4]);
+        assert!(low == 0.0 && (0.65..0.85).contains(&high), "{low} {high}");
+        assert_eq!(bounds(&[(1.0, 1); 1]), (0.0, 1.0));
+        let (low, high) = bounds(&[(1.0, 1), (0.0, 1), (1.0, 1)]);
+        assert!(low < 0.1 && high == 1.0, "{low} {high}");
     }
 
     #[test]

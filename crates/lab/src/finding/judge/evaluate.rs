@@ -356,24 +356,28 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
     match leaf.functional {
         Functional::Count => Some(resampling.constant(value)),
         Functional::Max => Some(resampling.at_least(value)),
-        Functional::Share { .. } if leaf.counted().is_some() => {
-            resampling.of_counted_share(&shares_of_trials(leaf), salt)
-        }
-        _ => {
-            let by_trial = leaf
-                .values
-                .iter()
-                .filter_map(|(_, values)| match &**values {
-                    Values::Counted(bins) => leaf.functional.of_counted(bins),
-                    Values::Trial(number) => Some(*number),
-                    _ => None,
-                });
-            resampling.of_trials(value, &by_trial.collect::<Vec<_>>(), salt)
-        }
+        Functional::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
+        _ => resampling.of_trials(value, &numbers_by_trial(leaf), salt),
     }
 }
 
-/// Of values that are only counted: their share in each trial, and of how many it is.
+/// What each trial says of such values: the mean, where it has a number of each of several ports.
+fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
+    let mut numbers = BTreeMap::<usize, Vec<f64>>::new();
+    for (trial, values) in &leaf.values {
+        let number = match &**values {
+            Values::Counted(bins) => leaf.functional.of_counted(bins),
+            Values::Trial(number) => Some(*number),
+            _ => None,
+        };
+        numbers.entry(*trial).or_default().extend(number);
+    }
+    let each = numbers.into_values();
+    each.filter_map(|mut numbers| Functional::Mean.of(&mut numbers))
+        .collect()
+}
+
+/// Of values that are only counted, or one a trial: their share in each trial, and of how many it is.
 fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
     let shares = leaf
         .values
@@ -383,6 +387,7 @@ fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
                 let count = bins.iter().map(|(_, count)| *count).sum();
                 Some((leaf.functional.of_counted(bins)?, count))
             }
+            Values::Trial(number) => Some((leaf.functional.of(&mut [*number])?, 1)),
             _ => None,
         });
     shares.collect()

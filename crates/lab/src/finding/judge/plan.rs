@@ -120,7 +120,7 @@ impl Plan {
         self.leaves.push(Leaf {
             functional,
             measure,
-            values: in_order_of_time(values, functional),
+            values: each_as_judged(measure, values, functional),
             streams,
             dimension,
             text: written(statistic, selection),
@@ -211,12 +211,16 @@ fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimens
 }
 
 /// Series as the values of their stretches, which are treated as those of packets from here on, or, where the statistic
-/// is of the values themselves, as how long each of them held.
-fn in_order_of_time(
+/// is of the values themselves, as how long each of them held, or, where the measure is of a trial, as one number.
+fn each_as_judged(
+    measure: Measure,
     values: Vec<(usize, Rc<Values>)>,
     functional: Functional,
 ) -> Vec<(usize, Rc<Values>)> {
     let flat = |(trial, values): (usize, Rc<Values>)| match &*values {
+        Values::OverTime(stretches) if measure.is_number_of_trial() => {
+            (trial, Rc::new(Values::Trial(stretches.peak())))
+        }
         Values::OverTime(stretches) => {
             let flat = match functional {
                 Functional::Count | Functional::Min | Functional::Max | Functional::Mean => {

@@ -899,6 +899,35 @@ fn what_series_there_are_not_says_so() {
     }
 }
 
+/// The largest value of all is at least that; the peaks of several trials tell how large a peak is.
+#[test]
+fn a_peak_is_a_number_of_each_trial_and_port() {
+    let samples = queues(4);
+    use Verdict::{False, True, Undecided};
+    #[rustfmt::skip]
+    let cases = [
+        ("mean(peak_backlog | case=EFCI, of='s1→s2') >= 1001cells", False, ""),
+        ("999cells <= mean(peak_backlog | case=EFCI, of='s1→s2') <= 1500cells", True, ""),
+        ("for each of: mean(peak_backlog | case=EFCI) > 1.5cells", True, ""),
+        // Of both ports: two of each trial's are one.
+        ("mean(peak_backlog | case=EFCI) > 502cells", False, ""),
+        ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 10 %", True, ""),
+        ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 90 %", Undecided, ""),
+        ("share(peak_backlog > 1000cells | case=EFCI, of='s1→s2') > 10 %", Undecided, ""),
+        ("mean(peak_backlog | case=EFCI, of='s1→s2') > 1ms", Undecided, "cannot be held against"),
+        ("mean(peak_backlog | of=nowhere) > 1cells", Verdict::NotApplicable, "it has s1→s2, s2→s1"),
+    ];
+    for (check, verdict, why) in cases {
+        let judged = judged(check, &samples);
+        assert_eq!(judged.verdict, verdict, "{check}: {}", judged.reason);
+        assert!(judged.reason.contains(why), "{check}: {}", judged.reason);
+    }
+    let one = "mean(peak_backlog | case=EFCI, of='s1→s2') > 1cells";
+    let one = judged(one, &queues(1));
+    assert_eq!(one.verdict, Undecided);
+    assert!(one.reason.contains("at least 3 trials"), "{}", one.reason);
+}
+
 #[test]
 fn what_the_load_loses_is_a_number_of_each_trial() {
     let samples = queues(4);
