@@ -26,6 +26,9 @@ pub(crate) struct Journal<R: Row> {
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
+    /// What the encoder made of rows and the file does not have yet. The encoder says each thing once, the schema with
+    /// the first batch: what could not be written has to be written again as it is.
+    unwritten: Vec<u8>,
     /// How much of the file is whole batches.
     whole: u64,
     is_synced: bool,
@@ -46,6 +49,7 @@ impl<R: Row> Journal<R> {
             schema,
             encoder,
             pending: Vec::new(),
+            unwritten: Vec::new(),
             whole: 0,
             is_synced: true, // it is empty: its folder is synced when all journals of the trial are there
             last_sync: None,
@@ -85,38 +89,35 @@ impl<R: Row> Journal<R> {
         Ok(())
     }
 
-    /// Hands what is kept back to the system.
+    /// Hands what is kept back to the system. Where that fails, the next call goes on with it: no row is lost, and none
+    /// is written twice.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        self.write()?;
         if self.pending.is_empty() {
             return Ok(());
         }
         let batch = table::batch(&self.schema, &self.pending).map_err(arrow(&self.path))?;
-        self.write(&batch)?;
+        let buffers = self.encoder.encode(&batch).map_err(arrow(&self.path))?;
+        self.unwritten
+            .extend(buffers.iter().flat_map(|buffer| buffer.iter()));
         self.pending.clear();
-        self.is_synced = false;
-        Ok(())
+        self.write()
     }
 
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
-        let buffers = self.encoder.encode(batch).map_err(arrow(&self.path))?;
-        for buffer in &buffers {
-            if let Err(error) = self.file.write_all(buffer) {
-                self.cut();
-                return Err(StoreError::at(&self.path)(error));
-            }
+    fn write(&mut self) -> Result<(), StoreError> {
+        if self.unwritten.is_empty() {
+            return Ok(());
         }
-        self.whole += buffers
-            .iter()
-            .map(|buffer| buffer.len() as u64)
-            .sum::<u64>();
+        self.is_synced = false;
+        let at_end = self.file.seek(SeekFrom::Start(self.whole));
+        if let Err(error) = at_end.and_then(|_| self.file.write_all(&self.unwritten)) {
+            // If this fails too, the reader stops at the torn batch, and the next write goes over it.
+            let _ = self.file.set_len(self.whole);
+            return Err(StoreError::at(&self.path)(error));
+        }
+        self.whole += self.unwritten.len() as u64;
+        self.unwritten.clear();
         Ok(())
-    }
-
-    /// Takes back what was written of a batch.
-    fn cut(&mut self) {
-        // If this fails too, the reader stops at the torn batch.
-        let _ = self.file.set_len(self.whole);
-        let _ = self.file.seek(SeekFrom::Start(self.whole));
     }
 
     /// Writes and syncs, if the last time is long enough ago.
@@ -182,3 +183,6 @@ impl Iterator for JournalReader {
         batch
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+use super::*;
+use delaylab_model::record::{Method, Record};
+use std::fs::OpenOptions;
+
+/// A journal in a folder of its own.
+fn journal() -> (tempfile::TempDir, Journal<Record>) {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::create(folder.path().join("trial-0.arrow")).unwrap();
+    (folder, journal)
+}
+
+fn records(numbers: std::ops::Range<u64>) -> Vec<Record> {
+    numbers
+        .map(|seq| Record::due(0, 0, seq, Method::Udp, seq as i64))
+        .collect()
+}
+
+fn read(path: &Path) -> Vec<u64> {
+    let mut all = Vec::new();
+    let mut rows: Vec<Record> = Vec::new();
+    for batch in JournalReader::open(path).unwrap() {
+        table::read_into(&batch.unwrap(), &mut rows).unwrap();
+        all.extend(rows.iter().map(|row| row.seq));
+    }
+    all
+}
+
+/// A file that cannot be written to.
+fn read_only(path: &Path) -> File {
+    File::open(path).unwrap()
+}
+
+/// The same file, writable again.
+fn writable(path: &Path) -> File {
+    OpenOptions::new().write(true).open(path).unwrap()
+}
+
+#[test]
+fn rows_of_a_first_write_that_fails_are_there_after_the_next() {
+    let (_folder, mut journal) = journal();
+    let path = journal.path().to_owned();
+    journal.file = read_only(&path);
+    journal.push(&records(0..10)).unwrap();
+    assert!(journal.flush().is_err());
+    assert!(journal.flush().is_err(), "it fails until it is written");
+    journal.file = writable(&path);
+    journal.push(&records(10..20)).unwrap();
+    journal.sync().unwrap();
+    assert_eq!(read(&path), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn rows_of_a_later_write_that_fails_are_there_once() {
+    let (_folder, mut journal) = journal();
+    let path = journal.path().to_owned();
+    journal.push(&records(0..10)).unwrap();
+    journal.sync().unwrap();
+    journal.file = read_only(&path);
+    journal.push(&records(10..20)).unwrap();
+    assert!(journal.sync().is_err());
+    assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
+    journal.file = writable(&path);
+    drop(journal);
+    assert_eq!(read(&path), (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_a_torn_write_left_is_written_over() {
+    let (_folder, mut journal) = journal();
+    let path = journal.path().to_owned();
+    journal.push(&records(0..10)).unwrap();
+    journal.file = read_only(&path);
+    assert!(journal.flush().is_err());
+    // As where the disk took some of it, and the file could not be cut.
+    std::fs::write(&path, vec![0xff; 300]).unwrap();
+    journal.file = writable(&path);
+    journal.flush().unwrap();
+    assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
+}
