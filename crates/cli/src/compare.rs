@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<(), Failed> {
-    let open = |name| choose::run_with_packets(name, &args.runs);
+    let open = |name| choose::run(name, &args.runs);
     let [a, b] = [open(&args.a)?, open(&args.b)?];
     let compared = compared(&a, &b, args)?;
     if let Some(path) = &args.output {
@@ -52,6 +52,7 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
         compared.limits.extend(held);
     }
     compared.strict = args.strict;
+    [a, b].into_iter().try_for_each(choose::whole)?;
     Ok(compared)
 }
 

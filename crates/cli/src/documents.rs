@@ -45,6 +45,7 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
         SchemaOf::Explain => delaylab_report::explain::json::schema(),
         SchemaOf::Compare => delaylab_report::compare::json::schema(),
         SchemaOf::Import => delaylab_report::import::schema(),
+        SchemaOf::Verify => delaylab_report::verify::schema(),
     };
     print(format!("{schema:#}\n"))
 }

@@ -12,7 +12,7 @@ use std::io;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
-    let run = choose::run_with_packets(&args.run, &args.runs)?;
+    let run = choose::run(&args.run, &args.runs)?;
     let resolved = choose::of_run(&run);
     let other = other(args)?;
     let baseline = match (&other, args.against.is_some()) {
@@ -21,6 +21,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         (None, false) => Baseline::Best,
     };
     let found = why::of(&run, resolved.as_ref(), baseline);
+    choose::whole(&run)?;
     let folder = conclude::shortest(run.folder());
     for problem in run.problems() {
         terminal::say(format!("warning: {problem}"));
@@ -41,6 +42,8 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
     let Some(named) = named else {
         return Ok(None);
     };
-    let run = choose::run_with_packets(named, &args.runs)?;
-    Ok(Some(why::baseline(&run, choose::of_run(&run).as_ref())))
+    let run = choose::run(named, &args.runs)?;
+    let baseline = why::baseline(&run, choose::of_run(&run).as_ref());
+    choose::whole(&run)?;
+    Ok(Some(baseline))
 }

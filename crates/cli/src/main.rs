@@ -9,6 +9,7 @@
 //! | [`calibrate`] | a measured path as a model, and what would change |
 //! | [`serve`] | runs as pages, on a port of this host |
 //! | [`compare`] | what changed between two runs |
+//! | [`verify`] | are the files of runs what was recorded? |
 //! | [`import`] | runs of what other tools measured |
 //! | [`mod@bench`] | device benchmarks, as experiments |
 //! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
@@ -45,6 +46,7 @@ mod terminal;
 mod testbed;
 mod trace;
 mod tui;
+mod verify;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Predict(args) => calibrate::predict(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Cells(args) => cells::run(&args),

@@ -28,6 +28,7 @@
 //! | [`run_terminal`] | its findings, trials and noise as tables on a terminal |
 //! | [`trace`] | `delaylab trace`: terminal and JSON |
 //! | [`import`] | `delaylab import`: JSON |
+//! | [`verify`] | `delaylab verify`: terminal and JSON |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
 //!
 //! But for [`serve`], nothing here opens a socket, reads a clock or asks whether it writes to a terminal:
@@ -66,6 +67,7 @@ pub mod svg;
 pub mod table;
 pub mod terminal;
 pub mod trace;
+pub mod verify;
 pub mod working;
 
 #[cfg(test)]

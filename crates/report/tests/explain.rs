@@ -105,7 +105,7 @@ fn row(records: &[Record]) -> TrialRow {
 
 /// Explains the run on every face; what the terminal's says.
 fn told(folder: &Path) -> String {
-    let run = Run::open(folder).unwrap();
+    let run = Run::open_as_it_is(folder).unwrap();
     let found = why::of(&run, None, why::slow::Baseline::Best);
     let text = terminal::page(&Head::default(), &found, &Style::PLAIN);
     let document = serde_json::to_string(&json::document("run", &found)).unwrap();

@@ -1,5 +1,6 @@
 //! What can go wrong while a run is written, and what to do about it.
 
+use crate::manifest::Mismatch;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::io;
@@ -40,6 +41,18 @@ pub enum StoreError {
         /// As the library says it.
         reason: String,
     },
+    /// A file of an unfinished run is not what was recorded.
+    #[error(
+        "{}: {mismatch}. A trial of which a part has changed is repeated by `delaylab resume`; a text or a table is to be \
+         restored from a copy, or the run begun anew",
+        path.display()
+    )]
+    Changed {
+        /// The run.
+        path: PathBuf,
+        /// The file, and what is wrong with it.
+        mismatch: Mismatch,
+    },
     /// Another process has the run open for writing.
     #[error("{}: another process is writing this run", path.display())]
     Busy {
@@ -78,6 +91,14 @@ impl StoreError {
                 }
                 _ => Self::File { path, source },
             }
+        }
+    }
+
+    /// Makes an error of a file of this run that is not what was recorded.
+    pub(crate) fn changed(path: &Path) -> impl Fn(Mismatch) -> Self + '_ {
+        |mismatch| Self::Changed {
+            path: path.to_owned(),
+            mismatch,
         }
     }
 

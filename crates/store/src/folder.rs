@@ -3,16 +3,19 @@
 //! | file | holds |
 //! |---|---|
 //! | `experiment.toml`, `environment.json`, `findings.json` | what was asked, where it ran, what was found |
+//! | `manifest.json` | length and digest of each file |
 //! | `trials.parquet`, `records.parquet`, `noise.parquet`, `clock_reads.parquet` | the tables |
 //! | `hops.parquet`, `series.parquet`, `series_values.parquet`, `transfers.parquet` | tables of a world that sees into its path |
 //! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
 //! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
 //! | `parts/records-7.parquet` and so on | until the run is finished: the rows of trial 7 |
+//! | `parts/manifest-7.json` | until the run is finished: length and digest of each part of trial 7 |
 //! | `parts/interrupted-7-1.arrow` and so on | until the run is finished: rows of trial 7's first attempt |
 //!
 //! A part of `trials` is written last: where it is, its trial is recorded. `findings.json` is
 //! written when all parts are joined: where it is, the parts hold nothing more.
 
+use crate::regular;
 use crate::table::Row;
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
@@ -25,6 +28,8 @@ pub(crate) const EXPERIMENT: &str = "experiment.toml";
 pub(crate) const ENVIRONMENT: &str = "environment.json";
 /// What was found.
 pub(crate) const FINDINGS: &str = "findings.json";
+/// What each file of the run holds.
+pub(crate) const MANIFEST: &str = "manifest.json";
 /// What an unfinished run's folder ends in.
 pub(crate) const PARTIAL: &str = ".partial";
 /// The table with a row for each trial and probe.
@@ -58,6 +63,11 @@ impl Folder {
     /// What a trial adds to a table.
     pub(crate) fn part(&self, table: &str, trial: u32) -> PathBuf {
         self.parts().join(format!("{table}-{trial}.parquet"))
+    }
+
+    /// What each part of a trial holds.
+    pub(crate) fn part_manifest(&self, trial: u32) -> PathBuf {
+        self.parts().join(format!("manifest-{trial}.json"))
     }
 
     /// A running trial's rows.
@@ -120,7 +130,7 @@ fn numbered<K: Ord>(
     folder: &Path,
     number: impl Fn(&str) -> Option<K>,
 ) -> io::Result<BTreeMap<K, PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
+    let entries = match regular::check_folder(folder).and_then(|()| std::fs::read_dir(folder)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(error),

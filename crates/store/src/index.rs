@@ -3,9 +3,14 @@
 //! It is worked out from the folders and kept in SQLite beside them. It is never the only copy of
 //! anything: it may be deleted at any time, and mends itself.
 
-use crate::folder::{Folder, PARTIAL};
+use crate::folder::{ENVIRONMENT, Folder, PARTIAL};
+use crate::manifest;
+use crate::regular;
 use crate::run::{Run, State};
+use crate::table::Row as _;
+use delaylab_model::record::Record;
 use rusqlite::{Connection, Row, params};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +19,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
-    trials INTEGER NOT NULL, records INTEGER NOT NULL, changed INTEGER NOT NULL)";
+    trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT,
+    changed INTEGER NOT NULL)";
 
 /// What the index knows of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +43,8 @@ pub struct Entry {
     pub trials: u64,
     /// How many records they have.
     pub records: u64,
+    /// Which file is not what was recorded, and how, where that was seen: tables are not read for this.
+    pub damage: Option<String>,
 }
 
 /// The index of a folder of runs.
@@ -97,7 +105,7 @@ impl Index {
     /// Every run, the oldest first.
     pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
         let mut query = self.database.prepare(
-            "SELECT folder, name, world, started_utc, is_complete, trials, records
+            "SELECT folder, name, world, started_utc, is_complete, trials, records, damage
              FROM runs ORDER BY started_utc, folder",
         )?;
         let entries = query.query_map([], entry)?;
@@ -175,6 +183,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
         },
         trials: row.get::<_, i64>(5)?.unsigned_abs(),
         records: row.get::<_, i64>(6)?.unsigned_abs(),
+        damage: row.get(7)?,
     })
 }
 
@@ -185,26 +194,82 @@ fn put(
     folder: &str,
     changed: i64,
 ) -> Result<(), rusqlite::Error> {
-    let Ok(run) = Run::open(&runs.join(folder)) else {
+    let Some(entry) = look_at(runs, folder) else {
         database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
         return Ok(());
     };
-    let mut trials: Vec<u32> = run.trials().iter().map(|row| row.trial).collect();
-    trials.dedup();
     database.execute(
-        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             folder,
-            run.name(),
-            run.world(),
-            run.started_utc(),
-            run.state() == State::Complete,
-            trials.len() as i64,
-            run.record_count() as i64,
+            entry.name,
+            entry.world,
+            entry.started_utc,
+            entry.state == State::Complete,
+            entry.trials as i64,
+            entry.records as i64,
+            entry.damage,
             changed,
         ],
     )?;
     Ok(())
+}
+
+/// What there is to know of a run without reading its tables.
+fn look_at(runs: &Path, name: &str) -> Option<Entry> {
+    let folder = Folder(runs.join(name));
+    let entry = |damage| Entry {
+        folder: name.to_owned(),
+        name: None,
+        world: None,
+        started_utc: None,
+        state: State::Complete,
+        trials: 0,
+        records: 0,
+        damage,
+    };
+    if name.ends_with(PARTIAL) {
+        return of_run(&folder, entry(None));
+    }
+    let listed = match manifest::of_run(&folder) {
+        Ok(None) => return of_run(&folder, entry(None)),
+        Ok(Some(listed)) => listed,
+        Err(mismatch) => return Some(entry(Some(mismatch.to_string()))),
+    };
+    let damage = listed.mismatch(&folder.0, ENVIRONMENT);
+    if let Some(damage) = damage {
+        return Some(entry(Some(damage.to_string())));
+    }
+    let text = regular::text(&folder.file(ENVIRONMENT)).unwrap_or_default();
+    let environment: Value = serde_json::from_str(&text).unwrap_or_default();
+    let said = |of: &str| environment["run"][of].as_str().map(str::to_owned);
+    let packets = listed.files.get(&format!("{}.parquet", Record::TABLE));
+    Some(Entry {
+        name: said("name"),
+        world: said("world"),
+        started_utc: said("started_utc"),
+        trials: listed.trials.unwrap_or(0),
+        records: packets.and_then(|packets| packets.rows).unwrap_or(0),
+        ..entry(None)
+    })
+}
+
+/// The same of a run without a manifest, or in progress.
+fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
+    let run = Run::open_as_it_is(&folder.0).ok()?;
+    let mut trials: Vec<u32> = run.trials().iter().map(|row| row.trial).collect();
+    trials.dedup();
+    let said = |text: Option<&str>| text.map(str::to_owned);
+    Some(Entry {
+        name: said(run.name()),
+        world: said(run.world()),
+        started_utc: said(run.started_utc()),
+        state: run.state(),
+        trials: trials.len() as u64,
+        records: run.record_count(),
+        damage: run.damage().filter(|_| run.state() == State::Complete),
+        ..entry
+    })
 }
 
 /// Every folder in there that may be a run, and when it changed last.

@@ -1,29 +1,42 @@
 //! The end of a run: the parts of its trials become its tables.
 
+use crate::digest::{FileFacts, Hashing};
 use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::{FINDINGS, Folder, TRIALS};
+use crate::folder::{FINDINGS, Folder, MANIFEST, TRIALS};
 use crate::interrupted;
 use crate::journal::JournalReader;
+use crate::manifest::{self, Manifest, Mismatch};
 use crate::parquet_file::{self, ParquetFile};
 use crate::parquet_source::ParquetSource;
 use crate::part;
+use crate::regular;
 use crate::table::{self, Row, every_table};
 use crate::trial_row::{self, TrialRow};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Joins the parts, writes the findings, removes the parts. It can be stopped anywhere and done again.
+/// Joins the parts, writes the manifest and the findings, removes the parts. It can be stopped anywhere and done again.
 pub(crate) fn join(folder: &Folder, findings: &Value) -> Result<(), StoreError> {
-    if !folder.file(FINDINGS).exists() {
-        tables(folder)?;
+    let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
+    let mut all = known.unwrap_or_else(Manifest::new);
+    if !regular::exists(&folder.file(FINDINGS)) {
+        tables(folder, &mut all)?;
         durable::sync_folder(&folder.0)?;
     }
     let findings = format!("{findings:#}\n");
+    all.add(
+        Path::new(FINDINGS),
+        FileFacts::of_bytes(findings.as_bytes()),
+    );
+    add_unlisted(folder, &mut all)?;
+    all.write(&folder.file(MANIFEST))?;
+    durable::sync_folder(&folder.0)?;
     durable::write(&folder.file(FINDINGS), findings.as_bytes())?;
     durable::sync_folder(&folder.0)?;
     match fs::remove_dir_all(folder.parts()) {
@@ -34,16 +47,42 @@ pub(crate) fn join(folder: &Folder, findings: &Value) -> Result<(), StoreError> 
     }
 }
 
-fn tables(folder: &Folder) -> Result<(), StoreError> {
+/// Adds what a version without a manifest began.
+fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
+    for name in manifest::read_by_name(folder) {
+        if !all.files.contains_key(&name) {
+            let path = folder.file(&name);
+            let facts = FileFacts::of_file(&path).map_err(StoreError::at(&path))?;
+            all.add(&path, facts);
+        }
+    }
+    Ok(())
+}
+
+fn tables(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     interrupted::settle(folder)?;
-    every_table!(R => table::<R>(folder, &part::schema::<R>())?);
-    trials(folder)?;
-    every_table!(R => interrupted_rows::<R>(folder)?);
+    let recorded = folder.parts_of(TRIALS);
+    let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
+    // A part that is no longer what was recorded must not become one of the tables.
+    let parts: BTreeMap<u32, Option<Manifest>> = recorded
+        .into_keys()
+        .map(|trial| Ok((trial, manifest::of_trial(folder, trial)?)))
+        .collect::<Result<_, Mismatch>>()
+        .map_err(StoreError::changed(&folder.0))?;
+    every_table!(R => table::<R>(folder, &part::schema::<R>(), &parts, all)?);
+    trials(folder, all)?;
+    every_table!(R => interrupted_rows::<R>(folder, all)?);
+    all.trials = Some(parts.len() as u64);
     Ok(())
 }
 
 /// Copies the parts of a table into one file, in the order of the trials.
-fn table<R: Row>(folder: &Folder, schema: &SchemaRef) -> Result<(), StoreError> {
+fn table<R: Row>(
+    folder: &Folder,
+    schema: &SchemaRef,
+    recorded: &BTreeMap<u32, Option<Manifest>>,
+    manifest: &mut Manifest,
+) -> Result<(), StoreError> {
     let parts = folder.parts_of(R::TABLE);
     let parts = parts.map_err(StoreError::at(&folder.parts()))?;
     if R::IS_OPTIONAL && parts.is_empty() {
@@ -51,10 +90,15 @@ fn table<R: Row>(folder: &Folder, schema: &SchemaRef) -> Result<(), StoreError> 
     }
     let all = folder.table(R::TABLE);
     if parts.len() == 1
-        && let Some(only) = parts.values().next()
+        && let Some((trial, only)) = parts.first_key_value()
         && is_table(only, schema)?
         && durable::link(only, &all)?
     {
+        let listed = recorded.get(trial).and_then(Option::as_ref);
+        let name = only.file_name().unwrap_or_default().to_string_lossy();
+        let facts = listed.and_then(|listed| listed.files.get(&*name)).cloned();
+        let facts = facts.map_or_else(|| FileFacts::of_file(&all), Ok);
+        manifest.add(&all, facts.map_err(StoreError::at(&all))?);
         return Ok(());
     }
     let mut file = ParquetFile::create(&all, schema)?;
@@ -62,7 +106,8 @@ fn table<R: Row>(folder: &Folder, schema: &SchemaRef) -> Result<(), StoreError> 
         copy(path, schema, &mut file)?;
         file.end_trial()?;
     }
-    file.finish()
+    manifest.add(&all, file.finish()?);
+    Ok(())
 }
 
 /// Is a part written as a table is? Of a run with one trial it becomes the table as it is.
@@ -85,13 +130,15 @@ fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), S
     Ok(())
 }
 
-fn trials(folder: &Folder) -> Result<(), StoreError> {
+fn trials(folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
     let parts = folder.parts_of(TRIALS);
     let mut rows = Vec::new();
     for path in parts.map_err(StoreError::at(&folder.parts()))?.values() {
         rows.extend(trial_rows(path)?);
     }
-    part::write_trials(&folder.table(TRIALS), &rows)
+    let all = folder.table(TRIALS);
+    manifest.add(&all, part::write_trials(&all, &rows)?);
+    Ok(())
 }
 
 /// Every row of a file of trials.
@@ -110,7 +157,7 @@ pub(crate) fn trial_rows(path: &Path) -> Result<Vec<TrialRow>, StoreError> {
 }
 
 /// Gathers what interrupted trials left, up to where each was cut. No rows, no file.
-fn interrupted_rows<R: Row>(folder: &Folder) -> Result<(), StoreError> {
+fn interrupted_rows<R: Row>(folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
     let path = folder.interrupted::<R>();
     let parts = folder.interrupted_parts::<R>();
     let parts = parts.map_err(StoreError::at(&folder.parts()))?;
@@ -125,17 +172,26 @@ fn interrupted_rows<R: Row>(folder: &Folder) -> Result<(), StoreError> {
             stream.write(&batch).map_err(arrow(&path))?;
         }
     }
-    stream.map_or(Ok(()), |stream| end_stream(stream, &path))
+    let Some(stream) = stream else {
+        return Ok(());
+    };
+    manifest.add(&path, end_stream(stream, &path)?);
+    Ok(())
 }
 
-fn new_stream<R: Row>(path: &Path) -> Result<StreamWriter<BufWriter<File>>, StoreError> {
+/// Rows as they came, on their way into a file.
+type Stream = StreamWriter<BufWriter<Hashing<File>>>;
+
+fn new_stream<R: Row>(path: &Path) -> Result<Stream, StoreError> {
     let file = File::create(durable::unfinished(path)).map_err(StoreError::at(path))?;
-    StreamWriter::try_new_buffered(file, &table::schema::<R>()).map_err(arrow(path))
+    StreamWriter::try_new_buffered(Hashing::new(file), &table::schema::<R>()).map_err(arrow(path))
 }
 
-fn end_stream(stream: StreamWriter<BufWriter<File>>, path: &Path) -> Result<(), StoreError> {
+fn end_stream(stream: Stream, path: &Path) -> Result<FileFacts, StoreError> {
     let mut file = stream.into_inner().map_err(arrow(path))?;
     file.flush().map_err(StoreError::at(path))?;
-    file.get_ref().sync_all().map_err(StoreError::at(path))?;
-    durable::put_in_place(path)
+    let file = file.get_ref();
+    (file.inner().sync_all()).map_err(StoreError::at(path))?;
+    durable::put_in_place(path)?;
+    Ok(file.facts())
 }

@@ -3,6 +3,7 @@
 //! A stream that was cut anywhere is read up to its last whole batch.
 
 use crate::error::{StoreError, arrow};
+use crate::regular;
 use crate::table::{self, Row};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -12,6 +13,7 @@ use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Rows kept back at most before they are written.
@@ -156,14 +158,14 @@ pub(crate) struct JournalReader {
 
 impl JournalReader {
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        let file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let file = BufReader::with_capacity(1 << 16, regular::open(path)?);
         if file.get_ref().metadata()?.len() == 0 {
             return Ok(Self {
                 stream: None,
                 torn: None,
             });
         }
-        let stream = StreamReader::try_new(file, None);
+        let stream = guarded(|| StreamReader::try_new(file, None));
         let (stream, torn) = stream.map_or_else(|torn| (None, Some(torn)), |s| (Some(s), None));
         Ok(Self { stream, torn })
     }
@@ -176,12 +178,21 @@ impl Iterator for JournalReader {
         if let Some(torn) = self.torn.take() {
             return Some(Err(torn));
         }
-        let batch = self.stream.as_mut()?.next();
+        let stream = self.stream.as_mut()?;
+        let batch = guarded(|| stream.next().transpose()).transpose();
         if !matches!(batch, Some(Ok(_))) {
             self.stream = None;
         }
         batch
     }
+}
+
+/// The library panics over some damage: that too is only an error.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let damaged = "the file is damaged";
+        Err(ArrowError::IpcError(damaged.to_owned()))
+    })
 }
 
 #[cfg(test)]

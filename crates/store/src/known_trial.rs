@@ -3,7 +3,8 @@
 
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{Folder, TRIALS};
+use crate::folder::Folder;
+use crate::manifest::Manifest;
 use crate::part::{self, RecordsPart};
 use crate::table::Row;
 use crate::trial_row::TrialRow;
@@ -53,9 +54,10 @@ impl KnownTrial {
     /// time.
     pub fn finish(self, rows: &[TrialRow], series: &[SeriesPoint]) -> Result<(), StoreError> {
         let (folder, trial) = (&self.folder, self.trial);
-        self.records.finish()?;
-        part::write_rows(folder, trial, series)?;
-        part::write_trial(&folder.part(TRIALS, trial), rows)?;
+        let mut parts = Manifest::new();
+        self.records.finish(&mut parts)?;
+        part::write_rows(folder, trial, series, &mut parts)?;
+        part::write_trial(folder, trial, rows, parts)?;
         durable::sync_folder(&folder.parts())
     }
 }

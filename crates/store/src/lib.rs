@@ -10,6 +10,7 @@
 //! | [`run::tail`] | the records of a run in progress, as they come |
 //! | [`trial_row`] | [`trial_row::TrialRow`]: one probe of one trial, with its factors and figures |
 //! | [`part`] | what one trial adds to the tables |
+//! | [`verify`] | is a run what was recorded? |
 //! | [`index`] | the index of runs |
 //! | [`resolve`] | which run a word on the command line means |
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
@@ -17,9 +18,11 @@
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial,
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `stamps` is how stamps stand in
 //! one, `join` makes tables of parts, `interrupted` keeps what was cut short apart, `folder` knows the
-//! names, `durable` the order in which files become visible.
+//! names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `regular` which
+//! files are read at all.
 #![forbid(unsafe_code)]
 
+mod digest;
 mod durable;
 pub mod error;
 mod folder;
@@ -29,9 +32,11 @@ mod join;
 mod journal;
 pub mod known_trial;
 mod latest;
+mod manifest;
 mod parquet_file;
 mod parquet_source;
 pub mod part;
+mod regular;
 pub mod resolve;
 pub mod resume;
 pub mod run;
@@ -39,4 +44,5 @@ mod sorter;
 mod stamps;
 mod table;
 pub mod trial_row;
+pub mod verify;
 pub mod writer;

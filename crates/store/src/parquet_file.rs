@@ -1,5 +1,6 @@
 //! One Parquet file: how it is encoded, written and put in place.
 
+use crate::digest::{FileFacts, Hashing};
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::stamps;
@@ -34,7 +35,7 @@ const PLAIN_PART: u64 = 1 << 13;
 pub(crate) struct ParquetFile {
     path: PathBuf,
     /// `None` once it is put in place.
-    writer: Option<ArrowWriter<File>>,
+    writer: Option<ArrowWriter<Hashing<File>>>,
 }
 
 impl ParquetFile {
@@ -67,7 +68,7 @@ impl ParquetFile {
         let options = ArrowWriterOptions::new()
             .with_properties(properties)
             .with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(file, schema, options);
+        let writer = ArrowWriter::try_new_with_options(Hashing::new(file), schema, options);
         Ok(Self {
             path: path.to_owned(),
             writer: Some(writer.map_err(StoreError::parquet(path))?),
@@ -83,7 +84,7 @@ impl ParquetFile {
     }
 
     /// Writes these rows, which are all, and puts the file in place.
-    pub(crate) fn write_all(mut self, rows: &RecordBatch) -> Result<(), StoreError> {
+    pub(crate) fn write_all(mut self, rows: &RecordBatch) -> Result<FileFacts, StoreError> {
         self.write(rows)?;
         self.finish()
     }
@@ -99,21 +100,25 @@ impl ParquetFile {
     }
 
     /// Writes the footer, syncs, and gives the file its name.
-    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
-        if let Some(mut writer) = self.writer.take() {
-            let written = writer.finish();
-            let synced = written
-                .map_err(StoreError::parquet(&self.path))
-                .and_then(|_| {
-                    let file = writer.inner();
-                    file.sync_all().map_err(StoreError::at(&self.path))
-                });
-            if let Err(error) = synced {
-                self.writer = Some(writer);
-                return Err(error);
-            }
-        }
-        durable::put_in_place(&self.path)
+    pub(crate) fn finish(self) -> Result<FileFacts, StoreError> {
+        let path = self.path.clone();
+        let facts = self.close()?;
+        durable::put_in_place(&path)?;
+        Ok(facts)
+    }
+
+    /// Writes the footer and syncs. The file is to be put in place.
+    pub(crate) fn close(mut self) -> Result<FileFacts, StoreError> {
+        let Some(writer) = &mut self.writer else {
+            return Ok(FileFacts::of_bytes(&[]));
+        };
+        let written = writer.finish().map_err(StoreError::parquet(&self.path))?;
+        let file = writer.inner();
+        (file.inner().sync_all()).map_err(StoreError::at(&self.path))?;
+        let rows = u64::try_from(written.file_metadata().num_rows()).unwrap_or(0);
+        let facts = file.facts().with_rows(rows);
+        self.writer = None; // it is whole: it stays
+        Ok(facts)
     }
 }
 

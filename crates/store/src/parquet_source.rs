@@ -1,5 +1,6 @@
 //! Reading one Parquet file, a row group at a time.
 
+use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -29,7 +30,7 @@ pub(crate) struct ParquetSource {
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        guarded(|| Self::read_footer(File::open(path)?, known))
+        guarded(|| Self::read_footer(regular::open(path)?, known))
     }
 
     fn read_footer(file: File, known: &SchemaRef) -> Result<Self, ParquetError> {

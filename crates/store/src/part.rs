@@ -1,8 +1,11 @@
 //! What one trial adds to the tables: its journals, sorted, as Parquet.
 
+use crate::digest::FileFacts;
+use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::Folder;
+use crate::folder::{Folder, TRIALS};
 use crate::journal::{Journal, JournalReader};
+use crate::manifest::Manifest;
 use crate::parquet_file::ParquetFile;
 use crate::sorter::Sorter;
 use crate::table::{self, Row};
@@ -79,8 +82,9 @@ impl RecordsPart {
         self.file.write(&batch().map_err(arrow(&self.path))?)
     }
 
-    pub(crate) fn finish(self) -> Result<(), StoreError> {
-        self.file.finish()
+    pub(crate) fn finish(self, parts: &mut Manifest) -> Result<(), StoreError> {
+        parts.add(&self.path, self.file.finish()?);
+        Ok(())
     }
 }
 
@@ -90,12 +94,13 @@ pub(crate) fn write_records(
     trial: u32,
     journal: &Journal<Record>,
     noise_of: &NoiseOf<'_>,
+    parts: &mut Manifest,
 ) -> Result<(), StoreError> {
     let mut part = RecordsPart::create(folder, trial, journal.rows())?;
     sorted(journal.path(), journal.streams(), |rows| {
         part.write(rows, noise_of)
     })?;
-    part.finish()
+    part.finish(parts)
 }
 
 fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
@@ -114,6 +119,7 @@ pub(crate) fn write<R: Row>(
     folder: &Folder,
     trial: u32,
     journal: &mut Journal<R>,
+    parts: &mut Manifest,
 ) -> Result<(), StoreError> {
     journal.flush()?;
     if R::IS_OPTIONAL && journal.is_empty() {
@@ -125,7 +131,8 @@ pub(crate) fn write<R: Row>(
     sorted(journal.path(), journal.streams(), |rows: &[R]| {
         file.write(&table::batch(&schema, rows).map_err(arrow(&path))?)
     })?;
-    file.finish()
+    parts.add(&path, file.finish()?);
+    Ok(())
 }
 
 /// The same of rows in any order, which are all.
@@ -133,6 +140,7 @@ pub(crate) fn write_rows<R: Row>(
     folder: &Folder,
     trial: u32,
     rows: &[R],
+    parts: &mut Manifest,
 ) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
@@ -142,7 +150,9 @@ pub(crate) fn write_rows<R: Row>(
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.stream(), row.key()));
     let batch = table::batch(&schema, &rows).map_err(arrow(&path))?;
-    ParquetFile::create_part(&path, &schema, rows.len() as u64)?.write_all(&batch)
+    let file = ParquetFile::create_part(&path, &schema, rows.len() as u64)?;
+    parts.add(&path, file.write_all(&batch)?);
+    Ok(())
 }
 
 /// Hands over the rows of a journal, one stream after the other, each in order.
@@ -165,15 +175,24 @@ fn sorted<R: Row>(
     Ok(())
 }
 
-/// Writes the rows of one trial.
-pub(crate) fn write_trial(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
-    let batch = trial_row::batch(rows).map_err(arrow(path))?;
-    let file = ParquetFile::create_part(path, &batch.schema(), rows.len() as u64)?;
-    file.write_all(&batch)
+/// Writes the rows of one trial, after what its parts hold: these make it part of the run.
+pub(crate) fn write_trial(
+    folder: &Folder,
+    trial: u32,
+    rows: &[TrialRow],
+    mut parts: Manifest,
+) -> Result<(), StoreError> {
+    let path = folder.part(TRIALS, trial);
+    let batch = trial_row::batch(rows).map_err(arrow(&path))?;
+    let mut file = ParquetFile::create_part(&path, &batch.schema(), rows.len() as u64)?;
+    file.write(&batch)?;
+    parts.add(&path, file.close()?);
+    parts.write(&folder.part_manifest(trial))?;
+    durable::put_in_place(&path)
 }
 
 /// Writes the rows of all trials.
-pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<(), StoreError> {
+pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<FileFacts, StoreError> {
     let batch = trial_row::batch(rows).map_err(arrow(path))?;
     ParquetFile::create(path, &batch.schema())?.write_all(&batch)
 }

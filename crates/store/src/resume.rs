@@ -2,10 +2,12 @@
 
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS, is_partial};
 use crate::interrupted;
 use crate::join;
+use crate::manifest;
 use crate::parquet_source::ParquetSource;
+use crate::regular;
 use crate::table::{self, Row, every_table};
 use crate::writer::{FORMAT, RunWriter, lock};
 use serde_json::Value;
@@ -72,7 +74,7 @@ impl RunWriter {
 
 /// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
 fn check_format(folder: &Folder) -> Result<(), ResumeError> {
-    let text = fs::read_to_string(folder.file(ENVIRONMENT)).unwrap_or_default();
+    let text = regular::text(&folder.file(ENVIRONMENT)).unwrap_or_default();
     let environment: Value = serde_json::from_str(&text).unwrap_or_default();
     match environment["run"]["format"].as_u64() {
         Some(format) if format != FORMAT => Err(ResumeError::Format {
@@ -86,9 +88,11 @@ fn check_format(folder: &Folder) -> Result<(), ResumeError> {
 /// Brings the folder into the state between two trials.
 fn tidy(folder: &Folder) -> Result<Resumed, StoreError> {
     let path = folder.file(EXPERIMENT);
-    let experiment = fs::read_to_string(&path).map_err(StoreError::at(&path))?;
+    let experiment = regular::text(&path).map_err(StoreError::at(&path))?;
     remove_unfinished(&folder.0)?;
-    let (done, interrupted, damaged) = if folder.file(FINDINGS).exists() {
+    let is_joined = regular::exists(&folder.file(FINDINGS));
+    check_files(folder, is_joined)?;
+    let (done, interrupted, damaged) = if is_joined {
         (trials_of(folder)?, BTreeSet::new(), Vec::new())
     } else {
         take_up(folder)?
@@ -100,6 +104,32 @@ fn tidy(folder: &Folder) -> Result<Resumed, StoreError> {
         interrupted,
         damaged,
     })
+}
+
+/// Fails where the run would go on from a file that is not what was recorded. Parts of trials are looked at later: such
+/// a trial is repeated.
+fn check_files(folder: &Folder, is_joined: bool) -> Result<(), StoreError> {
+    let changed = StoreError::changed(&folder.0);
+    let Some(manifest) = manifest::of_run(folder).map_err(&changed)? else {
+        return Ok(());
+    };
+    // Findings are judged anew.
+    let is_final =
+        |name: &str| [EXPERIMENT, ENVIRONMENT].contains(&name) || (is_joined && name != FINDINGS);
+    let mut names = manifest.files.keys().filter(|name| is_final(name));
+    let wrong = names.find_map(|name| manifest.mismatch(&folder.0, name));
+    wrong.map_or(Ok(()), |mismatch| Err(changed(mismatch)))
+}
+
+/// Takes the tables out of the manifest, which are removed.
+fn forget_tables(folder: &Folder) -> Result<(), StoreError> {
+    let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
+    let Some(mut manifest) = known else {
+        return Ok(());
+    };
+    manifest.trials = None;
+    (manifest.files).retain(|name, _| [EXPERIMENT, ENVIRONMENT].contains(&name.as_str()));
+    manifest.write(&folder.file(MANIFEST))
 }
 
 /// The trials of the joined table.
@@ -114,6 +144,7 @@ fn take_up(folder: &Folder) -> Result<Standing, StoreError> {
     let parts = folder.parts();
     fs::create_dir_all(&parts).map_err(StoreError::at(&parts))?;
     remove_unfinished(&parts)?;
+    forget_tables(folder)?;
     remove_joined(folder)?;
     let damaged = set_damaged_aside(folder)?;
     let (done, interrupted) = interrupted::settle(folder)?;
@@ -155,13 +186,16 @@ fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
         for table in tables.into_iter().chain([TRIALS]) {
             aside.extend(set_aside(folder, table, trial)?);
         }
+        durable::remove(&folder.part_manifest(trial))?;
     }
     Ok(aside)
 }
 
 fn is_readable(folder: &Folder, trial: u32) -> bool {
     let tables = every_table!(R => opens::<R>(folder, trial));
-    join::trial_rows(&folder.part(TRIALS, trial)).is_ok() && tables.iter().all(|opens| *opens)
+    manifest::of_trial(folder, trial).is_ok()
+        && join::trial_rows(&folder.part(TRIALS, trial)).is_ok()
+        && tables.iter().all(|opens| *opens)
 }
 
 fn opens<R: Row>(folder: &Folder, trial: u32) -> bool {

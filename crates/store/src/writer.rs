@@ -1,12 +1,14 @@
 //! Writing a run: its folder, a [`TrialWriter`] for each trial, and the end that joins them.
 
+use crate::digest::FileFacts;
 use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, PARTIAL, TRIALS};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, MANIFEST, PARTIAL, TRIALS};
 use crate::join;
 use crate::journal::{Journal, JournalReader};
 use crate::known_trial::KnownTrial;
 use crate::latest;
+use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
 use crate::table::{self, Row};
 use crate::trial_row::TrialRow;
@@ -75,8 +77,16 @@ impl RunWriter {
         let hidden = Hidden::create(runs, new.name)?;
         let folder = Folder(hidden.0.clone());
         fs::create_dir(folder.parts()).map_err(StoreError::at(&folder.parts()))?;
-        durable::write(&folder.file(EXPERIMENT), new.experiment.as_bytes())?;
-        durable::write(&folder.file(ENVIRONMENT), &environment(new))?;
+        let mut manifest = Manifest::new();
+        let environment = environment(new);
+        for (name, text) in [
+            (EXPERIMENT, new.experiment.as_bytes()),
+            (ENVIRONMENT, &environment),
+        ] {
+            durable::write(&folder.file(name), text)?;
+            manifest.add(Path::new(name), FileFacts::of_bytes(text));
+        }
+        manifest.write(&folder.file(MANIFEST))?;
         durable::sync_folder(&folder.0)?;
         let lock = lock(&folder.0)?;
         let folder = hidden.appear(runs, &stamped(new))?;
@@ -348,14 +358,15 @@ impl TrialWriter {
         let (folder, trial) = (self.folder.clone(), self.trial);
         // Handed to the system, not synced: the parts are, before the journals go.
         self.records.flush()?;
-        part::write_records(&folder, trial, &self.records, noise_of)?;
-        part::write(&folder, trial, &mut self.noise)?;
-        part::write(&folder, trial, &mut self.clock_reads)?;
-        part::write(&folder, trial, &mut self.hops)?;
-        part::write(&folder, trial, &mut self.series)?;
-        part::write(&folder, trial, &mut self.series_values)?;
-        part::write(&folder, trial, &mut self.transfers)?;
-        part::write_trial(&folder.part(TRIALS, trial), rows)?;
+        let mut parts = Manifest::new();
+        part::write_records(&folder, trial, &self.records, noise_of, &mut parts)?;
+        part::write(&folder, trial, &mut self.noise, &mut parts)?;
+        part::write(&folder, trial, &mut self.clock_reads, &mut parts)?;
+        part::write(&folder, trial, &mut self.hops, &mut parts)?;
+        part::write(&folder, trial, &mut self.series, &mut parts)?;
+        part::write(&folder, trial, &mut self.series_values, &mut parts)?;
+        part::write(&folder, trial, &mut self.transfers, &mut parts)?;
+        part::write_trial(&folder, trial, rows, parts)?;
         durable::sync_folder(&folder.parts())?;
         for journal in [
             self.records.path(),

@@ -2,6 +2,7 @@
 
 use crate::harness::*;
 use delaylab_store::run::{OpenError, Run};
+use delaylab_store::verify::verify;
 use delaylab_store::writer::RunWriter;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,15 +69,28 @@ fn read_all(run: &Run) -> usize {
     records + run.noise(None).len() + run.clock_reads(None).len() + run.trials().len()
 }
 
+/// The run is not opened, and the error names the file.
+fn refused(folder: &Path, name: &Path) {
+    let opened = Run::open(folder).map(|run| run.problems());
+    let Err(OpenError::Changed { mismatch, .. }) = opened else {
+        panic!("{name:?}: {opened:?}");
+    };
+    assert_eq!(Path::new(&mismatch.file), name);
+    let found = verify(folder).unwrap();
+    assert_eq!(found.wrong, [mismatch]);
+}
+
 fn cut_files_of_a_finished_run_are_named(places: Places) {
     let runs = tempfile::tempdir().unwrap();
     let folder = write_run(runs.path(), &[0, 1], 20).folder;
     let whole = read_all(&Run::open(&folder).unwrap());
-    for name in files(&folder) {
+    let manifest = PathBuf::from("manifest.json");
+    for name in files(&folder).into_iter().filter(|name| *name != manifest) {
         let bytes = fs::read(folder.join(&name)).unwrap();
         for length in lengths(bytes.len(), places) {
             fs::write(folder.join(&name), &bytes[..length]).unwrap();
-            let run = Run::open(&folder).unwrap();
+            refused(&folder, &name);
+            let run = Run::open_as_it_is(&folder).unwrap();
             let read = read_all(&run);
             let problems = run.problems();
             let is_text = name.extension().is_some_and(|end| end == "toml");
@@ -107,13 +121,16 @@ fn a_missing_file_is_named_and_the_rest_is_read() {
     // Not every world has hops and series: nobody can say that they are missing.
     let optional = ["hops", "series", "series_values", "transfers"];
     let optional = optional.map(|table| PathBuf::from(format!("{table}.parquet")));
-    for name in files(&folder)
-        .into_iter()
-        .filter(|name| !optional.contains(name))
-    {
+    let manifest = PathBuf::from("manifest.json");
+    for name in files(&folder).into_iter().filter(|name| *name != manifest) {
         let bytes = fs::read(folder.join(&name)).unwrap();
         fs::remove_file(folder.join(&name)).unwrap();
-        let run = Run::open(&folder).unwrap();
+        refused(&folder, &name);
+        if optional.contains(&name) {
+            fs::write(folder.join(&name), &bytes).unwrap();
+            continue;
+        }
+        let run = Run::open_as_it_is(&folder).unwrap();
         assert!(read_all(&run) > 0);
         assert_eq!(run.problems(), [format!("{}: missing", name.display())]);
         fs::write(folder.join(&name), &bytes).unwrap();
@@ -129,7 +146,10 @@ fn wrong_bytes_end_no_process(places: Places) {
             let mut wrong = bytes.clone();
             wrong[at] ^= 1 << (round % 8);
             fs::write(folder.join(&name), &wrong).unwrap();
-            read_all(&Run::open(&folder).unwrap());
+            if name.extension().is_some_and(|end| end != "json") {
+                refused(&folder, &name);
+            }
+            read_all(&Run::open_as_it_is(&folder).unwrap());
         }
         fs::write(folder.join(&name), &bytes).unwrap();
     }
@@ -149,11 +169,7 @@ fn a_run_that_was_cut_anywhere_is_resumed_to_its_end() {
     let before = runs.path().join("before");
     copy(writer.folder(), &before);
     drop(writer);
-    let experiment = PathBuf::from("experiment.toml");
-    for name in files(&before)
-        .into_iter()
-        .filter(|name| *name != experiment)
-    {
+    for name in files(&before) {
         let bytes = fs::read(before.join(&name)).unwrap();
         let whole = bytes.len();
         for length in [
@@ -169,6 +185,19 @@ fn a_run_that_was_cut_anywhere_is_resumed_to_its_end() {
             let partial = runs.path().join(format!("cut-{length}.partial"));
             copy(&before, &partial);
             fs::write(partial.join(&name), &bytes[..length.min(whole)]).unwrap();
+            // Without the line's end, the manifest says the same.
+            let texts = ["experiment.toml", "environment.json", "manifest.json"];
+            let is_text = texts.contains(&name.to_str().unwrap());
+            let says_the_same = name == Path::new("manifest.json") && length + 1 == whole;
+            if is_text && length < whole && !says_the_same {
+                let error = RunWriter::resume(&partial).map(drop).unwrap_err();
+                assert!(
+                    error.to_string().contains(name.to_str().unwrap()),
+                    "{error}"
+                );
+                fs::remove_dir_all(partial).unwrap();
+                continue;
+            }
             let finished = resume_and_finish(&partial);
             fs::remove_dir_all(finished).unwrap();
         }
@@ -188,6 +217,119 @@ fn resume_and_finish(partial: &Path) -> PathBuf {
     assert_eq!(read(&run, None), all);
     assert_eq!(run.trials().len(), 6);
     folder
+}
+
+/// Of a run that was interrupted: it is not taken up, and the error names the file; or a trial is repeated, and the tables
+/// are those of the whole run.
+fn flipped_bits_of_an_interrupted_run(flips: usize) {
+    let runs = tempfile::tempdir().unwrap();
+    let whole = write_run(runs.path(), &[0, 1, 2], 20).folder;
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 20);
+    write_trial(&writer, 1, 20);
+    let before = runs.path().join("before");
+    copy(writer.folder(), &before);
+    drop(writer);
+    let names = files(&before);
+    let tables: Vec<_> = files(&whole)
+        .into_iter()
+        .filter(|name| name.extension().is_some_and(|end| end == "parquet"))
+        .collect();
+    for flip in 0..flips {
+        let name = &names[flip % names.len()];
+        let partial = runs.path().join(format!("flip-{flip}.partial"));
+        copy(&before, &partial);
+        let mut bytes = fs::read(partial.join(name)).unwrap();
+        let bit = (flip * 7919 + flip / names.len() * 104_729) % (bytes.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(partial.join(name), bytes).unwrap();
+        let (writer, resumed) = match RunWriter::resume(&partial) {
+            Ok(resumed) => resumed,
+            Err(error) => {
+                assert!(
+                    error.to_string().contains(name.to_str().unwrap()),
+                    "{error}"
+                );
+                fs::remove_dir_all(partial).unwrap();
+                continue;
+            }
+        };
+        assert!(
+            name.starts_with("parts") || name == Path::new("manifest.json"),
+            "{name:?}"
+        );
+        for trial in (0..3).filter(|trial| !resumed.done.contains(trial)) {
+            write_trial(&writer, trial, 20);
+        }
+        let folder = writer.finish(&findings()).unwrap().folder;
+        for table in &tables {
+            let [found, expected] = [&folder, &whole].map(|run| fs::read(run.join(table)).unwrap());
+            assert!(found == expected, "bit {bit} of {name:?}: {table:?}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_flipped_bit_of_an_interrupted_run_costs_a_trial_at_most() {
+    flipped_bits_of_an_interrupted_run(24);
+}
+
+/// Whatever bit of a finished run is another: it is refused by the file's name, or all that is read is the same.
+fn flipped_bits_of_a_finished_run(flips: usize) {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write_run(runs.path(), &[0, 1], 20).folder;
+    let names = files(&folder);
+    let all = |run: &Run| {
+        let tables = (
+            run.noise(None),
+            run.clock_reads(None),
+            run.hops(None),
+            run.series(None),
+        );
+        let others = (
+            run.series_values(None),
+            run.transfers(None),
+            run.trials().to_vec(),
+        );
+        let texts = (
+            run.experiment().map(str::to_owned),
+            run.environment().clone(),
+        );
+        format!(
+            "{:?}",
+            (read(run, None), tables, others, texts, run.findings())
+        )
+    };
+    let whole = all(&Run::open(&folder).unwrap());
+    let mut same = 0;
+    for flip in 0..flips {
+        let name = &names[flip % names.len()];
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap();
+        let bit = (flip * 7919 + flip / names.len() * 104_729) % (bytes.len() * 8);
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, flipped).unwrap();
+        match Run::open(&folder) {
+            Ok(run) => {
+                assert_eq!(name, Path::new("manifest.json"), "bit {bit}");
+                assert!(all(&run) == whole, "bit {bit} of {name:?}");
+                same += 1;
+            }
+            Err(error) => assert!(
+                error.to_string().contains(name.to_str().unwrap()),
+                "{error}"
+            ),
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert!(same < flips / names.len());
+}
+
+#[test]
+fn a_flipped_bit_of_a_finished_run_is_said_or_changes_nothing() {
+    flipped_bits_of_a_finished_run(400);
 }
 
 #[test]
@@ -229,7 +371,7 @@ fn damage_in_one_trial_costs_no_row_of_another() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[4..1000].fill(0xff);
     fs::write(&path, bytes).unwrap();
-    let run = Run::open(&folder).unwrap();
+    let run = Run::open_as_it_is(&folder).unwrap();
     assert!(read(&run, Some(1)) == records(1, 40_000));
     assert_eq!(run.problems(), Vec::<String>::new());
     assert!(read(&run, None) == records(1, 40_000));
@@ -247,6 +389,7 @@ fn a_later_format_is_read_with_a_warning() {
     let path = folder.join("environment.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"format\": 2", "\"format\": 3")).unwrap();
+    fs::remove_file(folder.join("manifest.json")).unwrap();
     let run = Run::open(&folder).unwrap();
     assert_eq!(read(&run, None), records(0, 10));
     assert!(run.problems()[0].contains("later version"));
@@ -268,6 +411,16 @@ mod long {
     #[test]
     fn a_file_that_is_cut_at_many_places_is_named_and_the_rest_is_read() {
         cut_files_of_a_finished_run_are_named(MANY);
+    }
+
+    #[test]
+    fn ten_thousand_flipped_bits_are_said_or_change_nothing() {
+        flipped_bits_of_a_finished_run(10_000);
+    }
+
+    #[test]
+    fn a_thousand_flipped_bits_of_an_interrupted_run_cost_a_trial_at_most() {
+        flipped_bits_of_an_interrupted_run(1_000);
     }
 
     #[test]

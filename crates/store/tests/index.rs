@@ -22,6 +22,7 @@ fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
         state,
         trials,
         records,
+        damage: None,
     }
 }
 

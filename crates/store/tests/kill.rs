@@ -201,6 +201,10 @@ fn a_run_of_another_format_is_not_resumed() {
         assert!(said.contains(&format!("is in format {format}")), "{said}");
     }
     fs::write(&path, "{").unwrap();
+    let refused = RunWriter::resume(&folder).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("environment.json"));
+    // Nothing says what it was.
+    fs::remove_file(folder.join("manifest.json")).unwrap();
     RunWriter::resume(&folder).unwrap();
 }
 

@@ -17,6 +17,7 @@ pub mod serve;
 pub mod testbed;
 pub mod trace;
 pub mod values;
+pub mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -68,6 +69,8 @@ pub enum Command {
     Serve(serve::ServeArgs),
     /// Say what changed between two runs, by how much and how sure that is
     Compare(compare::CompareArgs),
+    /// Check that the files of runs are what was recorded
+    Verify(verify::VerifyArgs),
     /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
@@ -110,4 +113,6 @@ pub enum SchemaOf {
     Compare,
     /// `import --json`
     Import,
+    /// `verify --json`
+    Verify,
 }

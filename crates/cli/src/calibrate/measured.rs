@@ -25,7 +25,7 @@ pub(super) struct Measured {
 
 impl Measured {
     pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
-        let run = choose::run_with_packets(&of.run, &of.runs)?;
+        let run = choose::run(&of.run, &of.runs)?;
         let name = conclude::shortest(run.folder());
         let Some(resolved) = choose::of_run(&run) else {
             return Err(Failed::usage(format!(
@@ -33,6 +33,7 @@ impl Measured {
             )));
         };
         let seen = Seen::of_run(&run, &resolved);
+        choose::whole(&run)?;
         for problem in run.problems() {
             terminal::say(format!("warning: {problem}"));
         }

@@ -4,12 +4,13 @@ use super::{conclude, worlds};
 use crate::args::experiment::{ChoiceArgs, RUNS};
 use crate::exit::Failed;
 use crate::target;
+use crate::terminal;
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::Run;
+use delaylab_store::run::{OpenError, Run, State};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
@@ -86,7 +87,7 @@ fn with_measured(
     resolved: &Resolved,
     named: &str,
 ) -> Result<Resolved, Failed> {
-    let measured = run_with_packets(named, Path::new(RUNS))
+    let measured = run(named, Path::new(RUNS))
         .map_err(|failed| Failed::new(failed.exit, format!("measured.run: {}", failed.message)))?;
     if !resolved
         .figures
@@ -143,20 +144,51 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     in_world(&experiment, &choices)
 }
 
-/// The run of this name, or in this folder.
+/// The run of this name, or in this folder. Every file of it is held against its manifest, once.
+///
+/// # Errors
+/// There is none, or it is not what was recorded.
 pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
     let folder = resolve_run(named, runs).map_err(|error| Failed::usage(error.to_string()))?;
-    Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))
+    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    whole(&run)?;
+    if !run.is_checked() && run.state() == State::Complete {
+        terminal::say(format!(
+            "warning: {} has no manifest.json, which older versions did not write: nothing says whether its files are what \
+             was recorded",
+            conclude::shortest(run.folder())
+        ));
+    }
+    Ok(run)
 }
 
-/// The same, where nothing can be said without its packets.
-pub fn run_with_packets(named: &str, runs: &Path) -> Result<Run, Failed> {
-    let run = run(named, runs)?;
-    match run.unreadable() {
-        None => Ok(run),
-        Some(problem) => Err(Failed::environment(format!(
-            "{named} cannot be read: {problem}. `delaylab report {named}` shows what is left of it"
-        ))),
+/// Nothing, as far as the run was read. What could not be read may be any of its packets, and what is left of them has
+/// other figures.
+///
+/// # Errors
+/// Something could not be read.
+pub fn whole(run: &Run) -> Result<(), Failed> {
+    let Some(damage) = run.damage() else {
+        return Ok(());
+    };
+    let folder = conclude::shortest(run.folder());
+    Err(Failed::environment(format!(
+        "{folder} cannot be read: {damage}. Restore the file from a copy, or measure again; `delaylab verify {folder}` \
+         looks at every file"
+    )))
+}
+
+/// The measured part of a run, if it is there, is whole, too.
+///
+/// # Errors
+/// It is not what was recorded.
+pub fn whole_measured_part(resolved: Option<&Resolved>) -> Result<(), Failed> {
+    let measured = resolved.and_then(|resolved| resolved.measured.as_ref());
+    match measured.map(|folder| Run::open(Path::new(folder))) {
+        Some(Ok(run)) => whole(&run),
+        Some(Err(error @ OpenError::Changed { .. })) => Err(Failed::environment(error.to_string())),
+        // A part that is gone is among the problems of the page.
+        Some(Err(_)) | None => Ok(()),
     }
 }
 

@@ -13,8 +13,12 @@ use delaylab_store::run::Run;
 use delaylab_store::writer::RunWriter;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The file with what a procedure of the device benchmark found.
+const BENCHMARK: &str = "benchmark.md";
 
 /// A run that is over: what it came to, and where it is.
 pub struct Concluded {
@@ -31,6 +35,7 @@ pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Co
     let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
     let partial = Run::open(writer.folder()).map_err(|error| environment(&error))?;
     let judged = judge(&resolved.findings, &Stored::new(&partial), resolved.seed);
+    choose::whole(&partial)?;
     drop(partial);
     let finished = writer
         .finish(&json!(judged))
@@ -39,9 +44,13 @@ pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Co
         terminal::say(format!("warning: {warning}"));
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
-    let data = data_for(&run, with_page);
-    write_benchmark(&data, &finished.folder)?;
-    let page = page_in(&finished.folder, &data, with_page)?;
+    let data = data_for(&run, with_page)?;
+    let page = if with_page {
+        Some(put_in_run(&data, &finished.folder)?)
+    } else {
+        benchmark_in_run(&data, &finished.folder)?;
+        None
+    };
     Ok(Concluded { data, judged, page })
 }
 
@@ -99,12 +108,18 @@ pub fn terminal_data(run: &Run) -> RunData {
 }
 
 /// The run as it is shown, with or without a page.
-pub fn data_for(run: &Run, with_page: bool) -> RunData {
-    if with_page {
+///
+/// # Errors
+/// Something of it cannot be read.
+pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
+    let data = if with_page {
+        choose::whole_measured_part(choose::of_run(run).as_ref())?;
         run_data(run)
     } else {
         terminal_data(run)
-    }
+    };
+    choose::whole(run)?;
+    Ok(data)
 }
 
 /// Without this directory's own path in front.
@@ -114,10 +129,18 @@ pub fn shortest(folder: &Path) -> String {
     below.as_deref().unwrap_or(folder).display().to_string()
 }
 
-/// Where the page of a run in this folder is, once it is written, if it is to have one.
-pub fn page_in(folder: &Path, data: &RunData, with_page: bool) -> Result<Option<String>, Failed> {
-    let page = with_page.then(|| write_page(data, &folder.join("report.html")));
-    page.transpose()
+/// Writes the page of a run, and what a procedure found, into the run's folder. Where the page is.
+pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
+    benchmark_in_run(data, folder)?;
+    let path = folder.join("report.html");
+    put(&path, &html::page(data))?;
+    Ok(path.display().to_string())
+}
+
+fn benchmark_in_run(data: &RunData, folder: &Path) -> Result<(), Failed> {
+    let found = data.benchmark.as_ref();
+    let text = found.map(benchmark::markdown);
+    text.map_or(Ok(()), |text| put(&folder.join(BENCHMARK), &text))
 }
 
 /// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.
@@ -129,12 +152,28 @@ pub fn write_page(data: &RunData, path: &Path) -> Result<String, Failed> {
 /// Writes into this directory what a procedure of the device benchmark found, if the run is one.
 pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
     match &data.benchmark {
-        Some(found) => write(&directory.join("benchmark.md"), &benchmark::markdown(found)),
+        Some(found) => write(&directory.join(BENCHMARK), &benchmark::markdown(found)),
         None => Ok(()),
     }
 }
 
+/// Writes a file of a run's folder, whole or not at all: an older one stays until then, and a link that somebody put in
+/// its place is not written through.
+fn put(path: &Path, text: &str) -> Result<(), Failed> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let _ = fs::remove_file(&temporary); // left by a process that had this number
+    let written = File::create_new(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        Failed::environment(format!("cannot write {}: {error}", path.display()))
+    })
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Failed> {
-    std::fs::write(path, text)
+    fs::write(path, text)
         .map_err(|error| Failed::environment(format!("cannot write {}: {error}", path.display())))
 }

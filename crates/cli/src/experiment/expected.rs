@@ -32,7 +32,7 @@ impl Expected {
         runs: &Path,
     ) -> Result<Option<Self>, Failed> {
         let Some(named) = named else {
-            let run = newest(resolved, runs);
+            let run = newest(resolved, runs)?;
             return Ok(run.and_then(|run| Self::by(&run, resolved)));
         };
         let run = choose::run(named, runs)?;
@@ -113,17 +113,19 @@ fn not_judged(judged: &Judged) -> Option<&str> {
 }
 
 /// The newest complete run of the same experiment in the same world.
-fn newest(resolved: &Resolved, runs: &Path) -> Option<Run> {
+fn newest(resolved: &Resolved, runs: &Path) -> Result<Option<Run>, Failed> {
     if !runs.is_dir() {
-        return None;
+        return Ok(None);
     }
-    let entries = Index::open(runs).and_then(|index| index.list()).ok()?;
-    let entry = entries.into_iter().rev().find(|entry| {
+    let entries = Index::open(runs).and_then(|index| index.list());
+    let entry = entries.unwrap_or_default().into_iter().rev().find(|entry| {
         entry.name.as_deref() == Some(&resolved.name)
             && entry.world.as_deref() == Some(resolved.world.name())
             && entry.state == State::Complete
-    })?;
-    Run::open(&runs.join(entry.folder)).ok()
+    });
+    entry
+        .map(|entry| choose::run(&entry.folder, runs))
+        .transpose()
 }
 
 fn folder_name(run: &Run) -> String {

@@ -31,6 +31,9 @@ struct ListedRun {
     state: &'static str,
     trials: u64,
     records: u64,
+    /// Which file is not what was recorded, where that was seen without reading the tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<String>,
 }
 
 impl From<Entry> for ListedRun {
@@ -43,6 +46,7 @@ impl From<Entry> for ListedRun {
             state: entry.state.name(),
             trials: entry.trials,
             records: entry.records,
+            damage: entry.damage,
         }
     }
 }
@@ -68,7 +72,17 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     } else {
         for_people(&listed)
     };
-    terminal::print(text)
+    terminal::print(text)?;
+    let damaged = listed.runs.iter().find_map(|run| {
+        let damage = run.damage.as_ref()?;
+        Some(format!("{}: {damage}", run.folder))
+    });
+    damaged.map_or(Ok(()), |damage| {
+        Err(Failed::environment(format!(
+            "{damage}. `delaylab verify {}` looks at every file of every run",
+            args.output.display()
+        )))
+    })
 }
 
 fn runs(args: &ListArgs) -> Result<Vec<ListedRun>, Failed> {
@@ -94,6 +108,10 @@ fn for_people(listed: &Listed) -> String {
         text += "\nRuns (delaylab report RUN)\n";
     }
     for run in &listed.runs {
+        if let Some(damage) = &run.damage {
+            text += &format!("  {:<44} damaged   {damage}\n", run.folder);
+            continue;
+        }
         text += &format!(
             "  {:<44} {:<9} {} trials, {} records\n",
             run.folder, run.state, run.trials, run.records

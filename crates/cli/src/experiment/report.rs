@@ -16,21 +16,23 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     if let Some(other) = &args.beside {
         let other = choose::run(other, &args.runs)?;
         let [first, second] = [&run, &other].map(conclude::terminal_data);
+        [&run, &other].into_iter().try_for_each(choose::whole)?;
         return beside(&first, &second);
     }
-    let data = conclude::run_data(&run);
+    let data = conclude::data_for(&run, true)?;
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }
     if args.output.as_deref() == Some(Path::new("-")) {
         return terminal::print(html::page(&data));
     }
-    let page = args
-        .output
-        .clone()
-        .unwrap_or_else(|| run.folder().join("report.html"));
-    conclude::write_benchmark(&data, &page.with_file_name(""))?;
-    let page = conclude::write_page(&data, &page)?;
+    let page = match &args.output {
+        Some(page) => {
+            conclude::write_benchmark(&data, &page.with_file_name(""))?;
+            conclude::write_page(&data, page)?
+        }
+        None => conclude::put_in_run(&data, run.folder())?,
+    };
     let style = terminal::style(&io::stdout(), args.verbose);
     terminal::print(run_terminal::summary(&data, Some(&page), &style))
 }

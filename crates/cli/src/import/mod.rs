@@ -64,8 +64,9 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
         terminal::say(format!("warning: {warning}"));
     }
     let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
-    let data = conclude::data_for(&run, !args.no_report);
-    let page = conclude::page_in(&finished.folder, &data, !args.no_report)?;
+    let data = conclude::data_for(&run, !args.no_report)?;
+    let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
+    let page = page.transpose()?;
     if args.json {
         return print_document(&found, &data.head.folder, page.as_deref());
     }

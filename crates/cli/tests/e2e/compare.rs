@@ -260,16 +260,17 @@ fn what_is_typed_wrong(scratch: &Scratch) {
     assert!(nowhere.stderr.contains("no run"), "{}", nowhere.stderr);
 }
 
-/// What cannot be read is said, and the rest compared; without records nothing can be said, and no condition
-/// fails for it.
+/// Of what cannot be read nothing is said, and no condition fails for it or holds.
 fn damage(scratch: &Scratch) {
     let run = fs::canonicalize(scratch.path("far/latest")).unwrap();
     let words = ["--fail-if", "p99(response) > +10%"];
     fs::write(run.join("environment.json"), "{").unwrap();
     let found = compare(scratch, "near far", &words);
-    assert_eq!(found.code, 1, "{}", found.stderr);
-    let said = found.stdout.contains("B: environment.json:");
-    assert!(said, "{}", found.stdout);
+    assert_eq!(found.code, 3, "{}", found.stdout);
+    let said = found.stderr.contains("environment.json:");
+    assert!(said, "{}", found.stderr);
+    fs::remove_file(run.join("manifest.json")).unwrap();
+    fs::write(run.join("environment.json"), "{}").unwrap();
     fs::write(run.join("records.parquet"), "no").unwrap();
     let found = compare(scratch, "near far", &words);
     assert_eq!(found.code, 3, "{}{}", found.stdout, found.stderr);

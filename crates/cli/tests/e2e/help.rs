@@ -19,7 +19,7 @@ fn help_of_every_command() {
     }
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "ping",
     "cells",
     "explain",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 14] = [
     "predict",
     "compare",
     "import",
+    "verify",
     "completions",
     "man",
     "schema",
@@ -93,6 +94,7 @@ fn schemas_are_those_in_the_docs() {
         ("trace", "trace-1.json"),
         ("compare", "compare-1.json"),
         ("import", "import-1.json"),
+        ("verify", "verify-1.json"),
     ] {
         let kept = std::fs::read_to_string(docs.join(file)).unwrap();
         assert_eq!(printed(&format!("schema {document}")), kept, "{file}");

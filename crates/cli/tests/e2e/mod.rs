@@ -12,6 +12,7 @@
 //! | [`culprits`] | random processes that disturb are named, with period and share |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
+//! | [`flips`] | a flipped bit of a run is said, or changes nothing; links and devices in runs |
 //! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
@@ -37,6 +38,7 @@ mod culprits;
 mod errors;
 mod experiments;
 mod explain;
+mod flips;
 mod help;
 mod import;
 mod interwork;

@@ -151,7 +151,7 @@ fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
 /// What the run's procedure found, if it is one.
 fn benchmark(run: &Run, resolved: &Resolved) -> Option<Report> {
     resolved.procedure.as_ref()?;
-    let again = Run::open(run.folder()).ok()?;
+    let again = run.again().ok()?;
     procedure::result(resolved, again).ok()
 }
 

@@ -58,6 +58,9 @@ impl Cache {
             Some(opened) => opened,
             None => {
                 let run = Run::open(&folder).map_err(|error| error.to_string())?;
+                if let Some(damage) = run.damage() {
+                    return Err(format!("{name}: {damage}"));
+                }
                 Arc::new(Opened {
                     run,
                     name: name.to_owned(),

@@ -41,9 +41,10 @@ fn shown(entry: &Entry) -> String {
 fn run_row(entry: &Entry) -> String {
     let known = |value: &Option<String>| text(value.as_deref().unwrap_or("–"));
     let folder = text(&entry.folder);
-    let state = match entry.state {
-        State::Complete => "complete",
-        State::Partial => "in progress, or interrupted",
+    let state = match (&entry.damage, entry.state) {
+        (Some(damage), _) => text(&format!("damaged: {damage}")),
+        (None, State::Complete) => "complete".into(),
+        (None, State::Partial) => "in progress, or interrupted".into(),
     };
     format!(
         "<tr><td><input type=\"checkbox\" name=\"run\" value=\"{folder}\" aria-label=\"Compare {folder}\"></td>\

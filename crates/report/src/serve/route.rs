@@ -224,7 +224,17 @@ fn run(shared: &Shared, name: &str) -> Result<String, Trouble> {
         };
         html::served_page(data, &served)
     };
-    Ok(opened.page(make).to_owned())
+    let page = opened.page(make).to_owned();
+    whole(&opened)?;
+    Ok(page)
+}
+
+/// An error where something of the run could not be read: what is left is not what was measured.
+fn whole(opened: &Opened) -> Result<(), Trouble> {
+    let damage = opened.run.damage();
+    damage.map_or(Ok(()), |damage| {
+        Err(Trouble::Failed(format!("{}: {damage}", opened.name)))
+    })
 }
 
 fn compare(shared: &Shared, request: &Request) -> Result<String, Trouble> {
@@ -242,6 +252,7 @@ fn compare(shared: &Shared, request: &Request) -> Result<String, Trouble> {
         .map(|name| format!("/run/{}", encode(name)));
     let compared = two.compared(names, &[], true);
     let compared = compared.map_err(|error| Trouble::Bad(error.to_string()))?;
+    opened.iter().try_for_each(|opened| whole(opened))?;
     Ok(html::served_comparison(&compared, addresses))
 }
 

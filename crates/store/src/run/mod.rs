@@ -1,6 +1,7 @@
 //! Reading a run, finished or not, whatever has become of its files.
 //!
-//! What cannot be read is left out and named by [`Run::problems`]; the rest is read all the same.
+//! A run whose files are not what was recorded is not opened. Where nothing says what was recorded, what cannot be read
+//! is left out and named by [`Run::damage`]; the rest is read all the same, and whoever shows it refuses it then.
 
 mod batches;
 mod export;
@@ -8,9 +9,11 @@ mod recent;
 pub mod tail;
 
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, TRIALS, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS, is_partial};
 use crate::join;
+use crate::manifest::{self, Mismatch};
 use crate::part::{self, NOISE_NS, NOISE_WHO};
+use crate::regular;
 use crate::table::{self, Row, every_table};
 use crate::trial_row::TrialRow;
 use crate::writer::FORMAT;
@@ -23,7 +26,7 @@ use delaylab_model::Nanos;
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
-use delaylab_model::record::Record;
+use delaylab_model::record::{Method, Record};
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 pub use export::ExportError;
@@ -64,8 +67,18 @@ pub struct Run {
     environment: Value,
     findings: Option<Value>,
     trials: Vec<TrialRow>,
-    problems: Mutex<Vec<String>>,
+    /// Did a manifest say what was recorded?
+    is_checked: bool,
+    problems: Mutex<Vec<Problem>>,
     recent: Recent,
+}
+
+/// Something to know before trusting what is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Problem {
+    text: String,
+    /// Is something missing for it?
+    is_damage: bool,
 }
 
 /// Why a folder cannot be opened as a run.
@@ -85,6 +98,25 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
+    /// One of its files is not what was recorded.
+    #[error(
+        "{}: {mismatch}. {}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file",
+        path.display(), remedy(path)
+    )]
+    Changed {
+        /// The run.
+        path: PathBuf,
+        /// The file, and what is wrong with it.
+        mismatch: Mismatch,
+    },
+}
+
+fn remedy(run: &Path) -> &'static str {
+    if is_partial(run) {
+        "`delaylab resume` sets aside what has changed of a trial and repeats it"
+    } else {
+        "Restore the file from a copy, or measure again"
+    }
 }
 
 /// A record and the noise that it met.
@@ -127,13 +159,43 @@ impl SeriesName {
 }
 
 impl Run {
-    /// Opens a run's folder; a link to one is followed.
+    /// Opens a run's folder; a link to one is followed. Every file is read once and held against the manifest.
+    ///
+    /// # Errors
+    /// It cannot be looked into, is no run, or one of its files is not what was recorded.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        let mut run = Self::find(folder)?;
+        run.is_checked = run.check_files()?;
+        run.read();
+        Ok(run)
+    }
+
+    /// The same whatever its files hold. What is read of it may not be what was recorded.
+    ///
+    /// # Errors
+    /// It cannot be looked into, or is no run.
+    pub fn open_as_it_is(folder: &Path) -> Result<Self, OpenError> {
+        let mut run = Self::find(folder)?;
+        run.read();
+        Ok(run)
+    }
+
+    /// The same run once more, as it was opened.
+    ///
+    /// # Errors
+    /// It cannot be looked into any more.
+    pub fn again(&self) -> Result<Self, OpenError> {
+        let mut run = Self::open_as_it_is(&self.folder.0)?;
+        run.is_checked = self.is_checked;
+        Ok(run)
+    }
+
+    fn find(folder: &Path) -> Result<Self, OpenError> {
         let path = fs::canonicalize(folder).map_err(|source| OpenError::Folder {
             path: folder.to_owned(),
             source,
         })?;
-        let mut run = Self {
+        let run = Self {
             state: if is_partial(&path) {
                 State::Partial
             } else {
@@ -144,13 +206,36 @@ impl Run {
             environment: Value::Null,
             findings: None,
             trials: Vec::new(),
+            is_checked: false,
             problems: Mutex::default(),
             recent: Recent::default(),
         };
         run.check_that_it_is_one()?;
-        run.read_small_files();
-        run.check_tables();
         Ok(run)
+    }
+
+    /// Did a manifest say what was recorded? Older versions wrote none.
+    fn check_files(&self) -> Result<bool, OpenError> {
+        let changed = |mismatch| OpenError::Changed {
+            path: self.folder.0.clone(),
+            mismatch,
+        };
+        let listed = manifest::of_run(&self.folder).map_err(changed)?;
+        let wrong = match (self.state, &listed) {
+            (State::Complete, None) => Vec::new(),
+            (State::Complete, Some(listed)) => manifest::of_complete(&self.folder, listed),
+            (State::Partial, listed) => manifest::of_partial(&self.folder, listed.as_ref()),
+        };
+        match wrong.into_iter().next() {
+            Some(mismatch) => Err(changed(mismatch)),
+            None => Ok(listed.is_some()),
+        }
+    }
+
+    fn read(&mut self) {
+        self.read_small_files();
+        self.check_tables();
+        self.check_counts();
     }
 
     /// When a trial of the run in this folder last began or was recorded, or the run ended. Packets that
@@ -158,12 +243,15 @@ impl Run {
     pub fn last_changed(folder: &Path) -> Option<SystemTime> {
         let folder = Folder(folder.to_owned());
         let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-        changed(&folder.0).max(changed(&folder.parts()))
+        let names = manifest::read_by_name(&folder).into_iter();
+        let files = names.filter_map(|name| changed(&folder.file(&name)));
+        let last = changed(&folder.0).max(changed(&folder.parts()));
+        files.map(Some).fold(last, Option::max)
     }
 
     fn check_that_it_is_one(&self) -> Result<(), OpenError> {
         let files = [EXPERIMENT, ENVIRONMENT, "trials.parquet", "records.parquet"];
-        let any = files.iter().any(|name| self.folder.file(name).exists());
+        let any = (files.iter()).any(|name| regular::exists(&self.folder.file(name)));
         let not = || OpenError::NotARun {
             path: self.folder.0.clone(),
         };
@@ -175,7 +263,7 @@ impl Run {
         self.environment = self.json(ENVIRONMENT).unwrap_or_default();
         if self.environment["run"]["format"].as_u64() > Some(FORMAT) {
             let later = "written by a later version, which this one may misread";
-            self.note(&self.folder.file(ENVIRONMENT), later);
+            self.add(&self.folder.file(ENVIRONMENT), later, false);
         }
         if self.is_joined() {
             self.findings = self.json(FINDINGS);
@@ -184,7 +272,7 @@ impl Run {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        let text = fs::read_to_string(self.folder.file(name));
+        let text = regular::text(&self.folder.file(name));
         text.map_err(|error| self.note(&self.folder.file(name), &missing_or(&error)))
             .ok()
     }
@@ -201,7 +289,7 @@ impl Run {
         for path in self.parquet_files(TRIALS, None) {
             match join::trial_rows(&path) {
                 Ok(found) => rows.extend(found),
-                Err(_) if !path.exists() => self.note(&path, "missing"),
+                Err(_) if !regular::exists(&path) => self.note(&path, "missing"),
                 Err(StoreError::Table { reason, .. }) => self.note(&path, &reason),
                 Err(error) => self.note(&path, &error.to_string()),
             }
@@ -215,9 +303,37 @@ impl Run {
         every_table!(R => self.steps::<R>(None));
     }
 
+    /// Holds the packets against the trials' own counts, where both can be read. What another tool measured may have
+    /// counts alone.
+    fn check_counts(&self) {
+        let is_ours = !self.environment["imported"].is_object();
+        let is_known = self.environment["run"]["format"].as_u64() >= Some(FORMAT);
+        if self.state == State::Partial || !is_ours || !is_known || self.damage().is_some() {
+            return;
+        }
+        let probed = self.trials.iter().filter(|row| row.method != Method::Frame);
+        let figures = probed.flat_map(|row| &row.figures);
+        let sent = figures.filter(|(name, _)| name == "sent");
+        let sent: f64 = sent.filter_map(|(_, count)| *count).sum();
+        let records = self.record_count();
+        let say = |table: &str, what: &str| self.note(&self.folder.table(table), what);
+        if (records as f64) < sent {
+            let what = format!(
+                "holds {records} packets, and {TRIALS}.parquet counts {sent} that were sent"
+            );
+            say(Record::TABLE, &what);
+        }
+        if self.trials.is_empty() && records > 0 {
+            say(
+                TRIALS,
+                &format!("has no trial, and there are {records} packets"),
+            );
+        }
+    }
+
     /// Are the parts joined? A run that was killed just before its end is partial all the same.
     fn is_joined(&self) -> bool {
-        self.state == State::Complete || self.folder.file(FINDINGS).exists()
+        self.state == State::Complete || regular::exists(&self.folder.file(FINDINGS))
     }
 
     /// What was read last of tables that change no more.
@@ -290,37 +406,57 @@ impl Run {
         &self.trials
     }
 
-    /// What is missing or cannot be read, file by file. Grows while damaged tables are read.
-    pub fn problems(&self) -> Vec<String> {
-        self.lock_problems().clone()
+    /// Did a manifest say what was recorded, and is it what was read? False of runs of older versions, which wrote none.
+    pub const fn is_checked(&self) -> bool {
+        self.is_checked
     }
 
-    /// Of a run whose packets, or whose trials, can all not be read: which file is why. `None` where some can, or
-    /// where none were recorded yet.
-    pub fn unreadable(&self) -> Option<String> {
-        let mut empty = Vec::new();
-        if self.trials.is_empty() {
-            empty.extend(self.parquet_files(TRIALS, None));
-        }
-        if self.record_count() == 0 {
-            empty.extend(self.parquet_files(Record::TABLE, None));
-        }
-        let names: Vec<String> = empty.iter().map(|path| self.name_of(path)).collect();
-        let mut problems = self.problems().into_iter();
-        problems.find(|problem| names.iter().any(|name| problem.starts_with(name)))
+    /// What to know before trusting it, file by file. Grows while damaged tables are read.
+    pub fn problems(&self) -> Vec<String> {
+        let problems = self.lock_problems();
+        problems
+            .iter()
+            .map(|problem| problem.text.clone())
+            .collect()
+    }
+
+    /// What is missing or cannot be read, which file first: the rest is not the run. `None` as far as it was read.
+    pub fn damage(&self) -> Option<String> {
+        let problems = self.lock_problems();
+        let damage = problems.iter().find(|problem| problem.is_damage);
+        damage.map(|problem| problem.text.clone())
+    }
+
+    /// All of [`Self::damage`].
+    pub(crate) fn damages(&self) -> Vec<String> {
+        let problems = self.lock_problems();
+        let damages = problems.iter().filter(|problem| problem.is_damage);
+        damages.map(|problem| problem.text.clone()).collect()
+    }
+
+    /// Reads every row of every table, so that all that cannot be read is known.
+    pub(crate) fn read_everything(&self) {
+        every_table!(R => self.for_each::<R>(None, |_| {}));
+        self.for_each_interrupted(|_| {});
     }
 
     /// Adds what its reader says of the experiment, which is only text here.
     pub fn note_experiment(&self, what: &str) {
-        self.note(&self.folder.file(EXPERIMENT), what);
+        self.add(&self.folder.file(EXPERIMENT), what, false);
     }
 
-    fn lock_problems(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+    fn lock_problems(&self) -> std::sync::MutexGuard<'_, Vec<Problem>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Something cannot be read.
     fn note(&self, path: &Path, what: &str) {
-        let problem = format!("{}: {what}", self.name_of(path));
+        self.add(path, what, true);
+    }
+
+    fn add(&self, path: &Path, what: &str, is_damage: bool) {
+        let text = format!("{}: {what}", self.name_of(path));
+        let problem = Problem { text, is_damage };
         let mut problems = self.lock_problems();
         if !problems.contains(&problem) {
             problems.push(problem);
@@ -504,8 +640,8 @@ impl Run {
         for path in self.parquet_files(R::TABLE, trial) {
             match Step::row_groups(&path, &known, trial, self.recent()) {
                 Ok(found) => steps.extend(found),
-                Err(_) if !path.exists() && R::IS_OPTIONAL => {}
-                Err(_) if !path.exists() => self.note(&path, "missing"),
+                Err(_) if !regular::exists(&path) && R::IS_OPTIONAL => {}
+                Err(_) if !regular::exists(&path) => self.note(&path, "missing"),
                 Err(error) => self.note(&path, &error.to_string()),
             }
         }
@@ -527,7 +663,7 @@ impl Run {
 
     fn interrupted_steps(&self) -> Vec<Step> {
         let joined = self.folder.interrupted::<Record>();
-        if joined.exists() {
+        if regular::exists(&joined) {
             return vec![Step::Journal(joined)];
         }
         let parts = self.folder.interrupted_parts::<Record>();

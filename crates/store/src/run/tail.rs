@@ -1,12 +1,12 @@
 //! The records of a run in progress: each is read once, however often one looks.
 
 use crate::folder::{Folder, TRIALS};
+use crate::regular;
 use crate::table;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -63,7 +63,7 @@ impl Tail {
 
 impl Journal {
     fn read(&mut self, path: &Path, take: &mut impl FnMut(&Record)) -> io::Result<()> {
-        let mut file = File::open(path)?;
+        let mut file = regular::open(path)?;
         file.seek(SeekFrom::Start(self.read))?;
         while !self.is_damaged {
             let mut piece = Vec::with_capacity(PIECE);

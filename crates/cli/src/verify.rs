@@ -1,0 +1,64 @@
+//! `delaylab verify`.
+
+use crate::args::verify::VerifyArgs;
+use crate::exit::{Exit, Failed};
+use crate::experiment::conclude::shortest;
+use crate::terminal;
+use delaylab_report::verify::{Document, line};
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::verify::{Verified, runs_in, verify};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
+    let mut found = Vec::new();
+    for named in &args.named {
+        for folder in folders(named, &args.runs)? {
+            let verified = verify(&folder);
+            let verified = verified.map_err(|error| Failed::environment(error.to_string()))?;
+            let name = shortest(&verified.folder);
+            found.push((name, verified));
+        }
+    }
+    if args.json {
+        let mut text = Vec::new();
+        let written = Document::new(&found).write(&mut text);
+        written.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+        terminal::print(text)?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        let lines = found.iter().map(|(name, run)| line(name, run, &style));
+        terminal::print(lines.collect::<String>())?;
+    }
+    let wrong = found.iter().filter(|(_, run)| !run.wrong.is_empty());
+    match wrong.count() {
+        0 => Ok(()),
+        wrong => Err(Failed::environment(sentence(wrong, &found))),
+    }
+}
+
+fn sentence(wrong: usize, found: &[(String, Verified)]) -> String {
+    let all = found.len();
+    let runs = if all == 1 { "run is" } else { "runs are" };
+    format!(
+        "{wrong} of {all} {runs} not as recorded. Restore the files from a copy, or measure again"
+    )
+}
+
+/// The run of this name, or every run in this directory.
+fn folders(named: &str, runs: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let folder = match resolve_run(named, runs) {
+        Ok(folder) => folder,
+        Err(error) => return Err(Failed::usage(error.to_string())),
+    };
+    let found = runs_in(&folder).map_err(|error| {
+        Failed::environment(format!("cannot look into {}: {error}", folder.display()))
+    })?;
+    if found.is_empty() {
+        return Err(Failed::usage(format!(
+            "{named}: neither a run nor a directory with runs"
+        )));
+    }
+    Ok(found)
+}

@@ -1,0 +1,223 @@
+//! `manifest.json`: what each file of a run holds, so that whoever reads the run knows that it is what was recorded.
+//!
+//! A run has it from its beginning, with its texts in it; when the parts are joined, the tables and the findings are
+//! added. Each recorded trial has one of its parts, `parts/manifest-7.json`. What can be made again at any time, such as
+//! `report.html`, is in none. A manifest holds its own digest, too.
+
+use crate::digest::FileFacts;
+use crate::durable;
+use crate::error::StoreError;
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
+use crate::regular;
+use crate::table::{Row, every_table};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+/// Name and version of its shape.
+pub const SCHEMA: &str = "delaylab/manifest/1";
+
+/// A file that does not hold what was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {why}")]
+pub struct Mismatch {
+    /// Its path within the run.
+    pub file: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// What the files of a run, or of one of its trials, hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    schema: String,
+    /// How many trials the tables have; of a run that is not finished, not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) trials: Option<u64>,
+    /// By their names.
+    pub(crate) files: BTreeMap<String, FileFacts>,
+    /// Of all that stands above.
+    sha256: String,
+}
+
+impl Manifest {
+    /// Of no file.
+    pub(crate) fn new() -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            trials: None,
+            files: BTreeMap::new(),
+            sha256: String::new(),
+        }
+    }
+
+    /// Adds a file by its name.
+    pub(crate) fn add(&mut self, path: &Path, facts: FileFacts) {
+        if let Some(name) = path.file_name() {
+            let name = name.to_string_lossy().into_owned();
+            self.files.insert(name, facts);
+        }
+    }
+
+    /// Reads one; `None` where there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, String> {
+        let text = match regular::text(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let read: Self = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        if read.schema != SCHEMA {
+            let schema: String = read.schema.chars().take(40).collect();
+            return Err(format!(
+                "its schema is {schema:?}, and this version reads {SCHEMA}"
+            ));
+        }
+        if read.sha256 != read.own_digest() {
+            return Err("its content has changed since it was written".to_owned());
+        }
+        Ok(Some(read))
+    }
+
+    /// Writes it, whole or not at all.
+    pub(crate) fn write(mut self, path: &Path) -> Result<(), StoreError> {
+        self.sha256 = self.own_digest();
+        let text = serde_json::to_string_pretty(&self).map_err(StoreError::table(path))?;
+        durable::write(path, format!("{text}\n").as_bytes())
+    }
+
+    fn own_digest(&self) -> String {
+        let mut all = format!("{}\n{:?}\n", self.schema, self.trials);
+        for (name, facts) in &self.files {
+            let FileFacts {
+                bytes,
+                sha256,
+                rows,
+            } = facts;
+            // Into a string: it cannot fail.
+            let _ = writeln!(all, "{name:?} {bytes} {sha256:?} {rows:?}");
+        }
+        FileFacts::of_bytes(all.as_bytes()).sha256
+    }
+
+    /// What is wrong with one of its files; `None` where it is as it was recorded, or is not listed.
+    pub(crate) fn mismatch(&self, folder: &Path, name: &str) -> Option<Mismatch> {
+        let recorded = self.files.get(name)?;
+        let why = match differs(&folder.join(name), recorded) {
+            Ok(None) => return None,
+            Ok(Some(why)) => why,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "missing".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Some(Mismatch {
+            file: name.to_owned(),
+            why,
+        })
+    }
+
+    /// What is wrong with each of its files.
+    pub(crate) fn mismatches<'a>(
+        &'a self,
+        folder: &'a Path,
+    ) -> impl Iterator<Item = Mismatch> + 'a {
+        let names = self.files.keys();
+        names.filter_map(|name| self.mismatch(folder, name))
+    }
+
+    /// What a finished run has and should not: files that its readers would read, and nobody recorded.
+    pub(crate) fn strangers<'a>(
+        &'a self,
+        folder: &'a Folder,
+    ) -> impl Iterator<Item = Mismatch> + 'a {
+        let unlisted = read_by_name(folder).into_iter();
+        let unlisted = unlisted.filter(|name| !self.files.contains_key(name));
+        unlisted.map(|file| Mismatch {
+            file,
+            why: "is there, and was not recorded".to_owned(),
+        })
+    }
+}
+
+/// Every file that readers of a finished run know by its name and that is there, but for the manifest.
+pub(crate) fn read_by_name(folder: &Folder) -> Vec<String> {
+    let mut names: Vec<String> = [EXPERIMENT, ENVIRONMENT, FINDINGS]
+        .map(str::to_owned)
+        .into();
+    names.push(format!("{TRIALS}.parquet"));
+    every_table!(R => {
+        names.push(format!("{}.parquet", R::TABLE));
+        names.extend(folder.interrupted::<R>().file_name().map(|name| name.to_string_lossy().into_owned()));
+    });
+    names.retain(|name| regular::exists(&folder.file(name)));
+    names
+}
+
+/// How a file's content differs from what was recorded.
+fn differs(path: &Path, recorded: &FileFacts) -> io::Result<Option<String>> {
+    let bytes = regular::open(path)?.metadata()?.len();
+    if bytes != recorded.bytes {
+        return Ok(Some(format!(
+            "has {bytes} bytes of {} that were recorded",
+            recorded.bytes
+        )));
+    }
+    let found = FileFacts::of_file(path)?;
+    let changed = !found.is_same(recorded);
+    Ok(changed.then(|| "its content has changed since it was recorded (SHA-256)".to_owned()))
+}
+
+/// The manifest of a run's folder; `None` where it has none.
+pub(crate) fn of_run(folder: &Folder) -> Result<Option<Manifest>, Mismatch> {
+    let damaged = |why| Mismatch {
+        file: MANIFEST.to_owned(),
+        why,
+    };
+    Manifest::read(&folder.file(MANIFEST)).map_err(damaged)
+}
+
+/// What is wrong with the files of a run.
+pub(crate) fn of_complete(folder: &Folder, manifest: &Manifest) -> Vec<Mismatch> {
+    let wrong = manifest.mismatches(&folder.0);
+    wrong.chain(manifest.strangers(folder)).collect()
+}
+
+/// What is wrong with the files of a run that is not finished, or is about to be.
+pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mismatch> {
+    let is_joined = regular::exists(&folder.file(FINDINGS));
+    let is_final = |name: &str| is_joined || [EXPERIMENT, ENVIRONMENT].contains(&name);
+    let listed = manifest.into_iter().flat_map(|manifest| {
+        let names = manifest.files.keys().filter(|name| is_final(name));
+        names.filter_map(|name| manifest.mismatch(&folder.0, name))
+    });
+    let recorded = folder.parts_of(TRIALS).unwrap_or_default();
+    let trials = recorded.into_keys().filter(|_| !is_joined);
+    let parts = trials.filter_map(|trial| of_trial(folder, trial).err());
+    listed.chain(parts).collect()
+}
+
+/// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say.
+pub(crate) fn of_trial(folder: &Folder, trial: u32) -> Result<Option<Manifest>, Mismatch> {
+    let path = folder.part_manifest(trial);
+    let within = |file: String, why| Mismatch {
+        file: format!("parts/{file}"),
+        why,
+    };
+    let name = || path.file_name().unwrap_or_default().to_string_lossy();
+    let manifest = Manifest::read(&path).map_err(|why| within(name().into_owned(), why))?;
+    let parts = folder.parts();
+    let wrong = manifest
+        .as_ref()
+        .and_then(|manifest| manifest.mismatches(&parts).next());
+    match wrong {
+        Some(Mismatch { file, why }) => Err(within(file, why)),
+        None => Ok(manifest),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Is a run what was recorded? Every file of it, and of every run in a folder.
+
+use crate::folder::{Folder, MANIFEST, is_partial};
+use crate::manifest::{self, Manifest};
+pub use crate::manifest::{Mismatch, SCHEMA};
+use crate::run::{OpenError, Run, State};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What was found of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Did it come to its end?
+    pub state: State,
+    /// How many files the manifest lists, those of recorded trials of a run in progress with them; `None` without one.
+    pub files: Option<u64>,
+    /// How many bytes they have in all.
+    pub bytes: u64,
+    /// What is wrong, file by file. Without a manifest, what cannot be read.
+    pub wrong: Vec<Mismatch>,
+}
+
+/// Looks at every file of a run. Without a manifest, every row of every table is read.
+///
+/// # Errors
+/// It cannot be looked into, or is no run.
+pub fn verify(folder: &Path) -> Result<Verified, OpenError> {
+    let run = Run::open_as_it_is(folder)?;
+    let at = Folder(run.folder().to_owned());
+    let (listed, mut wrong) = match manifest::of_run(&at) {
+        Ok(listed) => (listed, Vec::new()),
+        Err(mismatch) => (None, vec![mismatch]),
+    };
+    match (run.state(), &listed) {
+        (State::Complete, Some(listed)) => wrong.extend(manifest::of_complete(&at, listed)),
+        (State::Partial, listed) => wrong.extend(manifest::of_partial(&at, listed.as_ref())),
+        (State::Complete, None) if wrong.is_empty() => wrong = unreadable(&run),
+        (State::Complete, None) => {}
+    }
+    let facts = listed.iter().flat_map(|listed| listed.files.values());
+    Ok(Verified {
+        folder: run.folder().to_owned(),
+        state: run.state(),
+        files: listed.as_ref().map(count),
+        bytes: facts.map(|facts| facts.bytes).sum(),
+        wrong,
+    })
+}
+
+fn count(listed: &Manifest) -> u64 {
+    listed.files.len() as u64
+}
+
+/// What cannot be read of a run that has no manifest.
+fn unreadable(run: &Run) -> Vec<Mismatch> {
+    run.read_everything();
+    let problems = run.damages().into_iter();
+    let told = problems.map(|problem| {
+        let (file, why) = problem.split_once(": ").unwrap_or(("", &problem));
+        Mismatch {
+            file: file.to_owned(),
+            why: why.to_owned(),
+        }
+    });
+    told.collect()
+}
+
+/// The run in this folder, or every run in it, by name. Links to runs are left out: the run itself is there, too.
+pub fn runs_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if is_run(folder) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.file_type()?.is_dir() && !is_hidden && is_run(&entry.path()) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Is there anything of a run in it?
+fn is_run(folder: &Path) -> bool {
+    let at = Folder(folder.to_owned());
+    let has_manifest = crate::regular::exists(&at.file(MANIFEST));
+    has_manifest || is_partial(folder) || !manifest::read_by_name(&at).is_empty()
+}
