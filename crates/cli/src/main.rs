@@ -16,6 +16,7 @@
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
+//! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
 //! | [`terminal`] | what the terminal can show, and printing |
 //! | [`tui`] | the live view, on a thread of its own |

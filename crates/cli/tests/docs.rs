@@ -12,7 +12,6 @@
 
 use libtest_mimic::{Arguments, Trial};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
