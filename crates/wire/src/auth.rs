@@ -153,6 +153,36 @@ pub struct KeyPair {
     pub reply: Key,
 }
 
+/// A session's keys, new ones for every 2³² packets: packets carry the low 32 bits of their number, and of what was
+/// recorded a turn ago nothing is worth anything.
+#[derive(Debug, Clone)]
+pub struct SessionKeys {
+    first: KeyPair,
+    later: Option<(u32, KeyPair)>,
+}
+
+impl SessionKeys {
+    /// From the keys that the session began with.
+    pub const fn new(first: KeyPair) -> Self {
+        Self { first, later: None }
+    }
+
+    /// The keys of packet `seq`.
+    #[inline]
+    pub fn of(&mut self, seq: u64) -> &KeyPair {
+        let turn = (seq >> 32) as u32;
+        if turn == 0 {
+            return &self.first;
+        }
+        let first = &self.first;
+        let kept = self.later.take().filter(|(of, _)| *of == turn);
+        let (_, keys) = self
+            .later
+            .insert(kept.unwrap_or_else(|| (turn, first.of_turn(turn))));
+        keys
+    }
+}
+
 /// Which transport a session runs over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
@@ -184,6 +214,14 @@ impl KeyPair {
         binding[8..16].copy_from_slice(&salt.to_be_bytes());
         binding[16..].copy_from_slice(&token.to_be_bytes());
         Self::bound(secret, label, &binding)
+    }
+
+    fn of_turn(&self, turn: u32) -> Self {
+        let derive = |key: &Key| key.derive(&[b"delaylab turn", &turn.to_be_bytes()]);
+        Self {
+            request: derive(&self.request),
+            reply: derive(&self.reply),
+        }
     }
 
     fn bound(secret: &Key, label: &[u8], binding: &[u8]) -> Self {
@@ -249,6 +287,19 @@ mod tests {
         tags.sort_unstable();
         tags.dedup();
         assert_eq!(tags.len(), all);
+    }
+
+    #[test]
+    fn each_turn_of_the_sequence_number_has_its_own_keys() {
+        let secret = Key::new(b"sixteen bytes ok").unwrap();
+        let first = KeyPair::session(&secret, Transport::Udp, 1, 2, 3);
+        let mut keys = SessionKeys::new(first.clone());
+        let mut tag = |seq| keys.of(seq).request.tag(&[]);
+        let turn = 1_u64 << 32;
+        assert_eq!([tag(0), tag(turn - 1)], [first.request.tag(&[]); 2]);
+        let (second, third) = (tag(turn), tag(2 * turn));
+        assert_eq!([tag(turn + 9), tag(2 * turn + 9)], [second, third]);
+        assert!(second != third && second != first.request.tag(&[]));
     }
 
     #[test]

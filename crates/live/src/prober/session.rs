@@ -8,7 +8,7 @@ use delaylab_kernel::{clock, random};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::epoch::Epoch;
-use delaylab_wire::auth::{Key, KeyPair, Transport};
+use delaylab_wire::auth::{Key, KeyPair, SessionKeys, Transport};
 use delaylab_wire::control::{Accept, COOKIE, ClockFacts, Collected, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
 use std::io;
@@ -41,7 +41,7 @@ pub struct Session {
     /// How data packets begin.
     pub token: u32,
     /// Keys of its data packets, if there is a key.
-    pub keys: Option<KeyPair>,
+    pub keys: Option<SessionKeys>,
     /// Keys of its control packets, if there is a key.
     pub control: Option<KeyPair>,
     /// What replies carry.
@@ -171,7 +171,7 @@ impl SetUp {
             keys: self
                 .secret
                 .as_ref()
-                .map(|secret| accept.keys(secret, self.transport)),
+                .map(|secret| SessionKeys::new(accept.keys(secret, self.transport))),
             control: self.control.clone(),
             mode: accept.mode,
             facts,

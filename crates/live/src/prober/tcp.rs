@@ -19,7 +19,7 @@ use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
-use delaylab_wire::auth::{KeyPair, TAG, Transport};
+use delaylab_wire::auth::{TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
 use delaylab_wire::tcp::{
@@ -98,14 +98,15 @@ impl Replies {
     }
 
     pub(super) fn parse(&mut self, frame: &[u8], last: u64) -> Parsed {
-        let sealed = |keys: &KeyPair| keys.reply.is_sealed(frame);
         let Ok(header) = Reply::parse(frame) else {
             return Parsed::Rejected;
         };
         let Some(seq) = widen(last, header.seq, 32) else {
             return Parsed::Rejected;
         };
-        if !self.session.keys.as_ref().is_none_or(sealed) {
+        if let Some(keys) = &mut self.session.keys
+            && !keys.of(seq).reply.is_sealed(frame)
+        {
             return Parsed::Rejected;
         }
         let stamps = if self.stamped() {
@@ -359,8 +360,8 @@ impl Channel for TcpChannel {
         };
         // `check_sizes` has seen to it that the header fits.
         let _ = header.emit(&mut self.request);
-        if let Some(keys) = &self.replies.session.keys {
-            keys.request.seal(&mut self.request);
+        if let Some(keys) = &mut self.replies.session.keys {
+            keys.of(seq).request.seal(&mut self.request);
         }
     }
 

@@ -176,8 +176,8 @@ impl Format for Echo {
         };
         // `open` has seen to it that the header fits.
         let _ = header.emit(packet);
-        if let Some(keys) = &self.session.keys {
-            keys.request.seal(packet);
+        if let Some(keys) = &mut self.session.keys {
+            keys.of(seq).request.seal(packet);
         }
     }
 
@@ -189,14 +189,14 @@ impl Format for Echo {
         if header.token != self.session.token {
             return Parsed::Rejected;
         }
-        if let Some(keys) = &self.session.keys
-            && !keys.reply.is_sealed(packet)
-        {
-            return Parsed::Rejected;
-        }
         let Some(seq) = widen(last, header.seq, 32) else {
             return Parsed::Rejected;
         };
+        if let Some(keys) = &mut self.session.keys
+            && !keys.of(seq).reply.is_sealed(packet)
+        {
+            return Parsed::Rejected;
+        }
         let (from, to) = (self.header_end(), sent.len() - self.tag());
         let corrupt = packet.len() != sent.len() || packet.get(from..to) != sent.get(from..to);
         let (reflector, follow_up) = self.what_it_says(packet, last);

@@ -16,9 +16,19 @@ pub(super) struct ReplayWindow {
 }
 
 impl ReplayWindow {
+    /// The whole number of which a packet carries the low 32 bits: the one nearest to the newest. What would be before
+    /// the first of all is ahead.
+    pub fn widen(&self, seq: u32) -> u64 {
+        let back = (self.next as u32).wrapping_sub(seq);
+        let ahead = seq.wrapping_sub(self.next as u32);
+        match self.next.checked_sub(back.into()) {
+            Some(behind) if back <= ahead => behind,
+            _ => self.next + u64::from(ahead),
+        }
+    }
+
     /// Takes note of `seq`. False if it has come before or is too old to tell.
-    pub fn admit(&mut self, seq: u32) -> bool {
-        let seq = u64::from(seq);
+    pub fn admit(&mut self, seq: u64) -> bool {
         if seq + u64::from(WINDOW) < self.next {
             return false;
         }
@@ -65,9 +75,23 @@ mod tests {
         assert!(window.admit(5000 - 1023));
         assert!(!window.admit(5000 - 1023));
         assert!(!window.admit(5000 - 1025));
-        assert!(window.admit(u32::MAX));
-        assert!(!window.admit(u32::MAX));
+        assert!(window.admit(u64::from(u32::MAX)));
+        assert!(!window.admit(u64::from(u32::MAX)));
         assert!(!window.admit(0));
+    }
+
+    #[test]
+    fn the_number_goes_on_where_32_bits_end() {
+        let mut window = ReplayWindow::default();
+        assert_eq!(window.widen(u32::MAX), u64::from(u32::MAX));
+        assert!(window.admit(u64::from(u32::MAX) - 1));
+        let turn = 1_u64 << 32;
+        for (seq, whole) in [(0, turn), (u32::MAX, turn - 1), (1, turn + 1)] {
+            assert_eq!(window.widen(seq), whole);
+            assert!(window.admit(whole) && !window.admit(whole));
+        }
+        assert_eq!(window.widen(5000), turn + 5000);
+        assert!(!window.admit(5));
     }
 
     proptest! {
@@ -85,7 +109,8 @@ mod tests {
                 let newest = seen.last().copied().unwrap_or(0);
                 let too_old = seq + WINDOW < newest + u32::from(!seen.is_empty());
                 let expected = !too_old && !seen.contains(&seq);
-                prop_assert_eq!(window.admit(seq), expected, "seq {} newest {}", seq, newest);
+                prop_assert_eq!(window.widen(seq), u64::from(seq));
+                prop_assert_eq!(window.admit(seq.into()), expected, "seq {} newest {}", seq, newest);
                 seen.insert(seq);
             }
         }

@@ -6,7 +6,7 @@ use super::policy::Policy;
 use super::replay::ReplayWindow;
 use super::{Arrival, DropReason, Now, mirrored};
 use delaylab_model::Nanos;
-use delaylab_wire::auth::{Key, KeyPair, Transport};
+use delaylab_wire::auth::{SessionKeys, Transport};
 use delaylab_wire::control::Hello;
 use delaylab_wire::echo::{self, FollowUp, Header, Mode, Stamps};
 use delaylab_wire::tcp;
@@ -21,7 +21,7 @@ pub(super) struct Session {
     pub salt: u64,
     pub mode: Mode,
     /// `None` in open mode.
-    pub keys: Option<KeyPair>,
+    pub keys: Option<SessionKeys>,
     /// Which key they come from.
     pub key: Option<KeyId>,
     /// Packets that came, duplicates included.
@@ -89,14 +89,6 @@ impl Session {
         self.peer == peer && self.transport == transport
     }
 
-    fn request_key(&self) -> Option<&Key> {
-        self.keys.as_ref().map(|pair| &pair.request)
-    }
-
-    fn reply_key(&self) -> Option<&Key> {
-        self.keys.as_ref().map(|pair| &pair.reply)
-    }
-
     /// Checks length, tag and sequence number of a data packet and counts it. True if it is a
     /// duplicate; with a key, duplicates are refused.
     pub fn take(
@@ -109,7 +101,10 @@ impl Session {
         if packet.len() < smallest {
             return Err(DropReason::TooShort);
         }
-        if self.request_key().is_some_and(|key| !key.is_sealed(packet)) {
+        let seq = self.window.widen(seq);
+        if let Some(keys) = &mut self.keys
+            && !keys.of(seq).request.is_sealed(packet)
+        {
             return Err(DropReason::WrongKey);
         }
         let is_new = self.window.admit(seq);
@@ -187,8 +182,9 @@ impl Session {
             // The reply has room: take and is_stamped have seen to it.
             let _ = self.stamps(arrival).emit(reply);
         }
-        if let Some(key) = self.reply_key() {
-            key.seal(reply);
+        let whole = self.window.widen(seq);
+        if let Some(keys) = &mut self.keys {
+            keys.of(whole).reply.seal(reply);
         }
         Answered {
             len: reply.len(),

@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{DropReason, Now, Reflector, Reply, SessionRef, Verdict, mirrored};
 use crate::admission::Full;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_wire::auth::{Key, KeyPair, TAG, Transport};
+use delaylab_wire::auth::{Key, KeyPair, SessionKeys, TAG, Transport};
 use delaylab_wire::control::{
     self, Accept, Account, COOKIE, Challenge, Collected, Control, FOLLOW_UPS, Hello, Reason,
     Refuse, SIZE, VERSION,
@@ -219,8 +219,9 @@ impl Reflector {
         if let Some(session) = self.sessions.get_mut(token) {
             let transport = session.transport;
             session.key = secret.as_ref().map(|(id, _)| *id);
-            session.keys =
-                secret.map(|(_, secret)| KeyPair::session(&secret, transport, nonce, salt, token));
+            let pair = secret
+                .map(|(_, secret)| KeyPair::session(&secret, transport, nonce, salt, token));
+            session.keys = pair.map(SessionKeys::new);
         }
     }
 

@@ -74,13 +74,13 @@ impl StampSession {
         if keyed && sender.sent() <= self.before {
             return Err(DropReason::Replayed);
         }
-        let mut is_new = self.window.admit(sender.seq);
+        let mut is_new = self.window.admit(self.window.widen(sender.seq));
         if !is_new && sender.sent() > self.newest {
             *self = Self {
                 before: self.newest,
                 ..Self::new(now, self.id)
             };
-            is_new = self.window.admit(sender.seq);
+            is_new = self.window.admit(sender.seq.into());
         }
         if !is_new && keyed {
             return Err(DropReason::Replayed);

@@ -472,3 +472,31 @@ fn control_packets_of_reflectors_are_not_answered() {
         dropped(DropReason::Malformed)
     );
 }
+
+/// A session outlasts its 32 bits: from there on by other keys, so that nothing from before comes again.
+#[test]
+fn a_keyed_session_goes_on_after_two_to_the_32() {
+    use delaylab_wire::auth::SessionKeys;
+    let mut bench = Bench::new(keyed());
+    let session = bench.session(Mode::Stamped);
+    let mut keys = SessionKeys::new(session.keys.clone().unwrap());
+    let mut packet = |seq: u64| {
+        let mut packet = session.packet(seq as u32, 100);
+        keys.of(seq).request.seal(&mut packet);
+        packet
+    };
+    let turn = 1_u64 << 32;
+    let first = packet(0);
+    for seq in [0, 1 << 31, turn - 2, turn, turn - 1, turn + 1] {
+        let reply = bench.echo(&packet(seq)).unwrap();
+        assert_eq!(Header::parse(&reply).unwrap().seq, seq as u32);
+        assert!(
+            SessionKeys::new(session.keys.clone().unwrap())
+                .of(seq)
+                .reply
+                .is_sealed(&reply)
+        );
+    }
+    assert_eq!(bench.echo(&first), dropped(DropReason::WrongKey));
+    assert_eq!(bench.echo(&packet(turn)), dropped(DropReason::Replayed));
+}
