@@ -3,6 +3,7 @@
 
 use crate::why::explain;
 use delaylab_explain::why::Explanation;
+use delaylab_explain::why::spent::Component;
 
 /// Two hosts and a switch, a packet each 20 ms, and what is planted.
 fn experiment(payload: &str, planted: &str) -> String {
@@ -108,7 +109,15 @@ fn a_full_buffer_is_named_in_a_run_of_one_condition() {
     );
     let condition = &found.slow.conditions[0];
     assert!(condition.is_slow() && condition.queues["s1→b1"].is_full);
-    assert!(found.answer().contains("The run's own load (flood)"));
+    let answer = found.answer();
+    assert!(answer.contains("The run's own load (flood)"));
+    // What was lost has no delay: it is said, with where.
+    let dropped = "the queue of s1→b1 dropped packets (the buffer was full)";
+    assert!(
+        answer.contains("packets were lost") && answer.contains(dropped),
+        "{answer}"
+    );
+    assert!(condition.lost > 0.0, "{condition:#?}");
 }
 
 #[test]
@@ -135,6 +144,19 @@ fn a_slow_link_is_named_in_a_run_of_one_condition() {
 fn links_that_are_all_slow_are_named_together() {
     let text = experiment("1200B", "").replace("100Mbit/s", "1Mbit/s");
     assert_said(&text, &["serialisation on the links of the path"]);
+}
+
+#[test]
+fn a_frame_goes_one_way_and_a_switch_s_own_time_is_no_serialisation() {
+    let frames = "method = \"frame\"\nframe_size = \"1518B\"";
+    let text = experiment("64B", "[path.switch]\nlatency = \"100us\"\n")
+        .replace("method = \"udp\"\npayload = \"64B\"", frames)
+        .replace("poisson = \"20ms\"", "load = \"2%\"");
+    let found = explain(&text, 7);
+    let condition = &found.slow.conditions[0];
+    let links = condition.in_component(&Component::Links);
+    // Two links, 1538 octets each at 100 Mbit/s.
+    assert!((links - 246_080.0).abs() < 1.0, "{condition:#?}");
 }
 
 #[test]

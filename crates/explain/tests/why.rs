@@ -45,14 +45,19 @@ fn resolve(text: &str, seed: u64) -> Resolved {
 }
 
 /// Carries the experiment out and hands over the finished run.
-fn carry_out<W: World + Send>(runs: &Path, text: &str, seed: u64, world: &mut W) -> (Run, Resolved)
+fn carry_out<W: World + Send>(
+    runs: &Path,
+    text: &str,
+    seed: u64,
+    (name, world): (&str, &mut W),
+) -> (Run, Resolved)
 where
     W::Error: Send + std::fmt::Debug,
 {
     let resolved = resolve(text, seed);
     let new = NewRun {
         name: "planted",
-        world: "sim",
+        world: name,
         started: Some(SystemTime::UNIX_EPOCH),
         experiment: &resolved.toml,
         environment: &json!({}),
@@ -73,11 +78,18 @@ where
 
 /// The explanation of what the simulator makes of an experiment.
 pub fn explain(text: &str, seed: u64) -> Explanation {
-    explain_in(&mut Simulated::new(1, never), text, seed)
+    explain_as(("sim", &mut Simulated::new(1, never)), text, seed)
 }
 
-/// The explanation of what this world records of an experiment.
+/// The explanation of what this world, which stands for real hosts, records of an experiment.
 pub fn explain_in<W: World + Send>(world: &mut W, text: &str, seed: u64) -> Explanation
+where
+    W::Error: Send + std::fmt::Debug,
+{
+    explain_as(("live", world), text, seed)
+}
+
+fn explain_as<W: World + Send>(world: (&str, &mut W), text: &str, seed: u64) -> Explanation
 where
     W::Error: Send + std::fmt::Debug,
 {

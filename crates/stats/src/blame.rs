@@ -2,9 +2,9 @@
 //!
 //! It is put down to the stage that took longest beyond its usual time. Of a stage at the prober's own
 //! host the noise table says who had the CPU in that stretch of time: the process that had it longest, if others
-//! than the prober had it for half of what was lost or more. Of the network, in worlds that see into their
-//! path, the queues say whether one of them held the packet for half of it or more. What is left has a
-//! stage and no name.
+//! than the prober had it for half of what was lost or more. Of the network, and of stages that stamps do not tell
+//! apart, in worlds that see into their path, the queues say whether one of them held the packet for half of it or
+//! more. What is left has a stage and no name.
 
 use crate::anatomy::{Place, StageSet};
 use crate::excursion::{Excess, Excursion};
@@ -104,14 +104,15 @@ pub fn whose<'a>(
             let unnamed = What::Reflector { here: same };
             named(main, overlap, noise, trains).unwrap_or((unnamed, None))
         }
-        Place::Network => match held.filter(|held| enough(held.ns, main)) {
+        // What waited in a queue for half of it did so there, whatever its stamps tell apart.
+        place => match held.filter(|held| enough(held.ns, main)) {
             Some(held) => {
                 let port = held.port.clone();
                 (What::Queue { port }, None)
             }
-            None => (What::Network { stages }, None),
+            None if place == Place::Network => (What::Network { stages }, None),
+            None => (What::Unclear { stages }, None),
         },
-        Place::Unclear => (What::Unclear { stages }, None),
     }
 }
 
@@ -295,6 +296,17 @@ mod tests {
             blamed(&late(stages), &SAME, &noise),
             What::Unclear { stages }
         );
+        let port: Arc<str> = "s1→s2".into();
+        let held = |ns| Held {
+            port: port.clone(),
+            ns,
+        };
+        let by = |ns| {
+            let (join, trains) = (Join::new(&noise), Trains::default());
+            whose(&late(stages), &SAME, &join, &trains, Some(&held(ns))).0
+        };
+        let queue = What::Queue { port: port.clone() };
+        assert_eq!([by(2e6), by(1e6)], [queue, What::Unclear { stages }]);
     }
 
     #[test]

@@ -78,12 +78,19 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
                 count - NAMED
             ),
         };
-        format!("every packet{of} was lost ({packets}): {reason}")
+        let of = match labels.len() {
+            0 | 1 => of,
+            _ => of.replacen(" of ", " of each of these was lost: ", 1),
+        };
+        match labels.len() {
+            0 | 1 => format!("every packet{of} was lost ({packets}): {reason}"),
+            _ => format!("every packet{of} ({packets} in all): {reason}"),
+        }
     };
     by_reason.into_iter().map(sentence).collect()
 }
 
-fn figure(rows: &[&TrialRow], name: &str) -> u64 {
+pub(super) fn figure(rows: &[&TrialRow], name: &str) -> u64 {
     let of = |row: &&TrialRow| {
         let mut figures = row.figures.iter();
         let found = figures.find(|(known, _)| known == name);
@@ -201,7 +208,12 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
     let share = held / (long * most);
     let full = match share {
         share if share >= ALL_THE_TIME => ", and was full all the time".to_owned(),
-        share if share > 0.0 => format!(", and held {:.0} % of its most on average", share * 100.0),
+        share if share > 0.0 => {
+            format!(
+                "; it was {:.0} % of its largest length on average",
+                share * 100.0
+            )
+        }
         _ => String::new(),
     };
     Some(format!(
@@ -232,7 +244,7 @@ fn starved(met: &Met) -> Option<String> {
 }
 
 /// The reflector counts what comes to it.
-fn which_way(rows: &[&TrialRow]) -> Option<String> {
+pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
     let losses = rows.iter().filter_map(|row| row.facts.loss);
     let in_host: u64 = losses.clone().map(|loss| loss.in_host.total()).sum();
     let (there, back) = losses.fold((0, 0), |(there, back), loss| {

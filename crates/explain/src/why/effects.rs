@@ -50,7 +50,15 @@ impl Shift {
     }
 }
 
-/// Of every factor that has several levels; `order` is how they follow each other.
+impl Effect {
+    /// Is there anything to compare?
+    fn is_known(&self) -> bool {
+        let mut shifts = self.shifts.iter();
+        shifts.any(|shift| shift.difference_ns.is_some())
+    }
+}
+
+/// Of every factor that has several levels and of which something is known; `order` is how they follow each other.
 pub(super) fn of(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
     let all: Vec<Vec<Factor>> = streams.iter().map(factors).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -66,7 +74,7 @@ pub(super) fn of(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<
             .map(|(from, to)| effect(name, from, to, streams, &all))
             .collect::<Vec<_>>()
     });
-    effects.collect()
+    effects.filter(Effect::is_known).collect()
 }
 
 /// Its factors, and which probe it is as one more.
@@ -133,7 +141,9 @@ fn effect(
             .collect();
         combinations.entry(others.join(" ")).or_default()[side].push(at);
     }
-    combinations.retain(|_, sides| sides.iter().all(|side| !side.is_empty()));
+    // Of a combination that was never answered there is nothing to compare.
+    let answered = |at: &usize| streams[*at].response.iter().any(|ns| ns.is_finite());
+    combinations.retain(|_, sides| sides.iter().all(|side| side.iter().any(answered)));
     let shift = |&quantile: &f64| shift(quantile, &combinations, streams);
     Effect {
         factor: name.to_owned(),

@@ -5,10 +5,13 @@
 use super::Worst;
 use super::spent::Usual;
 use super::ways::{self, Ways};
+use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::noise::Ran;
-use delaylab_model::record::{ClockEvent, Record};
+use delaylab_model::path::Topology;
+use delaylab_model::record::{ClockEvent, Method, Record};
+use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
 use delaylab_stats::blame::{Held, What, family, whose};
@@ -42,6 +45,8 @@ pub(super) struct Gathered<'a> {
     pub(super) sources: Vec<String>,
     /// CPU time of processes over all trials, the largest first: those of one name together.
     pub(super) ran: Vec<Ran>,
+    /// Its hosts are simulated: what would be done to real ones is no advice.
+    pub(super) simulated: bool,
 }
 
 /// One probe of one trial.
@@ -91,6 +96,10 @@ pub(super) struct Tally {
     pub(super) cpus: BTreeSet<u16>,
     /// As which processes.
     pub(super) pids: BTreeSet<u32>,
+    /// Packets that were sent over TCP, which sends again what is lost.
+    pub(super) over_tcp: u64,
+    /// Packets with segments that the kernel says were sent again.
+    pub(super) sent_again: u64,
 }
 
 impl Tally {
@@ -155,8 +164,9 @@ impl Anatomies {
 }
 
 impl<'a> Gathered<'a> {
-    /// Of all records of a run, in which these processes ran.
-    pub(super) fn new(run: &'a Run, trains: &'a Trains) -> Self {
+    /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
+    /// its simulated hosts are two.
+    pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&Resolved>) -> Self {
         let bounds = bounds(run.trials());
         let mut sources: Vec<String> = Vec::new();
         for source in run.trials().iter().flat_map(|row| &row.facts.noise_sources) {
@@ -182,6 +192,11 @@ impl<'a> Gathered<'a> {
             late: BTreeMap::new(),
         };
         let sees_queues = run.tables().contains(&"hops");
+        let simulated = run.world() == Some("sim");
+        let planned = resolved.filter(|_| simulated).into_iter();
+        let planned = planned.flat_map(|resolved| &resolved.planned);
+        let apart =
+            planned.filter(|planned| planned.trial.path.topology != Some(Topology::SwitchLoopback));
         let mut gathering = Gathering {
             run,
             trains,
@@ -191,6 +206,7 @@ impl<'a> Gathered<'a> {
             bounds,
             counts,
             sees_queues,
+            apart: apart.map(|planned| planned.trial.id).collect(),
             open: None,
             gathered: Gathered {
                 streams: run.trials().iter().map(stream).collect(),
@@ -204,6 +220,7 @@ impl<'a> Gathered<'a> {
                 ways: Ways::default(),
                 sources,
                 ran: ran(run.trials()),
+                simulated,
             },
         };
         run.for_each_record(None, |record| gathering.push(record));
@@ -274,6 +291,8 @@ struct Gathering<'a> {
     counts: Vec<bool>,
     /// May there be something to read of queues?
     sees_queues: bool,
+    /// Simulated trials whose reflector is another host, though one clock serves both.
+    apart: BTreeSet<u32>,
     open: Option<Open>,
     gathered: Gathered<'a>,
 }
@@ -288,6 +307,8 @@ struct Open {
     ways: BTreeMap<usize, ways::Stream>,
     /// Packets that the clock was set under, by stream.
     clock: BTreeSet<(usize, u64)>,
+    /// Late packets with segments that TCP sent again, by stream.
+    sent_again: BTreeSet<(usize, u64)>,
 }
 
 impl Gathering<'_> {
@@ -322,6 +343,7 @@ impl Gathering<'_> {
             usual: BTreeMap::new(),
             ways: BTreeMap::new(),
             clock: BTreeSet::new(),
+            sent_again: BTreeSet::new(),
         });
         let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
         let excursions = open.excursions.entry(at);
@@ -347,6 +369,9 @@ impl Gathering<'_> {
         let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
         if late && set {
             open.clock.insert((at, record.seq));
+        }
+        if late && record.retransmits > Some(0) {
+            open.sent_again.insert((at, record.seq));
         }
     }
 
@@ -375,11 +400,12 @@ impl Gathering<'_> {
             self.gathered.usual.add(&usual, packets);
             for late in excursions.iter() {
                 let held = held.remove(&(at, late.seq));
-                let facts = &self.gathered.streams[at].row.facts.records;
+                let row = self.gathered.streams[at].row;
+                let facts = self.blamed_by(row);
                 let (what, event) = if open.clock.contains(&(at, late.seq)) {
                     (What::Clock, None)
                 } else {
-                    whose(&late, facts, &join, self.trains, held.as_ref())
+                    whose(&late, &facts, &join, self.trains, held.as_ref())
                 };
                 let activation = match (&what, event) {
                     (What::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
@@ -392,6 +418,8 @@ impl Gathering<'_> {
                 of_cause.push((late.due, late.response));
                 let tally = self.gathered.tallies.entry(what).or_default();
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
+                tally.over_tcp += u64::from(row.method == Method::Tcp);
+                tally.sent_again += u64::from(open.sent_again.contains(&(at, late.seq)));
                 if let Some(event) = event {
                     let ran = activation.map_or(event.length, |activation| activation.ran);
                     tally.lengths.push(event.length as f64);
@@ -413,8 +441,21 @@ impl Gathering<'_> {
         }
     }
 
-    /// What held late packets of a trial in a queue longest, by stream and number. What the others met in their
-    /// queues is added up meanwhile.
+    /// How the records of this stream are read for whose fault a packet is. One clock serves all simulated hosts; what
+    /// ran on the prober's says nothing of a reflector on another one.
+    fn blamed_by(&self, row: &TrialRow) -> RecordFacts {
+        let facts = row.facts.records;
+        match facts.reflector_clock {
+            ReflectorClock::Same if self.apart.contains(&row.trial) => RecordFacts {
+                reflector_clock: ReflectorClock::Bounded { error_ns: 0 },
+                ..facts
+            },
+            _ => facts,
+        }
+    }
+
+    /// What held late packets of a trial in a queue longest, by stream and number, beyond what the others of the
+    /// stream wait there: classes wait differently in one queue. What those met is added up meanwhile.
     fn held(&mut self, open: &Open) -> BTreeMap<(usize, u64), Held> {
         let late: BTreeSet<(usize, u64)> = (open.excursions.iter())
             .flat_map(|(&at, excursions)| excursions.iter().map(move |late| (at, late.seq)))
@@ -423,7 +464,7 @@ impl Gathering<'_> {
             return BTreeMap::new();
         }
         let streams = &mut self.gathered.streams;
-        let mut usual: BTreeMap<Arc<str>, (f64, f64)> = BTreeMap::new();
+        let mut usual: BTreeMap<(usize, Arc<str>), (f64, f64)> = BTreeMap::new();
         let mut waits: Vec<((usize, u64), Arc<str>, f64)> = Vec::new();
         self.run.for_each_hop(Some(open.trial), |hop| {
             let Some(&at) = self.index.get(&(hop.trial, hop.probe)) else {
@@ -433,7 +474,7 @@ impl Gathering<'_> {
             if late.contains(&(at, hop.seq)) {
                 waits.push(((at, hop.seq), hop.port.clone(), ns));
             } else {
-                let (sum, count) = usual.entry(hop.port.clone()).or_default();
+                let (sum, count) = usual.entry((at, hop.port.clone())).or_default();
                 (*sum, *count) = (*sum + ns, *count + 1.0);
                 let met = open.usual.get(&at);
                 if met.is_some_and(|seqs| seqs.binary_search(&hop.seq).is_ok()) {
@@ -443,8 +484,8 @@ impl Gathering<'_> {
         });
         let mut held: BTreeMap<(usize, u64), Held> = BTreeMap::new();
         for (whose, port, ns) in waits {
-            let mean = usual.get(&port).map_or(0.0, |(sum, count)| sum / count);
-            let ns = ns - mean;
+            let usual = usual.get(&(whose.0, port.clone()));
+            let ns = ns - usual.map_or(0.0, |(sum, count)| sum / count);
             let longest = held.get(&whose).is_none_or(|known| known.ns < ns);
             if longest {
                 held.insert(whose, Held { port, ns });

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
+//! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`slow`] | what every packet of a condition pays, against a better one |
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
@@ -25,6 +26,7 @@ pub mod changes;
 pub mod effects;
 mod gather;
 mod line;
+pub mod losses;
 pub mod rhythm;
 pub mod roles;
 pub mod slow;
@@ -45,10 +47,12 @@ use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
+use losses::Losses;
 use rhythm::{Rhythm, Sending};
 use roles::{Role, Roles};
 use slow::{Baseline, Slow};
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use unknown::Unknown;
 use ways::OneWay;
 
@@ -57,6 +61,8 @@ use ways::OneWay;
 pub struct Explanation {
     /// Combinations of levels of which no packet was answered.
     pub blackouts: Vec<Blackout>,
+    /// What else was lost.
+    pub losses: Option<Losses>,
     /// What every packet of a condition pays, against a better one.
     pub slow: Slow,
     /// Packets that were sent.
@@ -65,6 +71,8 @@ pub struct Explanation {
     pub answered: u64,
     /// Trials.
     pub trials: usize,
+    /// Trials that are the same simulation as others, which are not counted.
+    pub repeated: usize,
     /// Packets that took far longer than the others of their stream.
     pub late: u64,
     /// So many times that was: packets that were under way together are one event.
@@ -181,9 +189,20 @@ impl Explanation {
         sentences.join(" ")
     }
 
-    /// What lost everything, what is slow, then whose fault the late packets are.
+    /// How many of the other packets were lost, and where most; empty where none was.
+    pub fn some_lost_answer(&self) -> String {
+        let losses = self.losses.as_ref();
+        losses.map_or_else(String::new, Losses::sentence)
+    }
+
+    /// What lost everything, what is slow, what else was lost, then whose fault the late packets are.
     pub fn answer(&self) -> String {
-        let all = [self.lost_answer(), self.slow_answer(), self.late_answer()];
+        let all = [
+            self.lost_answer(),
+            self.slow_answer(),
+            self.some_lost_answer(),
+            self.late_answer(),
+        ];
         let said: Vec<String> = all.into_iter().filter(|one| !one.is_empty()).collect();
         said.join(" ")
     }
@@ -241,12 +260,19 @@ struct Seen<'a> {
     alike: &'a Alike,
     driven: Option<&'a Driven>,
     rhythm: Option<&'a Rhythm>,
+    /// Where packets were dropped, in a few words; empty where that is not known.
+    drops: &'a str,
+}
+
+fn all_trials(run: &Run) -> usize {
+    let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
+    trials.len()
 }
 
 /// What is slow in a run: for another one to be held against.
 pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
     let trains = rhythm::trains(run);
-    let gathered = Gathered::new(run, &trains);
+    let gathered = Gathered::new(run, &trains, resolved);
     slow::of(&gathered, resolved, Baseline::Best)
 }
 
@@ -254,17 +280,20 @@ pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
 /// that is known. The same run gives the same explanation.
 pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
-    let roles = Roles::new(resolved);
+    let roles = Roles::new(run.trials(), resolved);
     let trains = rhythm::trains(run);
-    let mut gathered = Gathered::new(run, &trains);
+    let mut gathered = Gathered::new(run, &trains, resolved);
+    let drops = losses::drops(run.trials().iter());
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
         blackouts: blackouts::of(run, resolved),
+        losses: losses::of(run, resolved),
         slow: slow::of(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,
         trials: gathered.trials,
+        repeated: all_trials(run) - gathered.trials,
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
         events: gathered.events,
         lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
@@ -298,6 +327,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
             alike: &alike,
             driven: driven.as_ref(),
             rhythm: rhythm.as_ref(),
+            drops: &drops,
         };
         explanation.causes.push(Cause {
             what: what.clone(),
@@ -307,7 +337,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
             worst: tally.worst,
             stages: tally.stages(),
             evidence: words::evidence(what, tally, &seen, &gathered),
-            remedy: words::remedy(what, &seen),
+            remedy: words::remedy(what, &seen, tally, gathered.simulated),
             role,
             process: seen.process.cloned(),
             shares_name: alike.others > 0,

@@ -3,6 +3,7 @@
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::noise::Process;
 use delaylab_model::probe::HostCondition;
+use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
 
 /// How names of delaylab's own threads begin.
@@ -69,10 +70,14 @@ impl Role {
 pub(super) struct Roles {
     /// Simulated processes that run in condition stressed alone.
     stress: BTreeSet<String>,
+    /// Some of the run is in condition stressed, so that its host is put under load.
+    stressed: bool,
+    /// The processes that measured, where the run says which: another delaylab on the host is none of them.
+    measured: BTreeSet<u32>,
 }
 
 impl Roles {
-    pub(super) fn new(resolved: Option<&Resolved>) -> Self {
+    pub(super) fn new(rows: &[TrialRow], resolved: Option<&Resolved>) -> Self {
         let mut stress = BTreeSet::new();
         for planned in resolved.iter().flat_map(|resolved| &resolved.planned) {
             let path = &planned.trial.path;
@@ -83,7 +88,13 @@ impl Roles {
             let stressed = daemons.filter(|daemon| daemon.conditions.as_ref().is_some_and(only));
             stress.extend(stressed.map(|daemon| daemon.name));
         }
-        Self { stress }
+        let ran = rows.iter().flat_map(|row| &row.facts.ran);
+        let measured = ran.filter(|ran| ran.measures).map(|ran| ran.pid);
+        Self {
+            stress,
+            stressed: rows.iter().any(|row| row.host == HostCondition::Stressed),
+            measured: measured.collect(),
+        }
     }
 
     pub(super) fn of(&self, name: &str, process: Option<&Process>) -> Role {
@@ -91,14 +102,22 @@ impl Roles {
         let mut words = command.split_whitespace();
         let program = words.next().and_then(|path| path.rsplit('/').next());
         let verb = words.next().filter(|_| program == Some(PROGRAM));
+        let is_own = process.is_none_or(|process| self.is_own(process.pid));
         match name {
-            _ if LIVE_STRESS.contains(&name) || self.stress.contains(name) => Role::Stress,
+            _ if self.stress.contains(name) => Role::Stress,
+            // It works in processes of its own, which nothing tells from those of another run.
+            _ if LIVE_STRESS.contains(&name) && self.stressed => Role::Stress,
+            _ if verb == Some("reflect") => Role::Reflector,
+            _ if !is_own || LIVE_STRESS.contains(&name) => Role::Other,
             LOAD => Role::Load,
             _ if name.starts_with(OWN) => Role::Watch,
-            _ if verb == Some("reflect") => Role::Reflector,
             _ if verb.is_some_and(|verb| ["run", "ping", "resume"].contains(&verb)) => Role::Prober,
             _ => Role::Other,
         }
+    }
+
+    fn is_own(&self, pid: u32) -> bool {
+        self.measured.is_empty() || self.measured.contains(&pid)
     }
 }
 
@@ -115,7 +134,10 @@ mod tests {
             started: 0,
             unit: None,
         };
-        let roles = Roles::default();
+        let roles = Roles {
+            stressed: true,
+            ..Roles::default()
+        };
         for (name, command, expected) in [
             ("dlab-spin", "", Role::Stress),
             ("dlab-watch", "", Role::Watch),
@@ -132,5 +154,30 @@ mod tests {
             assert_eq!(roles.of(name, Some(&process(command))), expected, "{name}");
         }
         assert_eq!(roles.of("slices", None), Role::Other);
+    }
+
+    #[test]
+    fn another_delaylab_on_the_host_has_no_part_in_this_run() {
+        let process = |pid: u32| Process {
+            pid,
+            command: "/usr/bin/delaylab run calibration".to_owned(),
+            thread: pid,
+            started: 0,
+            unit: None,
+        };
+        let roles = Roles {
+            measured: [7].into(),
+            ..Roles::default()
+        };
+        for (name, own) in [
+            ("delaylab", Role::Prober),
+            ("dlab-watch", Role::Watch),
+            ("delaylab load", Role::Load),
+            // No trial of this run is in condition stressed.
+            ("dlab-timer", Role::Other),
+        ] {
+            assert_eq!(roles.of(name, Some(&process(7))), own, "{name}");
+            assert_eq!(roles.of(name, Some(&process(8))), Role::Other, "{name}");
+        }
     }
 }

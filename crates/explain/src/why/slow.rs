@@ -8,6 +8,7 @@
 
 mod words;
 
+use super::blackouts::figure;
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
@@ -80,6 +81,8 @@ pub struct Condition {
     pub packets: u64,
     /// Packets that were answered.
     pub answered: u64,
+    /// Share of the packets that were sent that was lost, 0 to 1.
+    pub lost: f64,
     /// Packets that were late by a cause, and what they lost, ns: most lost first.
     pub late: Vec<(What, u64, f64)>,
     /// The median response, ns.
@@ -369,6 +372,7 @@ fn condition(
             .collect(),
         packets: responses.clone().count() as u64,
         answered: responses.filter(|ns| ns.is_finite()).count() as u64,
+        lost: lost(streams),
         late,
         median_ns,
         usual_ns: parts.iter().map(|part| part.ns).sum(),
@@ -385,6 +389,11 @@ fn condition(
             within: Within { usual, known },
         },
     })
+}
+
+fn lost(streams: &[&Stream<'_>]) -> f64 {
+    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
+    figure(&rows, "lost") as f64 / figure(&rows, "sent").max(1) as f64
 }
 
 fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Queue> {

@@ -7,6 +7,7 @@
 use super::gather::Anatomies;
 use super::line::{self, Line};
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use std::collections::BTreeMap;
@@ -136,8 +137,13 @@ impl Usual {
         let about = payload.map_or(0, |probe| u64::from(probe.payload) + TCP_HEADERS);
         let size = bytes.checked_div(packets).unwrap_or(about);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let mut lines = line::of(trial, probe, size);
+        // A frame of a device test goes one way alone.
+        if payload.is_some_and(|probe| probe.method == Method::Frame) {
+            lines[1].clear();
+        }
         KnownWay {
-            lines: line::of(trial, probe, size),
+            lines,
             pacing_ns: line::pacing_ns(trial, size),
         }
     }

@@ -74,6 +74,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let events = Some(explanation.events).filter(|_| !own);
     let late = late(found, lost, explanation.answered, events);
     let whose = match place {
+        Place::Prober if in_the_reflector(found) => "this host (prober and reflector)",
         Place::Prober => "the prober's host",
         Place::Reflector if explanation.answers_here() => "the reflector on this host",
         Place::Reflector => "the reflector's host",
@@ -125,6 +126,16 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     )
 }
 
+/// Did what ran on the prober's host delay the reflector there, too?
+fn in_the_reflector(found: &[&Cause]) -> bool {
+    let of_host = found.iter();
+    let mut of_host = of_host.filter(|cause| cause.what.place() == Place::Prober);
+    of_host.any(|cause| {
+        let mut stages = cause.stages.iter();
+        stages.any(|(stages, _)| stages.place() == Place::Reflector)
+    })
+}
+
 /// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
 fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> String {
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
@@ -172,11 +183,42 @@ pub(super) fn evidence(
             sentences.push(nobody(what, gathered));
             sentences.extend(suspects(gathered));
         }
+        What::Network { .. } | What::Unclear { .. } => sentences.extend(sent_again(tally, seen)),
         _ => {}
     }
     sentences.extend(seen.driven.map(after_packets));
     sentences.extend(seen.rhythm.map(every));
     sentences
+}
+
+/// A delay of a TCP probe that no queue is long enough for is most often that of a segment which was lost.
+const LIKELY_SENT_AGAIN_NS: f64 = 100e6;
+
+fn is_likely_sent_again(tally: &Tally, seen: &Seen<'_>) -> bool {
+    let known = 2 * tally.sent_again >= tally.packets;
+    let mean = tally.lost_ns / tally.packets as f64;
+    let likely = mean >= LIKELY_SENT_AGAIN_NS && !seen.drops.is_empty();
+    tally.over_tcp == tally.packets && (known || likely)
+}
+
+/// What TCP does about loss is no waiting in a queue.
+fn sent_again(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
+    if !is_likely_sent_again(tally, seen) {
+        return None;
+    }
+    let known = match tally.sent_again {
+        0 => {
+            "TCP sends a lost segment again after a time-out, and what follows it waits".to_owned()
+        }
+        some => format!(
+            "segments of {some} of the {} packets were lost and sent again by TCP",
+            tally.packets
+        ),
+    };
+    Some(match seen.drops {
+        "" => known,
+        drops => format!("{known}; {drops}"),
+    })
 }
 
 /// Which process it is.
@@ -362,8 +404,19 @@ fn precise(ns: f64) -> String {
 }
 
 /// What to do about a cause.
-pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
+pub(super) fn remedy(what: &What, seen: &Seen<'_>, tally: &Tally, simulated: bool) -> String {
+    let over_tcp = tally.over_tcp == tally.packets;
     match what {
+        What::Network { .. } | What::Unclear { .. } if is_likely_sent_again(tally, seen) => {
+            "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
+             nothing is sent again, show the delay of the path itself."
+                .to_owned()
+        }
+        What::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
+            "TCP on the prober's host kept the segment back: its window was full, or an earlier segment was not \
+             acknowledged yet."
+                .to_owned()
+        }
         What::Ran { who, .. } if seen.driven.is_some() => format!(
             "{} works on the probe's own packets: its time is part of the measurement, and no disturbance \
              from outside. A CPU of its own (taskset) keeps it from the prober's.",
@@ -372,6 +425,7 @@ pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
         What::Ran { .. } if seen.role.is_asked_for() => {
             "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
         }
+        _ if simulated && !matches!(what, What::Queue { .. } | What::Clock) => in_simulation(what),
         What::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
         What::Prober { stages } => of_prober(*stages, seen.rhythm),
         What::Reflector { here: true } => {
@@ -403,6 +457,26 @@ pub(super) fn remedy(what: &What, seen: &Seen<'_>) -> String {
     }
 }
 
+/// What there is to change of hosts and of a path that are a model's.
+fn in_simulation(what: &What) -> String {
+    match what {
+        What::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
+             quiet condition (`--set host.condition=quiet`), which goes before ordinary processes.",
+        What::Prober { .. } | What::Reflector { .. } => {
+            "It is what the model of that host draws (`path.host`, or `host` of its node): costs of packets, ticks \
+             and daemons."
+        }
+        What::Network { .. } => {
+            "No single queue held these packets for half of that time: the run's table `hops` has how long each \
+             packet waited in each."
+        }
+        _ => {
+            "Choose a method whose packets the reflector stamps, udp or stamp: then each way has a time of its own."
+        }
+    }
+    .to_owned()
+}
+
 fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
     match kind {
         NoiseKind::Interrupt => format!(
@@ -427,11 +501,10 @@ fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
 }
 
 fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>) -> String {
-    let waited = stages.contains(Stage::ScheduleSlip) || stages.contains(Stage::ReceiveWakeup);
     if let Some(found) = rhythm.and_then(|rhythm| rhythm.matches.first()) {
         return format!("See whether it ends where {} does.", found.name);
     }
-    match waited {
+    match waited_for_a_cpu(stages) {
         true => "The prober was ready and did not run: measure in quiet condition \
              (`--set host.condition=quiet`), or as root, so that the scheduler's events name what ran."
             .to_owned(),
@@ -439,6 +512,10 @@ fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>) -> String {
              device's queue lengths, and at what else this host sends."
             .to_owned(),
     }
+}
+
+const fn waited_for_a_cpu(stages: StageSet) -> bool {
+    stages.contains(Stage::ScheduleSlip) || stages.contains(Stage::ReceiveWakeup)
 }
 
 fn of_network(stages: StageSet) -> String {

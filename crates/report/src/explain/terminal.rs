@@ -40,8 +40,15 @@ pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
 
 fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     let name = format!("--- {} ({}) ---", head.name, head.world);
+    let repeated = match found.repeated {
+        0 => String::new(),
+        same => format!(
+            " ({} more the same simulations, not counted)",
+            plural(same as u64, "trial")
+        ),
+    };
     let when = format!(
-        "{}, {}, {} sent, {} answered",
+        "{}, {}{repeated}, {} sent, {} answered",
         head.started,
         plural(found.trials as u64, "trial"),
         plural(found.sent, "packet"),
@@ -51,6 +58,7 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
         + &paragraph(&when, Paint::Dim, style)
         + &paragraph(&found.lost_answer(), Paint::Warning, style)
         + &paragraph(&found.slow_answer(), Paint::Bold, style)
+        + &paragraph(&found.some_lost_answer(), Paint::Warning, style)
         + &paragraph(&found.late_answer(), Paint::Bold, style)
 }
 
@@ -62,22 +70,31 @@ fn slow(found: &Explanation, style: &Style) -> String {
     }
     let shown = shown(conditions.len(), style);
     let mut table = Table::default();
+    let lost = conditions.iter().any(|condition| condition.lost > 0.0);
     let head = [
         Cell::left("Condition"),
         Cell::new("usual response"),
         Cell::new("longer by"),
-        Cell::left("most of it"),
-        Cell::new(""),
+        Cell::left("mainly"),
+        Cell::new("share"),
         Cell::new("late"),
+        Cell::new("lost"),
     ];
-    table.row(head.map(Cell::dim));
+    let columns = if lost { head.len() } else { head.len() - 1 };
+    table.row(head.into_iter().take(columns).map(Cell::dim));
     for condition in conditions.iter().take(shown) {
-        table.row(row(condition));
+        table.row(row(condition).into_iter().take(columns));
     }
-    table.render(style) + &rest(conditions.len(), shown, "condition", style)
+    let note = match lost {
+        true => "share: of the usual response; late, lost: of the packets",
+        false => "share: of the usual response; late: of the packets",
+    };
+    table.render(style)
+        + &rest(conditions.len(), shown, "condition", style)
+        + &paragraph(note, Paint::Dim, style)
 }
 
-fn row(condition: &Condition) -> [Cell; 6] {
+fn row(condition: &Condition) -> [Cell; 7] {
     let longer = longer_than(condition);
     let [longer, _] = longer.unwrap_or_default();
     let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
@@ -88,6 +105,7 @@ fn row(condition: &Condition) -> [Cell; 6] {
         Cell::left(main(condition)),
         Cell::new(share_of_main(condition)),
         Cell::new(short_percent(late)),
+        Cell::new(short_percent(condition.lost)),
     ]
 }
 
@@ -160,8 +178,8 @@ fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
     match all - shown {
         0 => String::new(),
         more => {
-            let more = plural(more as u64, &format!("lesser {what}"));
-            paragraph(&format!("{more} more (-v)"), Paint::Dim, style)
+            let more = plural(more as u64, &format!("more {what}"));
+            paragraph(&format!("{more} (-v)"), Paint::Dim, style)
         }
     }
 }

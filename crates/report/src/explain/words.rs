@@ -90,16 +90,19 @@ pub(crate) fn visible(changes: &Changes) -> Option<String> {
     } else {
         ""
     };
+    let less = match visible.share {
+        share if share >= 1.0 => format!("by a factor of less than {}", two_digits(1.0 + share)),
+        share => format!("of less than {} %", two_digits(share * 100.0)),
+    };
     Some(format!(
-        "{none}a change of less than {} %, or that lasts fewer than {} packets, may have been missed",
-        two_digits(visible.share * 100.0),
+        "{none}a change {less}, or that lasts fewer than {} packets, may have been missed",
         visible.packets
     ))
 }
 
 /// Rounded up to two digits: no less than that was looked for.
 fn two_digits(value: f64) -> String {
-    let unit = 10_f64.powf(value.log10().floor() - 1.0).min(1.0);
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
     let decimals = (-unit.log10()).max(0.0).round() as usize;
     format!("{:.decimals$}", (value / unit).ceil() * unit)
 }

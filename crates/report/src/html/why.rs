@@ -40,6 +40,7 @@ fn answers(found: &Explanation) -> String {
     let answers = [
         found.lost_answer(),
         found.slow_answer(),
+        found.some_lost_answer(),
         found.late_answer(),
     ];
     let said = answers.iter().filter(|answer| !answer.is_empty());
@@ -58,9 +59,10 @@ fn conditions(found: &Explanation) -> String {
         ("usual response", Figures),
         ("longer by", Figures),
         ("than", Words),
-        ("most of it", Words),
+        ("mainly", Words),
         ("of the response", Figures),
         ("late", Figures),
+        ("lost", Figures),
     ]);
     for condition in conditions {
         let [longer, than] = longer_than(condition).unwrap_or_default();
@@ -73,6 +75,7 @@ fn conditions(found: &Explanation) -> String {
             main(condition),
             share_of_main(condition),
             short_percent(late),
+            short_percent(condition.lost),
         ]);
     }
     table.render()
@@ -85,7 +88,7 @@ fn causes(found: &Explanation) -> String {
         true => String::new(),
         false => format!("<ol class=\"causes\">\n{items}</ol>\n"),
     };
-    list + &more(found.causes.len(), "lesser cause")
+    list + &more(found.causes.len(), "cause")
 }
 
 fn cause(found: &Explanation, cause: &Cause) -> String {
@@ -108,8 +111,8 @@ fn more(all: usize, what: &str) -> String {
     match all.saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(
-            "<p>And {} more: <code>delaylab explain -v</code>.</p>\n",
-            plural(more as u64, what)
+            "<p>And {}: <code>delaylab explain -v</code>.</p>\n",
+            plural(more as u64, &format!("more {what}"))
         ),
     }
 }
