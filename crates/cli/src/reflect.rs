@@ -1,6 +1,6 @@
 //! `delaylab reflect`.
 
-use crate::args::reflect::ReflectArgs;
+use crate::args::reflect::{ReflectArgs, Ways};
 use crate::exit::{Exit, Failed};
 use crate::reflect_keys::{self, KeyFiles};
 use crate::terminal;
@@ -37,7 +37,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         .open_echo(&addresses, args.port.clone())
         .map_err(environment)?;
     let stamp = open_stamp(args, &mut bound, &addresses)?;
-    let load = if args.accept_load {
+    let load = if args.accept_load.is_some() {
         let port = args.load_port.unwrap_or(LOAD_PORT);
         bound.open_load(&addresses, port).map_err(environment)?
     } else {
@@ -121,6 +121,7 @@ fn policy(args: &ReflectArgs, access: Access) -> Policy {
     policy.max_sessions = args.max_sessions;
     policy.max_duration = args.max_duration;
     policy.max_payload = args.max_size;
+    policy.sends_load = args.accept_load != Some(Ways::Up);
     policy
 }
 
@@ -167,6 +168,11 @@ fn announce(
     }
     if !load.is_empty() {
         terminal::say(format!("takes load    {}", list(load)));
+        let sends = match policy.sends_load {
+            true => "to those who are answered and ask for it over tcp",
+            false => "to nobody",
+        };
+        terminal::say(format!("sends load    {sends}"));
     }
     terminal::say(format!("answers       {}", who(&policy.access)));
     if policy.plain_echo {

@@ -228,6 +228,15 @@ impl Loaded {
         })
     }
 
+    /// Sets every stream up and ends it again: what is wrong with load that comes later is known now.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn check(loads: &[Placed<StreamRun>], probing: &Probing) -> Result<(), LoadError> {
+        let (series, _none) = gather::channel();
+        UnderWay::begin(loads, probing, &series).map(UnderWay::cancel)
+    }
+
     /// Sends the load, and after `lead` carries a probe out under it. Says what came of both.
     ///
     /// # Errors
@@ -285,6 +294,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
             let reason = "live load goes from this host to `path.target`, as it is routed";
             refuse(format!("load.{}.{field}", load.name), reason)
         });
+        let named = named.chain(load::direction_refusal(load));
         named.chain(load::refusals(load)).collect::<Vec<_>>()
     });
     // Of frames it is the line rate.

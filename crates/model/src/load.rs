@@ -37,6 +37,27 @@ impl LoadKind {
     }
 }
 
+/// Which way a load goes, seen from the prober.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// As the probes' requests: from the prober to the reflector.
+    #[default]
+    Up,
+    /// As the replies: from the reflector to the prober.
+    Down,
+}
+
+impl Direction {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        }
+    }
+}
+
 /// Traffic beside the probes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +66,9 @@ pub struct Load {
     pub name: String,
     /// How it sends.
     pub kind: LoadKind,
+    /// Which way it goes: up, as the probes' requests, or down, as the replies. Up by default.
+    #[serde(default)]
+    pub direction: Direction,
     /// Traffic class. Best effort by default.
     #[serde(default)]
     pub class: Class,
@@ -93,6 +117,7 @@ impl Load {
         Self {
             name: name.into(),
             kind,
+            direction: Direction::Up,
             class: Class::default(),
             streams: one(),
             rate: None,
@@ -117,6 +142,18 @@ impl Load {
 }
 
 impl Load {
+    /// A field that says which way it goes beside `direction = "down"`, and so is a mistake there.
+    pub fn second_direction(&self) -> Option<&'static str> {
+        let fields = [
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+            ("route", self.route.is_some()),
+        ];
+        let mut given = fields.into_iter().filter(|(_, given)| *given);
+        let first = given.next().map(|(name, _)| name);
+        first.filter(|_| self.direction == Direction::Down)
+    }
+
     /// A field of transfers that a load of another kind has.
     pub fn out_of_place(&self) -> Option<&'static str> {
         let fields = [
@@ -131,6 +168,9 @@ impl Load {
     }
 }
 
+/// Why [`Load::second_direction`] is a mistake.
+pub const SECOND_DIRECTION: &str =
+    "`direction` turns the usual way round: name the ends or leave `direction` out";
 /// Why [`Load::out_of_place`] is a mistake.
 pub const OUT_OF_PLACE: &str = "goes with `kind = \"transfers\"`";
 

@@ -2,6 +2,8 @@
 
 use crate::ping::Ping;
 use delaylab_live::load::StreamReport;
+use delaylab_model::Nanos;
+use delaylab_model::load::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::quantile::trimmed_mean;
@@ -29,6 +31,17 @@ pub struct Growth {
     pub idle_ns: f64,
     /// The same under load.
     pub loaded_ns: f64,
+}
+
+/// What became of the median response under load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MedianGrowth {
+    /// The median under load less the median idle, in nanoseconds.
+    pub ns: Nanos,
+    /// Its interval at 95 %; `None` where a median has none.
+    pub interval: Option<[f64; 2]>,
+    /// Is it longer by more than chance?
+    pub is_longer: bool,
 }
 
 /// Round trips a minute: 60 s / mean round trip.
@@ -63,6 +76,41 @@ impl Working<'_> {
     pub fn responsiveness(&self) -> Option<f64> {
         let own = on_its_own(self.loaded.summary)?;
         Some(self.on_the_loads().map_or(own, |loads| (own + loads) / 2.0))
+    }
+
+    /// By how much the median response grew. The interval is that of a difference of two independent estimates with
+    /// intervals of their own (MOVER: Zou & Donner, Statistics in Medicine 27 (2008) 1693).
+    pub fn median_growth(&self) -> Option<MedianGrowth> {
+        let idle = self.idle.summary.response.as_ref()?;
+        let loaded = self.loaded.summary.response.as_ref()?;
+        let interval = match (&idle.p50_interval, &loaded.p50_interval) {
+            (
+                &Interval::Known { low, high },
+                &Interval::Known {
+                    low: loaded_low,
+                    high: loaded_high,
+                },
+            ) => {
+                let (from, to) = (idle.p50 as f64, loaded.p50 as f64);
+                let below = (to - loaded_low).hypot(high - from);
+                let above = (loaded_high - to).hypot(from - low);
+                Some([to - from - below, to - from + above])
+            }
+            _ => None,
+        };
+        Some(MedianGrowth {
+            ns: loaded.p50 - idle.p50,
+            interval,
+            is_longer: is_longer(idle, loaded),
+        })
+    }
+
+    /// Bits of payload a second that arrived, of all streams that go this way; `None` without any.
+    pub fn goodput(&self, direction: Direction) -> Option<f64> {
+        let these = self.streams.iter();
+        let these = these.filter(|stream| stream.direction == direction);
+        let goodput: Vec<f64> = these.filter_map(StreamReport::goodput).collect();
+        (!goodput.is_empty()).then(|| goodput.iter().sum())
     }
 
     /// The stage that grew most at the median, where the median response grew.
@@ -122,26 +170,63 @@ impl Working<'_> {
                 self.largest()
             ),
             _ => format!(
-                "{} of it is {}",
+                "{} of it is {}{}",
                 crate::style::short_percent(share.min(1.0)),
-                place(growth.stages)
+                self.place(growth.stages),
+                self.second(growth.stages, grown)
             ),
         };
         format!("Under load the median response {grows}, from {before} to {after}; {where_}.")
     }
 
     /// How much of what the median response grew by is in the hosts at both ends, without the queue of this host's own
-    /// interface: that is on the path of everything that leaves. `None` without the stamps.
+    /// interface: that is on the path of everything that leaves. The reflector's is in the stage of that name, which is
+    /// left out, too, where load leaves there. `None` without the stamps.
     fn hosts_share(&self) -> Option<f64> {
         let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
         let grown = loaded.response_ns - idle.response_ns;
+        let mut queues = vec![StageSet::only(Stage::LocalQueue)];
+        queues.extend(self.comes_down().then(|| StageSet::only(Stage::Reflector)));
         let queue = |at: &AnatomyAt| {
-            let mut parts = at.parts.iter();
-            let own = parts.find(|part| part.stages == StageSet::only(Stage::LocalQueue));
-            own.map_or(0.0, |part| part.ns)
+            let parts = at.parts.iter();
+            let queues = parts.filter(|part| queues.contains(&part.stages));
+            queues.map(|part| part.ns).sum::<f64>()
         };
         let hosts = |at: &AnatomyAt| Some(at.host_ns? - queue(at));
         (grown > 0.0).then_some((hosts(loaded)? - hosts(idle)?) / grown)
+    }
+
+    /// Is there load that the reflector's host sends?
+    fn comes_down(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.any(|stream| stream.direction == Direction::Down)
+    }
+
+    /// What a stage that grew says of where.
+    fn place(&self, stages: StageSet) -> String {
+        if self.comes_down() && stages == StageSet::only(Stage::Reflector) {
+            return "the reflector: the queue of its own interface, which the load that comes down passes, or its \
+                    host, which is busy with it"
+                .to_owned();
+        }
+        place(stages)
+    }
+
+    /// `; 32 % is the forward path`: another stage that has much of what the median grew by. Load both ways fills two
+    /// queues.
+    fn second(&self, first: StageSet, grown: f64) -> String {
+        let all = self.grown().unwrap_or_default().into_iter();
+        let others = all.filter(|growth| growth.stages != first);
+        let shares = others.map(|growth| {
+            let by = growth.loaded_ns - growth.idle_ns;
+            (growth.stages, by / grown)
+        });
+        let largest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+        let much = largest.filter(|&(_, share)| share >= MUCH);
+        much.map_or_else(String::new, |(stages, share)| {
+            let share = crate::style::short_percent(share.min(1.0));
+            format!("; {share} is the {stages}")
+        })
     }
 
     /// `reflector +32.1 µs, receive wake-up +20.0 µs`: the stages that grew most, to four fifths of all.
@@ -181,6 +266,8 @@ impl Working<'_> {
 
 /// So much of the growth is "all of it".
 const ALL: f64 = 0.95;
+/// A second stage with so much of the growth is worth a word.
+const MUCH: f64 = 0.2;
 /// Tails differ by themselves: from here on they are worth a word.
 const TAIL_GROWS: f64 = 1.5;
 
@@ -275,6 +362,7 @@ pub(crate) mod tests {
         vec![StreamReport {
             name: "tcp".to_owned(),
             kind: LoadKind::Tcp,
+            direction: Direction::Up,
             lasted: Some(10_000_000_000),
             congestion_control: Some("cubic".to_owned()),
             default_congestion_control: true,
@@ -323,6 +411,31 @@ pub(crate) mod tests {
         };
         assert_eq!(still.growth(), None);
         assert!(still.verdict().contains("No queue grew"));
+    }
+
+    /// Load both ways at once fills two queues, and both are said.
+    #[test]
+    fn two_queues_that_grew_are_both_named() {
+        let (idle, streams) = (full(), streams());
+        let mut loaded = delayed(&idle, 20_000_000);
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [&mut record.t_rx, &mut record.t_recv] {
+                *stamp = stamp.map(|t| t + 40_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "both",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        for part in ["67% of it is the return path", "; 33% is the forward path."] {
+            assert!(verdict.contains(part), "{verdict}");
+        }
     }
 
     /// What the hosts take longer is no queue: that the response doubled is said all the same.
@@ -383,6 +496,70 @@ pub(crate) mod tests {
         let verdict = working.verdict();
         assert!(verdict.contains("the local queue"), "{verdict}");
         assert!(!verdict.contains("in the hosts"), "{verdict}");
+    }
+
+    /// What waits in the reflector's host for load to leave there is not called a busy host alone.
+    #[test]
+    fn the_queue_of_the_reflectors_interface_may_be_one() {
+        let (idle, mut streams) = (full(), streams());
+        let mut loaded = full();
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [&mut record.r_tx, &mut record.t_rx, &mut record.t_recv] {
+                *stamp = stamp.map(|t| t + 50_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        for (direction, expected) in [
+            (Direction::Up, "in the hosts (reflector"),
+            (Direction::Down, "the queue of its own interface"),
+        ] {
+            streams[0].direction = direction;
+            let working = Working {
+                idle: idle.ping(),
+                loaded: loaded.ping(),
+                load: "tcp",
+                streams: &streams,
+            };
+            let verdict = working.verdict();
+            assert!(verdict.contains(expected), "{verdict}");
+        }
+    }
+
+    #[test]
+    fn the_growth_of_a_median_has_an_interval() {
+        let (mut idle, streams) = (full(), streams());
+        let mut loaded = delayed(&idle, 20_000_000);
+        let known = |sample: &mut Sample, below: f64, above: f64| {
+            let response = sample.summary.response.as_mut().unwrap();
+            let p50 = response.p50 as f64;
+            let (low, high) = (p50 - below, p50 + above);
+            response.p50_interval = Interval::Known { low, high };
+        };
+        known(&mut idle, 4e3, 3e3);
+        known(&mut loaded, 4e3, 3e3);
+        let working = |loaded| Working {
+            idle: idle.ping(),
+            loaded,
+            load: "tcp",
+            streams: &streams,
+        };
+        let growth = working(loaded.ping()).median_growth().unwrap();
+        let grown = loaded.summary.response.as_ref().unwrap().p50
+            - idle.summary.response.as_ref().unwrap().p50;
+        assert_eq!((growth.ns, growth.is_longer), (grown, true));
+        // 4 and 3 below, 3 and 4 above: 5 each way.
+        let [low, high] = growth.interval.unwrap().map(|ns| ns - grown as f64);
+        assert!(
+            (low + 5e3).abs() < 1.0 && (high - 5e3).abs() < 1.0,
+            "{low} {high}"
+        );
+        let none = working(idle.ping()).median_growth().unwrap();
+        assert_eq!((none.ns, none.is_longer), (0, false));
+        assert_eq!(none.interval, Some([-5e3, 5e3]));
+        assert_eq!(working(loaded.ping()).goodput(Direction::Up), Some(1e7));
+        assert_eq!(working(loaded.ping()).goodput(Direction::Down), None);
     }
 
     #[test]

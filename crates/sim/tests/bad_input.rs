@@ -81,6 +81,11 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "not a traffic class",
         ),
         (
+            of_load("kind = \"tcp\"\ndirection = \"down\"\nto = \"b1\""),
+            "load.bulk.to",
+            "turns the usual way round",
+        ),
+        (
             of_load("kind = \"transfers\""),
             "load.bulk.bytes",
             "how much is a transfer",

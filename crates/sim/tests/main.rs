@@ -6,6 +6,7 @@
 //! | [`aqm`] | active queue management under TCP |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
 //! | [`crossbars`] | switches with buffers at their inputs |
+//! | [`directions`] | loads that come down |
 //! | [`flow_control`] | pauses between neighbours |
 //! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
@@ -22,6 +23,7 @@ mod aqm;
 mod bad_input;
 mod common;
 mod crossbars;
+mod directions;
 mod flow_control;
 mod hosts;
 mod oracles;

@@ -11,6 +11,7 @@ use delaylab_live::prober::error::RunError;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
 use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
+use delaylab_model::load::Direction;
 use delaylab_model::probe::Family;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{LoadTarget, ProbeFacts, ProbeRun, Server, StreamRun, Target, Trial};
@@ -190,6 +191,8 @@ fn stream_runs(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<Place
     let ends = layout.loads.iter().flatten();
     let streams = trial.stream_runs(target(hosts[0].1.address.into()).load);
     let place = |(mut run, &[from, to]): (StreamRun, &[usize; 2])| {
+        // What comes down has its ends turned round already: its sender is a process in the testbed, too.
+        run.load.direction = Direction::Up;
         run.target.set_ip(hosts[to].1.address.into());
         Placed {
             run,

@@ -12,13 +12,18 @@
 //!
 //! Load has a tcp connection for each stream that sets it up: LoadHello → Accept or Refuse, then Count →
 //! Counted as often as the sender likes; it ends with the connection. These are sealed with the session's
-//! own keys from Count on. A tcp stream's data has a connection of its own, which begins with Attach.
+//! own keys from Count on. A tcp stream's data has a connection of its own, which begins with Attach. Where the
+//! other end is to send it, Fetch → Fetched or Refuse comes before that, and Begin behind Attach.
 //!
 //! What a packet says more than it did in an earlier program stands where that wrote zeros and read nothing, and
 //! zeros mean that it was not said: programs of one version understand each other whatever their age.
 //!
 //! A token never begins as the magic does ([`is_control`] tells them apart by it), and as the
 //! length of a tcp frame the magic would be 1.7 GB, so control packets may stand among data.
+
+mod fetch;
+
+pub use fetch::{Fetch, Fetched, Name};
 
 use crate::auth::{Key, KeyPair, TAG, Transport};
 use crate::echo::{FollowUp, Mode};
@@ -68,6 +73,20 @@ pub struct Counted {
     pub reordered: u64,
     /// Packets over the sink's limits, or that its buffer had no room for.
     pub refused: u64,
+    /// Of load that was fetched, as the kernel of its sender has it; zeros of all other, and from sinks that send
+    /// none.
+    pub sender: Sender,
+}
+
+/// What the kernel of a tcp sender says of its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sender {
+    /// Smoothed round-trip time, in microseconds; 0 is unknown.
+    pub smoothed_rtt_us: u32,
+    /// Congestion window, in bytes.
+    pub congestion_window: u32,
+    /// Segments that were sent again.
+    pub retransmits: u32,
 }
 
 /// "I want a session." From the prober.
@@ -143,6 +162,8 @@ pub enum Reason {
     TooManySessions,
     /// The reflector speaks another version of these formats.
     Version,
+    /// The reflector does not send this load.
+    NoLoad,
     /// A number that this program does not know.
     Other(u16),
 }
@@ -154,6 +175,7 @@ impl Reason {
             Reason::TooLarge => 2,
             Reason::TooManySessions => 3,
             Reason::Version => 4,
+            Reason::NoLoad => 5,
             Reason::Other(code) => code,
         }
     }
@@ -164,6 +186,7 @@ impl Reason {
             2 => Reason::TooLarge,
             3 => Reason::TooManySessions,
             4 => Reason::Version,
+            5 => Reason::NoLoad,
             other => Reason::Other(other),
         }
     }
@@ -246,8 +269,17 @@ pub enum Control {
         /// Which session.
         token: u32,
     },
-    /// Sink: this.
+    /// Sink: this. `bytes` of load that was fetched are those that have been acknowledged.
     Counted(Counted),
+    /// Prober: send me load, like this.
+    Fetch(Fetch),
+    /// Sender: it is ready.
+    Fetched(Fetched),
+    /// Prober, on the connection of the data: send now.
+    Begin {
+        /// Which session.
+        token: u32,
+    },
 }
 
 /// Does this packet begin as control packets do?
@@ -311,6 +343,9 @@ impl Control {
             Control::Attach { .. } => 9,
             Control::Count { .. } => 10,
             Control::Counted(_) => 11,
+            Control::Fetch(_) => 12,
+            Control::Fetched(_) => 13,
+            Control::Begin { .. } => 14,
         }
     }
 
@@ -323,13 +358,16 @@ impl Control {
             Control::Collected(collected) => collected.emit(body),
             Control::LoadHello(hello) => hello.emit(body),
             Control::Counted(counted) => counted.emit(body),
+            Control::Fetch(fetch) => fetch.emit(body),
+            Control::Fetched(fetched) => fetched.emit(body),
             Control::Collect { token, nonce } => {
                 put(body, 0, token.to_be_bytes());
                 put(body, 4, nonce.to_be_bytes());
             }
-            Control::Bye { token } | Control::Attach { token } | Control::Count { token } => {
-                put(body, 0, token.to_be_bytes())
-            }
+            Control::Bye { token }
+            | Control::Attach { token }
+            | Control::Count { token }
+            | Control::Begin { token } => put(body, 0, token.to_be_bytes()),
         }
     }
 
@@ -349,6 +387,9 @@ impl Control {
             9 => get_u32(body, 0).map(|token| Control::Attach { token }),
             10 => get_u32(body, 0).map(|token| Control::Count { token }),
             11 => Counted::parse(body).map(Control::Counted),
+            12 => Fetch::parse(body).map(Control::Fetch),
+            13 => Fetched::parse(body).map(Control::Fetched),
+            14 => get_u32(body, 0).map(|token| Control::Begin { token }),
             _ => Err(ParseError::Value("kind")),
         }
     }
@@ -411,7 +452,7 @@ impl LoadHello {
     }
 }
 
-/// `0 token  4 packets  12 bytes  20 reordered  28 refused`
+/// `0 token  4 packets  12 bytes  20 reordered  28 refused  36 smoothed rtt  40 congestion window  44 retransmits`
 impl Counted {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.token.to_be_bytes());
@@ -419,6 +460,9 @@ impl Counted {
         put(body, 12, self.bytes.to_be_bytes());
         put(body, 20, self.reordered.to_be_bytes());
         put(body, 28, self.refused.to_be_bytes());
+        put(body, 36, self.sender.smoothed_rtt_us.to_be_bytes());
+        put(body, 40, self.sender.congestion_window.to_be_bytes());
+        put(body, 44, self.sender.retransmits.to_be_bytes());
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
@@ -428,6 +472,11 @@ impl Counted {
             bytes: get_u64(body, 12)?,
             reordered: get_u64(body, 20)?,
             refused: get_u64(body, 28)?,
+            sender: Sender {
+                smoothed_rtt_us: get_u32(body, 36)?,
+                congestion_window: get_u32(body, 40)?,
+                retransmits: get_u32(body, 44)?,
+            },
         })
     }
 }
@@ -660,7 +709,23 @@ mod tests {
                 bytes: 1,
                 reordered: 2,
                 refused: 3,
+                sender: Sender {
+                    smoothed_rtt_us: 4,
+                    congestion_window: u32::MAX,
+                    retransmits: 5,
+                },
             }),
+            Control::Fetch(Fetch {
+                token: 89,
+                rate: u64::MAX,
+                traffic_class: 0xb8,
+                congestion_control: Name::new("cubic"),
+            }),
+            Control::Fetched(Fetched {
+                token: 97,
+                congestion_control: None,
+            }),
+            Control::Begin { token: 101 },
         ]
     }
 

@@ -8,7 +8,7 @@ use crate::packets;
 use delaylab_traffic::reflector::load::{LoadOpening, LoadSink};
 use delaylab_traffic::reflector::{Access, Now, Policy};
 use delaylab_wire::auth::Transport;
-use delaylab_wire::control::{Control, SIZE};
+use delaylab_wire::control::{Control, SIZE, Sender};
 use delaylab_wire::iperf3::{Results, StreamResult, length};
 use delaylab_wire::load::Header;
 use std::net::{IpAddr, Ipv4Addr};
@@ -46,10 +46,16 @@ pub fn check(data: &[u8]) {
             LoadOpening::Data(opened, _) => {
                 let _ = sink.bytes(now, opened, part.len());
             }
+            LoadOpening::Send(opened, _) => {
+                let _ = sink.begins(now, opened, &packet);
+                let _ = sink.sent(now, opened, part.len(), step as u64, Sender::default());
+            }
             LoadOpening::Refused(length) => assert!(length <= SIZE),
             LoadOpening::Close => {}
         }
         if let Some(session) = session {
+            let answered = sink.fetch(now, session, &packet, &mut reply, |name| name.cloned());
+            assert!(answered.is_none_or(|length| length <= SIZE));
             let answered = sink.control(now, session, &packet, &mut reply);
             assert!(answered.is_none_or(|length| length <= SIZE));
         }
@@ -68,7 +74,9 @@ pub fn seeds() -> Vec<Vec<u8>> {
         let controls = [
             packets::load_hello(transport),
             count.clone(),
+            packets::fetch(token),
             Control::Attach { token },
+            Control::Begin { token },
         ];
         let part = |control| packets::control(control)[FRAME..FRAME + PART].to_vec();
         let mut parts: Vec<_> = controls.iter().flat_map(part).collect();

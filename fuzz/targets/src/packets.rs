@@ -3,8 +3,8 @@
 use delaylab_wire::EmitError;
 use delaylab_wire::auth::Transport;
 use delaylab_wire::control::{
-    Accept, Account, Challenge, ClockFacts, Collected, Control, Counted, Hello, LoadHello, Reason,
-    Refuse, SIZE,
+    Accept, Account, Challenge, ClockFacts, Collected, Control, Counted, Fetch, Fetched, Hello,
+    LoadHello, Name, Reason, Refuse, SIZE,
 };
 use delaylab_wire::echo::{FollowUp, Header, Mode, Stamps};
 use delaylab_wire::ntp::ErrorEstimate;
@@ -73,7 +73,18 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
             bytes: 3,
             reordered: 4,
             refused: 5,
+            sender: delaylab_wire::control::Sender {
+                smoothed_rtt_us: 6,
+                congestion_window: 7,
+                retransmits: 8,
+            },
         }),
+        fetch(1),
+        Control::Fetched(Fetched {
+            token: 1,
+            congestion_control: Name::new("bbr"),
+        }),
+        Control::Begin { token: 1 },
     ];
     controls.iter().map(control).collect()
 }
@@ -101,6 +112,16 @@ pub(crate) fn load_hello(transport: Transport) -> Control {
         nonce: 1,
         transport,
         window: 65_536,
+    })
+}
+
+/// What asks for a load.
+pub(crate) fn fetch(token: u32) -> Control {
+    Control::Fetch(Fetch {
+        token,
+        rate: 1_000_000,
+        traffic_class: 0xb8,
+        congestion_control: Name::new("cubic"),
     })
 }
 

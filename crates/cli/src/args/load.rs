@@ -3,7 +3,7 @@
 use clap::Args;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::MILLISECOND;
-use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::load::{Direction, Load, LoadKind};
 use delaylab_model::quantity::{Class, Duration, Rate, Size};
 use delaylab_model::trial::Server;
 use delaylab_model::units;
@@ -79,8 +79,102 @@ fn load_server(text: &str) -> Result<LoadServer, String> {
     })
 }
 
-/// A load in few words: `tcp:4`, `cbr:50Mbit/s:ef`. What a part is, its form says.
-pub fn load(text: &str) -> Result<Load, String> {
+/// What one `--load` asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadArg {
+    /// As it was typed.
+    pub text: String,
+    /// What is sent.
+    pub loads: Vec<Load>,
+    /// First what goes up, then what comes down, then both at once; else all of it at once.
+    pub each_way: bool,
+}
+
+/// Streams each way, where nobody says how many: as flent's rrul has them.
+const EACH_WAY: u32 = 4;
+
+/// A load in few words: `tcp:4`, `cbr:50Mbit/s:ef`, or `up`, `down`, `both`, `rrul`, which are of tcp and may have
+/// its parts, too.
+pub fn load_arg(text: &str) -> Result<LoadArg, String> {
+    let (head, rest) = match text.split_once(':') {
+        Some((head, rest)) => (head, Some(rest)),
+        None => (text, None),
+    };
+    let ways: &[Direction] = match head {
+        "up" => &[Direction::Up],
+        "down" => &[Direction::Down],
+        "both" | "rrul" => &[Direction::Up, Direction::Down],
+        _ => {
+            return Ok(LoadArg {
+                text: text.to_owned(),
+                loads: vec![load(text)?],
+                each_way: false,
+            });
+        }
+    };
+    let one = |&direction: &Direction| {
+        let name = std::iter::once(direction.name()).chain(rest);
+        let mut load = Load::new(name.collect::<Vec<_>>().join(":"), LoadKind::Tcp);
+        load.direction = direction;
+        load.streams = EACH_WAY;
+        for part in rest.into_iter().flat_map(|rest| rest.split(':')) {
+            if ["up", "down"].contains(&part.trim()) {
+                return Err(format!("`{text}`: `{head}` says which way already"));
+            }
+            take(&mut load, part.trim())?;
+        }
+        Ok(load)
+    };
+    Ok(LoadArg {
+        text: text.to_owned(),
+        loads: ways.iter().map(one).collect::<Result<_, String>>()?,
+        each_way: head == "rrul",
+    })
+}
+
+/// A stretch of a ping under load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnderPart {
+    /// The load as it was typed, and which part of it.
+    pub label: String,
+    /// Of a part that goes one way: which.
+    pub way: Option<Direction>,
+    /// What is sent in it.
+    pub loads: Vec<Load>,
+}
+
+/// What is sent one after the other: all at once, but each way alone first where that is asked for.
+pub fn parts(asked: &[LoadArg]) -> Vec<UnderPart> {
+    let each_way = asked.iter().any(|arg| arg.each_way);
+    let ways: &[(&str, &[Direction])] = match (asked.is_empty(), each_way) {
+        (true, _) => &[],
+        (false, false) => &[("", &[Direction::Up, Direction::Down])],
+        (false, true) => &[
+            ("up", &[Direction::Up]),
+            ("down", &[Direction::Down]),
+            ("both", &[Direction::Up, Direction::Down]),
+        ],
+    };
+    let part = |&(name, ways): &(&str, &[Direction])| {
+        let label = asked.iter().map(|arg| match arg.each_way {
+            true => format!("{} {name}", arg.text),
+            false => arg.text.clone(),
+        });
+        let loads = asked.iter().flat_map(|arg| {
+            let loads = arg.loads.iter();
+            loads.filter(|load| !arg.each_way || ways.contains(&load.direction))
+        });
+        UnderPart {
+            label: label.collect::<Vec<_>>().join(", "),
+            way: Some(ways[0]).filter(|_| each_way && ways.len() == 1),
+            loads: loads.cloned().collect(),
+        }
+    };
+    ways.iter().map(part).collect()
+}
+
+/// A load in few words. What a part is, its form says.
+fn load(text: &str) -> Result<Load, String> {
     let mut parts = text.split(':');
     let kind = kind(parts.next().unwrap_or_default())?;
     let mut load = Load::new(text, kind);
@@ -105,7 +199,8 @@ fn kind(name: &str) -> Result<LoadKind, String> {
         "poisson" => Ok(LoadKind::Poisson),
         "on-off" => Ok(LoadKind::OnOff),
         _ => Err(format!(
-            "`{name}` is no kind of load: there are tcp, cbr, poisson and on-off, like tcp:4 or cbr:50Mbit/s:ef"
+            "`{name}` is no kind of load: there are tcp, cbr, poisson and on-off, like tcp:4 or cbr:50Mbit/s:ef, and up, \
+             down, both and rrul, of tcp"
         )),
     }
 }
@@ -136,6 +231,12 @@ fn take(load: &mut Load, part: &str) -> Result<(), String> {
         field
             .replace(Size(size))
             .map_or(Ok(()), |_| Err(twice("size")))?;
+    } else if let Some(direction) = direction(part) {
+        if !tcp && direction == Direction::Down {
+            let name = load.kind.name();
+            return Err(format!("`{part}`: only tcp comes down, and this is {name}"));
+        }
+        load.direction = direction;
     } else if let Ok(class) = part.parse() {
         load.class = Class(class);
     } else if tcp && !part.is_empty() && load.congestion_control.is_none() {
@@ -146,13 +247,18 @@ fn take(load: &mut Load, part: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn direction(part: &str) -> Option<Direction> {
+    let all = [Direction::Up, Direction::Down];
+    all.into_iter().find(|direction| direction.name() == part)
+}
+
 /// Each is a thread.
 const MOST_STREAMS: u32 = 128;
 
 fn wrong_part(kind: LoadKind, part: &str) -> String {
     let known = match kind {
         LoadKind::Tcp => {
-            "a number of streams (4), a class (cs1), a window (64KiB) or a congestion control (reno)"
+            "a number of streams (4), a class (cs1), a window (64KiB), a congestion control (reno) or a way (down)"
         }
         _ => "a rate (50Mbit/s), a class (ef), a payload (1400B) or a number of streams (4)",
     };
@@ -179,6 +285,69 @@ mod tests {
         let on_off = load("on-off:10mbit").unwrap();
         assert_eq!(on_off.on, Some(Duration(PERIOD)));
         assert_eq!(load("tcp").unwrap().streams, 1);
+    }
+
+    #[test]
+    fn loads_go_up_down_or_both_ways() {
+        let ways = |text: &str| -> Vec<_> {
+            let arg = load_arg(text).unwrap();
+            let loads = arg.loads.iter();
+            loads
+                .map(|load| (load.name.clone(), load.direction, load.streams))
+                .collect()
+        };
+        let (up, down) = (Direction::Up, Direction::Down);
+        assert_eq!(ways("tcp:2"), [("tcp:2".to_owned(), up, 2)]);
+        assert_eq!(ways("tcp:down"), [("tcp:down".to_owned(), down, 1)]);
+        assert_eq!(ways("up"), [("up".to_owned(), up, 4)]);
+        assert_eq!(ways("down:8:reno"), [("down:8:reno".to_owned(), down, 8)]);
+        let both = [("up".to_owned(), up, 4), ("down".to_owned(), down, 4)];
+        assert_eq!((ways("both"), ways("rrul")), (both.to_vec(), both.to_vec()));
+        let rrul = load_arg("rrul:2:ef:bbr").unwrap();
+        assert!(
+            rrul.each_way
+                && rrul
+                    .loads
+                    .iter()
+                    .all(|load| load.class.0.to_string() == "ef")
+        );
+        for (text, word) in [
+            ("both:down", "already"),
+            ("cbr:1Mbit/s:down", "only tcp"),
+            ("down:0", "1 to"),
+            ("rrul:", "no part"),
+        ] {
+            let error = load_arg(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_way_has_a_part_of_its_own_where_that_is_asked_for() {
+        let labels = |texts: &[&str]| -> Vec<_> {
+            let asked: Vec<_> = texts.iter().map(|text| load_arg(text).unwrap()).collect();
+            let parts = parts(&asked).into_iter();
+            parts.map(|part| (part.label, part.loads.len())).collect()
+        };
+        let expected = |all: &[(&str, usize)]| -> Vec<_> {
+            all.iter()
+                .map(|&(label, loads)| (label.to_owned(), loads))
+                .collect()
+        };
+        assert_eq!(labels(&[]), []);
+        assert_eq!(labels(&["both"]), expected(&[("both", 2)]));
+        assert_eq!(
+            labels(&["up", "cbr:1Mbit/s"]),
+            expected(&[("up, cbr:1Mbit/s", 2)])
+        );
+        let parts = [("rrul up", 1), ("rrul down", 1), ("rrul both", 2)];
+        assert_eq!(labels(&["rrul"]), expected(&parts));
+        let beside = [
+            ("rrul up, cbr:1kbit/s", 2),
+            ("rrul down, cbr:1kbit/s", 2),
+            ("rrul both, cbr:1kbit/s", 3),
+        ];
+        assert_eq!(labels(&["rrul", "cbr:1kbit/s"]), expected(&beside));
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! `delaylab ping`.
 
-use super::load::{self, LoadServerArgs};
+use super::load::{self, LoadArg, LoadServerArgs};
 use super::values;
 use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::load::Load;
 use delaylab_model::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
 use delaylab_model::record::Method;
 use std::path::PathBuf;
@@ -23,7 +22,8 @@ Examples:
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
   delaylab ping 192.0.2.1 -c 100 -qq --fail-if 'lost > 1%'  one line; code 1 if more is lost
   delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
-  delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows")]
+  delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows
+  delaylab ping 192.0.2.1 --method udp --load rrul      the same up, down and both ways at once")]
 pub struct PingArgs {
     /// Host name or address
     pub target: String,
@@ -127,10 +127,11 @@ pub struct PingArgs {
     #[arg(long, help_heading = "When to send")]
     pub allow_load: bool,
 
-    /// Ping idle first, then under this load: tcp:4, cbr:50Mbit/s:ef, poisson:10Mbit/s, on-off:20Mbit/s;
-    /// may be given more than once
-    #[arg(long = "load", value_name = "LOAD", value_parser = load::load, conflicts_with_all = ["json_stream", "csv"], help_heading = "Load")]
-    pub loads: Vec<Load>,
+    /// Ping idle first, then under this load: up, down or both (four TCP streams each way), rrul (each way alone,
+    /// then both at once), tcp:4, tcp:2:down, cbr:50Mbit/s:ef, poisson:10Mbit/s, on-off:20Mbit/s; may be given more
+    /// than once
+    #[arg(long = "load", value_name = "LOAD", value_parser = load::load_arg, conflicts_with_all = ["json_stream", "csv"], help_heading = "Load")]
+    pub loads: Vec<LoadArg>,
 
     /// Who takes it.
     #[command(flatten)]

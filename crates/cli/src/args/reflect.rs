@@ -1,13 +1,22 @@
 //! `delaylab reflect`.
 
 use super::values;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
 use delaylab_traffic::reflector::Prefix;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+
+/// Which ways load may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ways {
+    /// From the prober to here.
+    Up,
+    /// That, and to the prober that asks for it.
+    Both,
+}
 
 /// Answer probes: udp echo, tcp ping-pong and STAMP; take load
 #[derive(Debug, Args)]
@@ -38,9 +47,9 @@ pub struct ReflectArgs {
     #[arg(long)]
     pub no_stamp: bool,
 
-    /// Take load, too, and count it: nobody answers it
-    #[arg(long)]
-    pub accept_load: bool,
+    /// Take load, too, and count it, and send load to a prober that asks for it over tcp; =up: take it alone
+    #[arg(long, value_name = "up", num_args = 0..=1, require_equals = true, default_missing_value = "both", hide_possible_values = true)]
+    pub accept_load: Option<Ways>,
 
     /// Port of load, udp and tcp [default: 8863]
     #[arg(long, value_name = "PORT", requires = "accept_load")]

@@ -14,6 +14,7 @@ mod plan;
 mod storage;
 mod under_load;
 
+use crate::args::load;
 use crate::args::ping::PingArgs;
 use crate::exit::{Exit, Failed};
 use crate::key;
@@ -31,6 +32,7 @@ use delaylab_model::world::Clock;
 use delaylab_report::json::SystemInfo;
 use output::{Ended, Output, Shown, Written};
 use std::io;
+use under_load::Loads;
 
 /// Runs the command.
 pub fn run(args: &PingArgs) -> Result<(), Failed> {
@@ -40,6 +42,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let asked = plan::probe_run(args, key.is_some())?;
     load_limit::check(&asked, args.allow_load)?;
+    let parts = load::parts(&args.loads);
     let load_target = under_load::target_of(args)?;
     let key = key.filter(|_| plan::uses_key(&asked, args));
     let probing = Probing {
@@ -56,8 +59,8 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let output = Output::new(args)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
-    let loaded = load_target.map(|target| under_load::begin(&probing, args, &asked, target));
-    let loaded = loaded.transpose()?;
+    let loads = load_target.map(|target| Loads::begin(&probing, &parts, &asked, target));
+    let loads = loads.transpose()?;
     let mut applied = apply_condition(&asked)?;
     let system_info = system_info();
     let supplied: Vec<String> = std::env::args().collect();
@@ -78,14 +81,11 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     warn_if_condition_ended(&mut facts, &mut applied, &asked);
     drop(applied);
     let broken = facts.flaws.clone();
-    let ended = match loaded.filter(|_| signals::stops_asked() == 0 && broken.is_empty()) {
+    let ended = match loads.filter(|_| signals::stops_asked() == 0 && broken.is_empty()) {
         None => written
             .and_then(|written| written.finish(&facts, shown))
             .map_err(cannot_write)?,
-        Some(loaded) => {
-            let written = written.map_err(cannot_write)?;
-            under_load::run(&probing, loaded, written, &facts, shown)?
-        }
+        Some(loads) => loads.run(written.map_err(cannot_write)?, &facts, shown)?,
     };
     judge(&ended, broken)
 }

@@ -10,6 +10,7 @@ use delaylab_lab::finding::single::{Answer, Watched};
 use delaylab_lab::pipeline::Consumer;
 use delaylab_lab::run::Watch;
 use delaylab_live::load::StreamReport;
+use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, ReflectorClock};
 use delaylab_model::{MILLISECOND, Nanos};
@@ -235,12 +236,12 @@ impl<'a> Written<'a> {
         self.any
     }
 
-    /// A part of the run is over, and another begins.
-    pub fn end_part(&mut self, facts: &ProbeFacts) -> Part {
+    /// A part of the run is over, of which this is known, and another begins, under this load; `None`: it was the last.
+    pub fn end_part(&mut self, facts: &ProbeFacts, next: Option<&str>) -> Part {
         let records = self.storage.take_records();
         self.part += 1;
-        if let Some(tui) = &self.tui {
-            begin_part(tui, self.part, self.shown);
+        if let (Some(tui), Some(load)) = (&self.tui, next) {
+            begin_part(tui, self.part, &format!("under {load}"), self.shown);
         }
         Part {
             summary: self.summed(facts),
@@ -249,44 +250,43 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The run is over, which had a part without load and one under it: writes both.
+    /// The run is over, which had a part without load and others under it: writes all.
     pub fn finish_under_load(
         mut self,
         idle: &Part,
         idle_facts: &ProbeFacts,
-        loaded_facts: &ProbeFacts,
-        streams: &[StreamReport],
+        loaded: &[PartUnderLoad],
         shown: Shown<'_>,
     ) -> io::Result<Ended> {
         self.leave_terminal()?;
-        let loaded = self.end_part(loaded_facts);
         let answers = self.answers();
-        let load: Vec<_> = shown
-            .args
-            .loads
-            .iter()
-            .map(|load| load.name.as_str())
+        let last = loaded.len().saturating_sub(1);
+        let idle_ping = idle.ping(idle_facts, &[], shown);
+        let working = loaded.iter().enumerate().map(|(at, part)| Working {
+            idle: idle_ping,
+            // The last one is held against the conditions.
+            loaded: (part.part).ping(&part.facts, if at == last { &answers } else { &[] }, shown),
+            load: &part.label,
+            streams: &part.streams,
+        });
+        let working: Vec<_> = working.collect();
+        let documents = working.iter().zip(loaded);
+        let documents: Vec<_> = documents
+            .map(|(working, part)| (part.way, UnderLoad::new(working, &part.part.records)))
             .collect();
-        let load = load.join(", ");
-        let working = Working {
-            idle: idle.ping(idle_facts, &[], shown),
-            loaded: loaded.ping(loaded_facts, &answers, shown),
-            load: &load,
-            streams,
-        };
-        let under_load = UnderLoad::new(&working, &loaded.records);
         self.storage
-            .finish_under_load(&working.idle, &idle.records, under_load, shown)?;
+            .finish_under_load(&idle_ping, &idle.records, documents, shown)?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any {
                 writeln!(io::stdout())?;
             }
             let text = if shown.args.quiet > 1 {
-                delaylab_report::terminal::in_two_lines(&working, &style)
+                delaylab_report::terminal::in_lines(&idle_ping, &working, &style)
             } else {
-                print(&delaylab_report::terminal::summary(&working.idle, &style))?;
-                delaylab_report::terminal::working_latency(&working, &style)
+                let idle = delaylab_report::terminal::summary(&idle_ping, &style);
+                let loaded = delaylab_report::terminal::working_latency(&working, &style);
+                [idle, loaded].join("\n")
             };
             print(&text)?;
         }
@@ -387,15 +387,15 @@ pub fn conditions(args: &PingArgs) -> Result<Vec<Watched>, Failed> {
 
 fn live_view(shown: Shown<'_>) -> Result<Tui, Failed> {
     let tui = Tui::open(format!("delaylab ping {}", shown.args.target))?;
-    begin_part(&tui, 0, shown);
+    begin_part(&tui, 0, "idle", shown);
     Ok(tui)
 }
 
-/// The first part of a run, or its part under load.
-fn begin_part(tui: &Tui, part: u32, shown: Shown<'_>) {
+/// The first part of a run, or one under load.
+fn begin_part(tui: &Tui, part: u32, which: &str, shown: Shown<'_>) {
     let mut detail = asked(&shown.args.target, shown.run).join(", ");
     if !shown.args.loads.is_empty() {
-        detail += if part == 0 { ", idle" } else { ", under load" };
+        detail += &format!(", {which}");
     }
     tui.begin_trial(part, detail, std::slice::from_ref(&shown.run.probe));
 }
@@ -407,7 +407,37 @@ pub struct Part {
     start: Nanos,
 }
 
+/// The same of a part under load.
+pub struct PartUnderLoad {
+    /// The load as it was typed, and which part of it.
+    pub label: String,
+    /// Of a part that goes one way: which.
+    pub way: Option<Direction>,
+    /// What came of its packets.
+    pub part: Part,
+    /// How they are to be read.
+    pub facts: ProbeFacts,
+    /// What each stream did.
+    pub streams: Vec<StreamReport>,
+}
+
+impl Default for Part {
+    /// One without packets.
+    fn default() -> Self {
+        Self {
+            summary: SummaryBuilder::new(RecordFacts::default(), 0).finish(),
+            records: Vec::new(),
+            start: 0,
+        }
+    }
+}
+
 impl Part {
+    /// Was there any packet?
+    pub fn any(&self) -> bool {
+        self.summary.counts.sent > 0
+    }
+
     fn ping<'a>(
         &'a self,
         facts: &'a ProbeFacts,

@@ -6,6 +6,7 @@
 
 use super::output::Shown;
 use crate::terminal;
+use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
@@ -120,19 +121,21 @@ impl<'a> Storage<'a> {
         })
     }
 
-    /// The same of a run with a part under load.
+    /// The same of a run with parts under load; of those that go one way it is known which.
     pub fn finish_under_load(
         &mut self,
         idle: &Ping<'_>,
         records: &[Record],
-        under_load: UnderLoad<'_>,
+        parts: Vec<(Option<Direction>, UnderLoad<'_>)>,
         shown: Shown<'_>,
     ) -> io::Result<()> {
         self.write(|writer| match writer {
             Writer::Json(out, _) => {
-                Document::new(head(shown), idle, records)
-                    .under_load(under_load)
-                    .write(&mut *out)?;
+                let document = Document::new(head(shown), idle, records);
+                let document = (parts.into_iter()).fold(document, |document, (way, part)| {
+                    document.under_load(way, part)
+                });
+                document.write(&mut *out)?;
                 out.flush()
             }
             Writer::Nothing | Writer::Stream(_) | Writer::Csv(_) => Ok(()),

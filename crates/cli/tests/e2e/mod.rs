@@ -17,6 +17,7 @@
 //! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
 //! | [`keys`] | which keys a reflector takes, and how they are changed |
+//! | [`load_down`] | load that a reflector sends |
 //! | [`measured`] | a run that is the measured part of another |
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
@@ -44,6 +45,7 @@ mod import;
 mod interwork;
 mod keys;
 mod load;
+mod load_down;
 mod measured;
 mod methods;
 mod planted;

@@ -3,10 +3,11 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::report::{Amount, StreamReport};
-use super::{CONGESTION_CONTROL, Course, StreamRun};
+use super::{CONGESTION_CONTROL, Course, StreamRun, UNSENT, WRITE};
 use crate::prober::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
+use delaylab_model::load::Direction;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::Fill;
 use delaylab_model::{MICROSECOND, Nanos};
@@ -16,11 +17,6 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// One write, unless the load says how large.
-const WRITE: usize = 128 << 10;
-/// What the kernel may have waiting that the network could not be given yet: what is there when the load
-/// ends would go on disturbing. Enough for the writer to be away for some milliseconds at 1 Gbit/s.
-const UNSENT: u32 = 512 << 10;
 /// A connection is there by then, or there is none.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -40,13 +36,16 @@ pub(super) fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
     let class = run.load.class.0.traffic_class(0);
     socket_options::set_traffic_class(&socket, v6, class).map_err(failed("class"))?;
-    if let Some(rate) = run.load.rate {
-        socket_options::set_most_rate(&socket, rate.0 / 8).map_err(failed("rate"))?;
+    // What comes down is the other end's to send.
+    if run.load.direction == Direction::Up {
+        if let Some(rate) = run.load.rate {
+            socket_options::set_most_rate(&socket, rate.0 / 8).map_err(failed("rate"))?;
+        }
+        let name = congestion_control(run);
+        socket
+            .set_tcp_congestion(name.as_bytes())
+            .map_err(|source| no_such_algorithm(run, name, source))?;
     }
-    let name = congestion_control(run);
-    socket
-        .set_tcp_congestion(name.as_bytes())
-        .map_err(|source| no_such_algorithm(run, name, &source))?;
     socket
         .connect_timeout(&target.into(), CONNECT_WITHIN)
         .map_err(|source| LoadError::connecting(target, run.server, source))?;
@@ -61,7 +60,11 @@ pub(super) fn congestion_control(run: &StreamRun) -> &str {
         .unwrap_or(CONGESTION_CONTROL)
 }
 
-fn no_such_algorithm(run: &StreamRun, name: &str, source: &io::Error) -> LoadError {
+pub(super) fn no_such_algorithm(
+    run: &StreamRun,
+    name: &str,
+    source: impl std::fmt::Display,
+) -> LoadError {
     const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
     LoadError::Setting {

@@ -54,6 +54,15 @@ pub enum LoadError {
         /// Its words, safe to print.
         text: String,
     },
+    /// It knows of no load that it should send.
+    #[error(
+        "load: {target} takes load, but its delaylab is too old to send any. Update `delaylab reflect` there, or \
+         leave out the load that comes down (--load up)"
+    )]
+    SendsNone {
+        /// Who.
+        target: SocketAddr,
+    },
     /// A setting that cannot be honoured.
     #[error("{field}: {reason}")]
     Setting {
@@ -113,9 +122,10 @@ impl LoadError {
             LoadError::NothingListens { .. }
             | LoadError::Unreachable { .. }
             | LoadError::NotOurs { .. } => Failure::Unreachable,
-            LoadError::WrongKey { .. } | LoadError::Refused { .. } | LoadError::Setting { .. } => {
-                Failure::Usage
-            }
+            LoadError::WrongKey { .. }
+            | LoadError::Refused { .. }
+            | LoadError::SendsNone { .. }
+            | LoadError::Setting { .. } => Failure::Usage,
             LoadError::Socket { .. } | LoadError::Thread(_) => Failure::Environment,
         }
     }

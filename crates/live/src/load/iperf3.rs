@@ -8,7 +8,7 @@ use super::{Flow, HORIZON, StreamRun};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{random, socket_options};
 use delaylab_model::SECOND;
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::trial::Server;
 use delaylab_traffic::arrival::section;
 use delaylab_wire::iperf3::{
@@ -122,6 +122,14 @@ impl Test {
 
 fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
     let (run, load) = (&runs[0], &runs[0].load);
+    if load.direction == Direction::Down {
+        return Err(LoadError::Setting {
+            field: format!("load.{}.direction", load.name),
+            reason:
+                "what comes down is asked of `delaylab reflect --accept-load`, not of `iperf3 -s`"
+                    .to_owned(),
+        });
+    }
     let tcp = match load.kind {
         LoadKind::Tcp => true,
         LoadKind::Cbr => false,

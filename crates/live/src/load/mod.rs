@@ -6,6 +6,7 @@
 //! | module | does |
 //! |---|---|
 //! | `bulk` | tcp: as much as gets through |
+//! | `fetch` | tcp: as much as the reflector gets through to here |
 //! | `paced` | udp: packets when they are due |
 //! | `session` | agrees with `delaylab reflect --accept-load`, and asks what arrived |
 //! | `iperf3` | the same with `iperf3 -s` |
@@ -15,6 +16,7 @@
 
 mod bulk;
 pub mod error;
+mod fetch;
 mod iperf3;
 mod over_time;
 mod paced;
@@ -29,7 +31,7 @@ use crate::prober::Probing;
 use crate::world::{Placed, enter_place};
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
-use delaylab_model::load::{Load, LoadKind, OUT_OF_PLACE};
+use delaylab_model::load::{Direction, Load, LoadKind, OUT_OF_PLACE};
 use delaylab_model::trial::Server;
 use delaylab_model::world::Refusal;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -37,6 +39,7 @@ use delaylab_traffic::arrival::replay::Replay;
 use delaylab_traffic::arrival::{Arrival, Packet, section};
 use delaylab_wire::auth::Key;
 use error::LoadError;
+use fetch::Fetched;
 use over_time::OverTime;
 use paced::Paced;
 use session::Session;
@@ -50,7 +53,12 @@ const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// How far a schedule reaches: longer than any trial.
 const HORIZON: u32 = 24 * 3600;
 /// Congestion control where nobody says which: the kernel's default may be any.
-const CONGESTION_CONTROL: &str = "cubic";
+pub(crate) const CONGESTION_CONTROL: &str = "cubic";
+/// One write of bulk TCP, unless the load says how large.
+pub(crate) const WRITE: usize = 128 << 10;
+/// What the kernel may have waiting of it that the network could not be given yet: what is there when the load ends
+/// would go on disturbing. Enough for the writer to be away for some milliseconds at 1 Gbit/s.
+pub(crate) const UNSENT: u32 = 512 << 10;
 
 /// Every field of a load that no stream can honour.
 pub fn refusals(load: &Load) -> Vec<Refusal> {
@@ -77,6 +85,17 @@ pub fn refusals(load: &Load) -> Vec<Refusal> {
         Ok(_) => Vec::new(),
         Err((field, reason)) => vec![refusal(field, reason)],
     }
+}
+
+/// Why a load cannot come down from a reflector.
+pub(crate) fn direction_refusal(load: &Load) -> Option<Refusal> {
+    let wrong = load.direction == Direction::Down && load.kind != LoadKind::Tcp;
+    wrong.then(|| Refusal {
+        field: format!("load.{}.direction", load.name),
+        reason:
+            "only tcp comes down: a reflector sends what TCP gets through, and no packets at a rate"
+                .to_owned(),
+    })
 }
 
 /// The IP packets of a load that is no tcp.
@@ -219,6 +238,15 @@ impl UnderWay {
         Ok(under_way)
     }
 
+    /// Ends streams that have not been released, and returns when they have ended.
+    pub(crate) fn cancel(self) {
+        drop(self.go);
+        for thread in self.threads {
+            // One that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+
     /// Lets all streams start.
     pub(crate) fn release(&self) {
         let now = clock::monotonic();
@@ -290,6 +318,7 @@ struct Worker {
 /// How a stream's packets go.
 enum Flow {
     Bulk(Bulk),
+    Fetched(Fetched),
     Paced(Box<Paced>),
 }
 
@@ -329,7 +358,7 @@ impl Worker {
         let runs = &self.job.run;
         match runs[0].server {
             Server::Reflector => {
-                let session = Session::open(&runs[0], self.key.as_ref())?;
+                let mut session = Session::open(&runs[0], self.key.as_ref())?;
                 let flow = session.flow(&runs[0])?;
                 Ok(Ready {
                     flows: vec![flow],
@@ -391,6 +420,7 @@ impl Worker {
         }
         match flow {
             Flow::Bulk(bulk) => bulk.run(&self.course, &mut over_time, &mut report),
+            Flow::Fetched(fetched) => fetched.run(&self.course, &mut over_time, &mut report),
             Flow::Paced(paced) => paced.run(start, &self.course, &mut over_time, &mut report),
         }
         report
@@ -412,6 +442,12 @@ mod tests {
         };
         let refused = refusals(&load);
         assert_eq!(refused[0].field, "load.bulk.tcp");
+        let down = Load {
+            direction: Direction::Down,
+            ..Load::new("bulk", LoadKind::Cbr)
+        };
+        let refused = direction_refusal(&down).map(|refusal| refusal.field);
+        assert_eq!(refused.as_deref(), Some("load.bulk.direction"));
         let finite = Load::new("bulk", LoadKind::Transfers);
         assert_eq!(refusals(&finite)[0].field, "load.bulk.kind");
     }

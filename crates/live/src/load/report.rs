@@ -1,7 +1,7 @@
 //! What a stream did, held against what was asked of it.
 
 use delaylab_model::Nanos;
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::trial::StreamRun;
 use delaylab_model::units::{format_duration, format_duration_f64};
 
@@ -45,6 +45,8 @@ pub struct StreamReport {
     pub name: String,
     /// How it sends.
     pub kind: LoadKind,
+    /// Which way.
+    pub direction: Direction,
     /// From its first packet to its end; `None`: it never began.
     pub lasted: Option<Nanos>,
     /// tcp: what the kernel uses.
@@ -54,9 +56,9 @@ pub struct StreamReport {
     /// What its schedule wanted sent by its end (at least: only so many missed packets are counted); tcp has
     /// none.
     pub due: Option<Amount>,
-    /// What it sent; tcp: what the other end acknowledged.
+    /// What was sent; tcp: what the receiving end acknowledged.
     pub sent: Amount,
-    /// What the other end says; `None`: it no longer did.
+    /// What arrived, as the other end says, or this one, where it came down; `None`: the other no longer did.
     pub received: Option<Received>,
     /// tcp: segments that were sent again.
     pub retransmits: Option<u64>,
@@ -73,6 +75,7 @@ impl StreamReport {
         Self {
             name: run.name(),
             kind: load.kind,
+            direction: load.direction,
             lasted: None,
             congestion_control: None,
             default_congestion_control: load.kind == LoadKind::Tcp
@@ -86,7 +89,7 @@ impl StreamReport {
         }
     }
 
-    /// Bits of payload a second, as the other end counted them; as sent, where it did not.
+    /// Bits of payload a second, as the end that they go to counted them; as sent, where it did not.
     pub fn goodput(&self) -> Option<f64> {
         let lasted = self.lasted.filter(|&lasted| lasted > 0)?;
         let received = self.received.map(|received| received.amount.bytes);
@@ -199,6 +202,7 @@ mod tests {
         StreamReport {
             name: "bulk".to_owned(),
             kind: LoadKind::Cbr,
+            direction: Direction::Up,
             lasted: Some(1_000_000_000),
             congestion_control: None,
             default_congestion_control: false,

@@ -2,15 +2,18 @@
 
 use super::bulk::{self, Bulk};
 use super::error::LoadError;
+use super::fetch::Fetched;
 use super::paced::{self, Heading, Paced};
 use super::report::{Amount, Received, StreamReport};
 use super::{Flow, StreamRun};
 use crate::prober::session::printable;
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::{Key, KeyPair, Transport};
-use delaylab_wire::control::{Control, Counted, LoadHello, SIZE};
+use delaylab_wire::control::{Control, Counted, Fetch, LoadHello, Name, SIZE};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -61,12 +64,12 @@ impl Session {
         };
         let pair = key.map(|key| KeyPair::control(key, Transport::Tcp));
         let answer = exchange(&mut control, &Control::LoadHello(hello), pair.as_ref());
-        let refused = |error: &io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => LoadError::WrongKey {
+        let refused = |error: &io::Error| match is_end(error) {
+            true => LoadError::WrongKey {
                 target: run.target,
                 with_key: key.is_some(),
             },
-            _ => LoadError::NotOurs {
+            false => LoadError::NotOurs {
                 target: run.target,
                 server: run.server,
             },
@@ -93,32 +96,103 @@ impl Session {
     }
 
     /// What carries the stream's packets.
-    pub(super) fn flow(&self, run: &StreamRun) -> Result<Flow, LoadError> {
+    pub(super) fn flow(&mut self, run: &StreamRun) -> Result<Flow, LoadError> {
+        if run.load.direction == Direction::Down {
+            return self.fetch(run).map(Flow::Fetched);
+        }
         if run.load.kind != LoadKind::Tcp {
             let paced = Paced::new(paced::socket(run)?, Heading::Ours(self.token), run)?;
             return Ok(Flow::Paced(Box::new(paced)));
         }
+        let stream = self.attached(run)?;
+        Bulk::new(stream, run).map(Flow::Bulk)
+    }
+
+    /// The connection of the stream's data.
+    fn attached(&self, run: &StreamRun) -> Result<TcpStream, LoadError> {
         let _alone = one_at_a_time();
         let mut stream = bulk::connect(run)?;
-        let mut attach = [0; SIZE];
-        let key = self.keys.as_ref().map(|pair| &pair.request);
         let token = self.token;
-        Control::Attach { token }
-            .emit(key, &mut attach)
-            .map_err(|_| io::ErrorKind::InvalidData.into())
-            .and_then(|_| stream.write_all(&attach))
+        let attach = self.sealed(&Control::Attach { token });
+        attach
+            .and_then(|attach| stream.write_all(&attach))
             .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
-        Bulk::new(stream, run).map(Flow::Bulk)
+        Ok(stream)
+    }
+
+    /// Asks the reflector for the stream. One that does not know the question closes the connection, where a session
+    /// that has just been agreed on would be answered.
+    fn fetch(&mut self, run: &StreamRun) -> Result<Fetched, LoadError> {
+        let (target, token) = (run.target, self.token);
+        let named = run.load.congestion_control.as_deref();
+        let name = named.map(|name| {
+            let why = "it is no name of an algorithm";
+            Name::new(name).ok_or_else(|| bulk::no_such_algorithm(run, name, why))
+        });
+        let asked = Control::Fetch(Fetch {
+            token,
+            rate: run.load.rate.map_or(0, |rate| rate.0),
+            traffic_class: run.load.class.0.traffic_class(0),
+            congestion_control: name.transpose()?,
+        });
+        let used = match exchange(&mut self.control, &asked, self.keys.as_ref()) {
+            Ok(Control::Fetched(fetched)) if fetched.token == token => fetched.congestion_control,
+            Ok(Control::Refuse(refuse)) => {
+                return Err(LoadError::Refused {
+                    target,
+                    text: printable(&refuse.text),
+                });
+            }
+            Ok(_) => {
+                return Err(LoadError::NotOurs {
+                    target,
+                    server: run.server,
+                });
+            }
+            Err(error) if is_end(&error) => return Err(LoadError::SendsNone { target }),
+            Err(source) => return Err(LoadError::connecting(target, run.server, source)),
+        };
+        let failed = |what| move |source| LoadError::Socket { what, source };
+        let begin = self.sealed(&Control::Begin { token });
+        let begin = begin.map_err(failed("begin"))?;
+        let control = self.control.try_clone().and_then(StreamSocket::new);
+        let questions = Questions {
+            control: control.map_err(failed("control connection"))?,
+            question: self
+                .sealed(&Control::Count { token })
+                .map_err(failed("question"))?,
+            token,
+            reply: self.keys.as_ref().map(|pair| pair.reply.clone()),
+            answer: [0; SIZE],
+            pending: None,
+        };
+        Fetched::new(self.attached(run)?, begin, questions, used, run)
+    }
+
+    /// A control packet as it goes over a connection of this session.
+    fn sealed(&self, control: &Control) -> io::Result<[u8; SIZE]> {
+        let mut packet = [0; SIZE];
+        let key = self.keys.as_ref().map(|pair| &pair.request);
+        control
+            .emit(key, &mut packet)
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        Ok(packet)
     }
 
     /// The stream is over: asks what arrived.
     pub(super) fn end(mut self, flows: Vec<Flow>, report: &mut StreamReport) {
+        let down = report.direction == Direction::Down;
+        if down && report.lasted.is_some() {
+            self.ask_the_sender(report);
+        }
         for flow in flows {
-            if let Flow::Bulk(bulk) = flow {
-                bulk.abort();
+            match flow {
+                Flow::Bulk(bulk) => bulk.abort(),
+                Flow::Fetched(fetched) => fetched.abort(),
+                Flow::Paced(_) => {}
             }
         }
-        if report.lasted.is_none() {
+        if report.lasted.is_none() || down {
             return;
         }
         match self.settled(report.sent) {
@@ -134,13 +208,25 @@ impl Session {
                 });
             }
             Err(error) => {
-                let why = match error.kind() {
-                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                        "it has ended, or has ended the session (--max-duration)".to_owned()
-                    }
-                    _ => error.to_string(),
+                let why = match is_end(&error) {
+                    true => "it has ended, or has ended the session (--max-duration)".to_owned(),
+                    false => error.to_string(),
                 };
                 let unknown = format!("the other end no longer says what arrived: {why}");
+                report.failed.get_or_insert(unknown);
+            }
+        }
+    }
+
+    /// What the reflector says of what it sent. What arrived is known without it.
+    fn ask_the_sender(&mut self, report: &mut StreamReport) {
+        match self.ask() {
+            Ok(counted) => {
+                report.sent.bytes = counted.bytes.max(report.sent.bytes);
+                report.retransmits = Some(counted.sender.retransmits.into());
+            }
+            Err(error) => {
+                let unknown = format!("the reflector no longer says what it sent again: {error}");
                 report.failed.get_or_insert(unknown);
             }
         }
@@ -169,6 +255,64 @@ impl Session {
         match exchange(&mut self.control, &count, self.keys.as_ref())? {
             Control::Counted(counted) if counted.token == self.token => Ok(counted),
             _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// The connection has ended, at the other end's wish.
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
+}
+
+/// Questions that are asked while the stream goes on: nobody waits for their answers.
+pub(super) struct Questions {
+    control: StreamSocket,
+    question: [u8; SIZE],
+    token: u32,
+    reply: Option<Key>,
+    answer: [u8; SIZE],
+    /// How much of the answer to the last question is there; `None`: none is due.
+    pending: Option<usize>,
+}
+
+impl Questions {
+    /// Asks, unless an answer is still due. Says what came since the last time.
+    pub(super) fn ask_again(&mut self) -> Option<Counted> {
+        let came = self.take(Blocking::No);
+        if self.pending.is_none() && self.control.send(&self.question).is_ok() {
+            self.pending = Some(0);
+        }
+        came
+    }
+
+    /// Waits for an answer that is still due, so that the connection can be used as before.
+    pub(super) fn settle(&mut self) {
+        while self.pending.is_some() && self.take(Blocking::Yes).is_none() {
+            // Nothing in all the time that an answer may take: the connection is no longer of use.
+            if self.pending.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, blocking: Blocking) -> Option<Counted> {
+        let mut length = self.pending?;
+        while length < SIZE {
+            match self.control.receive(&mut self.answer[length..], blocking) {
+                Ok((more, _)) if more > 0 => length += more,
+                _ => {
+                    self.pending = Some(length);
+                    return None;
+                }
+            }
+        }
+        self.pending = None;
+        match Control::parse(self.reply.as_ref(), &self.answer) {
+            Ok(Control::Counted(counted)) if counted.token == self.token => Some(counted),
+            _ => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Opening a reflector's sockets.
 
 use crate::clocks::HostClock;
+use crate::load::CONGESTION_CONTROL;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;
@@ -8,7 +9,7 @@ use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::Port;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
@@ -128,7 +129,10 @@ impl Bound {
                 source,
             };
             let (socket, at) = load_socket(address).map_err(failed)?;
-            self.load_streams.push(stream_socket(at).map_err(failed)?);
+            let listener = stream_socket(at).map_err(failed)?;
+            // While there is privilege for it: its connections have what is usual for load, and may keep it.
+            let _ = SockRef::from(&listener).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
+            self.load_streams.push(listener);
             self.load_datagrams.push(socket);
             self.ports.push(at.port());
             Ok(at)

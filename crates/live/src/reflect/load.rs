@@ -4,7 +4,7 @@
 //! thread of datagrams rests between reads.
 
 use super::accept::{self, is_time_out, read};
-use super::{Shared, bind, now};
+use super::{Shared, bind, fetch, now};
 use crate::places::Place;
 use delaylab_kernel::batch;
 use delaylab_kernel::datagram::DatagramSocket;
@@ -108,6 +108,10 @@ fn connection(
             }
             take(&socket, session, window, shared)
         }
+        LoadOpening::Send(session, sending) => {
+            place.proven();
+            fetch::send_load(&socket, session, &sending, from.is_ipv6(), shared)
+        }
         LoadOpening::Refused(length) => send(&socket, &reply[..length]),
         LoadOpening::Close => Ok(()),
     }
@@ -124,7 +128,8 @@ fn answer(
     let mut reply = [0; control::SIZE];
     let goes_on = || !shared.stopped() && shared.sink().is_alive(now(), session);
     while read(socket, &mut packet, goes_on)? {
-        let length = shared.sink().control(now(), session, &packet, &mut reply);
+        let length = fetch::answer(socket, session, &packet, &mut reply, shared);
+        let length = length.or_else(|| shared.sink().control(now(), session, &packet, &mut reply));
         let Some(length) = length else { break };
         place.proven();
         send(socket, &reply[..length])?;

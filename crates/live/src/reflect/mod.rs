@@ -8,12 +8,14 @@
 //! | `departures` | when replies left |
 //! | `streams` | tcp: a thread a connection |
 //! | `load` | the sink of loads, where it is to be one |
+//! | `fetch` | sends load to a prober that asked for it |
 //! | `accept` | what services over tcp have in common |
 
 mod accept;
 pub mod bind;
 mod datagrams;
 mod departures;
+mod fetch;
 mod load;
 mod streams;
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::columns::Row;
 use crate::ping::Ping;
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
+use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts};
 use schemars::generate::SchemaSettings;
@@ -167,9 +168,21 @@ pub struct Document<'a> {
     /// Every packet.
     #[schemars(with = "Vec<Row>")]
     pub round_trips: Rows<'a>,
-    /// The same under load, where load was asked for.
+    /// The same under load, where load was asked for; with `--load rrul` under that of both ways at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under_load: Option<UnderLoad<'a>>,
+    /// With `--load rrul`: the same under the load of each way alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each_way: Option<EachWay<'a>>,
+}
+
+/// What came under the load of each way alone.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct EachWay<'a> {
+    /// From this host to the reflector; null: it was not reached.
+    pub up: Option<UnderLoad<'a>>,
+    /// From the reflector to this host; null: it was not reached.
+    pub down: Option<UnderLoad<'a>>,
 }
 
 /// Records, written one after the other without a copy.
@@ -198,13 +211,20 @@ impl<'a> Document<'a> {
             results: Results::new(ping),
             round_trips: Rows { records, facts },
             under_load: None,
+            each_way: None,
         }
     }
 
-    /// With what came under load.
+    /// With what came under load, of one way alone where it says so.
     #[must_use]
-    pub fn under_load(mut self, under_load: UnderLoad<'a>) -> Self {
-        self.under_load = Some(under_load);
+    pub fn under_load(mut self, way: Option<Direction>, under_load: UnderLoad<'a>) -> Self {
+        let each_way = || EachWay::default();
+        let place = match way {
+            None => &mut self.under_load,
+            Some(Direction::Up) => &mut self.each_way.get_or_insert_with(each_way).up,
+            Some(Direction::Down) => &mut self.each_way.get_or_insert_with(each_way).down,
+        };
+        *place = Some(under_load);
         self
     }
 
@@ -299,13 +319,17 @@ mod tests {
         let (info, supplied) = (system_info(), ["ping".to_owned()]);
         let head = Head::new("10.0.0.2", &idle.run, &info, &supplied);
         let under_load = UnderLoad::new(&working, &loaded.records);
-        let document = Document::new(head, &working.idle, &idle.records).under_load(under_load);
+        let document = Document::new(head, &working.idle, &idle.records)
+            .under_load(Some(Direction::Down), under_load.clone())
+            .under_load(None, under_load);
         let document = serde_json::to_value(&document).unwrap();
         let errors: Vec<_> = validator
             .iter_errors(&document)
             .map(|e| e.to_string())
             .collect();
         assert!(errors.is_empty(), "{errors:#?}");
+        assert_eq!(document["each_way"]["up"], serde_json::Value::Null);
+        assert_eq!(document["each_way"]["down"], document["under_load"]);
         let under_load = &document["under_load"];
         assert_eq!(under_load["streams"][0]["goodput_bps"], 1e7);
         assert_eq!(under_load["grew"]["stage"], "forward path");

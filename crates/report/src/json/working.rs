@@ -4,6 +4,7 @@ use super::{Results, Rows};
 use crate::working::{Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
+use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +20,10 @@ pub struct UnderLoad<'a> {
     pub round_trips_a_minute: RoundTripsAMinute,
     /// Responsiveness as draft-ietf-ippm-responsiveness has it, of what there is.
     pub responsiveness: Responsiveness,
+    /// By how much the median response is longer than idle; null where nothing was answered in one of the two.
+    pub growth: Option<Growth>,
+    /// Bits of payload a second that arrived, of all streams each way; null without streams that way.
+    pub goodput_bps: Goodput,
     /// The stage that grew most at the median response; null where the median did not grow by more than chance.
     pub grew: Option<Grew>,
     /// Which queue grew, as a sentence.
@@ -54,6 +59,26 @@ pub struct Responsiveness {
     pub under_load: Option<f64>,
 }
 
+/// What became of the median response.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Growth {
+    /// The median under load less the median idle.
+    pub p50_ns: Nanos,
+    /// The interval of that at 95 %, of the intervals of both medians (MOVER); null where one of them has none.
+    pub interval_ns: Option<[f64; 2]>,
+    /// Is it more than chance?
+    pub grew: bool,
+}
+
+/// Goodput of all streams each way.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Goodput {
+    /// From this host to the other.
+    pub up: Option<f64>,
+    /// From the other to this.
+    pub down: Option<f64>,
+}
+
 /// A stage that grew.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Grew {
@@ -72,13 +97,15 @@ pub struct Stream {
     pub name: String,
     /// tcp, cbr, poisson, on-off or replay.
     pub kind: &'static str,
+    /// up: from this host to the other; down: from the other to this.
+    pub direction: &'static str,
     /// How long it sent; null: it never began.
     pub duration_ns: Option<Nanos>,
     /// tcp: as the kernel says; null for others.
     pub congestion_control: Option<String>,
     /// Bytes of payload that its schedule wanted sent; null for tcp.
     pub due_bytes: Option<u64>,
-    /// Bytes of payload sent; tcp: acknowledged.
+    /// Bytes of payload sent; tcp: acknowledged by the receiving end.
     pub sent_bytes: u64,
     /// Packets sent; 0 for tcp.
     pub sent_packets: u64,
@@ -117,6 +144,15 @@ impl<'a> UnderLoad<'a> {
                 idle: round_trips_a_minute(working.idle.summary),
                 under_load: round_trips_a_minute(working.loaded.summary),
             },
+            growth: working.median_growth().map(|growth| Growth {
+                p50_ns: growth.ns,
+                interval_ns: growth.interval,
+                grew: growth.is_longer,
+            }),
+            goodput_bps: Goodput {
+                up: working.goodput(Direction::Up),
+                down: working.goodput(Direction::Down),
+            },
             grew,
             verdict: working.verdict(),
             results: Results::new(&working.loaded),
@@ -135,6 +171,7 @@ impl Stream {
         Self {
             name: report.name.clone(),
             kind: report.kind.name(),
+            direction: report.direction.name(),
             duration_ns: report.lasted,
             congestion_control: report.congestion_control.clone(),
             due_bytes: report.due.map(|due| due.bytes),

@@ -12,18 +12,18 @@ pub fn in_one_line(ping: &Ping<'_>, style: &Style) -> String {
     style.glyphs(line(ping, ping.target))
 }
 
-/// A line for each part.
-pub fn in_two_lines(working: &Working<'_>, style: &Style) -> String {
+/// A line for each part: idle, and under each load.
+pub fn in_lines(idle: &Ping<'_>, loaded: &[Working<'_>], style: &Style) -> String {
     let part = |name: &str, ping: &Ping<'_>, rpm: Option<f64>| {
         let rpm = rpm.map_or_else(String::new, |rpm| format!("; {rpm:.0} RPM"));
         line(ping, &format!("{} {name}", ping.target)) + &rpm
     };
-    let loaded = format!("under {}", working.load);
-    let own = on_its_own(working.idle.summary);
-    let lines = [
-        part("idle", &working.idle, own),
-        part(&loaded, &working.loaded, working.responsiveness()),
-    ];
+    let first = part("idle", idle, on_its_own(idle.summary));
+    let others = loaded.iter().map(|working| {
+        let name = format!("under {}", working.load);
+        part(&name, &working.loaded, working.responsiveness())
+    });
+    let lines: Vec<_> = std::iter::once(first).chain(others).collect();
     style.glyphs(lines.join("\n"))
 }
 

@@ -8,10 +8,12 @@
 //! | `worst.rs` | the worst few responses |
 //! | `brief.rs` | all of it in one line |
 //! | `working.rs` | idle and under load, side by side |
+//! | `across.rs` | idle and under several loads |
 //! | `notes.rs` | the sender's lateness, delay variation, stamps, clock events, warnings |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
+mod across;
 mod anatomy;
 mod brief;
 mod distributions;
@@ -20,7 +22,7 @@ mod notes;
 mod working;
 mod worst;
 
-pub use brief::{in_one_line, in_two_lines};
+pub use brief::{in_lines, in_one_line};
 pub use head::asked;
 pub use working::working_latency;
 

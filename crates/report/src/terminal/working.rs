@@ -1,11 +1,11 @@
 //! Idle and under load, side by side by stage.
 
-use super::{paragraph, short_name};
+use super::{across, paragraph, short_name};
 use crate::style::{Paint, Style, percent, plural};
 use crate::table::{Cell, Table};
 use crate::working::{Working, on_its_own};
 use delaylab_live::load::StreamReport;
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::summary::{AnatomyAt, Summary};
@@ -13,8 +13,18 @@ use delaylab_stats::summary::{AnatomyAt, Summary};
 /// Quantiles at which the two are held beside each other.
 const AT: [&str; 2] = ["p50", "p99"];
 
-/// The comparison, in lines that end in a line feed.
-pub fn working_latency(working: &Working<'_>, style: &Style) -> String {
+/// Idle beside each load, in lines that end in a line feed; of several loads a table of all comes last.
+pub fn working_latency(loaded: &[Working<'_>], style: &Style) -> String {
+    let mut sections: Vec<_> = loaded.iter().map(|part| section(part, style)).collect();
+    match loaded {
+        [only] => sections.push(paragraph(&only.verdict(), Paint::Bold, style)),
+        several => sections.push(across::section(several, style)),
+    }
+    style.glyphs(sections.join("\n"))
+}
+
+/// One load.
+fn section(working: &Working<'_>, style: &Style) -> String {
     let title = format!("--- under load: {} ---", working.load);
     let mut text = style.paint(Paint::Bold, &title) + "\n";
     for stream in working.streams {
@@ -33,9 +43,7 @@ pub fn working_latency(working: &Working<'_>, style: &Style) -> String {
     for warning in flaws.chain(warnings).chain(own) {
         text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
     }
-    text += "\n";
-    text += &paragraph(&working.verdict(), Paint::Bold, style);
-    style.glyphs(text)
+    text
 }
 
 /// `bulk 1: tcp (cubic), 94.1 Mbit/s got through in 10.0 s, 12 segments sent again`.
@@ -46,9 +54,11 @@ fn sentence(stream: &StreamReport) -> String {
     if stream.kind == LoadKind::Tcp {
         let algorithm = stream.congestion_control.as_deref().unwrap_or("tcp");
         let again = plural(stream.retransmits.unwrap_or(0), "segment");
-        return format!(
-            "{name} ({algorithm}): {goodput} got through in {lasted}, {again} sent again"
-        );
+        let way = match stream.direction {
+            Direction::Up => "got through",
+            Direction::Down => "came down",
+        };
+        return format!("{name} ({algorithm}): {goodput} {way} in {lasted}, {again} sent again");
     }
     let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
     let lost = stream.lost().map_or_else(
@@ -61,7 +71,7 @@ fn sentence(stream: &StreamReport) -> String {
     )
 }
 
-fn rate(bits: f64) -> String {
+pub(super) fn rate(bits: f64) -> String {
     match bits {
         b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
         b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
@@ -116,6 +126,12 @@ fn table(working: &Working<'_>) -> Table {
     let row = [on_its_own(idle), working.responsiveness()].map(rpm);
     let row = std::iter::once("responsiveness, RPM".to_owned()).chain(row);
     table.row(row.map(Cell::new));
+    for direction in [Direction::Up, Direction::Down] {
+        if let Some(goodput) = working.goodput(direction) {
+            let label = format!("goodput {}", direction.name());
+            table.row([label, String::new(), rate(goodput)].map(Cell::new));
+        }
+    }
     table
 }
 
@@ -153,8 +169,33 @@ mod tests {
             load: "tcp",
             streams: &streams,
         };
-        let text = working_latency(&working, &Style::PLAIN);
+        let text = working_latency(&[working], &Style::PLAIN);
         crate::samples::assert_plain("working", &text);
+        insta::assert_snapshot!(text);
+    }
+
+    /// Up fills a queue, down none; both at once fill the same one.
+    #[test]
+    fn each_way_and_both_look_as_agreed() {
+        let (idle, up) = (full(), streams());
+        let mut down = streams();
+        down[0].name = "down".to_owned();
+        down[0].direction = Direction::Down;
+        let both = [up.clone(), down.clone()].concat();
+        let [loaded, more] = [20_000_000, 25_000_000].map(|ns| delayed(&idle, ns));
+        let part = |load, ping, streams| Working {
+            idle: idle.ping(),
+            loaded: ping,
+            load,
+            streams,
+        };
+        let parts = [
+            part("rrul up", loaded.ping(), &up[..]),
+            part("rrul down", idle.ping(), &down[..]),
+            part("rrul both", more.ping(), &both[..]),
+        ];
+        let text = working_latency(&parts, &Style::PLAIN);
+        crate::samples::assert_plain("rrul", &text);
         insta::assert_snapshot!(text);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Kind, Line, Network, NodeId, Routes};
 use crate::{in_time, picos, refuse};
+use delaylab_model::load::{Direction, SECOND_DIRECTION};
 use delaylab_model::path::{
     ACCESS, Framing, HostCosts, Line as LineSection, Link, Node, NodeKind, Path, Switch, Topology,
 };
@@ -30,6 +31,18 @@ pub struct Ends {
     pub out: Option<String>,
     /// A link on the way back.
     pub back: Option<String>,
+}
+
+impl Ends {
+    /// The other way round.
+    fn turned(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            out: self.back,
+            back: self.out,
+        }
+    }
 }
 
 /// A network, and the flows in it.
@@ -174,8 +187,16 @@ impl Site {
         for load in &trial.loads {
             let field = format!("load.{}", load.name);
             let said = [&load.from, &load.to];
-            let ends =
-                (0..load.streams).map(|_| next(said, load.class.0, load.route.as_ref(), &field));
+            if let Some(second) = load.second_direction() {
+                return refuse(format!("{field}.{second}"), SECOND_DIRECTION);
+            }
+            let ends = (0..load.streams).map(|_| {
+                let ends = next(said, load.class.0, load.route.as_ref(), &field)?;
+                Ok(match load.direction {
+                    Direction::Up => ends,
+                    Direction::Down => ends.turned(),
+                })
+            });
             loads.push(ends.collect::<Result<Vec<_>, _>>()?);
         }
         Ok((probes, loads))

@@ -1,11 +1,17 @@
-//! The sink of loads: takes what it agreed to take, counts it, and answers none of it.
+//! The sink of loads: takes what it agreed to take, counts it, and answers none of it. `fetch`: it sends load, too, to
+//! a prober that asked for it.
 //!
 //! It guarantees, whatever comes:
 //!
-//! - nothing is sent but answers to control packets, each as long as its request;
+//! - nothing is sent but answers to control packets, each as long as its request, and load over a tcp connection to
+//!   the address that fetched it, within the limits;
 //! - with a key, nobody's load is counted who has not shown that he has it (the first Count, or Attach, is
 //!   sealed with the session's own key, so one that was heard before opens nothing);
 //! - memory is bounded, as are sessions, durations and rates.
+
+mod fetch;
+
+pub use fetch::Sending;
 
 use super::hash::Seed;
 use super::keys::{KeyId, KeyRing, Keys};
@@ -27,12 +33,14 @@ use std::net::IpAddr;
 pub struct LoadRef(u32);
 
 /// What to do with the first packet of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadOpening {
     /// Send so many bytes back; what follows are this session's control packets.
     Control(usize, LoadRef),
     /// What follows is this session's load, of which no more than so many bytes may be under way.
     Data(LoadRef, Option<u32>),
+    /// This session's load is to be sent, once [`LoadSink::begins`] says so of the next control packet.
+    Send(LoadRef, Sending),
     /// Send so many bytes back, then close.
     Refused(usize),
     /// Close.
@@ -61,6 +69,8 @@ struct Session {
     keys: Option<KeyPair>,
     key: Option<KeyId>,
     window: Option<u32>,
+    /// Load is to go to the peer, like this.
+    sends: Option<Sending>,
     /// The sender has shown that it has the session's keys.
     proven: bool,
     /// It has its one connection of data.
@@ -81,6 +91,8 @@ pub struct LoadSink {
     keys: KeyRing,
     random: Random,
     limiter: Limiter,
+    /// Of load that is sent: a line carries as much each way.
+    sent: Limiter,
     sessions: Slots<Session>,
     admission: Admission<u32>,
     /// Packets that the socket had no room for.
@@ -97,6 +109,7 @@ impl LoadSink {
         Self {
             keys: KeyRing::new(policy.keys()),
             limiter: Limiter::new(policy.limits, Seed(random.next())),
+            sent: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
             overflow: 0,
@@ -189,6 +202,7 @@ impl LoadSink {
             keys: None,
             key: None,
             window: (hello.window > 0).then_some(hello.window),
+            sends: None,
             proven: false,
             attached: false,
             next_seq: 0,
@@ -245,7 +259,10 @@ impl LoadSink {
         session.attached = true;
         session.proven = true;
         self.admission.proven(token);
-        LoadOpening::Data(LoadRef(token), session.window)
+        match &session.sends {
+            Some(sending) => LoadOpening::Send(LoadRef(token), sending.clone()),
+            None => LoadOpening::Data(LoadRef(token), session.window),
+        }
     }
 
     /// Another control packet came on the connection that opened the session. Says how long the answer
@@ -363,7 +380,7 @@ impl Session {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_wire::control::SIZE;
@@ -375,7 +392,7 @@ mod tests {
         clock_steps: 0,
     };
 
-    fn at(mono: Nanos) -> Now {
+    pub(super) fn at(mono: Nanos) -> Now {
         Now {
             mono,
             real: mono,
@@ -383,19 +400,19 @@ mod tests {
         }
     }
 
-    fn here() -> IpAddr {
+    pub(super) fn here() -> IpAddr {
         "127.0.0.1".parse().unwrap()
     }
 
-    fn key() -> Key {
+    pub(super) fn key() -> Key {
         Key::new(b"sixteen bytes ok").unwrap()
     }
 
-    fn sink(access: Access) -> LoadSink {
+    pub(super) fn sink(access: Access) -> LoadSink {
         LoadSink::new(Policy::new(access), [5; 32])
     }
 
-    fn packet(control: Control, key: Option<&Key>) -> [u8; SIZE] {
+    pub(super) fn packet(control: Control, key: Option<&Key>) -> [u8; SIZE] {
         let mut packet = [0; SIZE];
         control.emit(key, &mut packet).unwrap();
         packet
@@ -409,7 +426,11 @@ mod tests {
         })
     }
 
-    fn open(sink: &mut LoadSink, control: Control, secret: Option<&Key>) -> (LoadRef, Accept) {
+    pub(super) fn open(
+        sink: &mut LoadSink,
+        control: Control,
+        secret: Option<&Key>,
+    ) -> (LoadRef, Accept) {
         let keys = secret.map(|key| KeyPair::control(key, Transport::Tcp));
         let request = keys.as_ref().map(|pair| &pair.request);
         let mut reply = [0; SIZE];
@@ -424,7 +445,7 @@ mod tests {
         }
     }
 
-    fn count(
+    pub(super) fn count(
         sink: &mut LoadSink,
         session: LoadRef,
         token: u32,
@@ -469,6 +490,7 @@ mod tests {
             bytes: 400,
             reordered: 1,
             refused: 7,
+            ..Counted::default()
         };
         assert_eq!(count(&mut sink, session, token, None), Some(expected));
         sink.closed(session);

@@ -92,6 +92,8 @@ pub struct Policy {
     pub plain_echo: bool,
     /// Let STAMP senders choose the DSCP of their replies (RFC 8972 §4.4). On.
     pub class_of_service: bool,
+    /// Send load to those who ask for it over tcp, not only take it. On.
+    pub sends_load: bool,
     /// What the reflector says of its clocks. Unknown.
     pub clock: ClockFacts,
     /// With a key, answer STAMP senders whatever their clocks say. What was captured may then be answered again
@@ -126,6 +128,7 @@ impl Policy {
             access,
             plain_echo: false,
             class_of_service: true,
+            sends_load: true,
             clock: ClockFacts {
                 id: 0,
                 synchronised: false,

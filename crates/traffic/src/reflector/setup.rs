@@ -219,8 +219,8 @@ impl Reflector {
         if let Some(session) = self.sessions.get_mut(token) {
             let transport = session.transport;
             session.key = secret.as_ref().map(|(id, _)| *id);
-            let pair = secret
-                .map(|(_, secret)| KeyPair::session(&secret, transport, nonce, salt, token));
+            let pair =
+                secret.map(|(_, secret)| KeyPair::session(&secret, transport, nonce, salt, token));
             session.keys = pair.map(SessionKeys::new);
         }
     }

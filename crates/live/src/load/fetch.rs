@@ -1,0 +1,180 @@
+//! tcp that comes down: the reflector sends as much as gets through, and this end reads it.
+//!
+//! What this end cannot know, the sender's round trip, window and repetitions, is asked for over the control
+//! connection while the load comes; the answer may wait in the queue that the load fills, so nobody waits for it.
+
+use super::error::LoadError;
+use super::over_time::{OverTime, rate};
+use super::report::{Amount, Received, StreamReport};
+use super::session::Questions;
+use super::{Course, StreamRun};
+use delaylab_kernel::stream::StreamSocket;
+use delaylab_kernel::{clock, wait};
+use delaylab_model::plan::Unit;
+use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_wire::control::{Counted, Name, SIZE};
+use socket2::SockRef;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// One read.
+const READ: usize = 1 << 20;
+
+/// One connection that the reflector keeps full.
+pub(super) struct Fetched {
+    socket: StreamSocket,
+    window: Option<u32>,
+    congestion_control: Option<Name>,
+    /// What tells the reflector to send.
+    begin: [u8; SIZE],
+    questions: Questions,
+}
+
+impl Fetched {
+    /// Reads this connection from when it is told to; `begin` is the packet that lets the reflector send.
+    pub(super) fn new(
+        stream: TcpStream,
+        begin: [u8; SIZE],
+        questions: Questions,
+        congestion_control: Option<Name>,
+        run: &StreamRun,
+    ) -> Result<Self, LoadError> {
+        let failed = |what| move |source| LoadError::Socket { what, source };
+        stream.set_nonblocking(true).map_err(failed("mode"))?;
+        let socket = StreamSocket::new(stream).map_err(failed("no delay"))?;
+        let window = run.load.window.map(|window| window.0);
+        let window = window.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        if let Some(bytes) = window {
+            socket
+                .hold_receive_buffer(bytes)
+                .map_err(failed("window"))?;
+        }
+        Ok(Self {
+            socket,
+            window,
+            congestion_control,
+            begin,
+            questions,
+        })
+    }
+
+    pub(super) fn run(
+        &mut self,
+        course: &Course,
+        over_time: &mut OverTime,
+        report: &mut StreamReport,
+    ) {
+        let begun = clock::monotonic();
+        over_time.begin(begun);
+        let mut told = Told::default();
+        let mut received = 0;
+        let mut ended = self.socket.send(&self.begin).map(drop);
+        let mut listens = true;
+        while ended.is_ok() && !course.stopped() && listens {
+            ended = self.read(over_time.due(), &mut received);
+            let now = clock::monotonic();
+            if now >= over_time.due() {
+                listens = told.point(over_time, now, received, self.questions.ask_again());
+                let srtt = Nanos::from(told.counted.sender.smoothed_rtt_us) * MICROSECOND;
+                report.round_trips.extend((srtt > 0).then_some(srtt));
+            }
+        }
+        let lasted = clock::monotonic() - begun;
+        if let Err(error) = ended {
+            let seconds = lasted as f64 / 1e9;
+            report.failed = Some(match error.kind() {
+                io::ErrorKind::UnexpectedEof => format!(
+                    "the reflector ended it after {seconds:.1} s: it has ended, or has ended the session \
+                     (--max-duration)"
+                ),
+                _ => format!("the connection broke after {seconds:.1} s: {error}"),
+            });
+        }
+        report.lasted = Some(lasted);
+        let used = self.congestion_control.as_ref();
+        report.congestion_control = used.map(|name| name.as_str().to_owned());
+        let amount = Amount {
+            packets: 0,
+            bytes: received,
+        };
+        // At least as much as has arrived.
+        report.sent = amount;
+        report.received = Some(Received {
+            amount,
+            ..Received::default()
+        });
+        self.questions.settle();
+    }
+
+    /// Takes what is there, until the deadline.
+    fn read(&self, deadline: Nanos, received: &mut u64) -> io::Result<()> {
+        // Said again and again: the kernel forgets it when it learns how long segments are.
+        if let Some(bytes) = self.window {
+            self.socket.set_window_clamp(bytes)?;
+        }
+        match self.socket.discard(READ) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => {
+                *received += length as u64;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                wait::until_readable(self.socket.as_fd(), Some(deadline)).map(drop)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the connection; what is under way is thrown away.
+    pub(super) fn abort(self) {
+        // An error here is a connection that has ended already.
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
+    }
+}
+
+/// What the series have been told.
+#[derive(Default)]
+struct Told {
+    received: u64,
+    counted: Counted,
+}
+
+impl Told {
+    /// Ends a stretch. False: nobody listens any more.
+    fn point(
+        &mut self,
+        over_time: &mut OverTime,
+        now: Nanos,
+        received: u64,
+        answer: Option<Counted>,
+    ) -> bool {
+        let goodput = rate(received - self.received, over_time.length(now));
+        self.received = received;
+        let before = self.counted.sender.retransmits;
+        let Some(counted) = answer else {
+            return over_time.point(now, &[("goodput", Unit::BitsPerSecond, goodput)]);
+        };
+        self.counted = counted;
+        let sender = counted.sender;
+        let again = sender.retransmits.wrapping_sub(before);
+        over_time.point(
+            now,
+            &[
+                ("cwnd", Unit::Bytes, f64::from(sender.congestion_window)),
+                (
+                    "srtt",
+                    Unit::Nanoseconds,
+                    f64::from(sender.smoothed_rtt_us) * 1e3,
+                ),
+                ("goodput", Unit::BitsPerSecond, goodput),
+                ("load_retransmits", Unit::Number, f64::from(again)),
+            ],
+        )
+    }
+}
