@@ -318,7 +318,7 @@ struct Worker {
 /// How a stream's packets go.
 enum Flow {
     Bulk(Bulk),
-    Fetched(Fetched),
+    Fetched(Box<Fetched>),
     Paced(Box<Paced>),
 }
 

@@ -98,7 +98,8 @@ impl Session {
     /// What carries the stream's packets.
     pub(super) fn flow(&mut self, run: &StreamRun) -> Result<Flow, LoadError> {
         if run.load.direction == Direction::Down {
-            return self.fetch(run).map(Flow::Fetched);
+            let fetched = self.fetch(run)?;
+            return Ok(Flow::Fetched(Box::new(fetched)));
         }
         if run.load.kind != LoadKind::Tcp {
             let paced = Paced::new(paced::socket(run)?, Heading::Ours(self.token), run)?;

@@ -25,6 +25,9 @@ pub(super) fn section(loaded: &[Working<'_>], style: &Style) -> String {
     text
 }
 
+/// One of a distribution, where its packets carry it.
+type Quantile = fn(&Distribution) -> Option<i64>;
+
 fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
     let mut table = Table::default();
     let heads = loaded.iter().map(|part| part.load);
@@ -39,7 +42,7 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
             table.row(row.map(Cell::new));
         }
     };
-    let quantiles: [(&str, fn(&Distribution) -> Option<i64>); 2] = [
+    let quantiles: [(&str, Quantile); 2] = [
         ("response p50", |d| Some(d.p50)),
         ("response p99", Distribution::carried_p99),
     ];
