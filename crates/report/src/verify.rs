@@ -126,6 +126,7 @@ pub fn line(name: &str, run: &Verified, style: &Style) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_store::verify::Mismatch;
 

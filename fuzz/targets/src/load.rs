@@ -30,6 +30,7 @@ pub fn check(data: &[u8]) {
         let now = Now {
             mono: step as i64 * 1_000_000,
             real: step as i64 * 1_000_000,
+            clock_steps: 0,
         };
         let mut packet = framed(part);
         // Kind and token are the first bytes of the body.

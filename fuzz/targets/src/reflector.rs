@@ -74,7 +74,7 @@ fn open_session(reflector: &mut Reflector) -> Option<u32> {
 pub fn check(data: &[u8]) {
     let mut open = Reflector::new(Policy::new(Access::Open { allow: Vec::new() }), [7; 32]);
     let key = Key::from_entropy(&[3; 32]);
-    let mut keyed = Reflector::new(Policy::new(Access::Keyed(key)), [7; 32]);
+    let mut keyed = Reflector::new(Policy::new(Access::Keyed(key.into())), [7; 32]);
     let Some(token) = open_session(&mut open) else {
         panic!("no session");
     };

@@ -153,7 +153,11 @@ fn who_sends_none_says_so_at_once() {
 
 /// A reflector that takes load and knows no Fetch, as those before it: what it does not know ends the connection.
 fn of_old(stream: &mut TcpStream) -> std::io::Result<()> {
-    let now = Now { mono: 0, real: 0 };
+    let now = Now {
+        mono: 0,
+        real: 0,
+        clock_steps: 0,
+    };
     let mut sink = LoadSink::new(Policy::new(Access::Open { allow: Vec::new() }), [7; 32]);
     let (mut packet, mut reply) = ([0; SIZE], [0; SIZE]);
     stream.read_exact(&mut packet)?;
