@@ -6,7 +6,7 @@ use crate::run::{Lane, RunData};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_stats::anatomy::{StageSet, in_common};
-use delaylab_stats::summary::{AnatomyAt, Summary};
+use delaylab_stats::summary::{AnatomyAt, Distribution, Summary};
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Row {
     pub levels: Vec<String>,
     /// Median of the round trip.
     pub p50: [Option<Nanos>; 2],
-    /// 99th percentile of the round trip.
+    /// 99th percentile of the round trip; `None` where so few packets do not carry it.
     pub p99: [Option<Nanos>; 2],
     /// Where the mean responses differ most; `None` where one of them has no answer.
     pub difference: Option<Difference>,
@@ -79,7 +79,7 @@ impl Row {
         Self {
             levels: Vec::new(),
             p50: both.map(|delays| delays.map(|d| d.p50)),
-            p99: both.map(|delays| delays.map(|d| d.p99)),
+            p99: both.map(|delays| delays.and_then(Distribution::carried_p99)),
             difference: (a.mean_anatomy.as_ref().zip(b.mean_anatomy.as_ref()))
                 .and_then(|(a, b)| largest(a, b)),
         }

@@ -77,6 +77,26 @@ fn imported(scratch: &Scratch, file: &Path) -> Value {
     document
 }
 
+/// A report that has figures and no packets says nothing of what was answered: nothing was lost, and not 0 were sent.
+#[test]
+fn figures_without_packets_are_no_blackout() {
+    let scratch = Scratch::new();
+    for file in ["mtr.json", "mtr.csv", "mtr.xml", "mtr-report.txt"] {
+        let shown = import(&scratch, &sample(file), "--no-report");
+        assert_eq!(shown.code, 0, "{file}: {}", shown.stderr);
+        let text = shown.stdout + &shown.stderr;
+        assert!(!text.contains("was lost"), "{file}: {text}");
+        // Behind its name a hop's row of the run has a dash where packets would be counted.
+        let run = text.split_once("round trip p50").map(|(_, run)| run);
+        let hop = run.and_then(|run| run.lines().find(|line| line.starts_with("hop ")));
+        let hop = hop.unwrap_or_else(|| panic!("{file}: {text}"));
+        assert!(
+            !hop.split_whitespace().any(|cell| cell == "0"),
+            "{file}: {hop}"
+        );
+    }
+}
+
 /// Text without its line breaks, which depend on the width.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

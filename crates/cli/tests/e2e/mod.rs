@@ -13,6 +13,7 @@
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
 //! | [`flips`] | a flipped bit of a run is said, or changes nothing; links and devices in runs |
+//! | [`explain_against`] | one run is held against another |
 //! | [`help`] | `--help`, man pages, completions, schemas |
 //! | [`import`] | what other tools printed becomes a run, and what is wrong with it is said |
 //! | [`interwork`] | senders, reflectors and echo servers that are not ours |
@@ -40,6 +41,7 @@ mod errors;
 mod experiments;
 mod explain;
 mod flips;
+mod explain_against;
 mod help;
 mod import;
 mod interwork;

@@ -42,9 +42,11 @@ pub fn of(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
             None => alike.push((label, vec![row])),
         }
     }
-    let lost = alike
-        .into_iter()
-        .filter(|(_, rows)| figure(rows, "received") == 0 && tried(rows) > 0);
+    let lost = alike.into_iter().filter(|(_, rows)| {
+        // Reports of other tools may say what was sent and not what came back.
+        let known = is_known(rows, "received");
+        known && figure(rows, "received") == 0 && tried(rows) > 0
+    });
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
         packets: tried(&rows),
         reason: reason(run, resolved, &rows),
@@ -97,6 +99,15 @@ pub(super) fn figure(rows: &[&TrialRow], name: &str) -> u64 {
         found.and_then(|(_, value)| *value).unwrap_or(0.0)
     };
     rows.iter().map(of).sum::<f64>() as u64
+}
+
+/// Does every row have this figure?
+fn is_known(rows: &[&TrialRow], name: &str) -> bool {
+    let has = |row: &&TrialRow| {
+        let mut figures = row.figures.iter();
+        figures.any(|(known, value)| known == name && value.is_some())
+    };
+    rows.iter().all(has)
 }
 
 /// Packets that were sent, or could not be.

@@ -42,14 +42,14 @@ fn nothing(seen: &Seen) -> &'static str {
     }
 }
 
-/// `Response: p50 59.7 µs  p90 …`, as much of it as there is room for.
+/// `Response: p50 59.7 µs  p90 …`, as much of it as there is room for and as the packets carry.
 fn title(distribution: &Distribution, width: u16) -> String {
     let figures = [
-        ("min", distribution.min),
-        ("p50", distribution.p50),
+        ("min", Some(distribution.min)),
+        ("p50", Some(distribution.p50)),
         ("p90", distribution.p90),
         ("p99", distribution.p99),
-        ("max", distribution.max),
+        ("max", Some(distribution.max)),
     ];
     let shown: &[&str] = if width >= 72 {
         &["min", "p50", "p90", "p99", "max"]
@@ -58,7 +58,7 @@ fn title(distribution: &Distribution, width: u16) -> String {
     };
     let figures = figures.into_iter().filter(|(name, _)| shown.contains(name));
     let figures: Vec<_> = figures
-        .map(|(name, ns)| format!("{name} {}", format_duration(ns)))
+        .filter_map(|(name, ns)| Some(format!("{name} {}", format_duration(ns?))))
         .collect();
     format!("Response: {}", figures.join("  "))
 }

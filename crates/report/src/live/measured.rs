@@ -9,6 +9,7 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::loglinear::LogLinear;
+use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::SummaryBuilder;
 
 /// Answered packets whose stages are kept one by one for the anatomy; beyond, histograms hold them, which
@@ -117,16 +118,17 @@ impl Measured {
             let quantile = self.responses.quantile(q);
             quantile.map_or(max, |ns: Nanos| ns.clamp(min, max))
         };
-        let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
+        let count = self.responses.iter().map(|(_, times)| times).sum();
+        let carried = |q| carries(count, q).then(|| at(q));
         let mut bins = LogBins::new(min, max);
         for (middle, times) in self.responses.iter() {
             bins.push_many(middle.clamp(min, max), times);
         }
         Some(Distribution {
             min,
-            p50,
-            p90,
-            p99,
+            p50: at(0.5),
+            p90: carried(0.9),
+            p99: carried(0.99),
             max,
             bins,
         })

@@ -56,8 +56,8 @@ pub(super) struct Seen {
 pub(super) struct Distribution {
     pub(super) min: Nanos,
     pub(super) p50: Nanos,
-    pub(super) p90: Nanos,
-    pub(super) p99: Nanos,
+    pub(super) p90: Option<Nanos>,
+    pub(super) p99: Option<Nanos>,
     pub(super) max: Nanos,
     /// From the least to the longest.
     pub(super) bins: LogBins,

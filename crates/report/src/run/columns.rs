@@ -9,7 +9,7 @@ use super::{RunData, Ways};
 use crate::style::{percent, short_percent};
 use delaylab_model::Nanos;
 use delaylab_model::units::{format_duration, format_duration_f64};
-use delaylab_stats::summary::{Distribution, Summary};
+use delaylab_stats::summary::{Counts, Distribution, Summary};
 
 /// A median or p99 that is further from that of the other measure than this share of it is another one.
 const SAME: f64 = 0.05;
@@ -95,15 +95,19 @@ impl Columns {
         let delays = self.main.of(summary);
         let sd = delays.and_then(|d| d.sd);
         let other = self.main.other().of(summary);
-        let other = [other.map(|d| d.p50), other.map(|d| d.p99)].map(time);
+        let other = [
+            other.map(|d| d.p50),
+            other.and_then(Distribution::carried_p99),
+        ]
+        .map(time);
         let other = self.beside.then_some(other).into_iter().flatten();
         let [host, network] =
             shares(summary).map(|share| share.map_or_else(unknown, short_percent));
         let first = [
-            counts.sent.to_string(),
+            sent(counts),
             percent(counts.lost, counts.sent),
             time(delays.map(|d| d.p50)),
-            time(delays.map(|d| d.p99)),
+            time(delays.and_then(Distribution::carried_p99)),
             sd.map_or_else(unknown, format_duration_f64),
             time(delays.map(|d| d.max)),
         ];
@@ -124,7 +128,18 @@ fn judges_responses(run: &RunData) -> bool {
 fn differs(one: Option<&Distribution>, other: Option<&Distribution>) -> bool {
     let apart = |a: Nanos, b: Nanos| (a - b).abs() as f64 > SAME * a.max(b) as f64;
     let both = one.zip(other);
-    both.is_some_and(|(a, b)| apart(a.p50, b.p50) || apart(a.p99, b.p99))
+    both.is_some_and(|(a, b)| {
+        let p99 = a.carried_p99().zip(b.carried_p99());
+        apart(a.p50, b.p50) || p99.is_some_and(|(a, b)| apart(a, b))
+    })
+}
+
+/// Nothing is known of packets that were never recorded: some reports of other tools have figures alone.
+fn sent(counts: &Counts) -> String {
+    match *counts == Counts::default() {
+        true => unknown(),
+        false => counts.sent.to_string(),
+    }
 }
 
 fn time(ns: Option<Nanos>) -> String {

@@ -3,7 +3,7 @@
 use super::{Lane, RunData};
 use crate::style::percent;
 use delaylab_model::units::{format_duration, format_duration_f64};
-use delaylab_stats::summary::Summary;
+use delaylab_stats::summary::{Distribution, Summary};
 
 /// Heads of [`figures`]: IPDV, then the delay and what was lost.
 pub(crate) const HEADS: [&str; 7] = ["n", "IPDV mean", "sd", "IQR", DELAY, "p99", "lost"];
@@ -23,7 +23,7 @@ pub(crate) fn figures(summary: &Summary) -> [String; 7] {
         mean(variation.ipdv_sd),
         time(variation.ipdv_iqr),
         time(delays.map(|d| d.p50)),
-        time(delays.map(|d| d.p99)),
+        time(delays.and_then(Distribution::carried_p99)),
         percent(summary.counts.lost, summary.counts.sent),
     ]
 }
