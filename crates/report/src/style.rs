@@ -140,6 +140,14 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
+/// When something began, to the second: `2026-01-02T03:04:05Z` of `2026-01-02T03:04:05.678901234Z`.
+pub(crate) fn to_the_second(utc: &str) -> String {
+    match utc.split_once('.') {
+        Some((second, fraction)) if fraction.ends_with('Z') => format!("{second}Z"),
+        _ => utc.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

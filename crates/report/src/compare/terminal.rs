@@ -3,7 +3,7 @@
 
 use super::rows::{self, Row};
 use super::{Compared, Side};
-use crate::style::{Paint, Style};
+use crate::style::{Paint, Style, to_the_second};
 use crate::table::{Cell, FIRM_SPACE, Table};
 use crate::terminal;
 use delaylab_explain::compare::limits::Outcome;
@@ -44,7 +44,7 @@ fn heads(compared: &Compared, style: &Style) -> String {
 
 fn head(letter: &str, side: &Side, style: &Style) -> String {
     let title = format!("--- {letter}: {} ({}) ---", side.name, side.world);
-    let what = format!("{}, {}", side.folder, side.started);
+    let what = format!("{}, {}", side.folder, to_the_second(&side.started));
     paragraph(&title, Paint::Bold, style) + &paragraph(&what, Paint::Dim, style)
 }
 

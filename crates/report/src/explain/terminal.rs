@@ -2,8 +2,8 @@
 //! factors do, when the level changed, and what cannot be told.
 
 use super::words::{
-    clocks, difference, in_events, interval, longer_than, main, sentence, share_of_main, visible,
-    way_name,
+    clocks, difference, in_events, interval, longer_than, lost_share, main, sentence,
+    share_of_main, visible, way_name,
 };
 use crate::run::Head;
 use crate::style::{Paint, Style, plural, short_percent};
@@ -42,10 +42,7 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     let name = format!("--- {} ({}) ---", head.name, head.world);
     let repeated = match found.repeated {
         0 => String::new(),
-        same => format!(
-            " ({} more the same simulations, not counted)",
-            plural(same as u64, "trial")
-        ),
+        same => format!(" ({same} more, the same simulations, not counted)"),
     };
     let when = format!(
         "{}, {}{repeated}, {} sent, {} answered",
@@ -105,7 +102,7 @@ fn row(condition: &Condition) -> [Cell; 7] {
         Cell::left(main(condition)),
         Cell::new(share_of_main(condition)),
         Cell::new(short_percent(late)),
-        Cell::new(short_percent(condition.lost)),
+        Cell::new(lost_share(condition)),
     ]
 }
 

@@ -35,6 +35,16 @@ pub(crate) fn share_of_main(condition: &Condition) -> String {
     })
 }
 
+/// How much was lost: half a percent is no nothing.
+pub(crate) fn lost_share(condition: &Condition) -> String {
+    match condition.lost * 100.0 {
+        none if none <= 0.0 => "0%".to_owned(),
+        percent if percent < 0.01 => "<0.01%".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.2}%"),
+        percent => format!("{percent:.1}%"),
+    }
+}
+
 /// `9 in 1 event`.
 pub(crate) fn in_events(cause: &Cause) -> String {
     match (cause.packets, cause.events) {

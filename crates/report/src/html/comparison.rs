@@ -5,6 +5,7 @@ use super::table::{Column, Table};
 use super::{document, figures, navigation, section, served_frame};
 use crate::compare::{Compared, Side, rows};
 use crate::figure::{both_runs, quantile_shift};
+use crate::style::to_the_second;
 use delaylab_explain::compare::PairFigures;
 use delaylab_explain::compare::limits::Outcome;
 
@@ -58,7 +59,11 @@ fn title(compared: &Compared) -> String {
 fn sides(compared: &Compared, mut folder: impl FnMut(&Side) -> String) -> String {
     let each = ["A", "B"].iter().zip(&compared.sides);
     let line = |(letter, side): (&&str, &Side)| {
-        let words = [folder(side), text(&side.world), text(&side.started)];
+        let words = [
+            folder(side),
+            text(&side.world),
+            text(&to_the_second(&side.started)),
+        ];
         format!("<p class=\"meta\">{letter}: {}</p>\n", words.join(" · "))
     };
     each.map(line).collect()

@@ -5,8 +5,8 @@ use super::markup::{prose, text};
 use super::section as titled;
 use super::table::{Column, Table};
 use crate::explain::words::{
-    clocks, difference, in_events, interval, longer_than, main, sentence, share_of_main, visible,
-    way_name,
+    clocks, difference, in_events, interval, longer_than, lost_share, main, sentence,
+    share_of_main, visible, way_name,
 };
 use crate::run::{Explanation, RunData};
 use crate::style::{plural, short_percent};
@@ -75,7 +75,7 @@ fn conditions(found: &Explanation) -> String {
             main(condition),
             share_of_main(condition),
             short_percent(late),
-            short_percent(condition.lost),
+            lost_share(condition),
         ]);
     }
     table.render()

@@ -1,6 +1,6 @@
 //! Judged findings as they are shown.
 
-use super::words::{interval, quantity};
+use super::words::{POINTS, SHARE, interval, quantity};
 use super::{Evidence, FindingShown};
 use crate::style::plural;
 use delaylab_lab::finding::dimension::format_number;
@@ -56,20 +56,21 @@ fn of_comparison(compared: &Compared) -> String {
         return compared.reason.clone();
     };
     let name = &compared.comparison;
+    let [unit, of_value] = units(compared);
     let right = compared.right;
     // A bound stands in the claim itself.
     let is_bound = right.is_some_and(|_| !name.trim_end().ends_with(')'));
     let right = right.filter(|_| !is_bound);
-    let left = quantity(left, &compared.unit);
+    let left = quantity(left, unit);
     let right = right.map_or_else(String::new, |right| {
-        format!(" against {}", quantity(right, &compared.unit))
+        format!(" against {}", quantity(right, unit))
     });
     let interval = interval(&comparison("", compared));
     let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
     let by = match compared.by {
         By::Ratio => format!("× {}", format_number(value)),
-        By::Difference if value > 0.0 => format!("+{}", quantity(value, &compared.value_unit)),
-        By::Difference => quantity(value, &compared.value_unit),
+        By::Difference if value > 0.0 => format!("+{}", quantity(value, of_value)),
+        By::Difference => quantity(value, of_value),
     };
     let settle = match compared.verdict {
         Verdict::Undecided => compared.reason.split_once("; ").map(|(_, settle)| settle),
@@ -77,6 +78,28 @@ fn of_comparison(compared: &Compared) -> String {
     };
     let settle = settle.map_or_else(String::new, |settle| format!("; {settle}"));
     format!("{name}: {left}{right}, {by}{interval}{settle}")
+}
+
+/// Units of the two values of a comparison, and of their difference or ratio: shares are plain numbers to what judges
+/// them, and percentages to people.
+fn units(compared: &Compared) -> [&str; 2] {
+    let name = compared.comparison.trim_end();
+    let within = name.contains(" within ");
+    let is_share = is_share(name, &compared.unit)
+        || (is_number(&compared.unit) && !within && name.ends_with('%'));
+    match (is_share, compared.by) {
+        (true, By::Difference) => [SHARE, POINTS],
+        (true, By::Ratio) => [SHARE, &compared.value_unit],
+        (false, _) => [&compared.unit, &compared.value_unit],
+    }
+}
+
+fn is_number(unit: &str) -> bool {
+    unit == "1"
+}
+
+fn is_share(statistic: &str, unit: &str) -> bool {
+    is_number(unit) && statistic.starts_with("share(")
 }
 
 fn level(part: &Part) -> String {
@@ -109,7 +132,10 @@ fn statistic(level: &str, number: &Evaluated) -> Evidence {
         value: number.value,
         low: number.low,
         high: number.high,
-        unit: number.unit.clone(),
+        unit: match is_share(&number.statistic, &number.unit) {
+            true => SHARE.to_owned(),
+            false => number.unit.clone(),
+        },
         count: number.count,
         verdict: None,
         note: notes.join("; "),
@@ -123,7 +149,7 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
         value: number.value,
         low: number.low,
         high: number.high,
-        unit: number.value_unit.clone(),
+        unit: units(number)[1].to_owned(),
         count: 0,
         verdict: Some(number.verdict),
         note: number.reason.clone(),

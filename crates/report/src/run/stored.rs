@@ -8,7 +8,7 @@ use super::parts::Parts;
 use super::series::Everything;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
-use crate::style::plural;
+use crate::style::{plural, to_the_second};
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_explain::why::slow::Baseline;
 use delaylab_explain::why::{self, blackouts};
@@ -207,7 +207,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
         seed: resolved.map(|resolved| resolved.seed),
-        started: run.started_utc().unwrap_or("at an unknown time").to_owned(),
+        started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
         // What cannot be read cannot be run, and an imported run was another program's.
         repeat: resolved.map_or_else(String::new, |_| {
             format!("delaylab run {folder}/experiment.toml")

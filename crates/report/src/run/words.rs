@@ -8,14 +8,34 @@ fn unknown() -> String {
     "–".to_owned()
 }
 
-/// A value with its unit: `1.25 ms`, `9188 B`, `4.2 ns/B`, `0.9993`.
+/// The unit of a share, which is shown as a percentage.
+pub(crate) const SHARE: &str = "share";
+/// The unit of a difference of two shares, which is shown in percentage points.
+pub(crate) const POINTS: &str = "points";
+
+/// A value with its unit: `1.25 ms`, `9188 B`, `4.2 ns/B`, `0.9993`, `5.25 %`, `-2.15 points`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => format_duration_f64(value),
         _ if !value.is_finite() => unknown(),
+        SHARE => format!("{} %", hundredths(value)),
+        POINTS => format!("{} points", hundredths(value)),
         "1" | "" => format_number(value),
         _ => format!("{} {unit}", format_number(value)),
     }
+}
+
+/// Of a share, with three significant digits and no more than four decimals: what is less is 0.
+fn hundredths(share: f64) -> String {
+    let percent = share * 100.0;
+    let before = percent.abs().max(1e-9).log10().floor() as i32;
+    let digits = (2 - before).clamp(0, 4) as usize;
+    let text = format!("{percent:.digits$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    if text == "-0" { "0" } else { text }.to_owned()
 }
 
 /// A number's interval: `1.20 ms to 1.30 ms`, `at least 3.00 ms`; `None` where nothing bounds it.
@@ -68,6 +88,12 @@ mod tests {
             (-0.0, "1", "0"),
             (12_345.6, "1", "12346"),
             (0.0, "1", "0"),
+            (0.031_01, SHARE, "3.1 %"),
+            (1.0, SHARE, "100 %"),
+            (0.0, SHARE, "0 %"),
+            (-0.021_49, POINTS, "-2.15 points"),
+            (-9.531e-5, POINTS, "-0.0095 points"),
+            (-1e-9, POINTS, "0 points"),
             (f64::NAN, "1", "–"),
         ] {
             assert_eq!(quantity(value, unit), text);

@@ -48,6 +48,53 @@ fn value_of(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Share => format!("{:.1} %", 100.0 * value),
         Unit::CellsPerSecond => format!("{} cells/s", value.round()),
+        Unit::Bytes => bytes(value),
+        Unit::Cells | Unit::Packets if value == 1.0 => {
+            let several = Dimension::from(unit).format(value);
+            several.trim_end_matches('s').to_owned()
+        }
         _ => Dimension::from(unit).format(value),
+    }
+}
+
+/// `<1 B`, `532 B`, `64.0 kB`: a queue's mean is not known to the byte.
+fn bytes(value: f64) -> String {
+    let scaled = |scale: f64, unit: &str| {
+        let value = value / scale;
+        let digits = match value {
+            small if small < 9.995 => 2,
+            middle if middle < 99.95 => 1,
+            _ => 0,
+        };
+        format!("{value:.digits$} {unit}")
+    };
+    match value {
+        none if none <= 0.0 => "0 B".to_owned(),
+        few if few < 1.0 => "<1 B".to_owned(),
+        some if some < 999.5 => format!("{some:.0} B"),
+        more if more < 999.5e3 => scaled(1e3, "kB"),
+        _ => scaled(1e6, "MB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_over_time_has_three_digits() {
+        for (value, unit, text) in [
+            (0.001_258, Unit::Bytes, "<1 B"),
+            (0.0, Unit::Bytes, "0 B"),
+            (532.0, Unit::Bytes, "532 B"),
+            (63_986.0, Unit::Bytes, "64.0 kB"),
+            (1_384_252.0, Unit::Bytes, "1.38 MB"),
+            (999_960.0, Unit::Bytes, "1.00 MB"),
+            (1.0, Unit::Cells, "1 cell"),
+            (1085.0, Unit::Cells, "1085 cells"),
+            (0.924, Unit::Share, "92.4 %"),
+        ] {
+            assert_eq!(value_of(value, unit), text);
+        }
     }
 }

@@ -29,15 +29,22 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         Some(table) => (table, 0),
         None => below_each_other(run, style),
     };
+    let drawn = table.render(style);
+    let mut heads = drawn.lines().take(2).flat_map(str::split_whitespace);
+    let counted = if heads.any(|head| head == "n") {
+        "; n pairs"
+    } else {
+        ""
+    };
     let note = format!(
-        "IPDV of the {} (RFC 3393), of packets that follow each other; n pairs",
+        "IPDV of the {} (RFC 3393), of packets that follow each other{counted}",
         run.ways().delay()
     );
     let more = match left_out {
         0 => String::new(),
         more => format!("and {more} more in the report\n"),
     };
-    table.render(style) + &more + &paragraph(&note, Paint::Dim, style)
+    drawn + &more + &paragraph(&note, Paint::Dim, style)
 }
 
 /// `None` where one combination is all there is, or no group of columns is narrow enough.
