@@ -125,6 +125,7 @@ pub fn line(name: &str, run: &Verified, style: &Style) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use super::*;
 use delaylab_model::record::{Method, Record};
 use std::fs::OpenOptions;

@@ -8,6 +8,7 @@ use arrow_ipc::reader::StreamDecoder;
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Bytes that are read at once.
@@ -74,7 +75,10 @@ impl Journal {
                 break;
             }
             self.read += count as u64;
-            self.is_damaged = self.decode(Buffer::from_vec(piece), take).is_none();
+            let piece = Buffer::from_vec(piece);
+            // The library panics over some damage: that too is only damage.
+            let decoded = catch_unwind(AssertUnwindSafe(|| self.decode(piece, take)));
+            self.is_damaged = !matches!(decoded, Ok(Some(())));
         }
         Ok(())
     }
