@@ -46,6 +46,7 @@ use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residen
 use delaylab_model::units::write_duration;
 use delaylab_model::world::{Refusal, Sink};
 use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_traffic::prober::room::{self, Waiting};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
 use engine::{Engine, Manner};
@@ -91,6 +92,17 @@ impl Probing {
                 probe.method
             );
             refuse("reply_payload", reason);
+        }
+        let waiting = waiting(probe);
+        if waiting.is_too_much() {
+            let reason = format!(
+                "up to {} packets would wait for their replies at once, for which {} MB of memory are needed and {} MB are \
+                 taken at most: use a shorter -W, or a longer interval",
+                waiting.packets(),
+                waiting.bytes() >> 20,
+                room::MOST_BYTES >> 20
+            );
+            refuse("timeout", reason);
         }
         if self.key.is_some() && probe.method == Method::Icmp {
             refuse(
@@ -201,7 +213,8 @@ fn carry_out(
     let stamped = probe.stamps != StampRequest::None;
     let mut clocks = settings.clock.watch();
     let realtime_offset = clocks.offset();
-    let mut prober = Prober::new(Config {
+    let room = waiting(probe).room();
+    let config = Config {
         trial: run.trial,
         probe: run.index,
         method: probe.method,
@@ -217,7 +230,8 @@ fn carry_out(
             departures: stamped,
             follow_ups: facts.residence == Residence::ToDriver,
         },
-    });
+    };
+    let mut prober = Prober::with_room(config, room);
     let manner = Manner {
         wait_mode: probe.wait_mode,
         stamped,
@@ -263,6 +277,11 @@ fn carry_out(
         flaws,
         ..ProbeFacts::default()
     })
+}
+
+/// How many of its packets can be under way at once.
+fn waiting(probe: &Probe) -> Waiting {
+    Waiting::at_most(&probe.pacing, probe.count, probe.duration, probe.timeout)
 }
 
 /// A reflector answers nothing more once it has ended the session.

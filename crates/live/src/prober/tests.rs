@@ -328,3 +328,24 @@ fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
     );
     assert!(kept.0.len() < 2 * PACKETS as usize, "{}", kept.0.len());
 }
+
+#[test]
+fn more_waiting_packets_than_memory_is_taken_for_are_refused_before_the_run() {
+    let probing = Probing {
+        key: None,
+        stops_asked: || 0,
+    };
+    let mut run = probe_run(Method::Udp, SocketAddr::from(([127, 0, 0, 1], 9)), 1);
+    run.probe.count = None;
+    run.probe.pacing = Pacing::Every {
+        interval_ns: SECOND / 100_000,
+    };
+    assert_eq!(probing.refusals(&run), []);
+    run.probe.timeout = 10 * SECOND;
+    let refused = probing.refusals(&run);
+    assert_eq!(refused[0].field, "timeout");
+    assert!(
+        refused[0].reason.contains("packets would wait"),
+        "{refused:?}"
+    );
+}

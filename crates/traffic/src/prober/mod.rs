@@ -13,6 +13,7 @@
 //! | [`loss_direction`] | in which direction packets were lost |
 //! | [`reordering`] | RFC 4737 extents |
 //! | [`stamp_ids`] | which packet a departure stamp is of |
+//! | [`room`] | memory for what can be under way at once |
 //! | [`sequence`] | full sequence numbers from the few bits on the wire |
 
 pub mod clock_watch;
@@ -21,6 +22,7 @@ mod event;
 pub mod loss_direction;
 mod release;
 pub mod reordering;
+pub mod room;
 pub mod sequence;
 pub mod stamp_ids;
 #[cfg(test)]
@@ -34,6 +36,7 @@ use delaylab_model::trial::{LossDirection, LostInHost, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use loss_direction::ReflectorCount;
 use reordering::Reordering;
+use room::Room;
 use std::collections::VecDeque;
 
 /// How long a record stays open after its reply, for copies of it: some round trips, within bounds.
@@ -87,6 +90,11 @@ impl Seen {
     }
 }
 
+/// How long after its time-out a packet is still waited for.
+fn grace(timeout: Nanos) -> Nanos {
+    timeout.clamp(100 * MILLISECOND, 10 * SECOND)
+}
+
 /// The state machine.
 #[derive(Debug)]
 pub struct Prober {
@@ -123,11 +131,16 @@ pub struct Prober {
 impl Prober {
     /// Ready to send the first packet at `config.start`.
     pub fn new(config: Config) -> Self {
+        Self::with_room(config, Room::default())
+    }
+
+    /// The same, whose memory has been had before.
+    pub fn with_room(config: Config, room: Room) -> Self {
         let pacer = Pacer::new(config.pacing, config.start, config.seed);
         Self {
             config,
             pacer,
-            slots: VecDeque::new(),
+            slots: room.0,
             base: 0,
             next_seq: 0,
             timeout_cursor: 0,
@@ -152,7 +165,7 @@ impl Prober {
 
     /// How long after its time-out a packet is still waited for, to tell late from lost.
     fn grace(&self) -> Nanos {
-        self.config.timeout.clamp(100 * MILLISECOND, 10 * SECOND)
+        grace(self.config.timeout)
     }
 
     /// What to do at `now`.
