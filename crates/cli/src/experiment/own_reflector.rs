@@ -3,6 +3,8 @@
 
 use crate::exit::Failed;
 use delaylab_model::trial::{LoadTarget, Server, Target};
+use delaylab_wire::control::{COOKIE, Control, Hello, SIZE};
+use delaylab_wire::echo::Mode;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
@@ -110,10 +112,21 @@ fn free_ports() -> io::Result<Target> {
     })
 }
 
+/// A Hello is answered with a challenge, and nothing is set up.
 fn answers(echo: SocketAddr) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.connect(echo)?;
     socket.set_read_timeout(Some(ANSWER))?;
-    socket.send(b"are you there?")?;
-    socket.recv(&mut [0; 64]).map(drop)
+    let hello = Hello {
+        nonce: 0,
+        mode: Mode::Plain,
+        payload: 100,
+        cookie: [0; COOKIE],
+    };
+    let mut packet = [0; SIZE];
+    Control::Hello(hello)
+        .emit(None, &mut packet)
+        .map_err(io::Error::other)?;
+    socket.send(&packet)?;
+    socket.recv(&mut packet).map(drop)
 }
