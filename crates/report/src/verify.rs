@@ -127,7 +127,6 @@ pub fn line(name: &str, run: &Verified, style: &Style) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_store::verify::Mismatch;
 
