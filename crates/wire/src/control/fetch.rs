@@ -32,7 +32,7 @@ pub struct Fetched {
     pub congestion_control: Option<Name>,
 }
 
-/// The name of an algorithm: letters, digits, `_` and `-`, shorter than [`NAME`].
+/// The name of an algorithm: letters, digits, `_` and `-`, at most 15 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(String);
 
