@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_sent_and_counted() {
-        let mut sink = sink(Access::Keyed(key()));
+        let mut sink = sink(Access::Keyed(key().into()));
         let (session, token, keys) = proven(&mut sink, Some(&key()));
         let keys = keys.unwrap();
         let answer = fetch(&mut sink, session, &asked(token), Some(&keys));
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_to_who_has_shown_nothing() {
-        let mut keyed = sink(Access::Keyed(key()));
+        let mut keyed = sink(Access::Keyed(key().into()));
         let (session, accept) = open(&mut keyed, hello(Transport::Tcp), Some(&key()));
         let keys = accept.keys(&key(), Transport::Tcp);
         // Not before the first question, and never without the session's own key.
