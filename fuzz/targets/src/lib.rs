@@ -14,11 +14,14 @@
 //! | [`frame`] | frames that a soft switch forwards |
 //! | [`http`] | requests of browsers |
 //! | [`import`] | files of other tools |
+//! | [`journal`] | the rows of a trial under way |
 //! | [`load`] | a load's control packets and datagrams, and the results of `iperf3 -s` |
 //! | [`load_replay`] | files that say when a load's packets are due |
+//! | [`parquet`] | the tables of a run |
 //! | [`path_trace`] | answers to a path trace |
 //! | [`prober`] | replies, by every method |
 //! | [`reflector`] | requests |
+//! | [`run_folder`] | the manifest and the texts of a run |
 //! | [`stamp`] | STAMP base packets |
 //! | [`stamp_tlv`] | TLVs behind a STAMP base packet |
 //! | [`tcp`] | the byte stream of a tcp session |
@@ -39,16 +42,20 @@ pub mod finding_check;
 pub mod frame;
 pub mod http;
 pub mod import;
+pub mod journal;
 pub mod load;
 pub mod load_replay;
 mod packets;
+pub mod parquet;
 pub mod path_trace;
 pub mod prober;
 pub mod reflector;
 #[cfg(test)]
 mod replay;
+pub mod run_folder;
 pub mod stamp;
 pub mod stamp_tlv;
+mod stored;
 pub mod tcp;
 pub mod test_frame;
 mod text;
@@ -100,11 +107,14 @@ targets! {
     frame: 350_000,
     http: 200_000,
     import: 2_000,
+    journal: 60,
     load: 80_000,
     load_replay: 250_000,
+    parquet: 30,
     path_trace: 600_000,
     prober: 100_000,
     reflector: 8_000,
+    run_folder: 30,
     stamp: 500_000,
     stamp_tlv: 250_000,
     tcp: 400_000,
