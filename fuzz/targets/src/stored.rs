@@ -103,12 +103,15 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Files by their names.
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
+
 /// The files of a run that was just written, with some rows under way where it is not finished; by their names.
-pub(crate) fn written(is_finished: bool) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn written(is_finished: bool) -> Files {
     write(is_finished).unwrap_or_else(|error| panic!("no run: {error}"))
 }
 
-fn write(is_finished: bool) -> Result<Vec<(String, Vec<u8>)>, Box<dyn std::error::Error>> {
+fn write(is_finished: bool) -> Result<Files, Box<dyn std::error::Error>> {
     let runs = TempDir::new()?;
     let new = NewRun {
         name: "sample",
@@ -137,7 +140,7 @@ fn write(is_finished: bool) -> Result<Vec<(String, Vec<u8>)>, Box<dyn std::error
     Ok(files(&writer.finish(&json!([]))?.folder)?)
 }
 
-fn files(folder: &Path) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+fn files(folder: &Path) -> std::io::Result<Files> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
