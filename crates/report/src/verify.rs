@@ -146,7 +146,11 @@ mod tests {
 
     #[test]
     fn each_run_has_a_line_and_each_wrong_file() {
-        let said = |run: &Verified| line("runs/a", run, &Style::PLAIN);
+        let style = Style {
+            unicode: true,
+            ..Style::PLAIN
+        };
+        let said = |run: &Verified| line("runs/a", run, &style);
         assert_eq!(
             said(&run(Some(7), &[])),
             "✔ runs/a  as recorded: 7 files, 1234 bytes\n"
