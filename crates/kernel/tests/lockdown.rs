@@ -162,7 +162,7 @@ fn forbidden() -> Outcome {
 
 /// Files of one folder remain, and nothing else.
 fn beneath() -> Outcome {
-    let folder = PathBuf::from(std::env::var(FOLDER)?);
+    let folder = PathBuf::from(std::env::var(FOLDER)?).canonicalize()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let holds = lock_down_beneath(&folder, Options::default())?;

@@ -83,7 +83,8 @@ pub fn lock_down(options: Options) -> Result<Holds, LockDownError> {
 /// As [`lock_down`], but files beneath this folder may still be read and written, and none elsewhere.
 ///
 /// Who is root becomes the folder's owner. A folder of root's own is read as nobody where everybody may
-/// read it; else the process stays root, without capabilities and confined to the folder.
+/// read it. Where neither of them reaches the folder, the process stays root, without capabilities and
+/// confined to the folder. The folder's path is absolute.
 pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockDownError> {
     let mut witness = Witness::new().map_err(step("open /proc/self/status"))?;
     if witness.threads() != 1 {
@@ -96,6 +97,7 @@ pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockD
         0 => None,
         uid => Some((uid, owner.gid())),
     };
+    let user = user.filter(|&user| reaches(folder, user));
     drop_privileges(user)?;
     let enforced = landlock::allow_beneath(folder).map_err(step("restrict itself by Landlock"))?;
     let landlock = enforced && landlock::opening_fails();
@@ -114,6 +116,22 @@ pub fn lock_down_beneath(folder: &Path, options: Options) -> Result<Holds, LockD
     } else {
         Err(LockDownError::Remains(holds))
     }
+}
+
+/// May this user and group pass through every folder on the way to this one?
+fn reaches(folder: &Path, (user, group): (u32, u32)) -> bool {
+    let passes = |above: &Path| {
+        let Ok(data) = fs::metadata(above) else {
+            return false;
+        };
+        let bit = match (data.uid() == user, data.gid() == group) {
+            (true, _) => 0o100,
+            (false, true) => 0o010,
+            (false, false) => 0o001,
+        };
+        data.mode() & bit != 0
+    };
+    folder.ancestors().skip(1).all(passes)
 }
 
 /// Empties every capability set of the calling thread, leaves root for nobody, and makes sure that
