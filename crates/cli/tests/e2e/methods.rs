@@ -272,14 +272,15 @@ fn by_seq(method: &str, mut fate: impl FnMut(Way, u64) -> Vec<i64> + Send + 'sta
     if method == "udp" {
         return for_udp_seq(56, move |way, seq| fate(way, seq.into()));
     }
-    // STAMP's first packet, 0, asks whether there is a reflector. A reply repeats the sender's number
-    // at byte 24 (RFC 8762 §4.3.1).
+    // STAMP's first packet asks whether there is a reflector, with any number; the others count on from it. A reply
+    // repeats the sender's number at byte 24 (RFC 8762 §4.3.1).
+    let mut first = None;
     Box::new(move |way, packet| {
         let at = if way == Way::Out { 0 } else { 24 };
-        let wire: [u8; 4] = packet[at..at + 4].try_into().unwrap();
-        match u32::from_be_bytes(wire) {
+        let wire = u32::from_be_bytes(packet[at..at + 4].try_into().unwrap());
+        match wire - *first.get_or_insert(wire) {
             0 => vec![0],
-            wire => fate(way, u64::from(wire) - 1),
+            number => fate(way, u64::from(number) - 1),
         }
     })
 }
