@@ -12,7 +12,7 @@
 //! | [`event_set`] | what happens next |
 //! | [`slots`] | which event is whose, and the order of those at the same time |
 //! | [`transmitter`] | exact times of bytes on a line of any rate |
-//! | [`unit`] | cells and frames |
+//! | [`mod@unit`] | cells and frames |
 //! | [`packet`] | the packets that they are of |
 //! | [`nic`] | a host's network card: segmentation, CBR and ABR channels |
 //! | [`cpu`] | a host's CPU: what packets cost, and daemons |
