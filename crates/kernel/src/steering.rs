@@ -15,7 +15,8 @@ pub const MOST_TOKENS: usize = 1280;
 /// Tokens that are compared one after the other; above that the list is halved.
 const LEAF: usize = 4;
 
-/// Lets further sockets of this user be bound to the same port. Before bind, on each of them.
+/// Lets further sockets of this user be bound to the same port: on each of them, the first one too, also when
+/// it is bound already.
 pub fn share_port(socket: &impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the pointer and length describe `on`.
@@ -140,9 +141,11 @@ mod tests {
         }
     }
 
-    fn bound(to: SocketAddr) -> UdpSocket {
+    fn bound(to: SocketAddr, sharing: bool) -> UdpSocket {
         let socket = Socket::new(Domain::for_address(to), Type::DGRAM, None).unwrap();
-        share_port(&socket).unwrap();
+        if sharing {
+            share_port(&socket).unwrap();
+        }
         socket.bind(&to.into()).unwrap();
         let socket = UdpSocket::from(socket);
         socket
@@ -154,9 +157,10 @@ mod tests {
     #[test]
     fn the_kernel_follows_the_program() {
         for address in ["127.0.0.1:0", "[::1]:0"] {
-            let first = bound(address.parse().unwrap());
+            let first = bound(address.parse().unwrap(), false);
             let at = first.local_addr().unwrap();
-            let second = bound(at);
+            share_port(&first).unwrap();
+            let second = bound(at, true);
             let tokens: Vec<u32> = (0..MOST_TOKENS as u32).map(|n| n * 3_000_000).collect();
             for tokens in [&tokens[..], &tokens[7..8], &[]] {
                 steer(&first, tokens).unwrap();

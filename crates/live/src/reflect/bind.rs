@@ -151,17 +151,13 @@ impl Bound {
             address,
             source,
         };
-        // Of its own: with a shared one another reflector of this user would be given the same port.
         let (socket, at) = datagram_socket(address, Sharing::No).map_err(failed)?;
-        let mut served = Served {
+        let established = (port == Port::Echo).then(|| beside(&socket, at).ok());
+        let served = Served {
             port,
             socket,
-            established: None,
+            established: established.flatten(),
         };
-        if port == Port::Echo {
-            drop(served.socket);
-            (served.socket, served.established) = pair(at).map_err(failed)?;
-        }
         self.ports.push(at.port());
         self.datagrams.push(served);
         Ok(at)
@@ -200,17 +196,16 @@ enum Sharing {
     No,
 }
 
-/// Two sockets on one port, where the kernel can tell which of them a packet is for; else one.
-fn pair(at: SocketAddr) -> io::Result<(DatagramSocket, Option<DatagramSocket>)> {
-    let shared = || -> io::Result<_> {
-        let (strangers, _) = datagram_socket(at, Sharing::Yes)?;
-        // Before there is a second one: packets must not be spread over both.
-        steering::steer(&strangers, &[])?;
-        let (established, _) = datagram_socket(at, Sharing::Yes)?;
-        steering::steer(&strangers, &[])?;
-        Ok((strangers, Some(established)))
-    };
-    shared().or_else(|_| Ok((datagram_socket(at, Sharing::No)?.0, None)))
+/// A second socket on the first one's port, where the kernel can tell which of them a packet is for.
+///
+/// The first was bound alone: with a shared one another reflector of this user would be given the same port.
+/// It is not closed and bound again as a shared one: a process that is being started holds all sockets of
+/// this one for a moment, and the port with them.
+fn beside(first: &DatagramSocket, at: SocketAddr) -> io::Result<DatagramSocket> {
+    steering::share_port(first)?;
+    let (second, _) = datagram_socket(at, Sharing::Yes)?;
+    steering::steer(first, &[])?;
+    Ok(second)
 }
 
 fn datagram_socket(
