@@ -25,7 +25,7 @@ const RESET: i64 = 200 * delaylab_model::MILLISECOND;
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<(), Failed> {
     if let Some(BenchCommand::List { json }) = args.command {
-        return terminal::print(list(json));
+        return list(json);
     }
     let args = &args.procedure;
     let procedure = find(args.name.as_deref().unwrap_or_default())?;
@@ -56,17 +56,15 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
     run_experiment(&experiment, &choices, &Asked::default(), &args.shown)
 }
 
-fn list(json: bool) -> String {
+fn list(json: bool) -> Result<(), Failed> {
     if json {
         let one = |known: &Description| {
             let about = known.about.replace('\n', " ");
             json!({ "name": known.name, "rfc": known.rfc, "about": about, "needs": known.needs })
         };
         let all: Vec<_> = procedures().iter().map(one).collect();
-        return format!(
-            "{}\n",
-            json!({ "schema": "delaylab/procedures/1", "procedures": all })
-        );
+        let document = json!({ "schema": "delaylab/procedures/1", "procedures": all });
+        return terminal::write(format!("{document}\n"));
     }
     let mut out = String::new();
     for known in procedures() {
@@ -75,7 +73,7 @@ fn list(json: bool) -> String {
             let _ = writeln!(out, "    {}", line.trim());
         }
     }
-    out
+    terminal::print(out)
 }
 
 fn find(name: &str) -> Result<&'static Description, Failed> {

@@ -79,7 +79,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         again: &|times| again(args, times),
     };
     if args.json {
-        return terminal::print(format!("{}\n", cells::json(&cells)));
+        return terminal::write(format!("{}\n", cells::json(&cells)));
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(cells::text(&cells, &style))

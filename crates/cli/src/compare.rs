@@ -25,7 +25,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         write(&compared, path)?;
     }
     if args.json {
-        terminal::print(document(&compared)?)?;
+        terminal::write(document(&compared)?)?;
     } else if args.output.as_deref() != Some(Path::new("-")) {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(shown::render(&compared, &style))?;
@@ -67,7 +67,7 @@ fn document(compared: &Compared) -> Result<Vec<u8>, Failed> {
 /// The file's name says what is written.
 fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
     if path == Path::new("-") {
-        return terminal::print(html::comparison(compared));
+        return terminal::write(html::comparison(compared));
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
     let content = match extension {

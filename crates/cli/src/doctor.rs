@@ -18,12 +18,11 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
     let checkup = examine(&options, selfcheck::delivered())
         .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
     terminal::done();
-    let text = if args.json {
-        serde_json::to_string_pretty(&checkup)
-            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?
-            + "\n"
-    } else {
-        delaylab_report::doctor::render(&checkup, &terminal::style(&io::stdout(), false))
-    };
-    terminal::print(text)
+    if args.json {
+        let text = serde_json::to_string_pretty(&checkup)
+            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+        return terminal::write(text + "\n");
+    }
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(delaylab_report::doctor::render(&checkup, &style))
 }

@@ -29,7 +29,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     if args.json {
         let text = serde_json::to_string_pretty(&json::document(&folder, &found));
         let text = text.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        return terminal::print(text + "\n");
+        return terminal::write(text + "\n");
     }
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);

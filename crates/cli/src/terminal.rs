@@ -2,15 +2,22 @@
 
 use crate::exit::Failed;
 use delaylab_report::style::Style;
+use delaylab_report::visible::visible;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 /// Columns where nobody says.
 const WIDTH: u16 = 100;
 
-/// Prints to standard output. Whoever stops reading has seen enough.
-pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failed> {
-    match io::stdout().write_all(text.as_ref()) {
+/// Prints text for people to standard output. Nothing in it reaches the terminal as a command.
+pub fn print(text: impl AsRef<str>) -> Result<(), Failed> {
+    write(visible(text.as_ref()).as_bytes())
+}
+
+/// Writes a document for programs to standard output, as it is.
+pub fn write(document: impl AsRef<[u8]>) -> Result<(), Failed> {
+    match io::stdout().write_all(document.as_ref()) {
+        // Who stops reading has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
             format!("cannot write to standard output: {error}"),
         )),
@@ -20,13 +27,13 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failed> {
 
 /// Says a line on standard error. Where nobody can hear it, the work goes on all the same.
 pub fn say(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
 }
 
 /// Shows in the last line of a terminal what is being done, until [`done`].
 pub fn doing(what: impl Display) {
     if io::stderr().is_terminal() {
-        let _ = write!(io::stderr(), "\r{what}\x1b[K");
+        let _ = write!(io::stderr(), "\r{}\x1b[K", visible(&what.to_string()));
     }
 }
 

@@ -191,13 +191,18 @@ fn exec(args: &ExecArgs) -> Result<(), Failed> {
 fn clean() -> Result<(), Failed> {
     let mut text = String::new();
     for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
-        build::remove(testbed).map_err(|error| Failed::environment(error.to_string()))?;
-        let _ = writeln!(
-            text,
-            "removed {} ({})",
-            testbed.id,
-            testbed.nodes.join(", ")
-        );
+        let removed = build::remove(testbed);
+        let removed = removed.map_err(|error| Failed::environment(error.to_string()))?;
+        if !removed.nodes.is_empty() {
+            let nodes = removed.nodes.join(", ");
+            let _ = writeln!(text, "removed {} ({nodes})", testbed.id);
+        }
+        for name in &removed.unmarked {
+            let _ = writeln!(
+                text,
+                "kept {name}: it does not bear the mark of a testbed. `ip netns del {name}` removes it"
+            );
+        }
     }
     if text.is_empty() {
         text.push_str("nothing is left over\n");

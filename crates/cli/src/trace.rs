@@ -133,5 +133,5 @@ fn print(traced: &Traced<'_>, json: bool) -> Result<(), Failed> {
     Document::new(traced, &info, &supplied)
         .write(&mut text)
         .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    terminal::print(text)
+    terminal::write(text)
 }

@@ -25,7 +25,7 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
         let mut text = Vec::new();
         let written = Document::new(&found).write(&mut text);
         written.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        terminal::print(text)?;
+        terminal::write(text)?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         let lines = found.iter().map(|(name, run)| line(name, run, &style));

@@ -137,7 +137,9 @@ pub fn read_from(input: Input<'_>, options: &Options) -> Result<Imported, Import
     let format = options.format.or(table).or_else(recognised);
     let Some(format) = format else {
         let nearest = Format::nearest(head);
-        json::whole(&input.bytes()?)?;
+        if json::is(head) {
+            json::whole(&input.bytes()?)?;
+        }
         return Err(ImportError::Unrecognised { nearest });
     };
     let mut imported = (format.read)(input, options)?;

@@ -30,6 +30,7 @@
 //! | [`import`] | `delaylab import`: JSON |
 //! | [`verify`] | `delaylab verify`: terminal and JSON |
 //! | [`style`], [`table`] | colour, glyphs and width; aligned columns |
+//! | [`mod@visible`] | text from anywhere, safe to print |
 //!
 //! But for [`serve`], nothing here opens a socket, reads a clock or asks whether it writes to a terminal:
 //! records and facts go in, text comes out. Files are read by [`run::stored`] alone, those of the run
@@ -68,6 +69,7 @@ pub mod table;
 pub mod terminal;
 pub mod trace;
 pub mod verify;
+pub mod visible;
 pub mod working;
 
 #[cfg(test)]

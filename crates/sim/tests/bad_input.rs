@@ -217,6 +217,19 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "two nodes are called `a`",
         ),
         (
+            path("rate = \"1Gbit/s\"\n[[path.node]]\nname = \"a;id\"\nkind = \"host\""),
+            "path.node",
+            "`a;id` cannot be a name",
+        ),
+        (
+            path(
+                "rate = \"1Gbit/s\"\n[[path.node]]\nname = \"a\"\nkind = \"host\"\n[[path.node]]\nname = \"b\"\nkind = \"host\"\n\
+                 [[path.link]]\nname = \"../l\"\nfrom = \"a\"\nto = \"b\"",
+            ),
+            "path.link",
+            "`../l` cannot be a name",
+        ),
+        (
             path(
                 "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }]\nlink = [{ name = \"l\", from = \"a\", to = \"x\" }]",
             ),

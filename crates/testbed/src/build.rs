@@ -1,6 +1,6 @@
 //! A testbed that stands: built, entered, and taken down again; and what others left behind.
 
-use crate::layout::{SoftDevice, Structure};
+use crate::layout::{MARK, SoftDevice, Structure};
 use crate::soft_switch::device::Device;
 use crate::soft_switch::driver::{SoftSwitches, Wired};
 use crate::step::{Step, StepError};
@@ -182,15 +182,39 @@ pub fn find() -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Takes down what a process left that is gone.
+/// What became of the namespaces of a testbed that is left over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Removed {
+    /// The nodes that are gone.
+    pub nodes: Vec<String>,
+    /// Namespaces without the mark of a testbed, by their full names: they may belong to another program.
+    pub unmarked: Vec<String>,
+}
+
+/// Takes down what a process left that is gone: the namespaces that bear a testbed's mark.
 ///
 /// # Errors
 /// Names the command that failed.
-pub fn remove(found: &Found) -> Result<(), StepError> {
-    found.nodes.iter().try_for_each(|node| {
-        let id = &found.id;
-        Step::Ip(format!("netns del {id}-{node}")).carry_out()
-    })
+pub fn remove(found: &Found) -> Result<Removed, StepError> {
+    let mut removed = Removed::default();
+    for node in &found.nodes {
+        let name = format!("{}-{node}", found.id);
+        if is_marked(&name)? {
+            Step::Ip(format!("netns del {name}")).carry_out()?;
+            removed.nodes.push(node.clone());
+        } else {
+            removed.unmarked.push(name);
+        }
+    }
+    Ok(removed)
+}
+
+/// Has a testbed made this namespace?
+fn is_marked(name: &str) -> Result<bool, StepError> {
+    let show = Step::IpIn(name.to_owned(), "link show lo".to_owned());
+    let shown = show.printed()?;
+    let mut lines = shown.lines().map(str::trim);
+    Ok(lines.any(|line| line.strip_prefix("alias ") == Some(MARK)))
 }
 
 /// `delaylab-PID-START-NUMBER` and the node's name.

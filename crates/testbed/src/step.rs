@@ -3,6 +3,7 @@
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{offload, process};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::process::{Command, Stdio};
 
@@ -69,6 +70,14 @@ impl Step {
     /// # Errors
     /// With what the command said.
     pub fn carry_out(&self) -> Result<(), StepError> {
+        self.printed().map(drop)
+    }
+
+    /// Carries it out, and returns what the command printed.
+    ///
+    /// # Errors
+    /// With what the command said.
+    pub fn printed(&self) -> Result<String, StepError> {
         match self {
             Step::Ip(words) => self.run("ip", "iproute2", &split(&[], words)),
             Step::IpIn(inside, words) => self.run("ip", "iproute2", &split(&["-n", inside], words)),
@@ -100,18 +109,18 @@ impl Step {
         command: &'static str,
         package: &'static str,
         words: &[&str],
-    ) -> Result<(), StepError> {
-        let ran = said(command, words).map_err(|error| match error.kind() {
+    ) -> Result<String, StepError> {
+        let ran = run(command, words).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => StepError::Missing { command, package },
             _ => self.failed(error),
         });
         match ran? {
-            None => Ok(()),
-            Some(said) if said.contains("exec of \"nft\" failed") => Err(StepError::Missing {
+            Ok(printed) => Ok(printed),
+            Err(said) if said.contains("exec of \"nft\" failed") => Err(StepError::Missing {
                 command: "nft",
                 package: "nftables",
             }),
-            Some(said) => Err(self.failed(said)),
+            Err(said) => Err(self.failed(said)),
         }
     }
 
@@ -120,7 +129,7 @@ impl Step {
         &self,
         namespace: &str,
         act: impl FnOnce() -> io::Result<()> + Send,
-    ) -> Result<(), StepError> {
+    ) -> Result<String, StepError> {
         let done = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 Namespace::open(namespace)?.enter()?;
@@ -130,7 +139,8 @@ impl Step {
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        done.map_err(|error| self.failed(error))
+        let nothing = |()| String::new();
+        done.map(nothing).map_err(|error| self.failed(error))
     }
 }
 
@@ -139,20 +149,25 @@ fn split<'a>(first: &[&'a str], words: &'a str) -> Vec<&'a str> {
     first.chain(words.split_whitespace()).collect()
 }
 
-/// What a command that failed said; `None`: it did not fail.
-fn said(command: &str, words: &[&str]) -> io::Result<Option<String>> {
-    let mut errors = process::file_in_memory()?;
+/// What a command printed, or what it said when it failed.
+fn run(command: &str, words: &[&str]) -> io::Result<Result<String, String>> {
+    let (mut printed, mut errors) = (process::file_in_memory()?, process::file_in_memory()?);
     let status = Command::new(command)
         .args(words)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(printed.try_clone()?)
         .stderr(errors.try_clone()?)
         .status()?;
-    if status.success() {
-        return Ok(None);
-    }
-    let mut said = Vec::new();
-    errors.rewind()?;
-    errors.read_to_end(&mut said)?;
-    Ok(Some(String::from_utf8_lossy(&said).into_owned()))
+    Ok(if status.success() {
+        Ok(content(&mut printed)?)
+    } else {
+        Err(content(&mut errors)?)
+    })
+}
+
+fn content(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

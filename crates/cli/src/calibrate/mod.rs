@@ -39,7 +39,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     let document = calibration_document(&shown);
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
     if args.of.json {
-        terminal::print(format!("{document}\n"))?;
+        terminal::write(format!("{document}\n"))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(calibration_text(&shown, &files, &style))?;
@@ -93,7 +93,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let document = prediction_document(&shown);
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
     if args.of.json {
-        terminal::print(format!("{document}\n"))?;
+        terminal::write(format!("{document}\n"))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(prediction_text(&shown, &files, &style))?;
@@ -114,7 +114,7 @@ fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Fail
         pairs: &[],
     };
     if of.json {
-        terminal::print(format!("{}\n", calibration_document(&shown)))?;
+        terminal::write(format!("{}\n", calibration_document(&shown)))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(calibration_text(&shown, &[], &style))?;

@@ -22,11 +22,10 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
     let expected = Expected::new(&resolved, args.from.as_deref(), &args.runs)?;
-    terminal::print(if args.json {
-        format!("{}\n", as_json(&resolved, expected.as_ref()))
-    } else {
-        for_people(&resolved, expected.as_ref())
-    })
+    if args.json {
+        return terminal::write(format!("{}\n", as_json(&resolved, expected.as_ref())));
+    }
+    terminal::print(for_people(&resolved, expected.as_ref()))
 }
 
 fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {

@@ -60,13 +60,13 @@ impl Concluded {
     /// # Errors
     /// Where nothing was answered, once that is shown.
     pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
-        let text = if shown.json {
-            self.document()
+        if shown.json {
+            terminal::write(self.document())?;
         } else {
             let style = terminal::style(&io::stdout(), shown.verbose);
-            run_terminal::summary(&self.data, self.page.as_deref(), &style)
-        };
-        terminal::print(&text)?;
+            let page = self.page.as_deref();
+            terminal::print(run_terminal::summary(&self.data, page, &style))?;
+        }
         self.unless_unanswered()
     }
 

@@ -65,14 +65,13 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
         experiments: experiments.collect::<Result<_, Failed>>()?,
         runs: runs(args)?,
     };
-    let text = if args.json {
-        serde_json::to_string(&listed)
-            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?
-            + "\n"
+    if args.json {
+        let text = serde_json::to_string(&listed)
+            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+        terminal::write(text + "\n")?;
     } else {
-        for_people(&listed)
-    };
-    terminal::print(text)?;
+        terminal::print(for_people(&listed))?;
+    }
     let damaged = listed.runs.iter().find_map(|run| {
         let damage = run.damage.as_ref()?;
         Some(format!("{}: {damage}", run.folder))

@@ -9,6 +9,7 @@ use crate::tui::{Tui, Watcher};
 use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
+use delaylab_report::visible::visible;
 use delaylab_store::trial_row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -111,7 +112,7 @@ impl People {
     fn warn(&mut self, warning: &str) {
         match self {
             People::View { warnings, .. } => warnings.push(warning.to_owned()),
-            People::Bar(bar) => bar.println(warning),
+            People::Bar(bar) => bar.println(visible(warning)),
             People::Quiet | People::Lines { .. } => terminal::say(warning),
         }
     }
@@ -126,7 +127,8 @@ impl Progress for Told {
                     bar.set_length((done + remaining.trials) as u64);
                 }
                 bar.set_position(done as u64);
-                bar.set_message(format!("{}{}", levels(&planned.factors), left(remaining)));
+                let message = format!("{}{}", levels(&planned.factors), left(remaining));
+                bar.set_message(visible(&message).into_owned());
             }
             People::View { tui, .. } => {
                 tui.begin_trial(

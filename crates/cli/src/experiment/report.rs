@@ -24,7 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         write_figures(&data, directory)?;
     }
     if args.output.as_deref() == Some(Path::new("-")) {
-        return terminal::print(html::page(&data));
+        return terminal::write(html::page(&data));
     }
     let page = match &args.output {
         Some(page) => {

@@ -80,7 +80,7 @@ fn print_document(found: &Found, folder: &str, page: Option<&str>) -> Result<(),
     Document::new(&found.imported, &found.disagreements, folder, page)
         .write(&mut text)
         .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    terminal::print(text)
+    terminal::write(text)
 }
 
 fn is_standard_input(file: &Path) -> bool {

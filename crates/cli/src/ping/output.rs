@@ -19,6 +19,7 @@ use delaylab_report::json::{SystemInfo, UnderLoad};
 use delaylab_report::line::LineWriter;
 use delaylab_report::ping::Ping;
 use delaylab_report::terminal::asked;
+use delaylab_report::visible::visible;
 use delaylab_report::working::Working;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use std::fs::File;
@@ -216,7 +217,7 @@ impl<'a> Written<'a> {
             if let Some(live) = &mut self.live {
                 live.wipe()?;
             }
-            writeln!(io::stdout(), "{line}")?;
+            writeln!(io::stdout(), "{}", visible(&line))?;
         }
         for condition in &mut self.conditions {
             condition.push(record);
@@ -457,6 +458,6 @@ impl Part {
 
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", visible(text))?;
     out.flush()
 }

@@ -219,6 +219,39 @@ fn links_devices_and_pipes_in_a_run_are_refused() {
     );
 }
 
+/// A title may be anybody's; a terminal would obey what is in it.
+#[test]
+fn what_a_title_would_make_a_terminal_do_is_shown_and_not_done() {
+    let (scratch, folder) = with_run();
+    let hostile = r#"title = "\u001b]0;mine\u0007 \u009b31m A small one""#;
+    let text = SMALL.replace(r#"title = "A small one""#, hostile);
+    scratch.file("hostile.toml", &text);
+    fs::remove_file(folder.join("manifest.json")).unwrap();
+    let experiment = fs::read_to_string(folder.join("experiment.toml")).unwrap();
+    let experiment = experiment.replace(r#"title = "A small one""#, hostile);
+    fs::write(folder.join("experiment.toml"), experiment).unwrap();
+    for command in [
+        "check hostile.toml",
+        "report runs/small",
+        "explain runs/small",
+        "compare runs/small runs/small",
+        "run hostile.toml --no-report",
+    ] {
+        let told = ran(&scratch, command);
+        assert_eq!(told.code, 0, "{command}: {}", told.stderr);
+        for text in [&told.stdout, &told.stderr] {
+            let obeyed = text.chars().find(|&c| c.is_control() && c != '\n');
+            assert_eq!(obeyed, None, "{command}: {text:?}");
+        }
+    }
+    let told = ran(&scratch, "check hostile.toml");
+    assert!(
+        told.stdout.contains(r"\u{1b}]0;mine\u{7} \u{9b}31m"),
+        "{}",
+        told.stdout
+    );
+}
+
 #[test]
 fn a_page_is_not_written_through_a_link() {
     let (scratch, folder) = with_run();

@@ -512,6 +512,20 @@ mod alone {
         assert!(cleaned.stdout.contains(&standing), "{}", cleaned.stdout);
     }
 
+    /// A namespace of another program that is called as ours are.
+    #[test]
+    fn clean_keeps_a_namespace_that_has_only_the_name() {
+        or_skip!(root());
+        let name = "delaylab-4294967295-7-0-a1";
+        let ip = |words: &str| Command::new("ip").args(words.split(' ')).status();
+        assert!(ip(&format!("netns add {name}")).unwrap().success());
+        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        assert!(ip(&format!("netns del {name}")).unwrap().success());
+        assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
+        let said = format!("kept {name}: it does not bear the mark of a testbed");
+        assert!(cleaned.stdout.contains(&said), "{}", cleaned.stdout);
+    }
+
     #[test]
     fn one_can_work_in_it_by_hand_and_not_get_out() {
         or_skip!(root());

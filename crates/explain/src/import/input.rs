@@ -1,6 +1,8 @@
 //! A file as it comes: unpacked, as text of UTF-8, piece by piece. Only its head is held.
 
 mod parquet;
+#[cfg(test)]
+mod tests;
 
 use super::{ImportError, Imported};
 use flate2::bufread::MultiGzDecoder;
@@ -12,6 +14,13 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 const HEAD: u64 = 65_536;
 /// A file may be packed, its content again, and so on.
 const LAYERS: usize = 4;
+
+/// Bytes of a file at most, once it is unpacked: two hundred million lines of ping. A pipe may have no end.
+const LONGEST: u64 = 16 << 30;
+/// Bytes of a file that has to be in memory as a whole.
+const LONGEST_HELD: u64 = 1 << 30;
+/// Bytes of a line.
+const LONGEST_LINE: u64 = 16 << 20;
 
 type Source<'a> = Box<dyn BufRead + 'a>;
 
@@ -49,6 +58,7 @@ impl<'a> Input<'a> {
             }
             _ => whole,
         };
+        source = Box::new(Bounded::new(source, LONGEST));
         let mut head = Vec::new();
         match (&mut source).take(HEAD).read_to_end(&mut head) {
             Err(error) if head.is_empty() => Err(read_error(error)),
@@ -64,7 +74,8 @@ impl<'a> Input<'a> {
     /// All of it, for formats that have to be whole.
     pub fn bytes(mut self) -> Result<Vec<u8>, ImportError> {
         let mut bytes = std::mem::take(&mut self.head);
-        self.rest.read_to_end(&mut bytes).map_err(read_error)?;
+        let mut rest = Bounded::new(self.rest, LONGEST_HELD);
+        rest.read_to_end(&mut bytes).map_err(read_error)?;
         Ok(bytes)
     }
 
@@ -128,7 +139,7 @@ impl Packing {
         }
     }
 
-    fn unpacked(self, mut source: Source<'_>) -> Result<Source<'_>, ImportError> {
+    fn unpacked(self, source: Source<'_>) -> Result<Source<'_>, ImportError> {
         let packed = |reason| ImportError::Packed {
             packing: self.name(),
             reason,
@@ -141,6 +152,7 @@ impl Packing {
             Self::Xz => Box::new(XzReader::new(source, true)),
             Self::Parquet => {
                 let mut file = Vec::new();
+                let mut source = Bounded::new(source, LONGEST_HELD);
                 source.read_to_end(&mut file).map_err(read_error)?;
                 Box::new(TableText::new(file).map_err(packed)?)
             }
@@ -150,6 +162,50 @@ impl Packing {
             Ok(_) => Ok(Box::new(source)),
             Err(error) => Err(packed(error.to_string())),
         }
+    }
+}
+
+/// A file up to a length; beyond it, reading fails.
+struct Bounded<R> {
+    source: R,
+    most: u64,
+    left: u64,
+}
+
+impl<R: BufRead> Bounded<R> {
+    const fn new(source: R, most: u64) -> Self {
+        Self {
+            source,
+            most,
+            left: most,
+        }
+    }
+}
+
+impl<R: BufRead> BufRead for Bounded<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let bytes = self.source.fill_buf()?;
+        if self.left == 0 && !bytes.is_empty() {
+            let most = self.most >> 30;
+            return Err(io::Error::other(format!(
+                "it is longer than {most} GiB: import it in parts"
+            )));
+        }
+        let length = self.left.min(bytes.len() as u64) as usize;
+        Ok(&bytes[..length])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.source.consume(count);
+        self.left = self.left.saturating_sub(count as u64);
+    }
+}
+
+impl<R: BufRead> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
     }
 }
 
@@ -229,12 +285,18 @@ impl Lines<'_> {
     /// 22): it is left out.
     pub fn next(&mut self) -> Option<(usize, &str)> {
         self.line.clear();
-        let read = self.source.read_until(b'\n', &mut self.line);
+        let read = (&mut self.source)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut self.line);
         self.number += 1;
         let Some(line) = self.line.strip_suffix(b"\n") else {
             self.end = match read {
                 Err(error) => End::Cut(Some(error.to_string())),
                 Ok(0) => End::Whole,
+                Ok(read) if read as u64 == LONGEST_LINE => {
+                    let most = LONGEST_LINE >> 20;
+                    End::Cut(Some(format!("the line is longer than {most} MiB")))
+                }
                 Ok(_) => End::Cut(None),
             };
             return None;

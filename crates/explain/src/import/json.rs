@@ -133,11 +133,8 @@ pub fn digits(value: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// Of a file that no reader knows: an error where it is JSON that ends in the middle.
+/// Of JSON that no reader knows: an error where it ends in the middle.
 pub fn whole(bytes: &[u8]) -> Result<(), ImportError> {
-    if !is(bytes) {
-        return Ok(());
-    }
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Err(error) if error.is_eof() => Err(ImportError::CutShortJson {
             format: None,

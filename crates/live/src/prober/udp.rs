@@ -126,6 +126,12 @@ impl Echo {
         }
     }
 
+    /// A Hello that was sent again because its answer took long is answered again, in the middle of the data.
+    fn is_control(&self, packet: &[u8]) -> bool {
+        let key = self.session.control.as_ref().map(|keys| &keys.reply);
+        Control::parse(key, packet).is_ok()
+    }
+
     const fn header_end(&self) -> usize {
         match self.session.mode {
             Mode::Plain => HEADER,
@@ -187,7 +193,12 @@ impl Format for Echo {
             return Parsed::Rejected;
         };
         if header.token != self.session.token {
-            return Parsed::Rejected;
+            let is_control = header.token == RESERVED_TOKEN && self.is_control(packet);
+            return if is_control {
+                Parsed::Ignored
+            } else {
+                Parsed::Rejected
+            };
         }
         let Some(seq) = widen(last, header.seq, 32) else {
             return Parsed::Rejected;
@@ -292,5 +303,48 @@ impl Echo {
         exchange(socket, &frame, &mut buffer, COLLECT_FOR, take)
             .ok()
             .flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_wire::auth::{Key, KeyPair};
+    use delaylab_wire::control::{COOKIE, Challenge};
+
+    fn challenge(key: Option<&Key>) -> Frame {
+        let challenge = Control::Challenge(Challenge {
+            nonce: 7,
+            cookie: [1; COOKIE],
+        });
+        let mut frame = [0; SIZE];
+        challenge.emit(key, &mut frame).unwrap();
+        frame
+    }
+
+    #[test]
+    fn a_second_answer_to_a_hello_is_no_wrong_packet() {
+        let sent = [0; 64];
+        let mut open = Echo {
+            session: Session::plain(1),
+        };
+        let parsed = open.parse(&challenge(None), &sent, 3);
+        assert!(matches!(parsed, Parsed::Ignored), "{parsed:?}");
+        let mut cut = challenge(None);
+        cut[8] = 0; // of no version
+        assert!(matches!(open.parse(&cut, &sent, 3), Parsed::Rejected));
+
+        let secret = Key::from_text("hex:00112233445566778899aabbccddeeff").unwrap();
+        let keys = KeyPair::control(&secret, Transport::Udp);
+        let sealed = challenge(Some(&keys.reply));
+        let mut keyed = Echo {
+            session: Session {
+                control: Some(keys),
+                ..Session::plain(1)
+            },
+        };
+        assert!(matches!(keyed.parse(&sealed, &sent, 3), Parsed::Ignored));
+        let forged = challenge(None);
+        assert!(matches!(keyed.parse(&forged, &sent, 3), Parsed::Rejected));
     }
 }

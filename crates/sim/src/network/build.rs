@@ -409,7 +409,23 @@ fn explicit(path: &Path) -> Result<Site, Refusal> {
     Ok(Site { network, usual })
 }
 
+/// Namespaces, interfaces and files are called by it, and commands that are printed hold it.
+fn check_name(field: &str, name: &str) -> Result<(), Refusal> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_plain = (1..=64).contains(&name.len()) && name.chars().all(plain);
+    if is_plain && !name.starts_with(['-', '.']) {
+        return Ok(());
+    }
+    refuse(
+        field,
+        format!(
+            "`{name}` cannot be a name: use up to 64 letters, digits, `-`, `_` and `.`, a letter, a digit or `_` first"
+        ),
+    )
+}
+
 fn add_node(network: &mut Network, path: &Path, node: &Node) -> Result<(), Refusal> {
+    check_name("path.node", &node.name)?;
     if network.named(&node.name).is_some() {
         return refuse("path.node", format!("two nodes are called `{}`", node.name));
     }
@@ -430,6 +446,7 @@ fn add_node(network: &mut Network, path: &Path, node: &Node) -> Result<(), Refus
 }
 
 fn add_link(network: &mut Network, path: &Path, link: &Link) -> Result<(), Refusal> {
+    check_name("path.link", &link.name)?;
     let field = format!("path.link.{}", link.name);
     if link
         .framing

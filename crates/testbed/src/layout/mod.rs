@@ -34,6 +34,9 @@ use std::sync::Arc;
 /// The kernel's names of interfaces have no more bytes.
 const LONGEST_NAME: usize = 15;
 
+/// The alias of the loopback interface in every namespace of a testbed: a name alone may be somebody else's.
+pub const MARK: &str = "delaylab-testbed";
+
 /// What is done inside a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inside {
@@ -153,9 +156,12 @@ impl Structure {
     /// Every command that builds it, with this before each namespace's short name.
     pub fn steps(&self, id: &str) -> Vec<Step> {
         let full = |place: usize| format!("{id}-{}", self.places[place]);
-        let mut steps: Vec<_> = (0..self.places.len())
-            .map(|place| Step::Ip(format!("netns add {}", full(place))))
-            .collect();
+        let mut steps = Vec::new();
+        for place in 0..self.places.len() {
+            steps.push(Step::Ip(format!("netns add {}", full(place))));
+            let mark = format!("link set lo alias {MARK}");
+            steps.push(Step::IpIn(full(place), mark));
+        }
         // No packet that nobody asked for.
         for place in 0..self.places.len() {
             for key in ["all", "default"] {
