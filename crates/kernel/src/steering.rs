@@ -9,7 +9,8 @@ use crate::socket_options::check;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Tokens at most: the kernel takes programs of up to 4096 instructions.
+/// Tokens at most: the kernel takes programs of up to 4096 instructions, and no longer ones than
+/// `net.core.optmem_max` has room for: some hundreds of tokens by the default of kernels before 6.8.
 pub const MOST_TOKENS: usize = 1280;
 
 /// Tokens that are compared one after the other; above that the list is halved.
@@ -33,9 +34,28 @@ pub fn share_port(socket: &impl AsFd) -> io::Result<()> {
 }
 
 /// From now on, datagrams that begin with one of these tokens go to the second socket that was bound to this
-/// socket's port, all others to the first. Tokens beyond [`MOST_TOKENS`] do not count.
+/// socket's port, all others to the first. Tokens beyond [`MOST_TOKENS`] do not count, nor those for which
+/// the kernel has no room.
 pub fn steer(socket: &impl AsFd, tokens: &[u32]) -> io::Result<()> {
-    let mut program = program(tokens);
+    let mut sorted = tokens.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted.truncate(MOST_TOKENS);
+    loop {
+        match attach(socket, program(&sorted)) {
+            Err(error) if is_too_long(&error) && !sorted.is_empty() => {
+                sorted.truncate(sorted.len() / 2);
+            }
+            done => return done,
+        }
+    }
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
+fn attach(socket: &impl AsFd, mut program: Vec<libc::sock_filter>) -> io::Result<()> {
     let described = libc::sock_fprog {
         len: program.len() as libc::c_ushort,
         filter: program.as_mut_ptr(),
@@ -53,11 +73,8 @@ pub fn steer(socket: &impl AsFd, tokens: &[u32]) -> io::Result<()> {
     check(code).map(drop)
 }
 
-fn program(tokens: &[u32]) -> Vec<libc::sock_filter> {
-    let mut sorted = tokens.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted.truncate(MOST_TOKENS);
+/// Of tokens in ascending order.
+fn program(sorted: &[u32]) -> Vec<libc::sock_filter> {
     // A datagram without four bytes ends the program with 0: the first socket.
     let mut program = vec![instruction(
         libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
@@ -65,7 +82,7 @@ fn program(tokens: &[u32]) -> Vec<libc::sock_filter> {
         0,
         0,
     )];
-    search(&mut program, &sorted);
+    search(&mut program, sorted);
     program
 }
 
@@ -130,8 +147,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_program_finds_what_is_on_the_list(
-            tokens in proptest::collection::vec(any::<u32>(), 0..MOST_TOKENS), other: u32
+            tokens in proptest::collection::btree_set(any::<u32>(), 0..MOST_TOKENS), other: u32
         ) {
+            let tokens: Vec<u32> = tokens.into_iter().collect();
             let program = program(&tokens);
             prop_assert!(program.len() <= 4096, "{}", program.len());
             for &token in tokens.iter().step_by(17) {
@@ -162,7 +180,8 @@ mod tests {
             share_port(&first).unwrap();
             let second = bound(at, true);
             let tokens: Vec<u32> = (0..MOST_TOKENS as u32).map(|n| n * 3_000_000).collect();
-            for tokens in [&tokens[..], &tokens[7..8], &[]] {
+            // As many as older kernels have room for.
+            for tokens in [&tokens[..400], &tokens[7..8], &[]] {
                 steer(&first, tokens).unwrap();
                 let client = UdpSocket::bind((at.ip(), 0)).unwrap();
                 let mut packet = [0; 8];
@@ -180,5 +199,24 @@ mod tests {
                 assert_eq!(first.recv(&mut packet).unwrap(), 2);
             }
         }
+    }
+
+    #[test]
+    fn where_a_kernel_has_no_room_for_all_tokens_some_are_steered() {
+        if let Err(error) = crate::namespace::enter_new() {
+            return println!("skipped: no network of its own: {error}");
+        }
+        let first = bound("0.0.0.0:0".parse().unwrap(), false);
+        share_port(&first).unwrap();
+        let _second = bound(first.local_addr().unwrap(), true);
+        let tokens: Vec<u32> = (0..MOST_TOKENS as u32).collect();
+        steer(&first, &tokens).unwrap();
+        // As kernels before 6.8 have it by themselves.
+        if let Err(error) = std::fs::write("/proc/sys/net/core/optmem_max", "20480") {
+            return println!("skipped: the limit cannot be set: {error}");
+        }
+        let refused = attach(&first, program(&tokens)).map_err(|error| is_too_long(&error));
+        assert_eq!(refused, Err(true));
+        steer(&first, &tokens).unwrap();
     }
 }

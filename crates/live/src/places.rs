@@ -8,7 +8,8 @@ use delaylab_traffic::admission::{Admission, Full, Limits};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Threads beyond the places: of connections that have given way and are about to end.
 const ENDING: usize = 64;
@@ -36,7 +37,9 @@ struct Connection {
 /// What a connection and those who may end it know of it.
 #[derive(Debug, Default)]
 struct State {
-    gave_way: AtomicBool,
+    gave_way: Mutex<bool>,
+    /// Wakes a thread that waits in [`Place::wait`].
+    ended: Condvar,
     /// It has not been heard yet, so that it can still be told that it gave way.
     is_heard: AtomicBool,
 }
@@ -109,7 +112,8 @@ impl Taken {
     /// Wakes a connection's thread, which then ends.
     fn end(&mut self, id: u64) {
         if let Some(Connection { stream, state }) = self.connections.remove(&id) {
-            state.gave_way.store(true, Ordering::Relaxed);
+            *state.gave_way() = true;
+            state.ended.notify_all();
             let how = if state.is_heard.load(Ordering::Relaxed) {
                 Shutdown::Both
             } else {
@@ -118,6 +122,12 @@ impl Taken {
             // An error says that it is closed already.
             let _ = stream.shutdown(how);
         }
+    }
+}
+
+impl State {
+    fn gave_way(&self) -> MutexGuard<'_, bool> {
+        self.gave_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,7 +146,16 @@ impl Place {
 
     /// Has the connection given way to another one?
     pub fn gave_way(&self) -> bool {
-        self.state.gave_way.load(Ordering::Relaxed)
+        *self.state.gave_way()
+    }
+
+    /// Waits for so long, or until the connection gives way: its thread must not outlast its place. True if it
+    /// still has it.
+    pub fn wait(&self, time: Duration) -> bool {
+        let gave_way = self.state.gave_way();
+        let waited = (self.state.ended).wait_timeout_while(gave_way, time, |gave_way| !*gave_way);
+        let (gave_way, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !*gave_way
     }
 }
 
@@ -202,6 +221,17 @@ mod tests {
         assert!(place.gave_way());
         (&*first).write_all(b"!").unwrap();
         assert_eq!(its_client.read(&mut [0]).unwrap(), 1);
+    }
+
+    #[test]
+    fn who_waits_is_woken_when_it_gives_way() {
+        let places = places(1);
+        let (first, _client) = connection();
+        let place = places.take(host(1), &first).unwrap();
+        assert!(place.wait(Duration::from_millis(1)));
+        let waiting = std::thread::spawn(move || place.wait(Duration::MAX));
+        let _second = places.take(host(1), &first).unwrap();
+        assert!(!waiting.join().unwrap());
     }
 
     #[test]

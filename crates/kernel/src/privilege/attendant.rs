@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
+/// Question and answer begin with the question's number; then come an answer's length and bytes.
+const WORD: usize = size_of::<u32>();
 /// An answer that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -20,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Attendant {
     stream: UnixStream,
+    /// The number of the last question.
+    asked: u32,
+    /// What has come of answers and is no whole one yet.
+    came: Vec<u8>,
 }
 
 /// Why there is none.
@@ -50,23 +56,55 @@ impl Attendant {
             // SAFETY: ends the process, and runs nothing of what the parent has registered for its own end.
             unsafe { libc::_exit(0) }
         }
-        ours.set_read_timeout(Some(PATIENCE))?;
-        ours.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream: ours })
+        Ok(Self::at(ours, PATIENCE)?)
     }
 
-    /// Asks, and waits for the answer.
+    fn at(stream: UnixStream, patience: Duration) -> io::Result<Self> {
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
+        Ok(Self {
+            stream,
+            asked: 0,
+            came: Vec::new(),
+        })
+    }
+
+    /// Asks, and waits for the answer. One to an earlier question, which was given up, is passed over.
     pub fn ask(&mut self) -> io::Result<Vec<u8>> {
-        self.stream.write_all(&[0])?;
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length)?;
-        let length = u32::from_be_bytes(length) as usize;
-        if length > LONGEST {
-            return Err(io::ErrorKind::InvalidData.into());
+        self.asked = self.asked.wrapping_add(1);
+        self.stream.write_all(&self.asked.to_be_bytes())?;
+        loop {
+            let [number, length] = [self.next_word(0)?, self.next_word(WORD)?];
+            let end = 2 * WORD + length as usize;
+            if end > 2 * WORD + LONGEST {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            self.read_up_to(end)?;
+            let answer = self.came.drain(..end).skip(2 * WORD).collect();
+            if number == self.asked {
+                return Ok(answer);
+            }
         }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer)?;
-        Ok(answer)
+    }
+
+    fn next_word(&mut self, at: usize) -> io::Result<u32> {
+        self.read_up_to(at + WORD)?;
+        let word = self.came[at..].first_chunk();
+        Ok(u32::from_be_bytes(word.copied().unwrap_or_default()))
+    }
+
+    /// What has come is kept, also where the rest does not come in time.
+    fn read_up_to(&mut self, length: usize) -> io::Result<()> {
+        let mut piece = [0; 4096];
+        while self.came.len() < length {
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.came.extend(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -78,16 +116,51 @@ fn attend(
     // What ends the server ends this process by closing its stream.
     let _ = signals::ignore_all();
     lockdown::drop_capabilities()?;
-    while stream.read_exact(&mut [0]).is_ok() {
-        let mut answer = answer();
-        answer.truncate(LONGEST);
-        let length = answer.len() as u32;
-        let sent = stream
-            .write_all(&length.to_be_bytes())
-            .and_then(|()| stream.write_all(&answer));
-        if sent.is_err() {
-            break;
-        }
-    }
+    while answer_next(&mut stream, answer).is_ok() {}
     Ok(())
+}
+
+fn answer_next(stream: &mut UnixStream, answer: &mut dyn FnMut() -> Vec<u8>) -> io::Result<()> {
+    let mut number = [0; WORD];
+    stream.read_exact(&mut number)?;
+    let mut answer = answer();
+    answer.truncate(LONGEST);
+    let length = answer.len() as u32;
+    stream.write_all(&number)?;
+    stream.write_all(&length.to_be_bytes())?;
+    stream.write_all(&answer)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_not_that_to_the_next_question() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut attendant = Attendant::at(ours, Duration::from_millis(10)).unwrap();
+        assert!(attendant.ask().is_err());
+        // The first answer comes in two pieces, and its end only after the second question was given up.
+        let mut first = Vec::new();
+        let (mut near, mut far) = UnixStream::pair().unwrap();
+        near.write_all(&1_u32.to_be_bytes()).unwrap();
+        answer_next(&mut far, &mut || b"old".to_vec()).unwrap();
+        drop(far);
+        near.read_to_end(&mut first).unwrap();
+        theirs.write_all(&first[..9]).unwrap();
+        assert!(attendant.ask().is_err());
+        theirs.write_all(&first[9..]).unwrap();
+        attendant
+            .stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let answering = std::thread::spawn(move || {
+            for text in ["old", "old", "new"] {
+                answer_next(&mut theirs, &mut || text.into()).unwrap();
+            }
+        });
+        assert_eq!(attendant.ask().unwrap(), b"new");
+        answering.join().unwrap();
+    }
 }

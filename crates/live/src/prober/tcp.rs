@@ -177,6 +177,10 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
         asked: 0,
     };
     channel.replies.session = channel.agree(settings, mode)?;
+    // Shows the reflector that we have the key: the first request may come late.
+    if with_key {
+        let _ = channel.collect(0, PATIENCE_IN_ALL);
+    }
     channel
         .socket
         .set_stamping(Flags::tcp_prober(probe.stamps))
@@ -286,6 +290,30 @@ impl TcpChannel {
             }
         }
         Err(session::no_answer(settings, since))
+    }
+
+    /// Asks for what the reflector has to tell, and waits for it.
+    fn collect(&mut self, last: u64, patience: Nanos) -> Option<Collected> {
+        let nonce = session::nonce().ok()?;
+        self.asked = nonce;
+        let token = self.replies.session.token;
+        let ask = self.control(&Control::Collect { token, nonce });
+        let deadline = clock::monotonic() + patience;
+        self.send_all(&ask).ok()?;
+        while self.collected.is_none()
+            && clock::monotonic() < deadline
+            && let Ok(wait::Woken::Ready) =
+                wait::until_readable(self.socket.as_fd(), Some(deadline))
+        {
+            // Stamps of the request just sent make the socket readable too.
+            let _ = self.read_queue(last, STAMPS_OF_A_REQUEST, &mut |_| {});
+            match self.receive(Blocking::No) {
+                Ok(()) => while self.decode(last).is_some() {},
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+        self.collected.take()
     }
 
     fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
@@ -457,34 +485,12 @@ impl Channel for TcpChannel {
         if !self.replies.stamped() {
             return Told::default();
         }
-        let Ok(nonce) = session::nonce() else {
-            return Told::default();
-        };
-        self.asked = nonce;
-        let token = self.replies.session.token;
-        let ask = self.control(&Control::Collect { token, nonce });
-        let deadline = clock::monotonic() + ENDING_FOR;
-        if self.send_all(&ask).is_err() {
-            return Told::default();
-        }
-        while self.collected.is_none()
-            && clock::monotonic() < deadline
-            && let Ok(wait::Woken::Ready) =
-                wait::until_readable(self.socket.as_fd(), Some(deadline))
-        {
-            // Stamps of the request just sent make the socket readable too.
-            let _ = self.read_queue(last, STAMPS_OF_A_REQUEST, &mut |_| {});
-            match self.receive(Blocking::No) {
-                Ok(()) => while self.decode(last).is_some() {},
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => break,
-            }
-        }
+        let collected = self.collect(last, ENDING_FOR);
         let _ = self.send_all(&self.control(&Control::Bye {
             token: self.replies.session.token,
         }));
         let clock_steps = self.replies.session.clock_steps;
-        let Some(collected) = self.collected.take() else {
+        let Some(collected) = collected else {
             return Told {
                 clock_steps,
                 ..Told::default()

@@ -7,6 +7,7 @@ use crate::reflect::{self, bind::Bound};
 use delaylab_model::SECOND;
 use delaylab_model::probe::{Pacing, WaitMode};
 use delaylab_model::trial::ReflectorClock;
+use delaylab_traffic::pacing::{Due, Pacer};
 use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::ClockFacts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -26,6 +27,9 @@ fn host(id: u64, added: &Arc<AtomicI64>) -> HostClock {
         },
     }
 }
+
+/// Longer than a busy machine keeps a thread from its CPU. A test whose packets are lost waits twice as long.
+const PATIENCE: Nanos = SECOND;
 
 /// Keeps records.
 #[derive(Default)]
@@ -50,7 +54,7 @@ fn probe_run(method: Method, target: SocketAddr, count: u64) -> ProbeRun {
         pacing: Pacing::Every {
             interval_ns: MILLISECOND,
         },
-        timeout: SECOND / 5,
+        timeout: PATIENCE,
         ..Probe::new("test", method)
     };
     ProbeRun {
@@ -233,6 +237,41 @@ fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
     assert!(loss.in_host.reflector_limit > 0, "{loss:?}");
     assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 0));
     assert!(warned(&facts, "rate limit was reached"));
+}
+
+/// A session with a key proves itself when it begins, not with its first request.
+#[test]
+fn a_first_request_that_comes_late_finds_its_session() {
+    let key = Key::new(b"sixteen bytes ok").unwrap();
+    for method in [Method::Udp, Method::Tcp] {
+        let Running { bound, target, .. } = Running::new(method);
+        let policy = Policy {
+            prove_within: SECOND,
+            ..Policy::new(Access::Keyed(key.clone().into()))
+        };
+        let pacing = Pacing::Poisson { mean_ns: SECOND };
+        let is_late = |&seed: &u64| {
+            let late = 3 * SECOND / 2..2 * SECOND;
+            matches!(Pacer::new(pacing, 0, seed).due(), Due::At(due) if late.contains(&due))
+        };
+        let mut run = probe_run(method, target, 1);
+        run.probe.pacing = pacing;
+        run.seed = (0..).find(is_late).unwrap();
+        let probing = Probing {
+            key: Some(key.clone()),
+            stops_asked: || 0,
+        };
+        let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
+        let stopped = || stop.load(Ordering::Relaxed);
+        let ran = std::thread::scope(|scope| {
+            scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
+            let ran = probing.run(&run, &mut kept);
+            stop.store(true, Ordering::Relaxed);
+            ran
+        });
+        assert_eq!(ran.unwrap().flaws, Vec::<String>::new(), "{method}");
+        assert!(kept.0[0].t_recv.is_some(), "{method}: {:?}", kept.0);
+    }
 }
 
 /// Sends everything back as it came.

@@ -37,18 +37,13 @@ pub enum Role {
     Strangers(Arc<DatagramSocket>),
 }
 
-impl Role {
-    fn is_strangers(&self) -> bool {
-        matches!(self, Role::Strangers(_))
-    }
-}
-
 /// Serves one socket until told to stop.
 pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
     // 1 ns of slack: the default of 50 µs would add to what is measured.
     let _ = delaylab_kernel::scheduling::set_timer_slack(1);
     // This thread opens nothing and hands nothing on. Where it is forbidden, calls cost more.
     let _ = delaylab_kernel::process::own_descriptors();
+    let is_strangers = matches!(role, Role::Strangers(_));
     let mut server = Server {
         socket,
         port,
@@ -58,8 +53,8 @@ pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_
         departures: Departures::default(),
         next_id: 0,
         reply: vec![0; LARGEST],
+        steering: is_strangers.then(Steering::default),
     };
-    let mut steering = server.role.is_strangers().then(Steering::default);
     let mut packet = vec![0; LARGEST];
     let mut spins_left = 0_u32;
     while !shared.stopped() {
@@ -72,9 +67,7 @@ pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_
         // is of this packet.
         let received = server.socket.receive_from(&mut packet, blocking);
         let Ok(received) = received else {
-            if let Some(steering) = &mut steering {
-                steering.renew(server.socket, shared);
-            }
+            server.steer();
             spins_left = spins_left.saturating_sub(1);
             continue;
         };
@@ -83,9 +76,7 @@ pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_
             spins_left = SPINS;
         }
         server.answer(&packet[..received.length.min(LARGEST)], &received, r_user);
-        if let Some(steering) = &mut steering {
-            steering.renew(server.socket, shared);
-        }
+        server.steer();
     }
 }
 
@@ -124,9 +115,17 @@ struct Server<'a> {
     /// The id of the next stamp that is asked for.
     next_id: u32,
     reply: Vec<u8>,
+    /// Where the list of sessions is kept.
+    steering: Option<Steering>,
 }
 
 impl Server<'_> {
+    fn steer(&mut self) {
+        if let Some(steering) = &mut self.steering {
+            steering.renew(self.socket, self.shared);
+        }
+    }
+
     #[inline]
     fn answer(&mut self, packet: &[u8], received: &Received, r_user: Nanos) {
         let Some(from) = received.from else { return };
@@ -149,6 +148,11 @@ impl Server<'_> {
             packet,
             &mut self.reply,
         );
+        if control::is_control(packet) {
+            // Who is told of its session sends at once: what came before its token is on the list would be counted
+            // with strangers.
+            self.steer();
+        }
         if let Verdict::Reply(reply) = verdict {
             self.send(from, received, reply, r_user);
         }

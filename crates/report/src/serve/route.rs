@@ -66,12 +66,11 @@ pub(super) struct Peer<'a> {
 }
 
 impl Shared {
-    fn wait_for_wrong_token(&self, from: SocketAddr) {
+    /// How long the answer to a wrong token is to wait.
+    fn wait_for_wrong_token(&self, from: SocketAddr) -> Duration {
         let now = self.started.elapsed().as_nanos() as Nanos;
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = tries.wait(now, from.ip());
-        drop(tries);
-        std::thread::sleep(Duration::from_nanos(wait.unsigned_abs()));
+        Duration::from_nanos(tries.wait(now, from.ip()).unsigned_abs())
     }
 }
 
@@ -115,7 +114,10 @@ pub(super) fn answer(
             return plain(out, "403 Forbidden", why);
         }
         Admission::WrongToken => {
-            shared.wait_for_wrong_token(peer.from);
+            // A thread that waits on without a place would keep out those who have the token.
+            if !peer.place.wait(shared.wait_for_wrong_token(peer.from)) {
+                return Ok(());
+            }
             return plain(out, "401 Unauthorized", "the token is wrong");
         }
         Admission::NoToken => {

@@ -72,6 +72,27 @@ fn those_without_the_token_keep_nobody_out_who_has_it() {
 }
 
 #[test]
+fn wrong_tokens_keep_nobody_out_who_has_the_right_one() {
+    let (_runs, address) = server(Some(TOKEN));
+    let wrong = "Authorization: Bearer 0000000000000000\r\n";
+    let mut held = std::collections::VecDeque::new();
+    // More than there are threads, and each waits for its answer.
+    for _ in 0..200 {
+        held.push_back(asking(address, "/", wrong));
+        if held.len() > 40 {
+            // It gave way, and its thread may end before the next comes.
+            let mut gone = held.pop_front().unwrap();
+            gone.set_read_timeout(Some(Duration::from_millis(50)))
+                .unwrap();
+            let _ = gone.read(&mut [0]);
+        }
+    }
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    let page = answer(asking(address, "/", &bearer));
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+}
+
+#[test]
 fn where_all_have_the_token_the_next_is_told_that_it_is_too_many() {
     let (_runs, address) = server(Some(TOKEN));
     let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
