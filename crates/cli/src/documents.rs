@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, SchemaOf};
 use crate::exit::{Exit, Failed};
-use crate::terminal::print;
+use crate::terminal::write;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -10,7 +10,7 @@ use clap_complete::Shell;
 pub fn completions(shell: Shell) -> Result<(), Failed> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "delaylab", &mut script);
-    print(&script)
+    write(&script)
 }
 
 /// Prints a man page.
@@ -33,7 +33,7 @@ pub fn man(command: Option<&str>) -> Result<(), Failed> {
     let mut roff = Vec::new();
     let rendered = clap_mangen::Man::new(page).render(&mut roff);
     rendered.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    print(&roff)
+    write(&roff)
 }
 
 /// Prints a JSON Schema.
@@ -47,5 +47,5 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
         SchemaOf::Import => delaylab_report::import::schema(),
         SchemaOf::Verify => delaylab_report::verify::schema(),
     };
-    print(format!("{schema:#}\n"))
+    write(format!("{schema:#}\n"))
 }

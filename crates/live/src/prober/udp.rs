@@ -308,6 +308,8 @@ impl Echo {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use delaylab_wire::auth::{Key, KeyPair};
     use delaylab_wire::control::{COOKIE, Challenge};

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use super::*;
 use crate::import::{Options, read_from};
 use std::iter::repeat_n;
