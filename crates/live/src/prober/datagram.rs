@@ -204,13 +204,13 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
 
     #[inline]
     fn wants_queue_read(&self) -> bool {
-        self.ids.is_on_trial() && !self.muted && self.flags != Flags::NONE
+        self.ids.is_on_trial() && self.flags != Flags::NONE
     }
 
     #[inline]
     fn queue_is_read(&mut self, over: u64) -> io::Result<()> {
         self.ids.over(over);
-        let mute = self.ids.is_on_trial() && self.flags != Flags::NONE;
+        let mute = self.wants_queue_read();
         if mute != self.muted {
             let flags = self.flags;
             self.socket.set_stamping(if mute {

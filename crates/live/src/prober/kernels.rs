@@ -420,6 +420,7 @@ struct Ran {
     mistaken: Vec<(u64, u64)>,
     /// Packets that left.
     sent: Vec<u64>,
+    unstamped: u64,
 }
 
 fn run(kernel: Kernel, calls: &[Call]) -> Ran {
@@ -462,11 +463,12 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
     let mut clocks = Clocks::new(RealTime::of_kernel());
     let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut kept, manner);
     engine.run().1.unwrap();
-    let mistaken = channel.mistaken;
+    let (mistaken, unstamped) = (channel.mistaken, channel.inner.unstamped());
     kept.0.sort_by_key(|record| record.seq);
     Ran {
         records: kept.0,
         mistaken,
+        unstamped,
         sent: fake.state.into_inner().sent,
     }
 }
@@ -533,6 +535,37 @@ fn prompt_stamps_end_the_doubt_at_once() {
                 assert!(stamped, "{kernel:?} {fate:?} {record:?}");
             }
         }
+    }
+}
+
+/// What goes without stamps until the number shows is counted, and then there are stamps again.
+#[test]
+fn a_silent_packet_behind_a_failed_call_delays_the_end_of_the_doubt() {
+    let fails = Call {
+        fate: Fate::TooLong,
+        ..PROMPT
+    };
+    let silent = Call {
+        sched: None,
+        tx: None,
+        reply: 12,
+        ..PROMPT
+    };
+    let mut calls = vec![PROMPT; PACKETS as usize + 2];
+    // A call that is said to report an earlier packet's error is made again.
+    calls[3..6].copy_from_slice(&[fails, fails, silent]);
+    for counts_failed_calls in [false, true] {
+        let kernel = Kernel {
+            counts_failed_calls,
+            ..TODAYS
+        };
+        let ran = run(kernel, &calls);
+        assert_eq!(ran.mistaken, []);
+        let without = ran.records.iter().filter(|record| record.t_tx.is_none());
+        let failed_and_silent = 2;
+        assert_eq!(without.count() as u64, ran.unstamped + failed_and_silent);
+        assert!(ran.unstamped > 0);
+        assert!(ran.records.last().unwrap().t_tx.is_some());
     }
 }
 
