@@ -49,6 +49,14 @@ impl Flags {
         Flags(self.0 & !OPT_ID_TCP)
     }
 
+    /// The same without the stamps of departures. Packets take no number then, and the numbers go on where they were.
+    pub const fn without_departures(self) -> Flags {
+        const DEPARTURES: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
+            | libc::SOF_TIMESTAMPING_TX_SOFTWARE
+            | libc::SOF_TIMESTAMPING_TX_HARDWARE;
+        Flags(self.0 & !DEPARTURES)
+    }
+
     /// For a socket that replies: arrivals stamped; departures only where a packet asks for it.
     pub const fn reflector() -> Flags {
         Flags(REPORT_SOFTWARE)

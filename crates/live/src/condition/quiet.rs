@@ -6,7 +6,7 @@ use super::guardian::Guardian;
 use super::undo::Undo;
 use super::{ApplyError, Measure, Options, State};
 use delaylab_kernel::cpu_list::{self, Cpus};
-use delaylab_kernel::cpuset::{self, Exclusivity, Hierarchy, Version};
+use delaylab_kernel::cpuset::{self, Cpuset, Exclusivity, Hierarchy, Version};
 use delaylab_kernel::dma_latency::DmaLatency;
 use delaylab_kernel::host_info;
 use delaylab_kernel::privilege::{self, Capability};
@@ -18,11 +18,18 @@ use std::io;
 /// Low among the real-time priorities: above all ordinary programs, below the kernel's own threads.
 const FIFO_PRIORITY: i32 = 10;
 
+/// A cpuset that was entered, and who sees to it that it is removed.
+#[derive(Debug)]
+struct OwnSet {
+    set: Cpuset,
+    guardian: Guardian,
+}
+
 /// What quiet holds. Its fields are dropped in this order after [`Drop`] has run.
 #[derive(Debug)]
 pub(super) struct Quiet {
     before: ThreadState,
-    guardian: Option<Guardian>,
+    own_set: Option<OwnSet>,
     _awake: Option<DmaLatency>,
     _locked: Option<MemoryLock>,
 }
@@ -33,14 +40,14 @@ impl Quiet {
         let allowed = scheduling::affinity().map_err(ApplyError::Thread)?;
         let cpu = options.cpu.or(allowed.last().copied()).unwrap_or(0);
         // The set goes first: moving in changes where the thread may run.
-        let (guardian, own_set) = own_cpuset(options, cpu, allowed.len());
+        let (own_set, entered) = own_cpuset(options, cpu, allowed.len());
         let pinned = pinned(cpu);
         let (locked, memory) = locked_memory();
         let (awake, idle) = awake_cpus();
         let measures = vec![
             real_time(options),
             pinned,
-            own_set,
+            entered,
             memory,
             idle,
             timer_slack(),
@@ -48,7 +55,7 @@ impl Quiet {
         Ok((
             Self {
                 before,
-                guardian,
+                own_set,
                 _awake: awake,
                 _locked: locked,
             },
@@ -57,18 +64,20 @@ impl Quiet {
     }
 
     pub(super) fn still_holds(&mut self) -> bool {
-        self.guardian.as_mut().is_none_or(Guardian::lives)
+        let own = self.own_set.as_mut();
+        own.is_none_or(|own| own.guardian.lives() && own.set.holds())
     }
 
     pub(super) fn helpers(&self) -> Vec<u32> {
-        self.guardian.iter().map(Guardian::id).collect()
+        let own = self.own_set.iter();
+        own.map(|own| own.guardian.id()).collect()
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
         // Out of the set first: inside, the thread may not go back to its CPUs.
-        drop(self.guardian.take());
+        drop(self.own_set.take());
         if let Err(error) = self.before.restore() {
             eprintln!("delaylab: this thread is not scheduled as before: {error}");
         }
@@ -134,7 +143,7 @@ fn timer_slack() -> Measure {
     )
 }
 
-fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<Guardian>, Measure) {
+fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<OwnSet>, Measure) {
     let name = "own cpuset";
     if !options.cpuset {
         return (None, measure(name, State::NotHeld("not asked for".into())));
@@ -146,12 +155,12 @@ fn own_cpuset(options: &Options, cpu: usize, allowed: usize) -> (Option<Guardian
         );
     }
     match enter_cpuset(&Cpus::from([cpu])) {
-        Ok((guardian, exclusivity)) => (Some(guardian), measure(name, set_state(cpu, exclusivity))),
+        Ok((own, exclusivity)) => (Some(own), measure(name, set_state(cpu, exclusivity))),
         Err(error) => (None, measure(name, State::NotHeld(error.to_string()))),
     }
 }
 
-fn enter_cpuset(cpus: &Cpus) -> Result<(Guardian, Exclusivity), Box<dyn Error>> {
+fn enter_cpuset(cpus: &Cpus) -> Result<(OwnSet, Exclusivity), Box<dyn Error>> {
     let hierarchy = Hierarchy::find()?;
     let others = process::other_threads();
     if hierarchy.version() == Version::V2 && others > 0 {
@@ -163,7 +172,8 @@ fn enter_cpuset(cpus: &Cpus) -> Result<(Guardian, Exclusivity), Box<dyn Error>> 
     let set = hierarchy.plan();
     let mut guardian = Guardian::start()?;
     guardian.tell(Undo::RemoveCpuset(set.clone()))?;
-    Ok((guardian, set.enter(cpus)?))
+    let exclusivity = set.enter(cpus)?;
+    Ok((OwnSet { set, guardian }, exclusivity))
 }
 
 /// Of runs that were killed together with their guardian. What cannot be removed stays for the

@@ -35,6 +35,21 @@ pub trait Channel {
         take: &mut dyn FnMut(QueueEvent),
     ) -> io::Result<bool>;
 
+    /// Is the queue to be read before another packet is sent, to learn how the kernel numbers them?
+    fn wants_queue_read(&self) -> bool {
+        false
+    }
+
+    /// The queue has been read to its end. Packets before `over` have been answered or given up.
+    fn queue_is_read(&mut self, _over: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Packets that were sent without stamps of their departure because their numbers were in doubt.
+    fn unstamped(&self) -> u64 {
+        0
+    }
+
     /// To wait on.
     fn socket(&self) -> BorrowedFd<'_>;
 

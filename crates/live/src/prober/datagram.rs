@@ -1,18 +1,20 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
 use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
-use super::{error, open};
+use super::open;
+use super::socket::ProbeSocket;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
+use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received};
 use delaylab_kernel::error_queue::ErrorQueue;
-use delaylab_kernel::stamping::{self, Flags};
+use delaylab_kernel::stamping::Flags;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_traffic::prober::Reply;
 use delaylab_traffic::prober::stamp_ids::StampIds;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 /// What a method writes and reads.
 pub trait Format {
@@ -41,7 +43,7 @@ pub trait Format {
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
-    fn finish(&mut self, _socket: &DatagramSocket, _sent: &[u8], _last: u64) -> Told {
+    fn finish(&mut self, _socket: &impl ProbeSocket, _sent: &[u8], _last: u64) -> Told {
         Told::default()
     }
 }
@@ -78,8 +80,8 @@ pub struct FromReflector {
 
 /// A datagram socket and a format.
 #[derive(Debug)]
-pub struct DatagramChannel<F> {
-    socket: DatagramSocket,
+pub struct DatagramChannel<F, S = DatagramSocket> {
+    socket: S,
     format: F,
     flags: Flags,
     packet: Vec<u8>,
@@ -89,20 +91,20 @@ pub struct DatagramChannel<F> {
     /// The packet that was prepared.
     seq: u64,
     ids: StampIds,
+    /// Departures are not stamped now.
+    muted: bool,
+    unstamped: u64,
 }
 
 /// Room for an IPv4 header with options, which raw sockets deliver.
 const HEADER_ROOM: usize = 64;
 
-impl<F: Format> DatagramChannel<F> {
+impl<F: Format, S: ProbeSocket> DatagramChannel<F, S> {
     /// `packet` is the fill at the packet's full length. From here on the socket stamps.
-    pub fn new(
-        socket: DatagramSocket,
-        format: F,
-        packet: Vec<u8>,
-        flags: Flags,
-    ) -> io::Result<Self> {
-        stamping::restart_ids(&socket, flags)?;
+    pub fn new(socket: S, format: F, packet: Vec<u8>, flags: Flags) -> io::Result<Self> {
+        // Numbers begin anew only where stamps were off.
+        socket.set_stamping(Flags::NONE)?;
+        socket.set_stamping(flags)?;
         let buffer = vec![0; packet.len() + HEADER_ROOM];
         Ok(Self {
             socket,
@@ -114,11 +116,13 @@ impl<F: Format> DatagramChannel<F> {
             queue: ErrorQueue::new(),
             seq: 0,
             ids: StampIds::default(),
+            muted: false,
+            unstamped: 0,
         })
     }
 }
 
-impl<F: Format> Channel for DatagramChannel<F> {
+impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
     #[inline]
     fn prepare(&mut self, seq: u64) {
         self.seq = seq;
@@ -127,9 +131,14 @@ impl<F: Format> Channel for DatagramChannel<F> {
 
     #[inline]
     fn transmit(&mut self) -> io::Result<()> {
+        self.ids.sending(clock::realtime);
         let sent = self.socket.send(&self.packet).map(drop);
-        if sent.as_ref().err().is_none_or(packet_was_made) {
-            self.ids.used(self.seq);
+        match &sent {
+            Ok(()) => {
+                self.ids.sent(self.seq);
+                self.unstamped += u64::from(self.muted);
+            }
+            Err(_) => self.ids.failed(),
         }
         sent
     }
@@ -167,12 +176,14 @@ impl<F: Format> Channel for DatagramChannel<F> {
         expected: usize,
         take: &mut dyn FnMut(QueueEvent),
     ) -> io::Result<bool> {
-        let (format, ids) = (&self.format, &self.ids);
-        self.queue
-            .read(self.socket.as_fd(), expected, |beside, quote| {
+        let (format, ids) = (&self.format, &mut self.ids);
+        self.socket
+            .read_errors(&mut self.queue, expected, |beside, quote| {
                 let event = match beside.error {
                     Some(QueuedError::Stamp { point, id }) => {
-                        let Some(seq) = ids.seq(id) else { return };
+                        let Some(seq) = ids.seq(id, beside.software) else {
+                            return;
+                        };
                         return for_each_stamp(beside, point, |point, at| {
                             take(QueueEvent::Stamp { seq, point, at });
                         });
@@ -191,8 +202,33 @@ impl<F: Format> Channel for DatagramChannel<F> {
             })
     }
 
+    #[inline]
+    fn wants_queue_read(&self) -> bool {
+        self.ids.is_on_trial() && self.flags != Flags::NONE
+    }
+
+    #[inline]
+    fn queue_is_read(&mut self, over: u64) -> io::Result<()> {
+        self.ids.over(over);
+        let mute = self.wants_queue_read();
+        if mute != self.muted {
+            let flags = self.flags;
+            self.socket.set_stamping(if mute {
+                flags.without_departures()
+            } else {
+                flags
+            })?;
+            self.muted = mute;
+        }
+        Ok(())
+    }
+
+    fn unstamped(&self) -> u64 {
+        self.unstamped
+    }
+
     fn socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.socket.descriptor()
     }
 
     fn facts(&self) -> RecordFacts {
@@ -212,15 +248,6 @@ impl<F: Format> Channel for DatagramChannel<F> {
         let _ = self.socket.set_stamping(Flags::NONE);
         self.format.finish(&self.socket, &self.packet, last)
     }
-}
-
-/// Did this send call fail behind the point where the packet got its number? A full queue drops the
-/// packet (ENOBUFS), a firewall forbids it (EPERM): both after it was made.
-fn packet_was_made(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(error::NO_BUFFERS | error::NOT_PERMITTED)
-    )
 }
 
 /// A departure entry holds a software time, a NIC time, or both.

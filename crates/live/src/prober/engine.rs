@@ -38,6 +38,8 @@ const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
 /// Nothing but local errors for so long, and so often, ends the run.
 const LOCAL_ERRORS_FOR: Nanos = 5 * SECOND;
 const LOCAL_ERRORS_COUNT: u32 = 5;
+/// Errors of earlier packets that may come instead of the error queue, one after the other.
+const MOST_REPORTS: u32 = 64;
 /// No sleep is longer, so that a stop is noticed.
 const LONGEST_SLEEP: Nanos = SECOND / 2;
 /// After being told to stop, replies are awaited no longer than this.
@@ -269,6 +271,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         self.since_housekeeping += 1;
         if self.since_housekeeping >= HOUSEKEEPING_EVERY {
             self.housekeeping(clock::monotonic())?;
+        } else if self.channel.wants_queue_read() {
+            self.drain_queue()?;
         }
         Ok(())
     }
@@ -506,12 +510,19 @@ impl<'a, C: Channel> Engine<'a, C> {
             QueueEvent::Refused { seq, refused } => prober.refused(seq, &refused),
             QueueEvent::PathMtu(mtu) => *learnt_mtu = Some(mtu),
         };
-        while self
-            .channel
-            .read_queue(last, expected, &mut take)
-            .map_err(RunError::Receive)?
-        {}
-        Ok(())
+        let mut reports = 0;
+        loop {
+            match self.channel.read_queue(last, expected, &mut take) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // Before the change "socket: skip checking sk_err for recvmmsg(MSG_ERRQUEUE)" the call says first, and
+                // once, that an earlier packet was refused.
+                Err(error) if is_pending(&error) && reports < MOST_REPORTS => reports += 1,
+                Err(error) => return Err(RunError::Receive(error)),
+            }
+        }
+        let over = self.prober.over_before();
+        self.channel.queue_is_read(over).map_err(RunError::Receive)
     }
 
     fn hand_on(&mut self) {

@@ -254,7 +254,6 @@ const NO_DEVICE: i32 = 19;
 pub(super) use delaylab_traffic::prober::MESSAGE_TOO_LONG;
 const NETWORK_DOWN: i32 = 100;
 pub(crate) const NO_BUFFERS: i32 = 105;
-pub(super) const NOT_PERMITTED: i32 = 1;
 const NETWORK_UNREACHABLE: i32 = 101;
 
 fn by(interface: Option<&str>) -> String {

@@ -1,15 +1,15 @@
 //! One packet out and its answer in, beside the measured stream: setting up and winding up.
 
-use delaylab_kernel::datagram::{Blocking, DatagramSocket};
+use super::socket::ProbeSocket;
+use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::Nanos;
 use std::io;
-use std::os::fd::AsFd;
 
 /// Sends `packet` and waits up to `patience` for an answer that `take` accepts. `None`: none came, or
 /// a signal did. Packets longer than `buffer` are cut.
 pub fn exchange<T>(
-    socket: &DatagramSocket,
+    socket: &impl ProbeSocket,
     packet: &[u8],
     buffer: &mut [u8],
     patience: Nanos,
@@ -27,7 +27,7 @@ pub fn exchange<T>(
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // What lies in the error queue makes every wait end at once: the clock decides.
-                let woken = wait::until_readable(socket.as_fd(), Some(deadline))?;
+                let woken = wait::until_readable(socket.descriptor(), Some(deadline))?;
                 if woken != wait::Woken::Ready || clock::monotonic() >= deadline {
                     return Ok(None);
                 }

@@ -5,6 +5,7 @@
 //! | [`icmp`], [`udp`], [`tcp`], [`stamp`] | the methods: sockets and formats |
 //! | [`session`] | sets a session up with `delaylab reflect` |
 //! | [`channel`], [`datagram`] | what a method is to the engine |
+//! | [`socket`] | what a datagram method asks of the kernel |
 //! | [`engine`] | the loop: sends when due, reads, drains stamps |
 //! | `agreement` | what both clocks have done to one-way delays |
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
@@ -23,10 +24,13 @@ pub mod error;
 pub mod exchange;
 pub mod icmp;
 mod in_host;
+#[cfg(test)]
+mod kernels;
 pub mod open;
 pub mod payload;
 pub mod selfcheck;
 pub mod session;
+pub mod socket;
 pub mod stamp;
 pub mod tcp;
 #[cfg(test)]
@@ -261,6 +265,7 @@ fn carry_out(
     };
     let loss = prober.loss_direction();
     warnings.extend(in_host::warnings(loss.unwrap_or_default().in_host));
+    warnings.extend(unstamped(channel.unstamped()));
     warnings.extend(session_ended(
         channel.max_duration(),
         clock::monotonic() - began,
@@ -292,6 +297,16 @@ fn session_ended(max_duration: Option<Nanos>, lasted: Nanos) -> Option<String> {
          Start it with a larger --max-duration, or make shorter runs",
         write_duration(max)
     ))
+}
+
+/// Behind a send call that failed nobody knows at once how the kernel numbers the next stamps.
+fn unstamped(packets: u64) -> Option<String> {
+    (packets > 0).then(|| {
+        format!(
+            "{packets} packets have no departure stamps: send calls failed, and it did not show at once how the kernel numbers \
+             the packets behind them. For those, host and network cannot be told apart"
+        )
+    })
 }
 
 /// By which interface packets leave. Asked before the run: of one that is gone nobody knows the name.

@@ -10,6 +10,7 @@ use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, PATIENCE, bounded};
+use super::socket::ProbeSocket;
 use crate::clocks::HostClock;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
@@ -391,7 +392,7 @@ impl Format for Stamp {
     }
 
     /// A reply's departure is told by a later reply: a few packets more bring those still open.
-    fn finish(&mut self, socket: &DatagramSocket, sent: &[u8], last: u64) -> Told {
+    fn finish(&mut self, socket: &impl ProbeSocket, sent: &[u8], last: u64) -> Told {
         let mut told = Told::default();
         if self.facts.residence != Residence::ToDriver {
             return told;

@@ -378,6 +378,13 @@ impl TcpChannel {
     }
 }
 
+/// The request whose last byte has this number. Other bytes are stamped where a send call took a part of one, or where
+/// a kernel before 6.2, which has no `OPT_ID_TCP`, counted from elsewhere.
+fn request_ending_at(id: u32, last: u64, size: u64) -> Option<u64> {
+    let byte = widen_near((last + 1) * size - 1, id);
+    (byte as u32 == id && byte % size == size - 1).then_some(byte / size)
+}
+
 impl Channel for TcpChannel {
     fn prepare(&mut self, seq: u64) {
         let len = self.request.len() as u32;
@@ -450,10 +457,11 @@ impl Channel for TcpChannel {
         take: &mut dyn FnMut(QueueEvent),
     ) -> io::Result<bool> {
         let size = self.request.len() as u64;
-        let last_byte = (last + 1) * size - 1;
         self.queue.read(self.socket.as_fd(), expected, |beside, _| {
             if let Some(QueuedError::Stamp { point, id }) = beside.error {
-                let seq = widen_near(last_byte, id) / size;
+                let Some(seq) = request_ending_at(id, last, size) else {
+                    return;
+                };
                 for_each_stamp(beside, point, |point, at| {
                     take(QueueEvent::Stamp { seq, point, at });
                 });
@@ -510,5 +518,32 @@ impl Channel for TcpChannel {
             account,
             clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Each send call's last byte is stamped: of those, the one that ends a request is the request's.
+        #[test]
+        fn only_its_last_bytes_stamp_is_a_requests(
+            seq in 0_u64..1 << 40,
+            later in 0_u64..1_000,
+            size in 20_u64..2_000,
+            part in 1_u64..2_000,
+        ) {
+            let stamped = |bytes: u64| request_ending_at((seq * size + bytes - 1) as u32, seq + later, size);
+            prop_assert_eq!(stamped(size), Some(seq));
+            // Less than the whole of it.
+            prop_assert_eq!(stamped(1 + part % (size - 1)), None);
+        }
+    }
+
+    #[test]
+    fn a_number_before_the_first_byte_is_no_requests() {
+        assert_eq!(request_ending_at(u32::MAX, 0, 100), None);
     }
 }

@@ -6,6 +6,7 @@ use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
 use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
+use super::socket::ProbeSocket;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
@@ -240,7 +241,7 @@ impl Format for Echo {
         self.session.reflector_time
     }
 
-    fn finish(&mut self, socket: &DatagramSocket, _sent: &[u8], last: u64) -> Told {
+    fn finish(&mut self, socket: &impl ProbeSocket, _sent: &[u8], last: u64) -> Told {
         if self.session.mode == Mode::Plain {
             return Told::default();
         }
@@ -288,7 +289,7 @@ impl Echo {
         frame
     }
 
-    fn collect(&self, socket: &DatagramSocket) -> Option<Collected> {
+    fn collect(&self, socket: &impl ProbeSocket) -> Option<Collected> {
         let token = self.session.token;
         let nonce = session::nonce().ok()?;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);

@@ -304,8 +304,8 @@ impl Prober {
     #[inline]
     pub fn stamped(&mut self, seq: u64, point: StampPoint, at: Nanos) {
         let Some(slot) = self.slot(seq) else { return };
-        // Kernels before 6.9 do not give the number of a packet back that could not be sent, so that later stamps
-        // come under the number of the next packet: none is better than another one's.
+        // Numbers are told apart by [`stamp_ids`]. A stamp from before its packet shows that they are not those of this
+        // kernel, or that a clock was stepped: none is better than another one's.
         let sent = slot.record.t_send.unwrap_or(at);
         if point != StampPoint::TTxHw && at < sent - ANOTHER_PACKETS {
             return;
@@ -495,6 +495,11 @@ impl Prober {
     /// How many packets were handed to the sender so far.
     pub const fn next_seq(&self) -> u64 {
         self.next_seq
+    }
+
+    /// All packets before this one have been answered or given up.
+    pub const fn over_before(&self) -> u64 {
+        self.linger_cursor
     }
 
     /// How many of them are neither answered nor given up.

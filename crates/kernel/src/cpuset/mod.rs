@@ -2,17 +2,23 @@
 //!
 //! Two kernel interfaces do this (see cgroups(7), cpuset(7), and cgroup-v2 "cpuset"):
 //!
-//! - version 2: a partition. It takes its CPUs from everybody else, and the whole process moves in.
+//! - version 2: a partition. It takes its CPUs from everybody else, and the whole process moves in. It is made at the
+//!   top of what is mounted, which is made to hand cpusets down where it does not, until the set is removed.
 //! - version 1: an exclusive set. No other set may overlap it, but tasks outside of any set may
 //!   still run on its CPUs. Only the calling thread moves in.
 //!
 //! A set does not vanish with its process. [`Cpuset::remove`] undoes one, from any process that may;
 //! [`leftovers`] finds those whose process is gone.
 
+mod files;
+mod partition;
+#[cfg(test)]
+mod tests;
+
 use crate::cpu_list::{self, Cpus};
 use crate::{owned_name, process};
+use files::{Files, Host};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -22,7 +28,7 @@ use thiserror::Error;
 pub enum CpusetError {
     /// No cgroup hierarchy offers the cpuset controller.
     #[error(
-        "no cgroup hierarchy offers cpusets here (version 2: `cpuset` is not in cgroup.subtree_control at its top)"
+        "no cgroup hierarchy offers cpusets here (version 2: `cpuset` is not in cgroup.controllers at its top)"
     )]
     NoHierarchy,
     /// A control file could not be read or written.
@@ -36,6 +42,26 @@ pub enum CpusetError {
     /// The kernel took the request and says that it does not hold.
     #[error("the kernel made no partition: {0}")]
     NoPartition(String),
+    /// Partitions are made at the top, and that is another's.
+    #[error(
+        "this user may not make cgroups in {}: {source}. A partition takes its CPU from all of the host: run as root, outside of a container",
+        dir.display()
+    )]
+    NoRights {
+        /// Which one.
+        dir: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A cgroup with processes in it hands no controllers down.
+    #[error(
+        "{} has processes of its own, so it hands no cpusets down: move them into a cgroup below it first",
+        .0.display()
+    )]
+    Occupied(PathBuf),
+    /// Below a threaded cgroup there are no partitions.
+    #[error("{} is threaded (cgroup.type): no process can be moved into a new cgroup there", .0.display())]
+    Threaded(PathBuf),
 }
 
 /// Which of the kernel's two interfaces.
@@ -55,15 +81,17 @@ pub struct Hierarchy {
     parent: PathBuf,
     /// The set that this process is in.
     home: PathBuf,
+    /// Does the parent have to be made to hand cpusets down first (v2)?
+    hands_none_down: bool,
 }
 
 impl Hierarchy {
     /// Looks for one: `/proc/self/mountinfo` says where it is, `/proc/thread-self/cgroup` where we are.
     pub fn find() -> Result<Self, CpusetError> {
-        let mounts = read(Path::new("/proc/self/mountinfo"))?;
-        let places = read(Path::new("/proc/thread-self/cgroup"))?;
+        let mounts = read(&Host, Path::new("/proc/self/mountinfo"))?;
+        let places = read(&Host, Path::new("/proc/thread-self/cgroup"))?;
         v1(&mounts, &places)
-            .or_else(|| v2(&mounts, &places))
+            .or_else(|| v2(&Host, &mounts, &places))
             .ok_or(CpusetError::NoHierarchy)
     }
 
@@ -83,15 +111,13 @@ impl Hierarchy {
             version: self.version,
             dir: self.parent.join(owned_name::of_this_process()),
             home: self.home.clone(),
+            hands_down: self.hands_none_down,
         }
     }
 
     /// Sets of ours whose process is gone.
     pub fn leftovers(&self) -> Vec<Cpuset> {
-        let Ok(entries) = fs::read_dir(&self.parent) else {
-            return Vec::new();
-        };
-        let dirs = entries.flatten().map(|entry| entry.path());
+        let dirs = Host.children(&self.parent).into_iter();
         dirs.filter(|dir| is_leftover(dir))
             .map(|dir| self.adopt(dir))
             .collect()
@@ -103,6 +129,7 @@ impl Hierarchy {
             version: self.version,
             dir,
             home: self.parent.clone(),
+            hands_down: false,
         }
     }
 }
@@ -120,6 +147,9 @@ pub struct Cpuset {
     version: Version,
     dir: PathBuf,
     home: PathBuf,
+    /// The cgroup above hands cpusets down for this set alone.
+    #[serde(default)]
+    hands_down: bool,
 }
 
 /// How much a set keeps others out.
@@ -142,31 +172,54 @@ impl Cpuset {
     /// Makes the set with these CPUs and moves in: the calling thread (v1) or the process (v2).
     /// Leaves nothing behind where it fails.
     pub fn enter(&self, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
-        let made = self.make(cpus).and_then(|exclusivity| {
-            self.move_in()?;
+        self.enter_in(&Host, cpus)
+    }
+
+    fn enter_in(&self, files: &impl Files, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
+        let made = self.make(files, cpus).and_then(|exclusivity| {
+            self.move_in(files)?;
             Ok(exclusivity)
         });
         if made.is_err() {
             // The first error is the one to report.
-            let _ = self.remove();
+            let _ = self.remove_in(files);
         }
         made
     }
 
-    fn make(&self, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
-        fs::create_dir(&self.dir).map_err(|source| file_error(&self.dir, source))?;
+    /// Is it still as it was made? A v2 partition ends when others take its CPU away.
+    pub fn holds(&self) -> bool {
+        self.holds_in(&Host)
+    }
+
+    fn holds_in(&self, files: &impl Files) -> bool {
+        let state = || files.read(&self.dir.join("cpuset.cpus.partition"));
         match self.version {
-            Version::V1 => self.make_v1(cpus),
-            Version::V2 => self.make_v2(cpus),
+            Version::V1 => true,
+            Version::V2 => state().is_ok_and(|state| partition::why_invalid(&state).is_none()),
         }
     }
 
-    fn make_v1(&self, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
+    fn make(&self, files: &impl Files, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
+        let parent = above(&self.dir);
+        if self.hands_down {
+            partition::hand_down(files, &parent)?;
+        }
+        let created = files.create_dir(&self.dir);
+        created.map_err(|source| partition::rights_or_file(&parent, &self.dir, source))?;
+        match self.version {
+            Version::V1 => self.make_v1(files, cpus),
+            Version::V2 => partition::make(files, &self.dir, cpus).map(|()| Exclusivity::Alone),
+        }
+    }
+
+    fn make_v1(&self, files: &impl Files, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
         // A new v1 set is empty, and takes no task before it has memory nodes and CPUs.
-        let nodes = read(&self.home.join("cpuset.mems"))?;
-        write(&self.dir.join("cpuset.mems"), nodes.trim())?;
-        write(&self.dir.join("cpuset.cpus"), &cpu_list::format(cpus))?;
-        let exclusive = write(&self.dir.join("cpuset.cpu_exclusive"), "1");
+        let nodes = read(files, &self.home.join("cpuset.mems"))?;
+        write(files, &self.dir.join("cpuset.mems"), nodes.trim())?;
+        let cpus = cpu_list::format(cpus);
+        write(files, &self.dir.join("cpuset.cpus"), &cpus)?;
+        let exclusive = write(files, &self.dir.join("cpuset.cpu_exclusive"), "1");
         Ok(if exclusive.is_ok() {
             Exclusivity::AmongSets
         } else {
@@ -174,26 +227,12 @@ impl Cpuset {
         })
     }
 
-    fn make_v2(&self, cpus: &Cpus) -> Result<Exclusivity, CpusetError> {
-        write(&self.dir.join("cpuset.cpus"), &cpu_list::format(cpus))?;
-        // Within one CPU there is no load to balance, and an isolated one is left alone by it.
-        let kind = if cpus.len() == 1 { "isolated" } else { "root" };
-        let partition = self.dir.join("cpuset.cpus.partition");
-        write(&partition, kind)?;
-        let state = read(&partition)?;
-        if state.trim() == kind {
-            Ok(Exclusivity::Alone)
-        } else {
-            Err(CpusetError::NoPartition(state.trim().to_owned()))
-        }
-    }
-
-    fn move_in(&self) -> Result<(), CpusetError> {
+    fn move_in(&self, files: &impl Files) -> Result<(), CpusetError> {
         let id = match self.version {
             Version::V1 => process::thread_id(),
             Version::V2 => std::process::id(),
         };
-        write(&self.members(), &id.to_string())
+        write(files, &self.members(), &id.to_string())
     }
 
     fn members(&self) -> PathBuf {
@@ -202,21 +241,47 @@ impl Cpuset {
 
     /// Moves what is inside home and removes the set. Fine where it is gone already.
     pub fn remove(&self) -> Result<(), CpusetError> {
-        if !self.dir.exists() {
-            return Ok(());
-        }
-        let home = self.home.join(members_file(self.version));
-        for id in read(&self.members())?.lines() {
-            // One that ended meanwhile cannot move and need not.
-            let _ = write(&home, id);
-        }
-        match fs::remove_dir(&self.dir) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(file_error(&self.dir, error))
+        self.remove_in(&Host)
+    }
+
+    fn remove_in(&self, files: &impl Files) -> Result<(), CpusetError> {
+        if files.exists(&self.dir) {
+            for id in read(files, &self.members())?.lines() {
+                self.send_home(files, id);
             }
-            _ => Ok(()),
+            match files.remove_dir(&self.dir) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(file_error(&self.dir, error));
+                }
+                _ => {}
+            }
+        }
+        if self.hands_down {
+            partition::hand_down_no_more(files, &above(&self.dir))?;
+        }
+        Ok(())
+    }
+
+    /// Home, or where home takes no process any more (it is gone, it is threaded, or it hands controllers down by now),
+    /// to the nearest cgroup above it that does. One that ended meanwhile cannot move and need not.
+    fn send_home(&self, files: &impl Files, id: &str) {
+        let parent = above(&self.dir);
+        let members = members_file(self.version);
+        let ways = self
+            .home
+            .ancestors()
+            .take_while(|dir| dir.starts_with(&parent));
+        let mut ways = ways.map(|dir| dir.join(members));
+        if ways.any(|way| files.write(&way, id).is_ok()) && self.version == Version::V2 {
+            // A threaded cgroup takes threads of processes that are above it. Where it is not one this changes nothing.
+            let _ = files.write(&self.home.join("cgroup.threads"), id);
         }
     }
+}
+
+/// The directory that this one is in.
+fn above(dir: &Path) -> PathBuf {
+    dir.parent().unwrap_or(dir).to_owned()
 }
 
 /// A v1 set holds threads, a v2 partition processes.
@@ -243,27 +308,25 @@ fn v1(mounts: &str, places: &str) -> Option<Hierarchy> {
         version: Version::V1,
         parent: home.clone(),
         home,
+        hands_none_down: false,
     })
 }
 
-/// A v2 partition can only be made below a partition: the top is always one.
-fn v2(mounts: &str, places: &str) -> Option<Hierarchy> {
+/// A v2 partition is made below a partition: the top is one, except in a container.
+fn v2(files: &impl Files, mounts: &str, places: &str) -> Option<Hierarchy> {
     let mount = mounts
         .lines()
         .filter_map(Mount::parse)
         .find(|mount| mount.kind == "cgroup2")?;
     let top = PathBuf::from(mount.point);
-    let handed_down = fs::read_to_string(top.join("cgroup.subtree_control")).ok()?;
-    if !handed_down
-        .split_whitespace()
-        .any(|controller| controller == "cpuset")
-    {
+    if !partition::is_offered(files, &top) {
         return None;
     }
     let place = places.lines().find_map(|line| place_of(line, ""))?;
     Some(Hierarchy {
         version: Version::V2,
         home: mount.inside(place),
+        hands_none_down: !partition::is_handed_down(files, &top),
         parent: top,
     })
 }
@@ -307,100 +370,19 @@ impl<'a> Mount<'a> {
     }
 }
 
-fn read(path: &Path) -> Result<String, CpusetError> {
-    fs::read_to_string(path).map_err(|source| file_error(path, source))
+fn read(files: &impl Files, path: &Path) -> Result<String, CpusetError> {
+    let read = files.read(path);
+    read.map_err(|source| file_error(path, source))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CpusetError> {
-    fs::write(path, text).map_err(|source| file_error(path, source))
+fn write(files: &impl Files, path: &Path, text: &str) -> Result<(), CpusetError> {
+    let written = files.write(path, text);
+    written.map_err(|source| file_error(path, source))
 }
 
 fn file_error(path: &Path, source: io::Error) -> CpusetError {
     CpusetError::File {
         path: path.to_owned(),
         source,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    const MOUNTS: &str = "\
-        30 25 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
-        31 25 0:27 /box /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
-
-    #[test]
-    fn v1_is_found_also_where_only_a_part_is_mounted() {
-        let hierarchy = v1(MOUNTS, "4:cpu:/\n3:cpuset:/box/inner\n0::/\n").unwrap();
-        assert_eq!(hierarchy.parent, Path::new("/sys/fs/cgroup/cpuset/inner"));
-        assert_eq!(v1(MOUNTS, "4:cpu:/\n"), None);
-        assert_eq!(v1("", "3:cpuset:/\n"), None);
-    }
-
-    #[test]
-    fn v2_is_left_alone_where_cpusets_are_not_handed_down() {
-        let top = scratch("v2-none");
-        fs::write(top.join("cgroup.subtree_control"), "cpu memory\n").unwrap();
-        assert_eq!(v2(&cgroup2_at(&top), "0::/user.slice\n"), None);
-        fs::remove_dir_all(top).unwrap();
-    }
-
-    #[test]
-    fn a_v2_partition_is_asked_for_at_the_top() {
-        let top = scratch("v2");
-        fs::write(top.join("cgroup.subtree_control"), "cpuset cpu\n").unwrap();
-        let hierarchy = v2(&cgroup2_at(&top), "0::/user.slice\n").unwrap();
-        assert_eq!(hierarchy.home, top.join("user.slice"));
-        let set = hierarchy.plan();
-        assert_eq!(set.enter(&Cpus::from([1])).unwrap(), Exclusivity::Alone);
-        let written = |name: &str| fs::read_to_string(set.dir().join(name)).unwrap();
-        assert_eq!(written("cpuset.cpus"), "1");
-        assert_eq!(written("cpuset.cpus.partition"), "isolated");
-        assert_eq!(written("cgroup.procs"), std::process::id().to_string());
-        fs::remove_dir_all(top).unwrap();
-    }
-
-    #[test]
-    fn a_set_is_left_over_once_its_process_is_gone() {
-        let pid = std::process::id();
-        let start = process::start_time(pid).unwrap();
-        assert!(!is_leftover(Path::new(&format!(
-            "/x/delaylab-{pid}-{start}"
-        ))));
-        assert!(is_leftover(Path::new(&format!(
-            "/x/delaylab-{pid}-{}",
-            start + 1
-        ))));
-        assert!(is_leftover(Path::new("/x/delaylab-4294967295-1")));
-        for other in [
-            "/x/delaylab-",
-            "/x/delaylab-7",
-            "/x/docker",
-            "/x/delaylab-a-b",
-        ] {
-            assert!(!is_leftover(Path::new(other)), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_set_that_is_gone_is_removed_already() {
-        let gone = Cpuset {
-            version: Version::V1,
-            dir: "/proc/none/such".into(),
-            home: "/proc/none".into(),
-        };
-        gone.remove().unwrap();
-    }
-
-    fn cgroup2_at(top: &Path) -> String {
-        format!("32 25 0:28 / {} rw - cgroup2 cgroup2 rw\n", top.display())
-    }
-
-    fn scratch(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("delaylab-test-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        dir
     }
 }
