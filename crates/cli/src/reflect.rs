@@ -170,7 +170,7 @@ fn announce(
         terminal::say(format!("takes load    {}", list(load)));
         let sends = match policy.sends_load {
             true => "to those who are answered and ask for it over tcp",
-            false => "to nobody",
+            false => "no",
         };
         terminal::say(format!("sends load    {sends}"));
     }

@@ -151,8 +151,12 @@ impl Working<'_> {
         };
         let [before, after] = [idle, loaded].map(format_duration);
         let Some(growth) = self.growth() else {
+            let longer = match loaded > idle {
+                true => ", longer by no more than chance",
+                false => "",
+            };
             return format!(
-                "No queue grew: the median response is {before} idle and {after} under load, no longer than by chance.{}",
+                "No queue grew: the median response is {before} idle and {after} under load{longer}.{}",
                 self.tail()
             );
         };
@@ -161,16 +165,16 @@ impl Working<'_> {
         let share = (growth.loaded_ns - growth.idle_ns) / grown;
         let where_ = match self.hosts_share() {
             Some(hosts) if hosts >= ALL && !is_on_path(growth.stages) => format!(
-                "all of it in the hosts ({}): no queue on the path grew",
+                "all of that is in the hosts ({}): no queue on the path grew",
                 self.largest()
             ),
             Some(hosts) if hosts >= 0.5 && !is_on_path(growth.stages) => format!(
-                "{} of it in the hosts ({})",
+                "{} of that is in the hosts ({})",
                 crate::style::short_percent(hosts),
                 self.largest()
             ),
             _ => format!(
-                "{} of it is {}{}",
+                "{} of that is in {}{}",
                 crate::style::short_percent(share.min(1.0)),
                 self.place(growth.stages),
                 self.second(growth.stages, grown)
@@ -225,7 +229,7 @@ impl Working<'_> {
         let much = largest.filter(|&(_, share)| share >= MUCH);
         much.map_or_else(String::new, |(stages, share)| {
             let share = crate::style::short_percent(share.min(1.0));
-            format!("; {share} is the {stages}")
+            format!("; {share} is in the {stages}")
         })
     }
 
@@ -321,7 +325,7 @@ fn place(stages: StageSet) -> String {
         "the path: a queue there or back (with --method udp and a reflector whose clock is known the two \
          are told apart)"
     } else if path {
-        "somewhere between the two processes: without stamps nobody can say where"
+        "somewhere between the two processes: without stamps the place is unknown"
     } else {
         return format!("this host, which is busy: {stages}");
     };
@@ -413,6 +417,22 @@ pub(crate) mod tests {
         assert!(still.verdict().contains("No queue grew"));
     }
 
+    /// A machine that wakes up under load answers faster: that is no growth within chance.
+    #[test]
+    fn a_shorter_response_is_not_called_longer() {
+        let (loaded, streams) = (full(), streams());
+        let idle = delayed(&loaded, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        assert!(verdict.starts_with("No queue grew"), "{verdict}");
+        assert!(!verdict.contains("longer"), "{verdict}");
+    }
+
     /// Load both ways at once fills two queues, and both are said.
     #[test]
     fn two_queues_that_grew_are_both_named() {
@@ -433,7 +453,10 @@ pub(crate) mod tests {
             streams: &streams,
         };
         let verdict = working.verdict();
-        for part in ["67% of it is the return path", "; 33% is the forward path."] {
+        for part in [
+            "67% of that is in the return path",
+            "; 33% is in the forward path.",
+        ] {
             assert!(verdict.contains(part), "{verdict}");
         }
     }
@@ -459,7 +482,7 @@ pub(crate) mod tests {
         let verdict = working.verdict();
         for part in [
             "doubles",
-            "all of it in the hosts",
+            "all of that is in the hosts",
             "receive wake-up +",
             "no queue on the path",
         ] {

@@ -53,7 +53,7 @@ fn main() {
         "law          trials levels    any   mean    p50    p99 |    any   mean    p50    p99"
     );
     for law in [Law::Independent, Law::Memory, Law::HeavyTail] {
-        for trials in [4] {
+        for trials in [4, 5, 8] {
             for levels in [0.0, 0.03, 0.1] {
                 print!("{:<12} {trials:6} {levels:6}", format!("{law:?}"));
                 for longer in [0.0, 0.1] {

@@ -28,18 +28,21 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     terminal::print(for_people(&resolved, expected.as_ref()))
 }
 
+/// Columns that the name of a finding has at least.
+const ID: usize = 8;
+
 fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
     let _ = writeln!(
         text,
-        "{} in {}, {}; the order comes from seed {}",
+        "{} in {}, {}; their order is drawn with seed {}",
         trials(resolved),
         resolved.world,
         duration(resolved),
         resolved.seed
     );
     let combinations = resolved.planned.iter().filter(|p| p.repeat == 0);
-    let _ = writeln!(text, "\nCombinations, as first run:");
+    let _ = writeln!(text, "\nCombinations, in the order of the first repeat:");
     for planned in combinations.clone().take(LISTED) {
         let _ = writeln!(text, "  {}", levels(&planned.factors));
     }
@@ -62,20 +65,23 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     if !resolved.findings.is_empty() {
         let _ = writeln!(text, "\nFindings it judges:");
     }
+    let ids = resolved.findings.iter();
+    let widest = ids.map(|finding| finding.id.chars().count()).max();
+    let id = widest.unwrap_or(0).max(ID);
     for finding in &resolved.findings {
-        let _ = writeln!(text, "  {:<8} {}", finding.id, finding.says);
-        let _ = writeln!(text, "  {:<8} {}", "", finding.check);
+        let _ = writeln!(text, "  {:<id$} {}", finding.id, finding.says);
+        let _ = writeln!(text, "  {:<id$} {}", "", finding.check);
         if let Some(why) = not_applicable(finding, resolved) {
-            let _ = writeln!(text, "  {:<8} – not applicable: {why}", "");
+            let _ = writeln!(text, "  {:<id$} – not applicable: {why}", "");
         } else if let Some(line) = expected.and_then(|expected| expected.line(finding)) {
-            let _ = writeln!(text, "  {:<8} {line}", "");
+            let _ = writeln!(text, "  {:<id$} {line}", "");
         }
     }
     if let Some(expected) = expected {
         let _ = writeln!(text, "\nExpected: {}", expected.basis());
     }
     if !resolved.figures.is_empty() {
-        let _ = writeln!(text, "\nFigures it draws, as its source has them:");
+        let _ = writeln!(text, "\nFigures of the source that it draws:");
     }
     for figure in &resolved.figures {
         let _ = writeln!(text, "  {}", figure.title);

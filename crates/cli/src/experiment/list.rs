@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
+use delaylab_report::style::plural;
 use delaylab_store::index::{Entry, Index};
 use serde::Serialize;
 
@@ -112,8 +113,11 @@ fn for_people(listed: &Listed) -> String {
             continue;
         }
         text += &format!(
-            "  {:<44} {:<9} {} trials, {} records\n",
-            run.folder, run.state, run.trials, run.records
+            "  {:<44} {:<9} {}, {}\n",
+            run.folder,
+            run.state,
+            plural(run.trials, "trial"),
+            plural(run.records, "record")
         );
     }
     text

@@ -159,7 +159,7 @@ fn warn_if_condition_ended(facts: &mut ProbeFacts, applied: &mut Applied, run: &
     if !applied.still_holds() {
         let condition = run.host.name();
         facts.warnings.push(format!(
-            "the condition `{condition}` did not hold to the end: the run outlasted its bound, or somebody ended a part of it"
+            "the condition `{condition}` did not hold to the end: the run outlasted its bound, or a part of it was ended from outside"
         ));
     }
 }

@@ -301,22 +301,22 @@ fn what_was_planted_is_in_the_first_sentence() {
         (
             "rate",
             "path.rate=8Mbit/s",
-            "path.rate 8Mbit/s in place of 10Mbit/s: response rises, most in streams=1, probe be: p50 from",
+            "path.rate changed from 10Mbit/s to 8Mbit/s: response rises, most in streams=1, probe be: p50 from",
         ),
         (
             "buffer",
             "path.switch.queue_buffer=128KiB",
-            "path.switch.queue_buffer 128KiB in place of 32KiB: response rises, most in streams=1, probe be: p50 from",
+            "path.switch.queue_buffer changed from 32KiB to 128KiB: response rises, most in streams=1, probe be: p50 from",
         ),
         (
             "loss",
             "path.switch.queue_buffer=3KiB",
-            "path.switch.queue_buffer 3KiB in place of 32KiB: loss rises from",
+            "path.switch.queue_buffer changed from 32KiB to 3KiB: loss rises from",
         ),
         (
             "mark",
             "probe.ef.class=be",
-            "probe.ef.class be in place of ef: response rises, most in streams=1, probe ef: p99 from",
+            "probe.ef.class changed from ef to be: response rises, most in streams=1, probe ef: p99 from",
         ),
         (
             "nothing",
@@ -380,7 +380,7 @@ fn what_another_tool_measured_is_compared_by_round_trips() {
     assert!(!text.contains("NaN"), "{}", found.stdout);
     let same = compare(&scratch, "a a", &[]);
     assert!(
-        in_one_line(&same.stdout).contains("is that of A"),
+        in_one_line(&same.stdout).contains("equals A's"),
         "{}",
         same.stdout
     );

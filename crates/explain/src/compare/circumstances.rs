@@ -1,4 +1,4 @@
-//! What else differs between two runs: where they ran, and what was set. A shift may come of any of it.
+//! What else differs between two runs: where they ran, and what was set. Any of these may have caused a shift.
 
 use serde_json::Value;
 use std::collections::BTreeMap;

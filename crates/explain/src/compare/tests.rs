@@ -115,7 +115,7 @@ fn a_run_is_itself() {
     assert_eq!(found.verdict.kind, Kind::NoDifference);
     assert_eq!(
         found.verdict.text,
-        "B's response is that of A in the mean and in every quantile."
+        "B's response equals A's in the mean and in every quantile."
     );
     for figures in &found.figures {
         for shift in &figures.shifts {
@@ -162,7 +162,9 @@ fn two_runs_of_the_same_do_not_differ_and_it_says_what_would_have_been_seen() {
     );
     let text = &found.verdict.text;
     assert!(
-        text.starts_with("No difference in response that 2000 packets of A and 2000 of B can show"),
+        text.starts_with(
+            "No difference in response can be told from chance, with 2000 packets of A and 2000"
+        ),
         "{text}"
     );
     assert!(text.contains("in the median or of more than"), "{text}");
@@ -278,7 +280,7 @@ fn where_nothing_was_answered_it_says_so() {
     let text = &found.verdict.text;
     assert_eq!(
         text,
-        "B is never answered: all of its 2000 packets are lost, of A's 0 %."
+        "B is never answered: all of its 2000 packets are lost, and 0 % of A's."
     );
     // What A has stays, and what B has not says why.
     assert!(found.of(Measure::Response).unwrap().shifts[1].a.is_some());
@@ -301,7 +303,7 @@ fn few_packets_give_figures_and_no_verdict() {
         for (a, b) in [(&few, &run(&[PLAIN])), (&few, &few)] {
             let found = compared(a, b);
             let text = &found.verdict.text;
-            let itself = packets > 0 && text.contains("is that of A");
+            let itself = packets > 0 && text.contains("equals A's");
             assert!(
                 itself || found.verdict.kind == Kind::CannotTell,
                 "{packets}: {text}"
@@ -432,6 +434,37 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
             && whole.text.ends_with("4 of 4 pairs differ."),
         "{}",
         whole.text
+    );
+}
+
+/// Repeats that differ much hide a change; that it is there is said all the same.
+#[test]
+fn a_large_change_that_may_be_chance_is_named() {
+    let side = |paths: [f64; 4], seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, path) in (0..).zip(paths) {
+            for wait in ["1ms", "10ms"] {
+                let recipe = Recipe {
+                    path: if wait == "1ms" { path } else { 1.0 },
+                    packets: 300,
+                    seed: seed + u64::from(trial),
+                    ..PLAIN
+                };
+                let info = stream(trial, "echo", &[("wait", wait)]);
+                samples.push(info, records(recipe), ONE_CLOCK);
+            }
+        }
+        samples
+    };
+    let (a, b) = (side([0.5, 1.0, 1.0, 3.0], 1), side([1.0, 2.0, 2.0, 5.0], 9));
+    let text = compare(&a, &b, &Asked::usual())
+        .unwrap()
+        .whole
+        .unwrap()
+        .text;
+    assert!(
+        text.starts_with("No difference in response or loss is seen in any pair. 0 of 2 pairs differ. The largest change may be chance: in wait=1ms, p50 from "),
+        "{text}"
     );
 }
 

@@ -193,7 +193,7 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
 fn unknown_tail(shifts: &[Shift]) -> &'static str {
     let tail = shifts.iter().find(|shift| shift.statistic == ORDER[0]);
     match tail.map(|tail| tail.absolute.is_err()) {
-        Some(true) => " Of p99 there are too few packets to tell.",
+        Some(true) => " There are too few packets to judge p99.",
         _ => "",
     }
 }
@@ -230,7 +230,7 @@ fn interval(measure: Measure, shift: &Shift) -> String {
     };
     let (near, far) = (shown(measure, near), shown(measure, far));
     if near == far {
-        return format!(", at 95 % to all digits{repeats}");
+        return format!(", with a 95 % interval of less than the last digit{repeats}");
     }
     format!(", at 95 % between {near} and {far}{repeats}")
 }
@@ -253,7 +253,7 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     if shifts.iter().all(|s| s.difference() == Some(0.0)) {
         return Verdict {
             kind: Kind::NoDifference,
-            text: format!("B's {name} is that of A in the mean and in every quantile."),
+            text: format!("B's {name} equals A's in the mean and in every quantile."),
         };
     }
     let at = |q: f64| {
@@ -279,13 +279,13 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     let within = match seen(0.99, "p99") {
         Some(tail) => format!("one {median} or {tail} would have been seen."),
         None => {
-            format!("one {median} would have been seen; of p99 there are too few packets to tell.")
+            format!("one {median} would have been seen; there are too few packets to judge p99.")
         }
     };
     Verdict {
         kind: Kind::NoDifference,
         text: format!(
-            "No difference in {name} that {a} packets of A and {b} of B can show: {within}"
+            "No difference in {name} can be told from chance, with {a} packets of A and {b} of B: {within}"
         ) + &tests.map_or_else(String::new, |tests| shape(tests, looks)),
     }
 }
@@ -338,13 +338,13 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
         Some(Silent::B) => {
             let lost = percent(a);
             return Some(format!(
-                "B is never answered: all of its {sent_b} packets are lost, of A's {lost}."
+                "B is never answered: all of its {sent_b} packets are lost, and {lost} of A's."
             ));
         }
         Some(Silent::A) => {
             let lost = percent(b);
             return Some(format!(
-                "A is never answered: all of its {sent_a} packets are lost, of B's {lost}."
+                "A is never answered: all of its {sent_a} packets are lost, and {lost} of B's."
             ));
         }
         None => {}

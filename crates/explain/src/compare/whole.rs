@@ -89,6 +89,8 @@ impl Whole {
 
 /// Pairs that are named in one sentence.
 const NAMED: usize = 3;
+/// A change that may be chance is worth a word from here on, as a logarithm.
+const WORTH: f64 = 0.05;
 /// What people notice: the worst of these is what a pair is known for.
 const NOTICED: [Functional; 2] = [Functional::Quantile(0.99), Functional::Quantile(0.5)];
 
@@ -131,7 +133,11 @@ impl<'a> Words<'a> {
         let mut text: Vec<char> = first.chars().collect();
         text[0] = text[0].to_ascii_uppercase();
         let first: String = text.into_iter().collect();
-        format!("{first} {}{}", self.count(whole), self.untold())
+        let hidden = match changes.is_empty() {
+            true => self.hidden(),
+            false => String::new(),
+        };
+        format!("{first} {}{hidden}{}", self.count(whole), self.untold())
     }
 
     fn label(&self, pair: &PairFigures) -> String {
@@ -282,6 +288,22 @@ impl<'a> Words<'a> {
             some => format!(", {some} cannot be told"),
         };
         format!("{} of {} pairs differ{unknown}.", whole.differ, whole.pairs)
+    }
+
+    /// Where repeats differ much, a large change is no more than chance may do: the reader is to know that it is there.
+    fn hidden(&self) -> String {
+        let pairs = self.pairs.iter();
+        let pairs = pairs.filter(|pair| pair.verdict.kind == Kind::NoDifference);
+        let moves = pairs.flat_map(|pair| self.moves(pair, false));
+        let moves = moves.filter(|moved| moved.shift.absolute.is_ok() && moved.by.abs() >= WORTH);
+        let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
+        most.map_or_else(String::new, |moved| {
+            format!(
+                " The largest change may be chance: in {}, {}.",
+                self.label(moved.pair),
+                self.ends(&moved)
+            )
+        })
     }
 
     /// A pair without an interval may be the one that moved most.

@@ -142,7 +142,7 @@ fn each_way(rows: &[TrialRow]) -> Option<Unknown> {
         Unknown::new(
             "how long the way there and the way back take at least",
             "the two hosts' clocks are not related",
-            "synchronise both (PTP, or NTP where its error is small beside the delay)",
+            "synchronise both (PTP, or NTP where its error is small against the delay)",
         )
     })
 }

@@ -106,7 +106,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
             let load = explanation.slow.load_beside(&worst.what);
             let load = match load.as_str() {
                 "" => String::new(),
-                load => format!(", beside the run's own load ({load})"),
+                load => format!(", which the run's own load ({load}) goes through"),
             };
             format!(", {of_worst} in the queue of {port}{load}")
         }
@@ -520,7 +520,7 @@ const fn waited_for_a_cpu(stages: StageSet) -> bool {
 
 fn of_network(stages: StageSet) -> String {
     let inside = if stages == StageSet::NETWORK_AND_REFLECTOR {
-        "The host that answers is in it: a reflector (`delaylab reflect`) tells the two apart. "
+        "This includes the host that answers: a reflector (`delaylab reflect`) tells the two apart. "
     } else {
         ""
     };

@@ -21,23 +21,44 @@ use delaylab_explain::compare::Comparison;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{Held, Outcome};
 
-/// So many differences are named in front of what came out.
+/// So many differences stand with both values in front of what came out.
 const FEW: usize = 2;
+/// So many stand there by their names.
+const NAMED: usize = 4;
 
 /// Another seed is what repeats differ by.
 fn matters(difference: &Difference) -> bool {
     difference.what != "seed"
 }
 
-/// `path.rate 5Mbit/s in place of 1Gbit/s`.
+/// `path.rate changed from 1Gbit/s to 5Mbit/s`.
 fn in_words(difference: &Difference) -> String {
     let Difference { what, a, b } = difference;
     match (a, b) {
-        (Some(a), Some(b)) => format!("{what} {b} in place of {a}"),
-        (None, Some(b)) => format!("{what} {b}, which A has not"),
-        (Some(a), None) => format!("without {what} {a}"),
+        (Some(a), Some(b)) => format!("{what} changed from {a} to {b}"),
+        (None, Some(b)) => format!("{what} set to {b} in B alone"),
+        (Some(a), None) => format!("{what} set to {a} in A alone"),
         (None, None) => what.clone(),
     }
+}
+
+/// What was set differently: a few with both values, more by their names. Empty without any.
+fn setup(differences: &[Difference]) -> String {
+    let set: Vec<_> = differences.iter().filter(|d| matters(d)).collect();
+    if set.is_empty() {
+        return String::new();
+    }
+    if set.len() <= FEW {
+        let words: Vec<_> = set.into_iter().map(in_words).collect();
+        return format!("{}: ", words.join(" and "));
+    }
+    let mut names: Vec<_> = set.iter().take(NAMED).map(|d| d.what.clone()).collect();
+    match set.len() - names.len() {
+        0 => {}
+        more => names.push(format!("{more} more")),
+    }
+    let last = names.pop().unwrap_or_default();
+    format!("The runs differ in {} and {last}: ", names.join(", "))
 }
 
 /// As the names of the two runs stay.
@@ -107,18 +128,15 @@ impl Compared {
         }
     }
 
-    /// What came out, of the only pair or of all of them, behind what was set differently where that is one or two
-    /// things.
+    /// What came out, of the only pair or of all of them, behind what was set differently.
     pub fn verdict(&self) -> String {
         let Comparison { whole, pairs, .. } = &self.comparison;
         let first = pairs.first().map_or("", |pair| &pair.verdict.text);
         let text = whole.as_ref().map_or(first, |whole| &whole.text);
-        let set: Vec<_> = self.differences.iter().filter(|d| matters(d)).collect();
-        if set.is_empty() || set.len() > FEW {
-            return text.to_owned();
+        match setup(&self.differences) {
+            setup if setup.is_empty() => text.to_owned(),
+            setup => setup + &uncapitalised(text),
         }
-        let set: Vec<_> = set.into_iter().map(in_words).collect();
-        format!("{}: {}", set.join(", "), uncapitalised(text))
     }
 
     /// What to read before trusting the figures, of both.
@@ -144,7 +162,7 @@ impl Compared {
             if !pooled.is_empty() {
                 let names = pooled.join(" and ");
                 notes.push(format!(
-                    "Only {name} varies {names}: its levels are together here."
+                    "Only {name} varies {names}: its levels are pooled here."
                 ));
             }
         }
@@ -157,10 +175,47 @@ impl Compared {
         let thinned = comparison.pairs.iter().flat_map(|pair| pair.thinned);
         if let Some(most) = thinned.max().filter(|&most| most > 1) {
             notes.push(format!(
-                "Of the largest series, one packet of {most}, drawn at random, stands for all in shifts; counts, \
-                 loss and conditions are of every packet."
+                "In the largest series, shifts are estimated from one packet in {most}, drawn at random; counts, \
+                 loss and conditions use every packet."
             ));
         }
         notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(names: &[&str]) -> Vec<Difference> {
+        let names = names.iter();
+        let each = names.map(|what| Difference {
+            what: (*what).to_owned(),
+            a: Some("1".to_owned()),
+            b: Some("2".to_owned()),
+        });
+        each.collect()
+    }
+
+    /// A change is named in the first sentence, together with however many others.
+    #[test]
+    fn what_was_set_differently_is_named() {
+        assert_eq!(setup(&changed(&["seed"])), "");
+        assert_eq!(
+            setup(&changed(&["path.rate", "seed"])),
+            "path.rate changed from 1 to 2: "
+        );
+        assert_eq!(
+            setup(&changed(&["path.rate", "class"])),
+            "path.rate changed from 1 to 2 and class changed from 1 to 2: "
+        );
+        assert_eq!(
+            setup(&changed(&["path.rate", "class", "buffer"])),
+            "The runs differ in path.rate, class and buffer: "
+        );
+        assert_eq!(
+            setup(&changed(&["a", "b", "c", "d", "e", "f"])),
+            "The runs differ in a, b, c, d and 2 more: "
+        );
     }
 }

@@ -72,6 +72,17 @@ pub(crate) fn loss(pair: &PairFigures, looks: usize) -> Row {
     }
 }
 
+/// The statistic of the headline that is told to differ, the tail first.
+pub(crate) fn told(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
+    let shifts = &pair.of(headline)?.shifts;
+    let mut told = shifts.iter().rev().filter(|shift| is_told(shift, looks));
+    let tail = told
+        .clone()
+        .find(|shift| shift.statistic == Functional::Quantile(0.99));
+    let found = tail.or_else(|| told.next())?;
+    Some(statistic_name(found.statistic))
+}
+
 /// What was lost, every statistic of the first quantity, and of the other measures median and p99.
 pub(crate) fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let measures = pair.figures.iter();
@@ -205,8 +216,8 @@ pub(crate) fn tests(pair: &PairFigures, headline: Measure) -> String {
         Err(_) => "no p".to_owned(),
     };
     format!(
-        "Mann-Whitney: in {} of pairs of packets B's {} is the larger ({}); Kolmogorov-Smirnov: D = {} ({}); \
-         Wasserstein: {} apart on average ({})",
+        "Mann-Whitney: B's {1} is the larger in {0} of packet pairs ({2}); Kolmogorov-Smirnov: D = {3} ({4}); \
+         Wasserstein: {5} apart on average ({6})",
         percent(tests.mann_whitney.share_less),
         quantity.name(),
         p(&tests.mann_whitney.p),

@@ -52,7 +52,7 @@ fn circumstances(compared: &Compared, style: &Style) -> String {
     let differences = &compared.differences;
     if differences.is_empty() {
         return paragraph(
-            "Nothing else differs that was written down.",
+            "Nothing else differs in what was recorded.",
             Paint::Dim,
             style,
         );
@@ -111,7 +111,7 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
         let table = tables.iter().find(fits).unwrap_or(&tables[1]);
         text += &format!("\n{}", table.render(style));
         text += &paragraph(
-            "at 95 %, each by itself; * leaves out zero, allowing for all figures that are looked at",
+            "95 % intervals, each for its figure alone; * differs from zero, allowing for how many figures are compared",
             Paint::Dim,
             style,
         );
@@ -133,7 +133,17 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
 
 fn figures(rows: &[Row], wide: bool) -> Table {
     let mut table = Table::default();
-    let heads = ["", "", "A", "B", "B − A", "", "at 95 %", "of A", "at 95 %"];
+    let heads = [
+        "",
+        "",
+        "A",
+        "B",
+        "B − A",
+        "",
+        "95 % interval",
+        "% of A",
+        "95 % interval",
+    ];
     let kept = if wide { heads.len() } else { 8 };
     table.row(
         heads
@@ -181,7 +191,7 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
         let cells = [stage].into_iter().chain(cells);
         table.row(cells.map(|cell| Cell::painted(cell, paint)));
     }
-    let caption = "B − A by stage, as the mean of the responses around each quantile";
+    let caption = "B − A by stage, averaged over the responses around each quantile";
     format!(
         "\n{}{}",
         paragraph(caption, Paint::Dim, style),
@@ -201,8 +211,8 @@ fn overview(compared: &Compared, style: &Style) -> String {
     };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
-        "{name}; * differs, allowing for all figures of all pairs; ? cannot be told; the stage with the largest \
-         share of the shift at p99. Each pair in full: --json, -o FILE.html"
+        "p50, p99: {name}; * differs, allowing for how many figures are compared; ? cannot be told; mostly in: the \
+         stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
@@ -224,7 +234,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
     });
     let heads = heads.chain(["lost A", "lost B"].map(Cell::new));
     let heads = heads.chain(each.map(Cell::new));
-    let heads = heads.chain(["", "most of it in"].map(Cell::left));
+    let heads = heads.chain(["", "mostly in"].map(Cell::left));
     table.row(heads.map(Cell::dim));
     for pair in &compared.comparison.pairs {
         let level = |name: &String| {
@@ -251,7 +261,10 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
             Kind::CannotTell => "?",
             Kind::NoDifference => "",
         };
-        let end = [Cell::left(mark), Cell::left(largest(pair))];
+        let end = [
+            Cell::left(mark),
+            Cell::left(largest(pair, headline, compared.comparison.looks)),
+        ];
         table.row(cells.chain(each).chain(end));
     }
     table
@@ -262,10 +275,10 @@ fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> [Cell; 3] {
     [row.a, row.b, row.share].map(Cell::new)
 }
 
-/// The stage with the largest share of the shift at p99, where the pair differs.
-fn largest(pair: &PairFigures) -> String {
-    let carried = pair.carried.iter().find(|carried| carried.at == "p99");
-    let carried = carried.filter(|_| pair.verdict.kind == Kind::Differs);
+/// The stage with the largest share of the shift that is told; of p99, if that is one.
+fn largest(pair: &PairFigures, headline: Measure, looks: usize) -> String {
+    let at = rows::told(pair, headline, looks);
+    let carried = at.and_then(|at| pair.carried.iter().find(|carried| carried.at == at));
     let shares = carried.map(|carried| carried.shares()).unwrap_or_default();
     let first = shares.first();
     first.map_or_else(String::new, |(stage, _)| terminal::short_name(*stage))

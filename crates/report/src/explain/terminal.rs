@@ -42,7 +42,9 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
     let name = format!("--- {} ({}) ---", head.name, head.world);
     let repeated = match found.repeated {
         0 => String::new(),
-        same => format!(" ({same} more, the same simulations, not counted)"),
+        same => {
+            format!(" ({same} more repeat one of these simulations exactly and are not counted)")
+        }
     };
     let when = format!(
         "{}, {}{repeated}, {} sent, {} answered",
@@ -144,7 +146,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
     }
     let mut table = Table::default();
     let quantiles = QUANTILES.map(|q| Cell::new(statistic_name(Functional::Quantile(q))));
-    let head = [Cell::left("Each way, above its least")].into_iter();
+    let head = [Cell::left("Each way, above its minimum")].into_iter();
     let head = head.chain(quantiles).chain([Cell::left("clocks")]);
     table.row(head.map(Cell::dim));
     for way in &found.ways {

@@ -53,11 +53,11 @@ pub(crate) fn in_events(cause: &Cause) -> String {
     }
 }
 
-/// `echo, there`.
+/// `echo, forward`.
 pub(crate) fn way_name(way: &OneWay) -> String {
     let direction = match way.direction {
-        Direction::Forward => "there",
-        Direction::Return => "back",
+        Direction::Forward => "forward",
+        Direction::Return => "return",
     };
     format!("{}, {direction}", way.probe)
 }

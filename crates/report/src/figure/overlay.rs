@@ -24,8 +24,8 @@ pub(crate) fn calibration(pairs: &[Pair]) -> Option<Drawing> {
     drawing(
         "overlay",
         "Measured and simulated",
-        "Share of the answered packets whose response took at most so long; of frames, one way. The model's line has the noise of \
-         the unloaded trials in it.",
+        "Share of the answered packets whose response took at most so long; of frames, one way. The model's line includes the noise of \
+         the unloaded trials.",
         rows,
     )
 }

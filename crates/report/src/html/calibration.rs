@@ -38,7 +38,7 @@ pub fn calibration_page(shown: &Calibrated<'_>) -> String {
 
 /// The page of a prediction.
 pub fn prediction_page(shown: &Prediction<'_>) -> String {
-    let title = "What a change would make of it";
+    let title = "Effect of a change";
     let sets = shown
         .sets
         .iter()

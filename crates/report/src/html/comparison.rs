@@ -171,9 +171,9 @@ fn figures_table(pair: &PairFigures, looks: usize) -> String {
         ("A", Figures),
         ("B", Figures),
         ("B − A", Figures),
-        ("at 95 %", Figures),
-        ("of A", Figures),
-        ("at 95 %", Figures),
+        ("95 % interval", Figures),
+        ("% of A", Figures),
+        ("95 % interval", Figures),
         ("differs", Words),
     ]);
     for row in rows::all(pair, looks) {

@@ -15,7 +15,7 @@ pub(super) fn noise(run: &RunData) -> String {
         ("who", Words),
         ("seen as", Words),
         ("times", Figures),
-        ("altogether", Figures),
+        ("total", Figures),
         ("longest", Figures),
         ("packets delayed most by it", Figures),
     ]);

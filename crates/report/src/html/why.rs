@@ -119,7 +119,7 @@ fn more(all: usize, what: &str) -> String {
 
 fn ways(found: &Explanation) -> String {
     use Column::{Figures, Words};
-    let head = [("each way, above its least delay".to_owned(), Words)].into_iter();
+    let head = [("each way, above its minimum".to_owned(), Words)].into_iter();
     let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
     for way in &found.ways {

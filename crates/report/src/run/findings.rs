@@ -44,9 +44,13 @@ fn line(judged: &Judged) -> String {
     };
     let more = match (compared.count(), decisive.count()) {
         (0, 0) => String::new(),
-        (0, parts) => format!("; and {}", plural(parts as u64, "other level")),
-        (more, 0) => format!("; and {more} more"),
-        (more, parts) => format!("; and {more} more, {}", plural(parts as u64, "other level")),
+        (0, parts) => format!("; likewise {}", plural(parts as u64, "other level")),
+        (more, 0) => format!("; likewise {}", plural(more as u64, "other comparison")),
+        (more, parts) => format!(
+            "; likewise {} and {}",
+            plural(more as u64, "other comparison"),
+            plural(parts as u64, "other level")
+        ),
     };
     format!("{level}{text}{more}")
 }

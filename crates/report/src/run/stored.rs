@@ -231,13 +231,13 @@ fn problems(
     let copies = copies.count() as u64;
     if copies > 0 {
         let are = if copies == 1 {
-            "is the same simulation as another one"
+            "repeats the simulation of another one exactly and is"
         } else {
-            "are the same simulations as others"
+            "repeat the simulation of another one exactly and are"
         };
         problems.push(format!(
-            "{copies} of {} trials {are} (trace_hash), and each simulation counts once: nothing in it is random, or what was varied \
-             changes nothing that happens",
+            "{copies} of {} trials {are} not counted again (same trace_hash): nothing in them is random, or what was varied \
+             changes nothing",
             originals.len()
         ));
     }

@@ -1,7 +1,7 @@
 //! How a run's figures read, the same on the page and on the terminal.
 
 use super::{Evidence, RunData, Verdict};
-use delaylab_lab::finding::dimension::format_number;
+use delaylab_lab::finding::dimension::{Dimension, format_number};
 use delaylab_model::units::format_duration_f64;
 
 fn unknown() -> String {
@@ -13,11 +13,12 @@ pub(crate) const SHARE: &str = "share";
 /// The unit of a difference of two shares, which is shown in percentage points.
 pub(crate) const POINTS: &str = "points";
 
-/// A value with its unit: `1.25 ms`, `9188 B`, `4.2 ns/B`, `0.9993`, `5.25 %`, `-2.15 points`.
+/// A value with its unit: `1.25 ms`, `9188 B`, `882.8 Mbit/s`, `4.2 ns/B`, `0.9993`, `5.25 %`, `-2.15 points`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => format_duration_f64(value),
         _ if !value.is_finite() => unknown(),
+        "bit/s" => Dimension::RATE.format(value),
         SHARE => format!("{} %", hundredths(value)),
         POINTS => format!("{} points", hundredths(value)),
         "1" | "" => format_number(value),
@@ -83,6 +84,7 @@ mod tests {
             (1_250_000.0, "ns", "1.25 ms"),
             (0.989_12, "1", "0.9891"),
             (9_188.0, "B", "9188 B"),
+            (882_768_890.0, "bit/s", "882.8 Mbit/s"),
             (4.2, "ns/B", "4.2 ns/B"),
             (-0.000_000_000_01, "1", "-1.000e-11"),
             (-0.0, "1", "0"),

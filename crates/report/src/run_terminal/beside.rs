@@ -97,7 +97,7 @@ fn table(beside: &Beside, shown: Shown) -> Table {
     let each = quantiles
         .iter()
         .flat_map(|_| ["", first, second, "ratio"].map(Cell::new));
-    let stage = shown.stage.then_some(["", "most of it in", "by"]);
+    let stage = shown.stage.then_some(["", "mostly in", "by"]);
     let stage = stage.into_iter().flatten().map(Cell::left);
     table.row(heads.into_iter().chain(each).chain(stage).map(Cell::dim));
     for row in &beside.rows {
@@ -157,13 +157,13 @@ fn note(beside: &Beside, ways: Ways) -> String {
         difference.is_some_and(|d| d.stages == StageSet::NETWORK_AND_REFLECTOR)
     };
     let reflector = if beside.rows.iter().any(merged) {
-        "; network: with the reflector in it, which one of the runs cannot tell apart"
+        "; network: includes the reflector, which one of the runs cannot tell apart"
     } else {
         ""
     };
     let delays = ways.delays();
     format!(
-        "{delays}; ratio: {second} to {first}; the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
+        "{delays}; ratio: {second} to {first}; mostly in: the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
     )
 }
 
@@ -171,9 +171,8 @@ fn note(beside: &Beside, ways: Ways) -> String {
 fn alone(beside: &Beside) -> String {
     let each = beside.names.iter().zip(beside.alone);
     let lines = each.filter(|&(_, rows)| rows > 0);
-    let line = |(name, rows): (&String, usize)| {
-        format!("{} in {name} alone\n", plural(rows as u64, "row"))
-    };
+    let line =
+        |(name, rows): (&String, usize)| format!("{} only in {name}\n", plural(rows as u64, "row"));
     lines.map(line).collect()
 }
 

@@ -17,9 +17,9 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         "On the CPU",
         "seen as",
         "times",
-        "altogether",
+        "total",
         "longest",
-        "packets",
+        "packets delayed",
     ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     let shown = if style.verbose {

@@ -50,10 +50,10 @@ fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str
 fn note(run: &RunData, apart: &Apart<'_>, columns: Columns) -> String {
     let pooled = match run.pooled.as_slice() {
         names if !names.is_empty() && !apart.by_lane => {
-            format!("; every {} together", names.join(" and "))
+            format!("; all levels of {} pooled", names.join(" and "))
         }
         _ => String::new(),
     };
     let delays = columns.delays();
-    format!("{delays}; shares of the median response{pooled}")
+    format!("{delays}; host, network: shares of the median response{pooled}")
 }

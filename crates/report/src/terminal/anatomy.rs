@@ -46,7 +46,7 @@ fn columns<'a>(ping: &Ping<'a>) -> &'a [AnatomyAt] {
 fn caption(columns: &[AnatomyAt]) -> &'static str {
     match columns {
         [_] => "Where the time of this one packet goes",
-        _ => "Where the time goes at each quantile, divided as the responses around it are",
+        _ => "Where the time goes: each stage, averaged over the responses around the quantile",
     }
 }
 
@@ -152,7 +152,7 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     if left_out > 0 {
         let packets = plural(left_out, "packet");
         notes.push(format!(
-            "Up to {packets} a column left out for want of a stamp that most have"
+            "Up to {packets} a column left out: a stamp that most packets have is missing"
         ));
     }
     notes

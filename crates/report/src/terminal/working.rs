@@ -32,7 +32,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
     }
     text += "\n";
     text += &paragraph(
-        "Where the time goes at each quantile, divided as the responses around it are",
+        "Where the time goes: each stage, averaged over the responses around the quantile",
         Paint::Dim,
         style,
     );
@@ -62,7 +62,7 @@ fn sentence(stream: &StreamReport) -> String {
     }
     let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
     let lost = stream.lost().map_or_else(
-        || "nobody says how many were lost".to_owned(),
+        || "loss not counted".to_owned(),
         |lost| format!("{} lost", percent(lost, stream.sent.packets)),
     );
     format!(

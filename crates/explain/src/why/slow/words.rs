@@ -109,7 +109,10 @@ fn own_load(condition: &Condition, main: &Component) -> String {
     let loads: Vec<String> = loads.collect();
     match loads.is_empty() {
         true => String::new(),
-        false => format!(" The run's own load ({}) is in it.", loads.join("; ")),
+        false => format!(
+            " The run's own load ({}) goes through this queue.",
+            loads.join("; ")
+        ),
     }
 }
 
