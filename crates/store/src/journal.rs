@@ -2,6 +2,7 @@
 //!
 //! A stream that was cut anywhere is read up to its last whole batch.
 
+use crate::disk::{Disk, DiskFile};
 use crate::error::{StoreError, arrow};
 use crate::regular;
 use crate::table::{self, Row};
@@ -12,7 +13,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ const SYNC_EVERY: Nanos = 500 * MILLISECOND;
 /// Writes rows as they come.
 pub(crate) struct Journal<R: Row> {
     path: PathBuf,
-    file: File,
+    file: Box<dyn DiskFile>,
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
@@ -34,6 +35,8 @@ pub(crate) struct Journal<R: Row> {
     /// How much of the file is whole batches.
     whole: u64,
     is_synced: bool,
+    /// A sync failed: what the system could not write it may have dropped, and the next sync would not say so.
+    may_lack: bool,
     last_sync: Option<Nanos>,
     streams: BTreeSet<u16>,
     rows: u64,
@@ -41,10 +44,10 @@ pub(crate) struct Journal<R: Row> {
 
 impl<R: Row> Journal<R> {
     /// A new file. Fails where one is.
-    pub(crate) fn create(path: PathBuf) -> Result<Self, StoreError> {
+    pub(crate) fn create(disk: &dyn Disk, path: PathBuf) -> Result<Self, StoreError> {
         let schema = table::schema::<R>();
         let encoder = StreamEncoder::try_new(&schema).map_err(arrow(&path))?;
-        let file = File::create_new(&path).map_err(StoreError::at(&path))?;
+        let file = disk.create_new(&path).map_err(StoreError::at(&path))?;
         Ok(Self {
             path,
             file,
@@ -54,6 +57,7 @@ impl<R: Row> Journal<R> {
             unwritten: Vec::new(),
             whole: 0,
             is_synced: true, // it is empty: its folder is synced when all journals of the trial are there
+            may_lack: false,
             last_sync: None,
             streams: BTreeSet::new(),
             rows: 0,
@@ -122,10 +126,10 @@ impl<R: Row> Journal<R> {
         Ok(())
     }
 
-    /// Writes and syncs, if the last time is long enough ago.
+    /// Writes and syncs, if the last time is long enough ago, or is still to come: then the clock was set back.
     pub(crate) fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
         let last = *self.last_sync.get_or_insert(now);
-        if now.wrapping_sub(last) < SYNC_EVERY {
+        if (0..SYNC_EVERY).contains(&now.wrapping_sub(last)) {
             return Ok(());
         }
         self.last_sync = Some(now);
@@ -134,10 +138,18 @@ impl<R: Row> Journal<R> {
 
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         self.flush()?;
-        if !self.is_synced {
-            self.file.sync_data().map_err(StoreError::at(&self.path))?;
-            self.is_synced = true;
+        if self.is_synced {
+            return Ok(());
         }
+        let synced = match self.may_lack {
+            true => Err(io::Error::other(
+                "could not be synced before, and may lack rows",
+            )),
+            false => self.file.sync(),
+        };
+        self.may_lack = synced.is_err();
+        synced.map_err(StoreError::at(&self.path))?;
+        self.is_synced = true;
         Ok(())
     }
 }
@@ -157,7 +169,7 @@ pub(crate) struct JournalReader {
 }
 
 impl JournalReader {
-    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = BufReader::with_capacity(1 << 16, regular::open(path)?);
         if file.get_ref().metadata()?.len() == 0 {
             return Ok(Self {

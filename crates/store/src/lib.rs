@@ -13,6 +13,7 @@
 //! | [`verify`] | is a run what was recorded? |
 //! | [`index`] | the index of runs |
 //! | [`resolve`] | which run a word on the command line means |
+//! | [`disk`] | the calls by which a run is written |
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial,
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod digest;
+pub mod disk;
 mod durable;
 pub mod error;
 mod folder;

@@ -1,13 +1,14 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::disk::RealDisk;
 use delaylab_model::record::{Method, Record};
 use std::fs::OpenOptions;
 
 /// A journal in a folder of its own.
 fn journal() -> (tempfile::TempDir, Journal<Record>) {
     let folder = tempfile::tempdir().unwrap();
-    let journal = Journal::create(folder.path().join("trial-0.arrow")).unwrap();
+    let journal = Journal::create(&RealDisk, folder.path().join("trial-0.arrow")).unwrap();
     (folder, journal)
 }
 
@@ -28,13 +29,13 @@ fn read(path: &Path) -> Vec<u64> {
 }
 
 /// A file that cannot be written to.
-fn read_only(path: &Path) -> File {
-    File::open(path).unwrap()
+fn read_only(path: &Path) -> Box<dyn DiskFile> {
+    Box::new(File::open(path).unwrap())
 }
 
 /// The same file, writable again.
-fn writable(path: &Path) -> File {
-    OpenOptions::new().write(true).open(path).unwrap()
+fn writable(path: &Path) -> Box<dyn DiskFile> {
+    Box::new(OpenOptions::new().write(true).open(path).unwrap())
 }
 
 #[test]
