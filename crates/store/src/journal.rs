@@ -1,13 +1,15 @@
 //! Rows on disk as they come: an Arrow IPC stream, synced twice a second.
 //!
-//! A stream that was cut anywhere is read up to its last whole batch.
+//! A stream that was cut anywhere is read up to its last whole batch. Each message has a [seal](crate::seal).
 
 use crate::disk::{Disk, DiskFile};
 use crate::error::{StoreError, arrow};
 use crate::regular;
+use crate::seal::{self, Message};
 use crate::table::{self, Row};
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamEncoder;
 use arrow_schema::{ArrowError, SchemaRef};
 use delaylab_model::{MILLISECOND, Nanos};
@@ -104,8 +106,9 @@ impl<R: Row> Journal<R> {
         }
         let batch = table::batch(&self.schema, &self.pending).map_err(arrow(&self.path))?;
         let buffers = self.encoder.encode(&batch).map_err(arrow(&self.path))?;
-        self.unwritten
-            .extend(buffers.iter().flat_map(|buffer| buffer.iter()));
+        let bytes: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
+        let sealed = seal::seal(&bytes.concat()).map_err(StoreError::at(&self.path))?;
+        self.unwritten.extend(sealed);
         self.pending.clear();
         self.write()
     }
@@ -161,25 +164,41 @@ impl<R: Row> Drop for Journal<R> {
     }
 }
 
-/// Reads the whole batches of a journal; an error where it was cut within one.
+/// Reads the whole batches of a journal; an error where it was cut within one, or holds something else.
 pub(crate) struct JournalReader {
     /// `None` after the end.
-    stream: Option<StreamReader<BufReader<File>>>,
-    torn: Option<ArrowError>,
+    stream: Option<BufReader<File>>,
+    decoder: StreamDecoder,
+    /// Has its first message a seal? Then all must, or none: journals of earlier versions have no seals, nor have those
+    /// that are joined, which the manifest lists.
+    is_sealed: Option<bool>,
 }
 
 impl JournalReader {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = BufReader::with_capacity(1 << 16, regular::open(path)?);
-        if file.get_ref().metadata()?.len() == 0 {
-            return Ok(Self {
-                stream: None,
-                torn: None,
-            });
+        Ok(Self {
+            stream: Some(BufReader::with_capacity(1 << 16, regular::open(path)?)),
+            decoder: StreamDecoder::new(),
+            is_sealed: None,
+        })
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(None);
+        };
+        while let Some(message) = Message::read(stream)? {
+            let is_sealed = *self.is_sealed.get_or_insert(message.has_seal());
+            if message.has_seal() != is_sealed || (is_sealed && !message.is_whole()) {
+                let reason = "a message is not what was written";
+                return Err(ArrowError::IpcError(reason.to_owned()));
+            }
+            let mut bytes = Buffer::from_vec(message.into_bytes());
+            if let Some(batch) = self.decoder.decode(&mut bytes)? {
+                return Ok(Some(batch));
+            }
         }
-        let stream = guarded(|| StreamReader::try_new(file, None));
-        let (stream, torn) = stream.map_or_else(|torn| (None, Some(torn)), |s| (Some(s), None));
-        Ok(Self { stream, torn })
+        Ok(None)
     }
 }
 
@@ -187,11 +206,7 @@ impl Iterator for JournalReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(torn) = self.torn.take() {
-            return Some(Err(torn));
-        }
-        let stream = self.stream.as_mut()?;
-        let batch = guarded(|| stream.next().transpose()).transpose();
+        let batch = guarded(|| self.next_batch()).transpose();
         if !matches!(batch, Some(Ok(_))) {
             self.stream = None;
         }
