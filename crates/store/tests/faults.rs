@@ -135,7 +135,7 @@ impl Recorder {
     }
 
     /// Records all that is left of the run, and ends it.
-    fn to_the_end(&mut self) -> Result<(BTreeSet<u32>, Finished), String> {
+    fn finish_run(&mut self) -> Result<(BTreeSet<u32>, Finished), String> {
         let (run, done) = self.open()?;
         for trial in (0..TRIALS).filter(|trial| !done.contains(trial)) {
             let recorded = self.trial(&run, trial, 2 * COUNT as usize);
@@ -156,7 +156,7 @@ impl Recorder {
             recorded.map_err(|error| error.to_string())?;
         }
         drop(run);
-        Ok(self.to_the_end()?.1)
+        Ok(self.finish_run()?.1)
     }
 
     /// What was acknowledged up to this call.
@@ -227,7 +227,7 @@ impl Undisturbed {
     fn record() -> Self {
         let root = scratch();
         let mut recorder = Recorder::new(FaultyDisk::new(root.path()), root.path());
-        let (_, finished) = recorder.to_the_end().unwrap();
+        let (_, finished) = recorder.finish_run().unwrap();
         Self(files(&finished.folder))
     }
 
@@ -367,7 +367,7 @@ fn check_and_resume(root: &Path, acked: &[Ack], undisturbed: &Undisturbed) {
         assert!(!acked.contains(&Ack::Created), "the run is gone");
     }
     let mut recorder = Recorder::new(FaultyDisk::new(root), root);
-    let (done, finished) = recorder.to_the_end().unwrap();
+    let (done, finished) = recorder.finish_run().unwrap();
     for ack in acked {
         if let Ack::Recorded(trial) = ack {
             assert!(done.contains(trial), "trial {trial} is to be repeated");
@@ -443,7 +443,8 @@ fn failing_calls(every: usize, is_stubborn: bool) {
         Fault::IsFull,
     ];
     for (at, fault) in (0..all).flat_map(|call| faults.map(|fault| (call, fault))) {
-        if (at as usize + faults.iter().position(|it| *it == fault).unwrap()) % every != 0 {
+        let kind = faults.iter().position(|it| *it == fault).unwrap();
+        if !(at as usize + kind).is_multiple_of(every) {
             continue;
         }
         let root = scratch();
@@ -451,7 +452,7 @@ fn failing_calls(every: usize, is_stubborn: bool) {
         let disk = disk.with_fault(at, fault);
         let mut recorder = Recorder::new(disk.clone(), root.path());
         recorder.is_stubborn = is_stubborn;
-        println!("{fault:?} in call {at}, {:?}", is_stubborn);
+        println!("{fault:?} in call {at}");
         let ended = recorder.with_an_interruption();
         let struck = disk.struck();
         disk.mend();
