@@ -96,8 +96,8 @@ impl<W> Hashing<W> {
     }
 
     /// What is written to.
-    pub(crate) fn inner(&self) -> &W {
-        &self.inner
+    pub(crate) fn inner_mut(&mut self) -> &mut W {
+        &mut self.inner
     }
 
     /// Of all that was written so far.

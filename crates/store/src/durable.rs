@@ -1,8 +1,8 @@
 //! Files that are there whole or not at all, whenever the process or the machine stops.
 
+use crate::disk::Disk;
 use crate::error::StoreError;
-use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// What a file is called until it is whole.
@@ -17,49 +17,88 @@ pub(crate) fn unfinished(path: &Path) -> PathBuf {
 }
 
 /// Gives a whole and synced file its name. The folder is to be synced after it.
-pub(crate) fn put_in_place(path: &Path) -> Result<(), StoreError> {
-    fs::rename(unfinished(path), path).map_err(StoreError::at(path))
+pub(crate) fn put_in_place(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    rename(disk, &unfinished(path), path)
+}
+
+/// Gives a file or a folder another name. The folders of both are to be synced after it.
+pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> Result<(), StoreError> {
+    disk.rename(from, to).map_err(StoreError::at(to))
 }
 
 /// Gives a whole and synced file a second name. False where the file system has no links.
-pub(crate) fn link(file: &Path, path: &Path) -> Result<bool, StoreError> {
+pub(crate) fn link(disk: &dyn Disk, file: &Path, path: &Path) -> Result<bool, StoreError> {
     let temporary = unfinished(path);
-    remove(&temporary)?;
-    if fs::hard_link(file, &temporary).is_err() {
+    remove(disk, &temporary)?;
+    if disk.hard_link(file, &temporary).is_err() {
         return Ok(false);
     }
-    put_in_place(path)?;
+    put_in_place(disk, path)?;
     // Two names of one file are not made one by renaming: where this was stopped before, it is still there.
-    remove(&temporary)?;
+    remove(disk, &temporary)?;
     Ok(true)
 }
 
 /// Writes a small file.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn write(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temporary = unfinished(path);
-    let written = File::create(&temporary).and_then(|mut file| {
+    let written = disk.create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
-        file.sync_all()
+        file.sync()
     });
     if let Err(error) = written {
-        let _ = fs::remove_file(&temporary); // what is left of it holds nothing of worth
+        let _ = disk.remove_file(&temporary); // what is left of it holds nothing of worth
         return Err(StoreError::at(path)(error));
     }
-    put_in_place(path)
+    put_in_place(disk, path)
 }
 
 /// Makes what was created, renamed or removed in a folder last.
-pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
-    let synced = File::open(path).and_then(|folder| folder.sync_all());
-    synced.map_err(StoreError::at(path))
+pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    disk.sync_dir(path).map_err(StoreError::at(path))
+}
+
+/// The folder that something is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Makes a folder and those above it, where they are missing, and makes them last.
+pub(crate) fn create_folders(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    if !path.is_dir() {
+        create_folders(disk, folder_of(path))?;
+        create_folder(disk, path)?;
+        return sync_folder(disk, folder_of(path));
+    }
+    // Made just now, by a process that was stopped before it could sync it? Where this user may not look into the
+    // folder above, another made it.
+    let _ = disk.sync_dir(folder_of(path));
+    Ok(())
+}
+
+/// Makes a folder that may be there already.
+pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    match disk.create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists || !path.is_dir() => {
+            Err(StoreError::at(path)(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes a file that may be gone already.
-pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(StoreError::at(path)(error))
-        }
+pub(crate) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    match disk.remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::at(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder, which may be gone already, and what is in it.
+pub(crate) fn remove_folder(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+    match disk.remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::at(path)(error)),
         _ => Ok(()),
     }
 }

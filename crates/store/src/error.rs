@@ -144,5 +144,8 @@ impl From<StoreError> for io::Error {
 
 /// Makes an error of what Arrow said about this file.
 pub(crate) fn arrow(path: &Path) -> impl Fn(ArrowError) -> StoreError + '_ {
-    StoreError::table(path)
+    |error| match error {
+        ArrowError::IoError(_, source) => StoreError::at(path)(source),
+        error => StoreError::table(path)(error),
+    }
 }

@@ -41,6 +41,15 @@ pub(crate) fn is_partial(folder: &Path) -> bool {
     end == PARTIAL.strip_prefix('.')
 }
 
+/// The name of a run's folder as runs of one name are put in order: of those that began in the same second, all but the
+/// first have a number at the end.
+pub(crate) fn in_order(folder: &str) -> (&str, u32) {
+    let name = folder.strip_suffix(PARTIAL).unwrap_or(folder);
+    let numbered = name.rsplit_once('-');
+    let numbered = numbered.and_then(|(first, number)| Some((first, number.parse().ok()?)));
+    numbered.unwrap_or((name, 1))
+}
+
 /// A run's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folder(pub(crate) PathBuf);

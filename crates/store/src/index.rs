@@ -3,7 +3,7 @@
 //! It is worked out from the folders and kept in SQLite beside them. It is never the only copy of
 //! anything: it may be deleted at any time, and mends itself.
 
-use crate::folder::{ENVIRONMENT, Folder, PARTIAL};
+use crate::folder::{ENVIRONMENT, Folder, PARTIAL, in_order};
 use crate::manifest;
 use crate::regular;
 use crate::run::{Run, State};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
@@ -45,6 +45,13 @@ pub struct Entry {
     pub records: u64,
     /// Which file is not what was recorded, and how, where that was seen: tables are not read for this.
     pub damage: Option<String>,
+}
+
+impl Entry {
+    /// The least is the oldest.
+    fn age(&self) -> impl Ord + '_ {
+        (self.started_utc.as_deref(), in_order(&self.folder))
+    }
 }
 
 /// The index of a folder of runs.
@@ -106,10 +113,12 @@ impl Index {
     pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
         let mut query = self.database.prepare(
             "SELECT folder, name, world, started_utc, is_complete, trials, records, damage
-             FROM runs ORDER BY started_utc, folder",
+             FROM runs",
         )?;
         let entries = query.query_map([], entry)?;
-        Ok(entries.collect::<Result<_, _>>()?)
+        let mut entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+        entries.sort_by(|one, other| one.age().cmp(&other.age()));
+        Ok(entries)
     }
 
     /// Looks at the folders that are new or have changed, and forgets those that are gone.
@@ -292,7 +301,11 @@ fn changed(folder: &Folder) -> i64 {
     nanos(time(&folder.parts()).map_or(last, |parts| parts.max(last)))
 }
 
+/// A clock may be set to a time before 1970, too.
 fn nanos(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    let nanos = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => nanos(since),
+        Err(before) => -nanos(before.duration()),
+    }
 }

@@ -1,6 +1,7 @@
 //! The end of a run: the parts of its trials become its tables.
 
 use crate::digest::{FileFacts, Hashing};
+use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::folder::{FINDINGS, Folder, MANIFEST, TRIALS};
@@ -17,17 +18,16 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Joins the parts, writes the manifest and the findings, removes the parts. It can be stopped anywhere and done again.
-pub(crate) fn join(folder: &Folder, findings: &Value) -> Result<(), StoreError> {
+pub(crate) fn join(disk: &SharedDisk, folder: &Folder, findings: &Value) -> Result<(), StoreError> {
     let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
     let mut all = known.unwrap_or_else(Manifest::new);
     if !regular::exists(&folder.file(FINDINGS)) {
-        tables(folder, &mut all)?;
-        durable::sync_folder(&folder.0)?;
+        tables(disk, folder, &mut all)?;
+        durable::sync_folder(&**disk, &folder.0)?;
     }
     let findings = format!("{findings:#}\n");
     all.add(
@@ -35,16 +35,12 @@ pub(crate) fn join(folder: &Folder, findings: &Value) -> Result<(), StoreError> 
         FileFacts::of_bytes(findings.as_bytes()),
     );
     add_unlisted(folder, &mut all)?;
-    all.write(&folder.file(MANIFEST))?;
-    durable::sync_folder(&folder.0)?;
-    durable::write(&folder.file(FINDINGS), findings.as_bytes())?;
-    durable::sync_folder(&folder.0)?;
-    match fs::remove_dir_all(folder.parts()) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(StoreError::at(&folder.parts())(error))
-        }
-        _ => durable::sync_folder(&folder.0),
-    }
+    all.write(&**disk, &folder.file(MANIFEST))?;
+    durable::sync_folder(&**disk, &folder.0)?;
+    durable::write(&**disk, &folder.file(FINDINGS), findings.as_bytes())?;
+    durable::sync_folder(&**disk, &folder.0)?;
+    durable::remove_folder(&**disk, &folder.parts())?;
+    durable::sync_folder(&**disk, &folder.0)
 }
 
 /// Adds what a version without a manifest began.
@@ -59,8 +55,8 @@ fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn tables(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
-    interrupted::settle(folder)?;
+fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
+    interrupted::settle(&**disk, folder)?;
     let recorded = folder.parts_of(TRIALS);
     let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
     // A part that is no longer what was recorded must not become one of the tables.
@@ -69,15 +65,16 @@ fn tables(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
         .map(|trial| Ok((trial, manifest::of_trial(folder, trial)?)))
         .collect::<Result<_, Mismatch>>()
         .map_err(StoreError::changed(&folder.0))?;
-    every_table!(R => table::<R>(folder, &part::schema::<R>(), &parts, all)?);
-    trials(folder, all)?;
-    every_table!(R => interrupted_rows::<R>(folder, all)?);
+    every_table!(R => table::<R>(disk, folder, &part::schema::<R>(), &parts, all)?);
+    trials(disk, folder, all)?;
+    every_table!(R => interrupted_rows::<R>(disk, folder, all)?);
     all.trials = Some(parts.len() as u64);
     Ok(())
 }
 
 /// Copies the parts of a table into one file, in the order of the trials.
 fn table<R: Row>(
+    disk: &SharedDisk,
     folder: &Folder,
     schema: &SchemaRef,
     recorded: &BTreeMap<u32, Option<Manifest>>,
@@ -92,7 +89,7 @@ fn table<R: Row>(
     if parts.len() == 1
         && let Some((trial, only)) = parts.first_key_value()
         && is_table(only, schema)?
-        && durable::link(only, &all)?
+        && durable::link(&**disk, only, &all)?
     {
         let listed = recorded.get(trial).and_then(Option::as_ref);
         let name = only.file_name().unwrap_or_default().to_string_lossy();
@@ -101,7 +98,7 @@ fn table<R: Row>(
         manifest.add(&all, facts.map_err(StoreError::at(&all))?);
         return Ok(());
     }
-    let mut file = ParquetFile::create(&all, schema)?;
+    let mut file = ParquetFile::create(disk, &all, schema)?;
     for path in parts.values() {
         copy(path, schema, &mut file)?;
         file.end_trial()?;
@@ -130,14 +127,14 @@ fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), S
     Ok(())
 }
 
-fn trials(folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
+fn trials(disk: &SharedDisk, folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
     let parts = folder.parts_of(TRIALS);
     let mut rows = Vec::new();
     for path in parts.map_err(StoreError::at(&folder.parts()))?.values() {
         rows.extend(trial_rows(path)?);
     }
     let all = folder.table(TRIALS);
-    manifest.add(&all, part::write_trials(&all, &rows)?);
+    manifest.add(&all, part::write_trials(disk, &all, &rows)?);
     Ok(())
 }
 
@@ -157,7 +154,11 @@ pub(crate) fn trial_rows(path: &Path) -> Result<Vec<TrialRow>, StoreError> {
 }
 
 /// Gathers what interrupted trials left, up to where each was cut. No rows, no file.
-fn interrupted_rows<R: Row>(folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
+fn interrupted_rows<R: Row>(
+    disk: &SharedDisk,
+    folder: &Folder,
+    manifest: &mut Manifest,
+) -> Result<(), StoreError> {
     let path = folder.interrupted::<R>();
     let parts = folder.interrupted_parts::<R>();
     let parts = parts.map_err(StoreError::at(&folder.parts()))?;
@@ -167,7 +168,7 @@ fn interrupted_rows<R: Row>(folder: &Folder, manifest: &mut Manifest) -> Result<
         for batch in batches.map_while(Result::ok) {
             let stream = match &mut stream {
                 Some(stream) => stream,
-                none => none.insert(new_stream::<R>(&path)?),
+                none => none.insert(new_stream::<R>(disk, &path)?),
             };
             stream.write(&batch).map_err(arrow(&path))?;
         }
@@ -175,23 +176,25 @@ fn interrupted_rows<R: Row>(folder: &Folder, manifest: &mut Manifest) -> Result<
     let Some(stream) = stream else {
         return Ok(());
     };
-    manifest.add(&path, end_stream(stream, &path)?);
+    manifest.add(&path, end_stream(disk, stream, &path)?);
     Ok(())
 }
 
 /// Rows as they came, on their way into a file.
-type Stream = StreamWriter<BufWriter<Hashing<File>>>;
+type Stream = StreamWriter<BufWriter<Hashing<Box<dyn DiskFile>>>>;
 
-fn new_stream<R: Row>(path: &Path) -> Result<Stream, StoreError> {
-    let file = File::create(durable::unfinished(path)).map_err(StoreError::at(path))?;
+fn new_stream<R: Row>(disk: &SharedDisk, path: &Path) -> Result<Stream, StoreError> {
+    let file = disk
+        .create(&durable::unfinished(path))
+        .map_err(StoreError::at(path))?;
     StreamWriter::try_new_buffered(Hashing::new(file), &table::schema::<R>()).map_err(arrow(path))
 }
 
-fn end_stream(stream: Stream, path: &Path) -> Result<FileFacts, StoreError> {
+fn end_stream(disk: &SharedDisk, stream: Stream, path: &Path) -> Result<FileFacts, StoreError> {
     let mut file = stream.into_inner().map_err(arrow(path))?;
     file.flush().map_err(StoreError::at(path))?;
-    let file = file.get_ref();
-    (file.inner().sync_all()).map_err(StoreError::at(path))?;
-    durable::put_in_place(path)?;
+    let file = file.get_mut();
+    (file.inner_mut().sync()).map_err(StoreError::at(path))?;
+    durable::put_in_place(&**disk, path)?;
     Ok(file.facts())
 }

@@ -1,18 +1,21 @@
 //! Rows on disk as they come: an Arrow IPC stream, synced twice a second.
 //!
-//! A stream that was cut anywhere is read up to its last whole batch.
+//! A stream that was cut anywhere is read up to its last whole batch. Each message has a [seal](crate::seal).
 
+use crate::disk::{Disk, DiskFile};
 use crate::error::{StoreError, arrow};
 use crate::regular;
+use crate::seal::{self, Message};
 use crate::table::{self, Row};
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamEncoder;
 use arrow_schema::{ArrowError, SchemaRef};
 use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +27,7 @@ const SYNC_EVERY: Nanos = 500 * MILLISECOND;
 /// Writes rows as they come.
 pub(crate) struct Journal<R: Row> {
     path: PathBuf,
-    file: File,
+    file: Box<dyn DiskFile>,
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
@@ -34,6 +37,8 @@ pub(crate) struct Journal<R: Row> {
     /// How much of the file is whole batches.
     whole: u64,
     is_synced: bool,
+    /// A sync failed: what the system could not write it may have dropped, and the next sync would not say so.
+    may_lack: bool,
     last_sync: Option<Nanos>,
     streams: BTreeSet<u16>,
     rows: u64,
@@ -41,10 +46,10 @@ pub(crate) struct Journal<R: Row> {
 
 impl<R: Row> Journal<R> {
     /// A new file. Fails where one is.
-    pub(crate) fn create(path: PathBuf) -> Result<Self, StoreError> {
+    pub(crate) fn create(disk: &dyn Disk, path: PathBuf) -> Result<Self, StoreError> {
         let schema = table::schema::<R>();
         let encoder = StreamEncoder::try_new(&schema).map_err(arrow(&path))?;
-        let file = File::create_new(&path).map_err(StoreError::at(&path))?;
+        let file = disk.create_new(&path).map_err(StoreError::at(&path))?;
         Ok(Self {
             path,
             file,
@@ -54,6 +59,7 @@ impl<R: Row> Journal<R> {
             unwritten: Vec::new(),
             whole: 0,
             is_synced: true, // it is empty: its folder is synced when all journals of the trial are there
+            may_lack: false,
             last_sync: None,
             streams: BTreeSet::new(),
             rows: 0,
@@ -100,8 +106,9 @@ impl<R: Row> Journal<R> {
         }
         let batch = table::batch(&self.schema, &self.pending).map_err(arrow(&self.path))?;
         let buffers = self.encoder.encode(&batch).map_err(arrow(&self.path))?;
-        self.unwritten
-            .extend(buffers.iter().flat_map(|buffer| buffer.iter()));
+        let bytes: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
+        let sealed = seal::seal(&bytes.concat()).map_err(StoreError::at(&self.path))?;
+        self.unwritten.extend(sealed);
         self.pending.clear();
         self.write()
     }
@@ -122,10 +129,10 @@ impl<R: Row> Journal<R> {
         Ok(())
     }
 
-    /// Writes and syncs, if the last time is long enough ago.
+    /// Writes and syncs, if the last time is long enough ago, or is still to come: then the clock was set back.
     pub(crate) fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
         let last = *self.last_sync.get_or_insert(now);
-        if now.wrapping_sub(last) < SYNC_EVERY {
+        if (0..SYNC_EVERY).contains(&now.wrapping_sub(last)) {
             return Ok(());
         }
         self.last_sync = Some(now);
@@ -134,10 +141,18 @@ impl<R: Row> Journal<R> {
 
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         self.flush()?;
-        if !self.is_synced {
-            self.file.sync_data().map_err(StoreError::at(&self.path))?;
-            self.is_synced = true;
+        if self.is_synced {
+            return Ok(());
         }
+        let synced = match self.may_lack {
+            true => Err(io::Error::other(
+                "could not be synced before, and may lack rows",
+            )),
+            false => self.file.sync(),
+        };
+        self.may_lack = synced.is_err();
+        synced.map_err(StoreError::at(&self.path))?;
+        self.is_synced = true;
         Ok(())
     }
 }
@@ -149,25 +164,41 @@ impl<R: Row> Drop for Journal<R> {
     }
 }
 
-/// Reads the whole batches of a journal; an error where it was cut within one.
+/// Reads the whole batches of a journal; an error where it was cut within one, or holds something else.
 pub(crate) struct JournalReader {
     /// `None` after the end.
-    stream: Option<StreamReader<BufReader<File>>>,
-    torn: Option<ArrowError>,
+    stream: Option<BufReader<File>>,
+    decoder: StreamDecoder,
+    /// Has its first message a seal? Then all must, or none: journals of earlier versions have no seals, nor have those
+    /// that are joined, which the manifest lists.
+    is_sealed: Option<bool>,
 }
 
 impl JournalReader {
-    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        let file = BufReader::with_capacity(1 << 16, regular::open(path)?);
-        if file.get_ref().metadata()?.len() == 0 {
-            return Ok(Self {
-                stream: None,
-                torn: None,
-            });
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            stream: Some(BufReader::with_capacity(1 << 16, regular::open(path)?)),
+            decoder: StreamDecoder::new(),
+            is_sealed: None,
+        })
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(None);
+        };
+        while let Some(message) = Message::read(stream)? {
+            let is_sealed = *self.is_sealed.get_or_insert(message.has_seal());
+            if message.has_seal() != is_sealed || (is_sealed && !message.is_whole()) {
+                let reason = "a message is not what was written";
+                return Err(ArrowError::IpcError(reason.to_owned()));
+            }
+            let mut bytes = Buffer::from_vec(message.into_bytes());
+            if let Some(batch) = self.decoder.decode(&mut bytes)? {
+                return Ok(Some(batch));
+            }
         }
-        let stream = guarded(|| StreamReader::try_new(file, None));
-        let (stream, torn) = stream.map_or_else(|torn| (None, Some(torn)), |s| (Some(s), None));
-        Ok(Self { stream, torn })
+        Ok(None)
     }
 }
 
@@ -175,11 +206,7 @@ impl Iterator for JournalReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(torn) = self.torn.take() {
-            return Some(Err(torn));
-        }
-        let stream = self.stream.as_mut()?;
-        let batch = guarded(|| stream.next().transpose()).transpose();
+        let batch = guarded(|| self.next_batch()).transpose();
         if !matches!(batch, Some(Ok(_))) {
             self.stream = None;
         }

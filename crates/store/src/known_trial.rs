@@ -1,6 +1,7 @@
 //! A trial of which everything is known when it is written: an imported one. Nothing of it comes late and nothing
 //! has to be saved from a crash, so that its rows go straight into its part, which takes half the time.
 
+use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::Folder;
@@ -13,6 +14,7 @@ use delaylab_model::series::SeriesPoint;
 
 /// Writes one trial in the order of its files. Dropped without [`KnownTrial::finish`], it leaves nothing.
 pub struct KnownTrial {
+    disk: SharedDisk,
     folder: Folder,
     trial: u32,
     records: RecordsPart,
@@ -20,11 +22,17 @@ pub struct KnownTrial {
 }
 
 impl KnownTrial {
-    pub(crate) fn create(folder: &Folder, trial: u32, packets: u64) -> Result<Self, StoreError> {
+    pub(crate) fn create(
+        disk: &SharedDisk,
+        folder: &Folder,
+        trial: u32,
+        packets: u64,
+    ) -> Result<Self, StoreError> {
         Ok(Self {
+            disk: disk.clone(),
             folder: folder.clone(),
             trial,
-            records: RecordsPart::create(folder, trial, packets)?,
+            records: RecordsPart::create(disk, folder, trial, packets)?,
             last: None,
         })
     }
@@ -53,11 +61,11 @@ impl KnownTrial {
     /// Makes the trial part of the run: its rows, one for each probe, say what came of it, its series what was over
     /// time.
     pub fn finish(self, rows: &[TrialRow], series: &[SeriesPoint]) -> Result<(), StoreError> {
-        let (folder, trial) = (&self.folder, self.trial);
+        let (disk, folder, trial) = (&self.disk, &self.folder, self.trial);
         let mut parts = Manifest::new();
         self.records.finish(&mut parts)?;
-        part::write_rows(folder, trial, series, &mut parts)?;
-        part::write_trial(folder, trial, rows, parts)?;
-        durable::sync_folder(&folder.parts())
+        part::write_rows(disk, folder, trial, series, &mut parts)?;
+        part::write_trial(disk, folder, trial, rows, parts)?;
+        durable::sync_folder(&**disk, &folder.parts())
     }
 }

@@ -1,23 +1,26 @@
 //! The link `latest` to the run that ended last.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use crate::disk::Disk;
 use std::path::Path;
 
 /// What the link is called.
 pub(crate) const LATEST: &str = "latest";
 
 /// Points the link at a run, at once: it is never missing in between.
-pub(crate) fn point(runs: &Path, run: &Path) -> Result<(), String> {
+pub(crate) fn point(disk: &dyn Disk, runs: &Path, run: &Path) -> Result<(), String> {
     let Some(name) = run.file_name() else {
         return Ok(());
     };
     let temporary = runs.join(format!(".{LATEST}-{}", std::process::id()));
-    let _ = fs::remove_file(&temporary); // left by a process that had this number
-    symlink(name, &temporary)
-        .and_then(|()| fs::rename(&temporary, runs.join(LATEST)))
-        .map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            format!("{}: {error}", runs.join(LATEST).display())
-        })
+    let _ = disk.remove_file(&temporary); // left by a process that had this number
+    let latest = runs.join(LATEST);
+    let pointed = disk
+        .symlink(Path::new(name), &temporary)
+        .and_then(|()| disk.rename(&temporary, &latest));
+    let failed = |error| format!("{}: {error}", latest.display());
+    if let Err(error) = pointed {
+        let _ = disk.remove_file(&temporary);
+        return Err(failed(error));
+    }
+    disk.sync_dir(runs).map_err(failed)
 }

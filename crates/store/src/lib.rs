@@ -13,9 +13,10 @@
 //! | [`verify`] | is a run what was recorded? |
 //! | [`index`] | the index of runs |
 //! | [`resolve`] | which run a word on the command line means |
+//! | [`disk`] | the calls by which a run is written |
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
 //!
-//! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial,
+//! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `stamps` is how stamps stand in
 //! one, `join` makes tables of parts, `interrupted` keeps what was cut short apart, `folder` knows the
 //! names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `regular` which
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod digest;
+pub mod disk;
 mod durable;
 pub mod error;
 mod folder;
@@ -40,6 +42,7 @@ mod regular;
 pub mod resolve;
 pub mod resume;
 pub mod run;
+mod seal;
 mod sorter;
 mod stamps;
 mod table;

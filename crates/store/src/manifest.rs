@@ -5,6 +5,7 @@
 //! `report.html`, is in none. A manifest holds its own digest, too.
 
 use crate::digest::FileFacts;
+use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
@@ -85,10 +86,10 @@ impl Manifest {
     }
 
     /// Writes it, whole or not at all.
-    pub(crate) fn write(mut self, path: &Path) -> Result<(), StoreError> {
+    pub(crate) fn write(mut self, disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
         self.sha256 = self.own_digest();
         let text = serde_json::to_string_pretty(&self).map_err(StoreError::table(path))?;
-        durable::write(path, format!("{text}\n").as_bytes())
+        durable::write(disk, path, format!("{text}\n").as_bytes())
     }
 
     fn own_digest(&self) -> String {
@@ -200,7 +201,9 @@ pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mi
     listed.chain(parts).collect()
 }
 
-/// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say.
+/// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say: such a
+/// run has no manifest of its own. In another, after a power cut, the last name that a trial got may be there without the
+/// others.
 pub(crate) fn of_trial(folder: &Folder, trial: u32) -> Result<Option<Manifest>, Mismatch> {
     let path = folder.part_manifest(trial);
     let within = |file: String, why| Mismatch {
@@ -213,8 +216,10 @@ pub(crate) fn of_trial(folder: &Folder, trial: u32) -> Result<Option<Manifest>, 
     let wrong = manifest
         .as_ref()
         .and_then(|manifest| manifest.mismatches(&parts).next());
+    let is_lost = manifest.is_none() && regular::exists(&folder.file(MANIFEST));
     match wrong {
         Some(Mismatch { file, why }) => Err(within(file, why)),
+        None if is_lost => Err(within(name().into_owned(), "missing".to_owned())),
         None => Ok(manifest),
     }
 }

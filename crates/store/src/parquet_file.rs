@@ -1,6 +1,7 @@
 //! One Parquet file: how it is encoded, written and put in place.
 
 use crate::digest::{FileFacts, Hashing};
+use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::stamps;
@@ -13,7 +14,6 @@ use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
 };
 use parquet::schema::types::ColumnPath;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Rows of a row group at most: its pages are held in memory while it is written.
@@ -33,43 +33,51 @@ const PLAIN_PART: u64 = 1 << 13;
 ///
 /// Nothing in it depends on when or where it was written: the same rows are the same bytes.
 pub(crate) struct ParquetFile {
+    disk: SharedDisk,
     path: PathBuf,
     /// `None` once it is put in place.
-    writer: Option<ArrowWriter<Hashing<File>>>,
+    writer: Option<ArrowWriter<Hashing<Box<dyn DiskFile>>>>,
 }
 
 impl ParquetFile {
     /// For rows of this schema. In the file their stamps are differences: see [`stamps`].
-    pub(crate) fn create(path: &Path, rows: &SchemaRef) -> Result<Self, StoreError> {
+    pub(crate) fn create(
+        disk: &SharedDisk,
+        path: &Path,
+        rows: &SchemaRef,
+    ) -> Result<Self, StoreError> {
         let schema = stamps::file_schema(rows);
         let properties = properties(&schema);
-        Self::with(path, schema, properties)
+        Self::with(disk, path, schema, properties)
     }
 
     /// The same for a part with `count` rows, which is joined with others later.
     pub(crate) fn create_part(
+        disk: &SharedDisk,
         path: &Path,
         rows: &SchemaRef,
         count: u64,
     ) -> Result<Self, StoreError> {
         if is_plain(count) {
-            return Self::with(path, stamps::file_schema(rows), plain());
+            return Self::with(disk, path, stamps::file_schema(rows), plain());
         }
-        Self::create(path, rows)
+        Self::create(disk, path, rows)
     }
 
     fn with(
+        disk: &SharedDisk,
         path: &Path,
         schema: SchemaRef,
         properties: WriterProperties,
     ) -> Result<Self, StoreError> {
         let temporary = durable::unfinished(path);
-        let file = File::create(&temporary).map_err(StoreError::at(path))?;
+        let file = disk.create(&temporary).map_err(StoreError::at(path))?;
         let options = ArrowWriterOptions::new()
             .with_properties(properties)
             .with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(Hashing::new(file), schema, options);
         Ok(Self {
+            disk: disk.clone(),
             path: path.to_owned(),
             writer: Some(writer.map_err(StoreError::parquet(path))?),
         })
@@ -101,9 +109,9 @@ impl ParquetFile {
 
     /// Writes the footer, syncs, and gives the file its name.
     pub(crate) fn finish(self) -> Result<FileFacts, StoreError> {
-        let path = self.path.clone();
+        let (disk, path) = (self.disk.clone(), self.path.clone());
         let facts = self.close()?;
-        durable::put_in_place(&path)?;
+        durable::put_in_place(&*disk, &path)?;
         Ok(facts)
     }
 
@@ -113,8 +121,8 @@ impl ParquetFile {
             return Ok(FileFacts::of_bytes(&[]));
         };
         let written = writer.finish().map_err(StoreError::parquet(&self.path))?;
-        let file = writer.inner();
-        (file.inner().sync_all()).map_err(StoreError::at(&self.path))?;
+        let file = writer.inner_mut();
+        (file.inner_mut().sync()).map_err(StoreError::at(&self.path))?;
         let rows = u64::try_from(written.file_metadata().num_rows()).unwrap_or(0);
         let facts = file.facts().with_rows(rows);
         self.writer = None; // it is whole: it stays
@@ -126,7 +134,7 @@ impl Drop for ParquetFile {
     /// What was not finished gives its room back.
     fn drop(&mut self) {
         if self.writer.take().is_some() {
-            let _ = std::fs::remove_file(durable::unfinished(&self.path));
+            let _ = self.disk.remove_file(&durable::unfinished(&self.path));
         }
     }
 }

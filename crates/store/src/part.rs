@@ -1,6 +1,7 @@
 //! What one trial adds to the tables: its journals, sorted, as Parquet.
 
 use crate::digest::FileFacts;
+use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::folder::{Folder, TRIALS};
@@ -15,7 +16,6 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -57,11 +57,16 @@ pub(crate) struct RecordsPart {
 
 impl RecordsPart {
     /// `count`: how many there will be.
-    pub(crate) fn create(folder: &Folder, trial: u32, count: u64) -> Result<Self, StoreError> {
+    pub(crate) fn create(
+        disk: &SharedDisk,
+        folder: &Folder,
+        trial: u32,
+        count: u64,
+    ) -> Result<Self, StoreError> {
         let path = folder.part(Record::TABLE, trial);
         let all = records_schema();
         Ok(Self {
-            file: ParquetFile::create_part(&path, &all, count)?,
+            file: ParquetFile::create_part(disk, &path, &all, count)?,
             path,
             own: table::schema::<Record>(),
             all,
@@ -90,16 +95,15 @@ impl RecordsPart {
 
 /// Writes a trial's part of the records.
 pub(crate) fn write_records(
+    disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
     journal: &Journal<Record>,
     noise_of: &NoiseOf<'_>,
     parts: &mut Manifest,
 ) -> Result<(), StoreError> {
-    let mut part = RecordsPart::create(folder, trial, journal.rows())?;
-    sorted(journal.path(), journal.streams(), |rows| {
-        part.write(rows, noise_of)
-    })?;
+    let mut part = RecordsPart::create(disk, folder, trial, journal.rows())?;
+    sorted(journal, |rows| part.write(rows, noise_of))?;
     part.finish(parts)
 }
 
@@ -116,6 +120,7 @@ fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
 
 /// Writes a trial's part of another table, where it has any.
 pub(crate) fn write<R: Row>(
+    disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
     journal: &mut Journal<R>,
@@ -127,8 +132,8 @@ pub(crate) fn write<R: Row>(
     }
     let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
-    let mut file = ParquetFile::create_part(&path, &schema, journal.rows())?;
-    sorted(journal.path(), journal.streams(), |rows: &[R]| {
+    let mut file = ParquetFile::create_part(disk, &path, &schema, journal.rows())?;
+    sorted(journal, |rows: &[R]| {
         file.write(&table::batch(&schema, rows).map_err(arrow(&path))?)
     })?;
     parts.add(&path, file.finish()?);
@@ -137,6 +142,7 @@ pub(crate) fn write<R: Row>(
 
 /// The same of rows in any order, which are all.
 pub(crate) fn write_rows<R: Row>(
+    disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
     rows: &[R],
@@ -150,33 +156,44 @@ pub(crate) fn write_rows<R: Row>(
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.stream(), row.key()));
     let batch = table::batch(&schema, &rows).map_err(arrow(&path))?;
-    let file = ParquetFile::create_part(&path, &schema, rows.len() as u64)?;
+    let file = ParquetFile::create_part(disk, &path, &schema, rows.len() as u64)?;
     parts.add(&path, file.write_all(&batch)?);
     Ok(())
 }
 
 /// Hands over the rows of a journal, one stream after the other, each in order.
 fn sorted<R: Row>(
-    journal: &Path,
-    streams: &BTreeSet<u16>,
+    journal: &Journal<R>,
     mut emit: impl FnMut(&[R]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
+    let (path, mut found) = (journal.path(), 0);
     let mut rows: Vec<R> = Vec::new();
     let mut sorter = Sorter::new();
-    for &stream in streams {
-        for batch in JournalReader::open(journal).map_err(StoreError::at(journal))? {
-            let batch = batch.map_err(arrow(journal))?;
-            table::read_into(&batch, &mut rows).map_err(StoreError::table(journal))?;
+    let mut emit = |rows: &[R]| {
+        found += rows.len() as u64;
+        emit(rows)
+    };
+    for &stream in journal.streams() {
+        for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
+            let batch = batch.map_err(arrow(path))?;
+            table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
             let own = rows.drain(..).filter(|row| row.stream() == stream);
             sorter.push(own, &mut emit)?;
         }
         sorter.finish(&mut emit)?;
     }
-    Ok(())
+    if found == journal.rows() {
+        return Ok(());
+    }
+    Err(StoreError::Table {
+        path: path.to_owned(),
+        reason: format!("holds {found} rows of {} that were written", journal.rows()),
+    })
 }
 
 /// Writes the rows of one trial, after what its parts hold: these make it part of the run.
 pub(crate) fn write_trial(
+    disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
     rows: &[TrialRow],
@@ -184,15 +201,19 @@ pub(crate) fn write_trial(
 ) -> Result<(), StoreError> {
     let path = folder.part(TRIALS, trial);
     let batch = trial_row::batch(rows).map_err(arrow(&path))?;
-    let mut file = ParquetFile::create_part(&path, &batch.schema(), rows.len() as u64)?;
+    let mut file = ParquetFile::create_part(disk, &path, &batch.schema(), rows.len() as u64)?;
     file.write(&batch)?;
     parts.add(&path, file.close()?);
-    parts.write(&folder.part_manifest(trial))?;
-    durable::put_in_place(&path)
+    parts.write(&**disk, &folder.part_manifest(trial))?;
+    durable::put_in_place(&**disk, &path)
 }
 
 /// Writes the rows of all trials.
-pub(crate) fn write_trials(path: &Path, rows: &[TrialRow]) -> Result<FileFacts, StoreError> {
+pub(crate) fn write_trials(
+    disk: &SharedDisk,
+    path: &Path,
+    rows: &[TrialRow],
+) -> Result<FileFacts, StoreError> {
     let batch = trial_row::batch(rows).map_err(arrow(path))?;
-    ParquetFile::create(path, &batch.schema())?.write_all(&batch)
+    ParquetFile::create(disk, path, &batch.schema())?.write_all(&batch)
 }

@@ -1,6 +1,6 @@
 //! Which run a word on the command line means.
 
-use crate::folder::PARTIAL;
+use crate::folder::{PARTIAL, in_order};
 use crate::index::Index;
 use crate::latest::LATEST;
 use std::fs;
@@ -47,14 +47,15 @@ fn newest(runs: &Path) -> Option<PathBuf> {
 
 /// Of runs that are named by this and when they began, the one that began last.
 fn newest_of(name: &str, runs: &Path) -> Option<PathBuf> {
-    let begun = |folder: &String| -> Option<String> {
+    let begun = |folder: &String| -> Option<(String, u32)> {
         let stem = folder.strip_suffix(PARTIAL).unwrap_or(folder);
         let when = stem.strip_prefix(name)?.strip_prefix('-')?;
         let is_time = when.starts_with(|c: char| c.is_ascii_digit())
             && when
                 .chars()
                 .all(|c| c.is_ascii_digit() || "TZ-".contains(c));
-        is_time.then(|| when.to_owned())
+        let (when, number) = in_order(when);
+        is_time.then(|| (when.to_owned(), number))
     };
     let folders = names(runs).into_iter();
     let named = folders.filter_map(|folder| Some((begun(&folder)?, folder)));

@@ -1,5 +1,6 @@
 //! Taking up a run that was killed.
 
+use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS, is_partial};
@@ -57,6 +58,11 @@ pub enum ResumeError {
 impl RunWriter {
     /// Takes up `<run>.partial`. Whenever its process ended, what was recorded is there.
     pub fn resume(partial: &Path) -> Result<(Self, Resumed), ResumeError> {
+        Self::resume_on(RealDisk::shared(), partial)
+    }
+
+    /// The same on a disk that may fail.
+    pub fn resume_on(disk: SharedDisk, partial: &Path) -> Result<(Self, Resumed), ResumeError> {
         if !is_partial(partial) {
             return Err(ResumeError::Complete {
                 path: partial.to_owned(),
@@ -65,9 +71,10 @@ impl RunWriter {
         let writer = Self {
             _lock: lock(partial)?,
             folder: Folder(partial.to_owned()),
+            disk,
         };
         check_format(&writer.folder)?;
-        let resumed = tidy(&writer.folder)?;
+        let resumed = tidy(&*writer.disk, &writer.folder)?;
         Ok((writer, resumed))
     }
 }
@@ -86,18 +93,18 @@ fn check_format(folder: &Folder) -> Result<(), ResumeError> {
 }
 
 /// Brings the folder into the state between two trials.
-fn tidy(folder: &Folder) -> Result<Resumed, StoreError> {
+fn tidy(disk: &dyn Disk, folder: &Folder) -> Result<Resumed, StoreError> {
     let path = folder.file(EXPERIMENT);
     let experiment = regular::text(&path).map_err(StoreError::at(&path))?;
-    remove_unfinished(&folder.0)?;
+    remove_unfinished(disk, &folder.0)?;
     let is_joined = regular::exists(&folder.file(FINDINGS));
     check_files(folder, is_joined)?;
     let (done, interrupted, damaged) = if is_joined {
         (trials_of(folder)?, BTreeSet::new(), Vec::new())
     } else {
-        take_up(folder)?
+        take_up(disk, folder)?
     };
-    durable::sync_folder(&folder.0)?;
+    durable::sync_folder(disk, &folder.0)?;
     Ok(Resumed {
         experiment,
         done,
@@ -122,14 +129,14 @@ fn check_files(folder: &Folder, is_joined: bool) -> Result<(), StoreError> {
 }
 
 /// Takes the tables out of the manifest, which are removed.
-fn forget_tables(folder: &Folder) -> Result<(), StoreError> {
+fn forget_tables(disk: &dyn Disk, folder: &Folder) -> Result<(), StoreError> {
     let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
     let Some(mut manifest) = known else {
         return Ok(());
     };
     manifest.trials = None;
     (manifest.files).retain(|name, _| [EXPERIMENT, ENVIRONMENT].contains(&name.as_str()));
-    manifest.write(&folder.file(MANIFEST))
+    manifest.write(disk, &folder.file(MANIFEST))
 }
 
 /// The trials of the joined table.
@@ -140,41 +147,44 @@ fn trials_of(folder: &Folder) -> Result<BTreeSet<u32>, StoreError> {
 
 type Standing = (BTreeSet<u32>, BTreeSet<u32>, Vec<PathBuf>);
 
-fn take_up(folder: &Folder) -> Result<Standing, StoreError> {
+fn take_up(disk: &dyn Disk, folder: &Folder) -> Result<Standing, StoreError> {
     let parts = folder.parts();
-    fs::create_dir_all(&parts).map_err(StoreError::at(&parts))?;
-    remove_unfinished(&parts)?;
-    forget_tables(folder)?;
-    remove_joined(folder)?;
-    let damaged = set_damaged_aside(folder)?;
-    let (done, interrupted) = interrupted::settle(folder)?;
-    durable::sync_folder(&parts)?;
+    durable::create_folder(disk, &parts)?;
+    // A process that was killed may have left names that nothing made sure of. What they stand for is about to go.
+    durable::sync_folder(disk, &parts)?;
+    durable::sync_folder(disk, &folder.0)?;
+    remove_unfinished(disk, &parts)?;
+    forget_tables(disk, folder)?;
+    remove_joined(disk, folder)?;
+    let damaged = set_damaged_aside(disk, folder)?;
+    let (done, interrupted) = interrupted::settle(disk, folder)?;
+    durable::sync_folder(disk, &parts)?;
     Ok((done, interrupted, damaged))
 }
 
 /// Removes files that were being written.
-fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
+fn remove_unfinished(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let failed = StoreError::at(folder);
     for entry in fs::read_dir(folder).map_err(&failed)? {
         let path = entry.map_err(&failed)?.path();
         if path.extension().is_some_and(|end| end == UNFINISHED) {
-            durable::remove(&path)?;
+            durable::remove(disk, &path)?;
         }
     }
     Ok(())
 }
 
 /// Removes tables that were joined when the run was stopped: the parts have all of it.
-fn remove_joined(folder: &Folder) -> Result<(), StoreError> {
+fn remove_joined(disk: &dyn Disk, folder: &Folder) -> Result<(), StoreError> {
     every_table!(R => {
-        durable::remove(&folder.table(R::TABLE))?;
-        durable::remove(&folder.interrupted::<R>())?;
+        durable::remove(disk, &folder.table(R::TABLE))?;
+        durable::remove(disk, &folder.interrupted::<R>())?;
     });
-    durable::remove(&folder.table(TRIALS))
+    durable::remove(disk, &folder.table(TRIALS))
 }
 
 /// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated.
-fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
+fn set_damaged_aside(disk: &dyn Disk, folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
     let done = folder.parts_of(TRIALS);
     let mut aside = Vec::new();
     for &trial in done.map_err(StoreError::at(&folder.parts()))?.keys() {
@@ -182,11 +192,13 @@ fn set_damaged_aside(folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
             continue;
         }
         // Its row last: while that is in place, the next resume comes back to this trial.
-        let tables = every_table!(R => R::TABLE);
-        for table in tables.into_iter().chain([TRIALS]) {
-            aside.extend(set_aside(folder, table, trial)?);
+        for table in every_table!(R => R::TABLE) {
+            aside.extend(set_aside(disk, folder, table, trial)?);
         }
-        durable::remove(&folder.part_manifest(trial))?;
+        durable::sync_folder(disk, &folder.0)?;
+        durable::sync_folder(disk, &folder.parts())?;
+        aside.extend(set_aside(disk, folder, TRIALS, trial)?);
+        durable::remove(disk, &folder.part_manifest(trial))?;
     }
     Ok(aside)
 }
@@ -203,7 +215,12 @@ fn opens<R: Row>(folder: &Folder, trial: u32) -> bool {
     (R::IS_OPTIONAL && !part.exists()) || ParquetSource::open(&part, &table::schema::<R>()).is_ok()
 }
 
-fn set_aside(folder: &Folder, table: &str, trial: u32) -> Result<Option<PathBuf>, StoreError> {
+fn set_aside(
+    disk: &dyn Disk,
+    folder: &Folder,
+    table: &str,
+    trial: u32,
+) -> Result<Option<PathBuf>, StoreError> {
     let part = folder.part(table, trial);
     let attempts = 1..;
     let mut names =
@@ -212,7 +229,7 @@ fn set_aside(folder: &Folder, table: &str, trial: u32) -> Result<Option<PathBuf>
     match free.filter(|_| part.exists()) {
         None => Ok(None),
         Some(path) => {
-            fs::rename(&part, &path).map_err(StoreError::at(&path))?;
+            durable::rename(disk, &part, &path)?;
             Ok(Some(path))
         }
     }

@@ -1,6 +1,7 @@
 //! Writing a run: its folder, a [`TrialWriter`] for each trial, and the end that joins them.
 
 use crate::digest::FileFacts;
+use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, MANIFEST, PARTIAL, TRIALS};
@@ -20,7 +21,7 @@ use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -52,6 +53,7 @@ pub struct NewRun<'a> {
 /// A run that is being written. One process at a time may have it.
 #[derive(Debug)]
 pub struct RunWriter {
+    pub(crate) disk: SharedDisk,
     pub(crate) folder: Folder,
     /// Holds the lock on the folder.
     pub(crate) _lock: File,
@@ -72,26 +74,32 @@ impl RunWriter {
     /// The folder appears with its experiment and environment in it, so that whatever is found can be
     /// resumed.
     pub fn create(runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
+        Self::create_on(RealDisk::shared(), runs, new)
+    }
+
+    /// The same on a disk that may fail.
+    pub fn create_on(disk: SharedDisk, runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
         check_name(new.name)?;
-        fs::create_dir_all(runs).map_err(StoreError::at(runs))?;
-        let hidden = Hidden::create(runs, new.name)?;
-        let folder = Folder(hidden.0.clone());
-        fs::create_dir(folder.parts()).map_err(StoreError::at(&folder.parts()))?;
+        durable::create_folders(&*disk, runs)?;
+        let hidden = Hidden::create(&*disk, runs, new.name)?;
+        let folder = Folder(hidden.path.clone());
+        durable::create_folder(&*disk, &folder.parts())?;
         let mut manifest = Manifest::new();
         let environment = environment(new);
         for (name, text) in [
             (EXPERIMENT, new.experiment.as_bytes()),
             (ENVIRONMENT, &environment),
         ] {
-            durable::write(&folder.file(name), text)?;
+            durable::write(&*disk, &folder.file(name), text)?;
             manifest.add(Path::new(name), FileFacts::of_bytes(text));
         }
-        manifest.write(&folder.file(MANIFEST))?;
-        durable::sync_folder(&folder.0)?;
+        manifest.write(&*disk, &folder.file(MANIFEST))?;
+        durable::sync_folder(&*disk, &folder.0)?;
         let lock = lock(&folder.0)?;
         let folder = hidden.appear(runs, &stamped(new))?;
-        durable::sync_folder(runs)?;
+        durable::sync_folder(&*disk, runs)?;
         Ok(Self {
+            disk,
             folder,
             _lock: lock,
         })
@@ -105,13 +113,13 @@ impl RunWriter {
     /// Begins to record a trial. Several may be recorded at once.
     pub fn begin_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
         self.unless_recorded(trial)?;
-        TrialWriter::create(&self.folder, trial)
+        TrialWriter::create(&self.disk, &self.folder, trial)
     }
 
     /// Begins to write a trial of which everything is known, with so many packets.
     pub fn known_trial(&self, trial: u32, packets: u64) -> Result<KnownTrial, StoreError> {
         self.unless_recorded(trial)?;
-        KnownTrial::create(&self.folder, trial, packets)
+        KnownTrial::create(&self.disk, &self.folder, trial, packets)
     }
 
     fn unless_recorded(&self, trial: u32) -> Result<(), StoreError> {
@@ -128,11 +136,11 @@ impl RunWriter {
     ///
     /// Then `latest` is pointed at the run and the index of runs is brought up to date.
     pub fn finish(self, findings: &Value) -> Result<Finished, StoreError> {
-        join::join(&self.folder, findings)?;
+        join::join(&self.disk, &self.folder, findings)?;
         let folder = self.rename()?;
-        let runs = runs_of(&folder);
+        let runs = durable::folder_of(&folder);
         let warnings = [
-            latest::point(runs, &folder).err(),
+            latest::point(&*self.disk, runs, &folder).err(),
             crate::index::refresh(runs).err(),
         ];
         Ok(Finished {
@@ -144,16 +152,10 @@ impl RunWriter {
     fn rename(&self) -> Result<PathBuf, StoreError> {
         let partial = &self.folder.0;
         let whole = partial.with_extension("");
-        fs::rename(partial, &whole).map_err(StoreError::at(&whole))?;
-        durable::sync_folder(runs_of(&whole))?;
+        durable::rename(&*self.disk, partial, &whole)?;
+        durable::sync_folder(&*self.disk, durable::folder_of(&whole))?;
         Ok(whole)
     }
-}
-
-/// The folder that a run is in.
-fn runs_of(run: &Path) -> &Path {
-    let parent = run.parent().filter(|parent| *parent != Path::new(""));
-    parent.unwrap_or(Path::new("."))
 }
 
 /// Takes the lock of a run's folder. It is free again when the file is closed or the process ends.
@@ -206,21 +208,24 @@ fn stamped(new: &NewRun<'_>) -> String {
 }
 
 /// A folder that is not a run yet. Removed, unless it becomes one.
-struct Hidden(PathBuf);
+struct Hidden<'a> {
+    disk: &'a dyn Disk,
+    path: PathBuf,
+}
 
-impl Hidden {
-    fn create(runs: &Path, name: &str) -> Result<Self, StoreError> {
+impl<'a> Hidden<'a> {
+    fn create(disk: &'a dyn Disk, runs: &Path, name: &str) -> Result<Self, StoreError> {
         let path = runs.join(format!(".{name}-{}", std::process::id()));
-        match fs::create_dir(&path) {
+        match disk.create_dir(&path) {
             Ok(()) => {}
             // Left by a process that had this number before, and ended here.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                fs::remove_dir_all(&path).map_err(StoreError::at(&path))?;
-                fs::create_dir(&path).map_err(StoreError::at(&path))?;
+                durable::remove_folder(disk, &path)?;
+                disk.create_dir(&path).map_err(StoreError::at(&path))?;
             }
             Err(error) => return Err(StoreError::at(&path)(error)),
         }
-        Ok(Self(path))
+        Ok(Self { disk, path })
     }
 
     /// Takes the first name that no run has.
@@ -236,7 +241,7 @@ impl Hidden {
             if runs.join(name).exists() || partial.exists() {
                 continue;
             }
-            match fs::rename(&self.0, &partial) {
+            match self.disk.rename(&self.path, &partial) {
                 Ok(()) => return Ok(Folder(partial)),
                 // Another process was faster.
                 Err(error) if is_taken(&error) => {}
@@ -252,16 +257,17 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
 }
 
-impl Drop for Hidden {
+impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         // Once it is a run it has another name and this does nothing.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = self.disk.remove_dir_all(&self.path);
     }
 }
 
 /// Records one trial. Dropped without [`TrialWriter::finish`], it leaves the trial's rows on disk as
 /// those of an interrupted one.
 pub struct TrialWriter {
+    disk: SharedDisk,
     folder: Folder,
     trial: u32,
     records: Journal<Record>,
@@ -274,19 +280,20 @@ pub struct TrialWriter {
 }
 
 impl TrialWriter {
-    fn create(folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+    fn create(disk: &SharedDisk, folder: &Folder, trial: u32) -> Result<Self, StoreError> {
         let writer = Self {
+            disk: disk.clone(),
             folder: folder.clone(),
             trial,
-            records: Journal::create(folder.journal::<Record>(trial))?,
-            noise: Journal::create(folder.journal::<NoiseEvent>(trial))?,
-            clock_reads: Journal::create(folder.journal::<ClockReads>(trial))?,
-            hops: Journal::create(folder.journal::<Hop>(trial))?,
-            series: Journal::create(folder.journal::<SeriesPoint>(trial))?,
-            series_values: Journal::create(folder.journal::<SeriesValue>(trial))?,
-            transfers: Journal::create(folder.journal::<Transfer>(trial))?,
+            records: Journal::create(&**disk, folder.journal::<Record>(trial))?,
+            noise: Journal::create(&**disk, folder.journal::<NoiseEvent>(trial))?,
+            clock_reads: Journal::create(&**disk, folder.journal::<ClockReads>(trial))?,
+            hops: Journal::create(&**disk, folder.journal::<Hop>(trial))?,
+            series: Journal::create(&**disk, folder.journal::<SeriesPoint>(trial))?,
+            series_values: Journal::create(&**disk, folder.journal::<SeriesValue>(trial))?,
+            transfers: Journal::create(&**disk, folder.journal::<Transfer>(trial))?,
         };
-        durable::sync_folder(&folder.0)?;
+        durable::sync_folder(&**disk, &folder.0)?;
         Ok(writer)
     }
 
@@ -355,19 +362,19 @@ impl TrialWriter {
     /// `noise_of` says of a record for how long noise held its CPU while it was under way, and who
     /// held it longest.
     pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
-        let (folder, trial) = (self.folder.clone(), self.trial);
+        let (disk, folder, trial) = (self.disk.clone(), self.folder.clone(), self.trial);
         // Handed to the system, not synced: the parts are, before the journals go.
         self.records.flush()?;
         let mut parts = Manifest::new();
-        part::write_records(&folder, trial, &self.records, noise_of, &mut parts)?;
-        part::write(&folder, trial, &mut self.noise, &mut parts)?;
-        part::write(&folder, trial, &mut self.clock_reads, &mut parts)?;
-        part::write(&folder, trial, &mut self.hops, &mut parts)?;
-        part::write(&folder, trial, &mut self.series, &mut parts)?;
-        part::write(&folder, trial, &mut self.series_values, &mut parts)?;
-        part::write(&folder, trial, &mut self.transfers, &mut parts)?;
-        part::write_trial(&folder, trial, rows, parts)?;
-        durable::sync_folder(&folder.parts())?;
+        part::write_records(&disk, &folder, trial, &self.records, noise_of, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.noise, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.clock_reads, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.hops, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.series, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.series_values, &mut parts)?;
+        part::write(&disk, &folder, trial, &mut self.transfers, &mut parts)?;
+        part::write_trial(&disk, &folder, trial, rows, parts)?;
+        durable::sync_folder(&*disk, &folder.parts())?;
         for journal in [
             self.records.path(),
             self.noise.path(),
@@ -377,7 +384,7 @@ impl TrialWriter {
             self.series_values.path(),
             self.transfers.path(),
         ] {
-            durable::remove(journal)?;
+            durable::remove(&*disk, journal)?;
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 //! | module | tests |
 //! |---|---|
 //! | [`damage`] | files that are cut, missing or overwritten |
+//! | [`faults`] | a disk that fails, a power cut at any moment, a clock that jumps |
+//! | [`faulty_disk`] | is the disk that fails |
 //! | [`full_disk`] | full disks and folders without permission |
 //! | [`index`] | the index of runs |
 //! | [`kill`] | a recording process that is killed |
@@ -13,6 +15,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod damage;
+mod faults;
+mod faulty_disk;
 mod full_disk;
 mod harness;
 mod index;

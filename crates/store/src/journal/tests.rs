@@ -1,13 +1,14 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::disk::RealDisk;
 use delaylab_model::record::{Method, Record};
 use std::fs::OpenOptions;
 
 /// A journal in a folder of its own.
 fn journal() -> (tempfile::TempDir, Journal<Record>) {
     let folder = tempfile::tempdir().unwrap();
-    let journal = Journal::create(folder.path().join("trial-0.arrow")).unwrap();
+    let journal = Journal::create(&RealDisk, folder.path().join("trial-0.arrow")).unwrap();
     (folder, journal)
 }
 
@@ -28,13 +29,13 @@ fn read(path: &Path) -> Vec<u64> {
 }
 
 /// A file that cannot be written to.
-fn read_only(path: &Path) -> File {
-    File::open(path).unwrap()
+fn read_only(path: &Path) -> Box<dyn DiskFile> {
+    Box::new(File::open(path).unwrap())
 }
 
 /// The same file, writable again.
-fn writable(path: &Path) -> File {
-    OpenOptions::new().write(true).open(path).unwrap()
+fn writable(path: &Path) -> Box<dyn DiskFile> {
+    Box::new(OpenOptions::new().write(true).open(path).unwrap())
 }
 
 #[test]
@@ -78,4 +79,38 @@ fn what_a_torn_write_left_is_written_over() {
     journal.file = writable(&path);
     journal.flush().unwrap();
     assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn zeros_that_a_power_cut_left_in_place_of_rows_are_no_rows() {
+    let (_folder, mut journal) = journal();
+    let path = journal.path().to_owned();
+    for numbers in [1..11, 11..21] {
+        journal.push(&records(numbers)).unwrap();
+        journal.sync().unwrap();
+    }
+    let whole = std::fs::read(&path).unwrap();
+    let all: Vec<u64> = (1..21).collect();
+    assert_eq!(read(&path), all);
+    for from in (0..whole.len()).step_by(8) {
+        for to in [whole.len(), (from + 512).min(whole.len())] {
+            let mut torn = whole.clone();
+            torn[from..to].fill(0);
+            std::fs::write(&path, &torn).unwrap();
+            let found = whole_rows(&path);
+            assert_eq!(found, records(1..21)[..found.len()], "{from}..{to}");
+        }
+    }
+}
+
+/// The rows up to where the file is torn.
+fn whole_rows(path: &Path) -> Vec<Record> {
+    let mut all = Vec::new();
+    let mut rows: Vec<Record> = Vec::new();
+    for batch in JournalReader::open(path).unwrap().map_while(Result::ok) {
+        if table::read_into(&batch, &mut rows).is_ok() {
+            all.append(&mut rows);
+        }
+    }
+    all
 }

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::disk::RealDisk;
 use std::fs;
 
 fn written(folder: &Path) -> Manifest {
@@ -10,7 +11,10 @@ fn written(folder: &Path) -> Manifest {
         let facts = FileFacts::of_file(&folder.join(name)).unwrap();
         manifest.add(Path::new(name), facts.with_rows(2));
     }
-    manifest.clone().write(&folder.join(MANIFEST)).unwrap();
+    manifest
+        .clone()
+        .write(&RealDisk, &folder.join(MANIFEST))
+        .unwrap();
     manifest
 }
 

@@ -1,0 +1,111 @@
+//! Every call by which a run is written. Tests put a disk that fails in place of the real one; reading stays with the
+//! system.
+
+use std::fmt::Debug;
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where runs are written. Each call either happens or fails; what it changed is sure to be there after a power cut once
+/// the file, or the folder of the name, is synced.
+pub trait Disk: Debug + Send + Sync {
+    /// Creates a file to write to, empty: what a file of this name held is gone.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Creates a file to write to. Fails where something has this name.
+    fn create_new(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Gives a file or a folder another name, in place of the file that has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file a second name.
+    fn hard_link(&self, file: &Path, name: &Path) -> io::Result<()>;
+
+    /// Makes a link to a name.
+    fn symlink(&self, target: &Path, name: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a folder.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a folder and what is in it.
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes sure of the names in a folder.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+}
+
+/// A file that is being written.
+pub trait DiskFile: Write + Seek + Debug + Send {
+    /// Cuts it to this length.
+    fn set_len(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes sure of what it holds. After an error nobody knows what of it is there: the system may drop what it could
+    /// not write, and say nothing of it the next time.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A disk that many hold.
+pub type SharedDisk = Arc<dyn Disk>;
+
+/// The system's.
+#[derive(Debug, Clone, Copy)]
+pub struct RealDisk;
+
+impl RealDisk {
+    /// For whoever holds one together with others.
+    pub fn shared() -> SharedDisk {
+        Arc::new(Self)
+    }
+}
+
+impl Disk for RealDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(File::create(path)?))
+    }
+
+    fn create_new(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(File::create_new(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn hard_link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        fs::hard_link(file, name)
+    }
+
+    fn symlink(&self, target: &Path, name: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(target, name)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+}
+
+impl DiskFile for File {
+    fn set_len(&mut self, length: u64) -> io::Result<()> {
+        File::set_len(self, length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
