@@ -15,7 +15,6 @@ import argparse
 import csv
 import os
 import pathlib
-import signal
 import socket
 import statistics
 import subprocess
@@ -116,7 +115,7 @@ def is_flat(samples):
     return memory and middle(late, 2) <= middle(early, 2) + 2 and middle(late, 3) <= middle(early, 3)
 
 
-def soak(options, folder):
+def soak(options, folder, table):
     key = folder / "key"
     with open(os.open(key, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
         file.write(os.urandom(32).hex())
@@ -139,10 +138,11 @@ def soak(options, folder):
                 if process.poll() is not None:
                     raise RuntimeError(f"{name} ended with {process.returncode} after {now:.0f} s")
                 samples[name].append((round(now, 1), *usage(process)))
+                table.writerow([name, *samples[name][-1]])
             time.sleep(max(0.0, options.every - (time.monotonic() - start - now)))
     finally:
         for process in watched.values():
-            process.send_signal(signal.SIGINT)
+            process.terminate()
         work.close()
         for process in watched.values():
             process.wait(timeout=30)
@@ -175,16 +175,14 @@ def main():
         return 3
     options.binary = os.path.abspath(options.binary)
     try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            samples = soak(options, pathlib.Path(folder))
+        with (tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+              open(options.samples or os.devnull, "w", newline="", buffering=1, encoding="ascii") as file):
+            table = csv.writer(file)
+            table.writerow(["process", "seconds", "resident_kib", "descriptors", "threads"])
+            samples = soak(options, pathlib.Path(folder), table)
     except (RuntimeError, OSError) as error:
         print(f"soak.py: {error}", file=sys.stderr)
         return 1
-    if options.samples:
-        with open(options.samples, "w", newline="", encoding="ascii") as file:
-            table = csv.writer(file)
-            table.writerow(["process", "seconds", "resident_kib", "descriptors", "threads"])
-            table.writerows([name, *row] for name, rows in samples.items() for row in rows)
     return 0 if show(samples) else 1
 
 

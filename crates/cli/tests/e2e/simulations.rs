@@ -109,7 +109,9 @@ fn copies_of_a_simulation_count_once() {
         let run = fs::read_to_string(scratch.path("runs/latest/findings.json")).unwrap();
         let findings: serde_json::Value = serde_json::from_str(&run).unwrap();
         let statistic = findings[0]["parts"][0]["statistics"][0].clone();
-        let said = done.stdout.contains("the same simulation");
+        let said = done
+            .stdout
+            .contains("repeat the simulation of another one exactly");
         (
             ["value", "low", "high", "trials"].map(|name| statistic[name].clone()),
             said,
