@@ -2,8 +2,7 @@
 
 use crate::args::bench::{BenchArgs, BenchCommand, ProcedureArgs};
 use crate::exit::Failed;
-use crate::experiment::run::run_experiment;
-use crate::experiment::worlds::Asked;
+use crate::experiment::run::{options, run_experiment};
 use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
@@ -53,7 +52,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
         drawn_seed: RandomState::new().hash_one(std::process::id()),
         ..Choices::default()
     };
-    run_experiment(&experiment, &choices, &Asked::default(), &args.shown)
+    run_experiment(&experiment, &choices, &options(), &args.shown)
 }
 
 fn list(json: bool) -> Result<(), Failed> {

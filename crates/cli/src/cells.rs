@@ -4,15 +4,16 @@ use crate::args::cells::CellsArgs;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
-use crate::experiment::run::record;
-use crate::experiment::worlds::Asked;
-use crate::{key, target, terminal};
+use crate::experiment::run::{options, record};
+use crate::{key, terminal};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_live::prober::ip_size;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_report::cells::{self, Cells};
+use delaylab_runner::target;
+use delaylab_runner::worlds::Options;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -54,11 +55,11 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         v6,
         ..Choices::default()
     };
-    let asked = Asked {
+    let options = Options {
         port: args.port,
         key,
         allow_load: args.allow_load,
-        ..Asked::default()
+        ..options()
     };
     let shown = ShownArgs {
         output: args.output.clone(),
@@ -67,7 +68,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         verbose: false,
         no_report: args.no_report,
     };
-    let concluded = record(choose::resolve(&experiment, &choices)?, &asked, &shown)?;
+    let concluded = record(choose::resolve(&experiment, &choices)?, &options, &shown)?;
     if concluded.unless_unanswered().is_err() {
         return Err(Failed::new(Exit::Unreachable, unanswered(args)));
     }

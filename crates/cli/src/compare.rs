@@ -3,7 +3,6 @@
 use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
-use crate::experiment::conclude::shortest;
 use crate::terminal;
 use delaylab_report::compare::json::Document;
 use delaylab_report::compare::stored::TwoRuns;
@@ -11,6 +10,7 @@ use delaylab_report::compare::{Compared, terminal as shown};
 use delaylab_report::figure::quantile_shift;
 use delaylab_report::html;
 use delaylab_report::svg::Artist;
+use delaylab_runner::stored::{shortest, whole};
 use delaylab_store::run::Run;
 use std::fmt::Display;
 use std::io;
@@ -52,7 +52,7 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
         compared.limits.extend(held);
     }
     compared.strict = args.strict;
-    [a, b].into_iter().try_for_each(choose::whole)?;
+    [a, b].into_iter().try_for_each(whole)?;
     Ok(compared)
 }
 

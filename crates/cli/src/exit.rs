@@ -1,5 +1,10 @@
 //! Exit codes, and errors with the code that they end in.
 
+use delaylab_live::load::error::LoadError;
+use delaylab_live::prober::error::RunError;
+use delaylab_live::world::LiveError;
+use delaylab_model::world::FailureKind;
+use delaylab_runner::error::RunnerError;
 use std::process::ExitCode;
 
 /// Why the process ends.
@@ -59,8 +64,7 @@ impl Failed {
 }
 
 impl From<delaylab_live::prober::error::RunError> for Failed {
-    fn from(error: delaylab_live::prober::error::RunError) -> Self {
-        use delaylab_live::prober::error::RunError;
+    fn from(error: RunError) -> Self {
         if let RunError::Sink(source) = &error
             && source.kind() == std::io::ErrorKind::BrokenPipe
         {
@@ -72,27 +76,30 @@ impl From<delaylab_live::prober::error::RunError> for Failed {
 }
 
 impl From<delaylab_live::load::error::LoadError> for Failed {
-    fn from(error: delaylab_live::load::error::LoadError) -> Self {
+    fn from(error: LoadError) -> Self {
         Self::new(exit_of(error.failure()), error.to_string())
     }
 }
 
 impl From<delaylab_live::world::LiveError> for Failed {
-    fn from(error: delaylab_live::world::LiveError) -> Self {
-        use delaylab_live::world::LiveError;
+    fn from(error: LiveError) -> Self {
         match error {
             LiveError::Probe(error) => error.into(),
-            LiveError::Load(error) => error.into(),
-            other => Self::environment(other.to_string()),
+            other => Self::new(exit_of(other.failure()), other.to_string()),
         }
     }
 }
 
-fn exit_of(failure: delaylab_live::prober::error::Failure) -> Exit {
-    use delaylab_live::prober::error::Failure;
-    match failure {
-        Failure::Unreachable => Exit::Unreachable,
-        Failure::Usage => Exit::Usage,
-        Failure::Environment => Exit::Environment,
+impl From<RunnerError> for Failed {
+    fn from(error: RunnerError) -> Self {
+        Self::new(exit_of(error.kind), error.message)
+    }
+}
+
+fn exit_of(kind: FailureKind) -> Exit {
+    match kind {
+        FailureKind::Unreachable => Exit::Unreachable,
+        FailureKind::Usage => Exit::Usage,
+        FailureKind::Environment => Exit::Environment,
     }
 }

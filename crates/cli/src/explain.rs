@@ -2,12 +2,13 @@
 
 use crate::args::explain::{ExplainArgs, IDLE};
 use crate::exit::{Exit, Failed};
-use crate::experiment::{choose, conclude};
+use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::why;
 use delaylab_explain::why::slow::{Baseline, Slow};
 use delaylab_report::explain::{json, terminal as page};
 use delaylab_report::run::stored;
+use delaylab_runner::stored::{shortest, whole};
 use std::io;
 
 /// Runs the command.
@@ -21,8 +22,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         (None, false) => Baseline::Best,
     };
     let found = why::of(&run, resolved.as_ref(), baseline);
-    choose::whole(&run)?;
-    let folder = conclude::shortest(run.folder());
+    whole(&run)?;
+    let folder = shortest(run.folder());
     for problem in run.problems() {
         terminal::say(format!("warning: {problem}"));
     }
@@ -44,6 +45,6 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
     };
     let run = choose::run(named, &args.runs)?;
     let baseline = why::baseline(&run, choose::of_run(&run).as_ref());
-    choose::whole(&run)?;
+    whole(&run)?;
     Ok(Some(baseline))
 }

@@ -3,7 +3,7 @@
 use crate::args::trace::TraceArgs;
 use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
-use crate::{target, terminal};
+use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_live::path_trace::{PathTracing, names};
 use delaylab_model::MILLISECOND;
@@ -11,6 +11,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::record::Method;
 use delaylab_report::trace::json::Document;
 use delaylab_report::trace::{Traced, terminal as shown};
+use delaylab_runner::target;
 use delaylab_traffic::path_trace::{PathTrace, Settings};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};

@@ -15,6 +15,7 @@ const ROWS: &[&[&str]] = &[
     &["lab"],
     &["explain"],
     &["report"],
+    &["runner"],
     &["cli", "python"],
 ];
 

@@ -5,7 +5,7 @@ use delaylab_explain::why::{Cause, Explanation};
 use delaylab_model::noise::{NoiseEvent, NoiseKind, Process};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
-use delaylab_model::world::{Refusal, Sink, World};
+use delaylab_model::world::{Refusal, Sink, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_stats::blame::What;
 use delaylab_stats::random::SplitMix;
@@ -52,13 +52,11 @@ fn slip(due: Nanos) -> Nanos {
 }
 
 impl World for Host {
-    type Error = ();
-
     fn refusals(&self, _: &Trial) -> Vec<Refusal> {
         Vec::new()
     }
 
-    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, ()> {
+    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
         sink.begin(0, &SAME).unwrap();
         self.events.sort_by_key(|event| event.start);
         for (seq, due) in (0..).zip(due()) {

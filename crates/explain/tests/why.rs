@@ -45,15 +45,12 @@ fn resolve(text: &str, seed: u64) -> Resolved {
 }
 
 /// Carries the experiment out and hands over the finished run.
-fn carry_out<W: World + Send>(
+fn carry_out(
     runs: &Path,
     text: &str,
     seed: u64,
-    (name, world): (&str, &mut W),
-) -> (Run, Resolved)
-where
-    W::Error: Send + std::fmt::Debug,
-{
+    (name, world): (&str, &mut dyn World),
+) -> (Run, Resolved) {
     let resolved = resolve(text, seed);
     let new = NewRun {
         name: "planted",
@@ -82,17 +79,11 @@ pub fn explain(text: &str, seed: u64) -> Explanation {
 }
 
 /// The explanation of what this world, which stands for real hosts, records of an experiment.
-pub fn explain_in<W: World + Send>(world: &mut W, text: &str, seed: u64) -> Explanation
-where
-    W::Error: Send + std::fmt::Debug,
-{
+pub fn explain_in(world: &mut dyn World, text: &str, seed: u64) -> Explanation {
     explain_as(("live", world), text, seed)
 }
 
-fn explain_as<W: World + Send>(world: (&str, &mut W), text: &str, seed: u64) -> Explanation
-where
-    W::Error: Send + std::fmt::Debug,
-{
+fn explain_as(world: (&str, &mut dyn World), text: &str, seed: u64) -> Explanation {
     let runs = tempfile::tempdir().unwrap();
     let (run, resolved) = carry_out(runs.path(), text, seed, world);
     why::of(&run, Some(&resolved), why::slow::Baseline::Best)

@@ -10,7 +10,7 @@ use delaylab_model::plan::{Plan, Planned, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{ProbeFacts, Trial};
-use delaylab_model::world::{Clock, Refusal, Sink, World};
+use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, World, WorldError};
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -53,20 +53,14 @@ struct Toy {
     fails: Option<u32>,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("it failed")]
-struct Failure;
-
 impl World for Toy {
-    type Error = Failure;
-
     fn refusals(&self, _: &Trial) -> Vec<Refusal> {
         Vec::new()
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Failure> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
         if self.fails == Some(trial.id) {
-            return Err(Failure);
+            return Err(WorldError::new(FailureKind::Usage, "it failed"));
         }
         // Trials end in another order than they begin.
         std::thread::sleep(Duration::from_millis(u64::from(7 * trial.id % 5)));
@@ -94,8 +88,8 @@ impl World for Toy {
         self.threads
     }
 
-    fn another(&self) -> Option<Self> {
-        Some(self.clone())
+    fn another(&self) -> Option<Box<dyn World>> {
+        Some(Box::new(self.clone()))
     }
 
     fn clock(&self) -> Clock {
@@ -158,7 +152,7 @@ fn carry_out(
     writer: &RunWriter,
     plan: &mut dyn Plan<Observation = TrialOutcome>,
     stops_asked: fn() -> u32,
-) -> (Result<Ending, LabError<Failure>>, Vec<u32>) {
+) -> (Result<Ending, LabError>, Vec<u32>) {
     let mut told = Told::default();
     let mut laboratory = Laboratory {
         world,
@@ -261,7 +255,13 @@ fn what_was_recorded_before_a_failure_stays_and_the_rest_follows() {
     };
     let mut plan = factorial(&BTreeSet::new());
     let (ending, told) = carry_out(&mut failing, &writer, &mut plan, never);
-    assert!(matches!(ending, Err(LabError::World(Failure))));
+    let Err(LabError::World(error)) = ending else {
+        panic!("{ending:?}");
+    };
+    assert_eq!(
+        (error.kind, error.to_string().as_str()),
+        (FailureKind::Usage, "it failed")
+    );
     assert_eq!(told, (0..5).collect::<Vec<_>>());
     let folder = writer.folder().to_owned();
     drop(writer);

@@ -15,7 +15,7 @@ use delaylab_model::Nanos;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::Method;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
-use delaylab_model::world::{Refusal, Sink, World};
+use delaylab_model::world::{FailureKind, Refusal, Sink, World, WorldError};
 use std::io;
 use std::sync::Arc;
 
@@ -87,9 +87,26 @@ pub enum LiveError {
     Load(#[from] LoadError),
 }
 
-impl World for Live {
-    type Error = LiveError;
+impl LiveError {
+    /// Its kind.
+    pub fn failure(&self) -> FailureKind {
+        match self {
+            LiveError::Probe(error) => error.failure(),
+            LiveError::Load(error) => error.failure(),
+            LiveError::Condition(_) | LiveError::Watcher(_) | LiveError::NoTarget => {
+                FailureKind::Environment
+            }
+        }
+    }
+}
 
+impl From<LiveError> for WorldError {
+    fn from(error: LiveError) -> Self {
+        Self::new(error.failure(), error)
+    }
+}
+
+impl World for Live {
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = not_there_yet(trial);
         refusals.extend(frame_refusals(trial));
@@ -100,17 +117,19 @@ impl World for Live {
         refusals
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, LiveError> {
-        let frames = self.job(trial, ports_of_this_host(trial)?);
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+        let ports = ports_of_this_host(trial).map_err(LiveError::from)?;
+        let frames = self.job(trial, ports);
         let (mut runs, mut loads) = (Vec::new(), Vec::new());
         if let Some(target) = trial.target {
             runs.extend(trial.probe_runs(target).map(Placed::here));
             loads.extend(trial.stream_runs(target.load).map(Placed::here));
         }
         if runs.len() + frames.streams.len() < trial.probes.len() {
-            return Err(LiveError::NoTarget);
+            return Err(LiveError::NoTarget.into());
         }
-        self.carry_out(trial, &runs, &loads, frames, sink)
+        let ran = self.carry_out(trial, &runs, &loads, frames, sink);
+        Ok(ran?)
     }
 }
 

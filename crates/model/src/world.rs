@@ -6,6 +6,7 @@ use crate::record::Record;
 use crate::series::{SeriesPoint, SeriesValue};
 use crate::transfer::Transfer;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
+use std::error::Error;
 
 /// Takes a trial's records as they become whole.
 pub trait Sink {
@@ -63,28 +64,51 @@ pub enum Clock {
     Simulated,
 }
 
-/// A place where trials are carried out: live, testbed or sim.
-pub trait World {
-    /// Why a trial could not be carried out at all.
-    type Error;
+/// What kind of failure it is: what the user can do about it, and with which code a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The target cannot be reached.
+    Unreachable,
+    /// The settings are wrong.
+    Usage,
+    /// This host lacks something.
+    Environment,
+}
 
+/// Why a trial could not be carried out, or broke off. What was recorded until then has been handed over.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct WorldError {
+    /// Its kind.
+    pub kind: FailureKind,
+    /// The world's own error.
+    pub source: Box<dyn Error + Send + Sync>,
+}
+
+impl WorldError {
+    /// An error of this kind.
+    pub fn new(kind: FailureKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let source = source.into();
+        Self { kind, source }
+    }
+}
+
+/// A place where trials are carried out: live, testbed or sim.
+pub trait World: Send {
     /// Every field of the trial that this world cannot honour. Empty: it can run.
     fn refusals(&self, trial: &Trial) -> Vec<Refusal>;
 
     /// Carries one trial out and hands its records over. Returns the facts of each probe, in their
     /// order.
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Self::Error>;
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError>;
 
     /// How many trials may run at once, each in a world of its own.
     fn parallelism(&self) -> usize {
         1
     }
 
-    /// The same world once more, for a trial beside this one. `None` where there is only one of it.
-    fn another(&self) -> Option<Self>
-    where
-        Self: Sized,
-    {
+    /// The same world once more, for a trial at the same time. `None` where there is only one of it.
+    fn another(&self) -> Option<Box<dyn World>> {
         None
     }
 

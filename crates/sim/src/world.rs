@@ -9,7 +9,7 @@ use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
 };
-use delaylab_model::world::{Clock, Refusal, Sink, World};
+use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, World, WorldError};
 use std::io;
 
 /// Events between two looks at what the user wants, and two deliveries of records.
@@ -47,24 +47,23 @@ impl Simulated {
 }
 
 impl World for Simulated {
-    type Error = SimError;
-
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         crate::refusals(trial)
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, SimError> {
-        let mut engine =
-            Engine::<Tournament>::new(trial, Serving::Lazy).map_err(SimError::Refused)?;
-        simulate(&mut engine, trial, sink, self.stops_asked)
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+        let engine = Engine::<Tournament>::new(trial, Serving::Lazy).map_err(SimError::Refused);
+        let ran =
+            engine.and_then(|mut engine| simulate(&mut engine, trial, sink, self.stops_asked));
+        ran.map_err(|error| WorldError::new(FailureKind::Environment, error))
     }
 
     fn parallelism(&self) -> usize {
         self.threads
     }
 
-    fn another(&self) -> Option<Self> {
-        Some(self.clone())
+    fn another(&self) -> Option<Box<dyn World>> {
+        Some(Box::new(self.clone()))
     }
 
     fn clock(&self) -> Clock {

@@ -189,16 +189,44 @@ pub(crate) fn of_complete(folder: &Folder, manifest: &Manifest) -> Vec<Mismatch>
 
 /// What is wrong with the files of a run that is not finished, or is about to be.
 pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mismatch> {
-    let is_joined = regular::exists(&folder.file(FINDINGS));
-    let is_final = |name: &str| is_joined || [EXPERIMENT, ENVIRONMENT].contains(&name);
     let listed = manifest.into_iter().flat_map(|manifest| {
-        let names = manifest.files.keys().filter(|name| is_final(name));
+        let names = manifest.files.keys().filter(|name| is_final(folder, name));
         names.filter_map(|name| manifest.mismatch(&folder.0, name))
     });
-    let recorded = folder.parts_of(TRIALS).unwrap_or_default();
-    let trials = recorded.into_keys().filter(|_| !is_joined);
-    let parts = trials.filter_map(|trial| of_trial(folder, trial).err());
+    let parts = recorded_trials(folder).filter_map(|trial| of_trial(folder, trial).err());
     listed.chain(parts).collect()
+}
+
+/// The files of a run that is not finished that have been recorded: its texts and the parts of its trials.
+pub(crate) fn files_of_partial(folder: &Folder, manifest: &Manifest) -> Vec<FileFacts> {
+    let listed = manifest.files.iter();
+    let listed = listed.filter(|(name, _)| is_final(folder, name));
+    let parts = recorded_trials(folder).filter_map(|trial| of_trial(folder, trial).ok().flatten());
+    let parts = parts.flat_map(|manifest| manifest.files.into_values());
+    listed
+        .map(|(_, facts)| facts.clone())
+        .chain(parts)
+        .collect()
+}
+
+/// Have the parts of the trials been joined?
+fn is_joined(folder: &Folder) -> bool {
+    regular::exists(&folder.file(FINDINGS))
+}
+
+/// Does this file of a run that is not finished stay as it is?
+fn is_final(folder: &Folder, name: &str) -> bool {
+    is_joined(folder) || [EXPERIMENT, ENVIRONMENT].contains(&name)
+}
+
+/// The trials of a run that is not finished whose parts are there.
+fn recorded_trials(folder: &Folder) -> impl Iterator<Item = u32> + use<> {
+    let recorded = if is_joined(folder) {
+        BTreeMap::new()
+    } else {
+        folder.parts_of(TRIALS).unwrap_or_default()
+    };
+    recorded.into_keys()
 }
 
 /// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say: such a

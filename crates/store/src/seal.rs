@@ -14,8 +14,8 @@ use std::io::{self, ErrorKind, Read};
 
 /// What each message begins with.
 const BEGINS: [u8; 4] = [0xff; 4];
-/// What the seal begins with.
-const SEALED: [u8; 8] = *b"sealed 1";
+/// What the seal begins with. Version 1 had another check, and is read as a message without a seal.
+const SEALED: [u8; 8] = *b"sealed 2";
 /// How much longer the seal makes the metadata: bodies stay where Arrow has them, at multiples of 64.
 const LENGTH: usize = 64;
 
@@ -81,10 +81,13 @@ impl Message {
         self.seal() == Some(self.check())
     }
 
-    /// Of all but the check itself.
+    /// CRC-32 of all but the check itself: it is to find what a disk did, and no forger.
     fn check(&self) -> u64 {
         let metadata = &self.metadata[..self.metadata.len().saturating_sub(8)];
-        check(check(0, metadata), &self.body)
+        let mut check = crc32fast::Hasher::new();
+        check.update(metadata);
+        check.update(&self.body);
+        check.finalize().into()
     }
 
     fn sealed(mut self) -> Self {
@@ -127,18 +130,4 @@ fn read_exactly(stream: &mut impl Read, count: u64) -> io::Result<Vec<u8>> {
 
 fn torn() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, "torn within a message")
-}
-
-/// Another number for other bytes. It is to find what a disk did, and no forger.
-fn check(before: u64, bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let words = words.iter().chain([&last]);
-    words.fold(before ^ bytes.len() as u64, |check, word| {
-        // As SplitMix64 goes from one number to the next: each bit changes half of all.
-        let mixed = (check ^ u64::from_le_bytes(*word)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ (mixed >> 27)
-    })
 }

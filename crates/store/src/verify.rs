@@ -1,7 +1,8 @@
 //! Is a run what was recorded? Every file of it, and of every run in a folder.
 
+use crate::digest::FileFacts;
 use crate::folder::{Folder, MANIFEST, is_partial};
-use crate::manifest::{self, Manifest};
+use crate::manifest;
 pub use crate::manifest::{Mismatch, SCHEMA};
 use crate::run::{OpenError, Run, State};
 use std::fs;
@@ -33,24 +34,25 @@ pub fn verify(folder: &Path) -> Result<Verified, OpenError> {
         Ok(listed) => (listed, Vec::new()),
         Err(mismatch) => (None, vec![mismatch]),
     };
-    match (run.state(), &listed) {
-        (State::Complete, Some(listed)) => wrong.extend(manifest::of_complete(&at, listed)),
-        (State::Partial, listed) => wrong.extend(manifest::of_partial(&at, listed.as_ref())),
-        (State::Complete, None) if wrong.is_empty() => wrong = unreadable(&run),
-        (State::Complete, None) => {}
+    wrong.extend(match (run.state(), &listed) {
+        (State::Complete, Some(listed)) => manifest::of_complete(&at, listed),
+        (State::Complete, None) => Vec::new(),
+        (State::Partial, listed) => manifest::of_partial(&at, listed.as_ref()),
+    });
+    if listed.is_none() && wrong.is_empty() {
+        wrong = unreadable(&run);
     }
-    let facts = listed.iter().flat_map(|listed| listed.files.values());
+    let facts: Option<Vec<FileFacts>> = listed.map(|listed| match run.state() {
+        State::Complete => listed.files.into_values().collect(),
+        State::Partial => manifest::files_of_partial(&at, &listed),
+    });
     Ok(Verified {
         folder: run.folder().to_owned(),
         state: run.state(),
-        files: listed.as_ref().map(count),
-        bytes: facts.map(|facts| facts.bytes).sum(),
+        files: facts.as_ref().map(|facts| facts.len() as u64),
+        bytes: facts.iter().flatten().map(|facts| facts.bytes).sum(),
         wrong,
     })
-}
-
-fn count(listed: &Manifest) -> u64 {
-    listed.files.len() as u64
 }
 
 /// What cannot be read of a run that has no manifest.

@@ -1,7 +1,7 @@
 //! Files cut anywhere, missing or full of something else: said by name, and the rest is read.
 
 use crate::harness::*;
-use delaylab_store::run::{OpenError, Run};
+use delaylab_store::run::{OpenError, Run, State};
 use delaylab_store::verify::verify;
 use delaylab_store::writer::RunWriter;
 use std::fs;
@@ -78,6 +78,45 @@ fn refused(folder: &Path, name: &Path) {
     assert_eq!(Path::new(&mismatch.file), name);
     let found = verify(folder).unwrap();
     assert_eq!(found.wrong, [mismatch]);
+}
+
+#[test]
+fn recorded_trials_of_a_run_in_progress_are_verified() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let before = verify(run.folder()).unwrap();
+    write_trial(&run, 0, 20);
+    let after = verify(run.folder()).unwrap();
+    assert_eq!(after.state, State::Partial);
+    assert!(
+        after.files.unwrap() > before.files.unwrap() + 3,
+        "{after:?}"
+    );
+    assert!(after.bytes > before.bytes, "{after:?}");
+    assert_eq!(after.wrong, []);
+}
+
+#[test]
+fn every_row_of_a_run_in_progress_without_a_manifest_is_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    write_trial(&run, 0, 20);
+    let folder = run.folder().to_owned();
+    drop(run);
+    let of_older_versions = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("manifest")
+    };
+    for name in files(&folder).iter().filter(|name| of_older_versions(name)) {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    let whole = verify(&folder).unwrap();
+    assert_eq!((whole.files, whole.wrong), (None, vec![]));
+    let part = folder.join("parts").join("records-0.parquet");
+    let bytes = fs::read(&part).unwrap();
+    fs::write(&part, &bytes[..bytes.len() / 2]).unwrap();
+    let wrong = verify(&folder).unwrap().wrong;
+    assert_eq!(wrong[0].file, "parts/records-0.parquet", "{wrong:?}");
 }
 
 fn cut_files_of_a_finished_run_are_named(places: Places) {

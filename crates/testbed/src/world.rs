@@ -15,7 +15,7 @@ use delaylab_model::load::Direction;
 use delaylab_model::probe::Family;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{LoadTarget, ProbeFacts, ProbeRun, Server, StreamRun, Target, Trial};
-use delaylab_model::world::{Refusal, Sink, World};
+use delaylab_model::world::{FailureKind, Refusal, Sink, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -82,9 +82,16 @@ impl Testbed {
     }
 }
 
-impl World for Testbed {
-    type Error = TestbedError;
+impl From<TestbedError> for WorldError {
+    fn from(error: TestbedError) -> Self {
+        match error {
+            TestbedError::Live(error) => error.into(),
+            other => Self::new(FailureKind::Environment, other),
+        }
+    }
+}
 
+impl World for Testbed {
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = layout::refusals(trial);
         let anywhere = SocketAddr::from(([10, 82, 0, 1], DEFAULT_PORT));
@@ -93,7 +100,18 @@ impl World for Testbed {
         refusals
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, TestbedError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+        Ok(self.carry_out(trial, sink)?)
+    }
+}
+
+impl Testbed {
+    /// Builds the trial's path, probes inside, and takes in what its switches saw.
+    fn carry_out(
+        &mut self,
+        trial: &Trial,
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<ProbeFacts>, TestbedError> {
         let layout = layout::lay_out(trial).map_err(TestbedError::Refused)?;
         let standing = self.stand(&layout)?;
         let switches = standing.start_switches(&layout.devices, trial.seed)?;

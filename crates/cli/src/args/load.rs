@@ -7,6 +7,7 @@ use delaylab_model::load::{Direction, Load, LoadKind};
 use delaylab_model::quantity::{Class, Duration, Rate, Size};
 use delaylab_model::trial::Server;
 use delaylab_model::units;
+use delaylab_runner::target::LoadServer;
 use delaylab_wire::iperf3;
 
 /// How `iperf3 -s` is named.
@@ -29,17 +30,6 @@ pub struct LoadServerArgs {
     /// Send load there instead: HOST or HOST:PORT, or iperf3://HOST:PORT for an `iperf3 -s`
     #[arg(long, value_name = "SERVER", value_parser = load_server, help_heading = "Load")]
     pub load_server: Option<LoadServer>,
-}
-
-/// A host that takes load.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadServer {
-    /// What listens there.
-    pub server: Server,
-    /// Its name or address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
 }
 
 fn load_server(text: &str) -> Result<LoadServer, String> {

@@ -2,11 +2,12 @@
 
 use crate::args::calibrate::OfArgs;
 use crate::exit::Failed;
-use crate::experiment::{choose, conclude};
+use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::calibrate::seen::Seen;
 use delaylab_explain::calibrate::{Calibration, calibrate, model};
 use delaylab_lab::experiment::Resolved;
+use delaylab_runner::stored::{shortest, whole};
 use std::path::PathBuf;
 
 /// A run that was calibrated.
@@ -26,14 +27,14 @@ pub(super) struct Measured {
 impl Measured {
     pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
         let run = choose::run(&of.run, &of.runs)?;
-        let name = conclude::shortest(run.folder());
+        let name = shortest(run.folder());
         let Some(resolved) = choose::of_run(&run) else {
             return Err(Failed::usage(format!(
                 "{name} has no experiment that could be carried out again: a model needs its probes and loads"
             )));
         };
         let seen = Seen::of_run(&run, &resolved);
-        choose::whole(&run)?;
+        whole(&run)?;
         for problem in run.problems() {
             terminal::say(format!("warning: {problem}"));
         }

@@ -4,13 +4,14 @@ use super::measured::Measured;
 use crate::args::calibrate::OfArgs;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
-use crate::experiment::worlds::{self, Asked};
-use crate::experiment::{choose, conclude, run};
+use crate::experiment::{choose, run};
 use delaylab_explain::calibrate::overlay::{self, Lane};
 use delaylab_explain::calibrate::prediction::AGAIN;
 use delaylab_explain::calibrate::seen::Seen;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved, Source};
+use delaylab_runner::stored::shortest;
+use delaylab_runner::worlds::{self, Options};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
@@ -101,9 +102,9 @@ impl Modelled {
         of: &OfArgs,
     ) -> Result<Self, Failed> {
         let resolved = resolve(text, sets, None)?;
-        let asked = Asked {
+        let options = Options {
             threads: of.threads,
-            ..Asked::default()
+            ..run::options()
         };
         let shown = ShownArgs {
             output: measured.folder.join(MODELS),
@@ -112,7 +113,7 @@ impl Modelled {
             verbose: false,
             no_report: true,
         };
-        let folder = run::step(resolved.clone(), &asked, &shown)?;
+        let folder = run::step(resolved.clone(), &options, &shown)?;
         let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
         let mut lanes = overlay::lanes(&Seen::of_run(&run, &resolved));
         overlay::add_noise(
@@ -121,7 +122,7 @@ impl Modelled {
             measured.resolved.seed,
         );
         Ok(Self {
-            name: conclude::shortest(&folder),
+            name: shortest(&folder),
             folder,
             lanes,
         })
@@ -146,7 +147,7 @@ impl Modelled {
             fs::write(&path, text).map_err(|error| {
                 Failed::environment(format!("cannot write {}: {error}", path.display()))
             })?;
-            written.push((what, conclude::shortest(&path)));
+            written.push((what, shortest(&path)));
         }
         Ok(written)
     }

@@ -1,7 +1,7 @@
 //! `delaylab check`.
 
 use super::expected::Expected;
-use super::{choose, progress::levels, worlds};
+use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
@@ -9,6 +9,7 @@ use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::{Check, Finding};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::units::format_duration;
+use delaylab_runner::worlds;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,14 +1,14 @@
 //! Finds the experiment that was named, and lays what was typed over it.
 
-use super::{conclude, worlds};
 use crate::args::experiment::{ChoiceArgs, RUNS};
 use crate::exit::Failed;
-use crate::target;
 use crate::terminal;
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
+use delaylab_runner::stored::{shortest, whole};
+use delaylab_runner::{target, worlds};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, Run, State};
 use std::hash::{BuildHasher, RandomState};
@@ -156,26 +156,10 @@ pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
         terminal::say(format!(
             "warning: {} has no manifest.json, which older versions did not write: nothing says whether its files are what \
              was recorded",
-            conclude::shortest(run.folder())
+            shortest(run.folder())
         ));
     }
     Ok(run)
-}
-
-/// Nothing, as far as the run was read. What could not be read may be any of its packets, and what is left of them has
-/// other figures.
-///
-/// # Errors
-/// Something could not be read.
-pub fn whole(run: &Run) -> Result<(), Failed> {
-    let Some(damage) = run.damage() else {
-        return Ok(());
-    };
-    let folder = conclude::shortest(run.folder());
-    Err(Failed::environment(format!(
-        "{folder} cannot be read: {damage}. Restore the file from a copy, or measure again; `delaylab verify {folder}` \
-         looks at every file"
-    )))
 }
 
 /// The measured part of a run, if it is there, is whole, too.
@@ -185,7 +169,7 @@ pub fn whole(run: &Run) -> Result<(), Failed> {
 pub fn whole_measured_part(resolved: Option<&Resolved>) -> Result<(), Failed> {
     let measured = resolved.and_then(|resolved| resolved.measured.as_ref());
     match measured.map(|folder| Run::open(Path::new(folder))) {
-        Some(Ok(run)) => whole(&run),
+        Some(Ok(run)) => Ok(whole(&run)?),
         Some(Err(error @ OpenError::Changed { .. })) => Err(Failed::environment(error.to_string())),
         // A part that is gone is among the problems of the page.
         Some(Err(_)) | None => Ok(()),
@@ -200,7 +184,7 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
     };
     let read = again(source);
     if read.is_err() && !run.environment()["imported"].is_object() {
-        let file = conclude::shortest(&run.folder().join("experiment.toml"));
+        let file = shortest(&run.folder().join("experiment.toml"));
         run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
     }
     read.ok()

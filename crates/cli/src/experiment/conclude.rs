@@ -4,13 +4,12 @@ use super::choose;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
-use delaylab_lab::experiment::Resolved;
-use delaylab_lab::finding::{Judged, Verdict, judge};
-use delaylab_lab::stored::Stored;
-use delaylab_report::run::{RunData, stored};
+use delaylab_lab::finding::{Judged, Verdict};
+use delaylab_report::run::{RunData, stored as shown};
 use delaylab_report::{benchmark, html, run_terminal};
+use delaylab_runner::run::{Finished, Started};
+use delaylab_runner::stored::{self, shortest, whole};
 use delaylab_store::run::Run;
-use delaylab_store::writer::RunWriter;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -31,24 +30,20 @@ pub struct Concluded {
 }
 
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
-pub fn run(resolved: &Resolved, writer: RunWriter, with_page: bool) -> Result<Concluded, Failed> {
-    let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
-    let partial = Run::open(writer.folder()).map_err(|error| environment(&error))?;
-    let judged = judge(&resolved.findings, &Stored::new(&partial), resolved.seed);
-    choose::whole(&partial)?;
-    drop(partial);
-    let finished = writer
-        .finish(&json!(judged))
-        .map_err(|error| environment(&error))?;
-    for warning in &finished.warnings {
+pub fn run(started: Started, with_page: bool) -> Result<Concluded, Failed> {
+    let Finished {
+        folder,
+        judged,
+        warnings,
+    } = started.finish()?;
+    for warning in warnings {
         terminal::say(format!("warning: {warning}"));
     }
-    let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
-    let data = data_for(&run, with_page)?;
+    let data = data_for(&stored::open(&folder)?, with_page)?;
     let page = if with_page {
-        Some(put_in_run(&data, &finished.folder)?)
+        Some(put_in_run(&data, &folder)?)
     } else {
-        benchmark_in_run(&data, &finished.folder)?;
+        benchmark_in_run(&data, &folder)?;
         None
     };
     Ok(Concluded { data, judged, page })
@@ -98,13 +93,13 @@ impl Concluded {
 
 /// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
-    stored::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    shown::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
 /// than all else.
 pub fn terminal_data(run: &Run) -> RunData {
-    stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    shown::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as it is shown, with or without a page.
@@ -118,15 +113,8 @@ pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
     } else {
         terminal_data(run)
     };
-    choose::whole(run)?;
+    whole(run)?;
     Ok(data)
-}
-
-/// Without this directory's own path in front.
-pub fn shortest(folder: &Path) -> String {
-    let here = std::env::current_dir().ok();
-    let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
-    below.as_deref().unwrap_or(folder).display().to_string()
 }
 
 /// Writes the page of a run, and what a procedure found, into the run's folder. Where the page is.

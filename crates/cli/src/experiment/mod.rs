@@ -6,22 +6,14 @@
 //! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
-//! | [`worlds`] | the worlds of a run, by name |
-//! | [`live`] | the live world: targets, own reflector |
-//! | [`own_reflector`] | a reflector for runs without a target |
-//! | [`environment`] | what is written down of this host |
 //! | [`progress`] | what is said while a run goes on |
 
 pub mod check;
 pub mod choose;
 pub mod conclude;
-mod environment;
 mod expected;
 pub mod list;
-mod live;
-mod own_reflector;
 mod progress;
 pub mod report;
 pub mod resume;
 pub mod run;
-pub mod worlds;

@@ -7,6 +7,7 @@ use crate::terminal;
 use delaylab_report::beside::Beside;
 use delaylab_report::run::RunData;
 use delaylab_report::{html, run_terminal, svg};
+use delaylab_runner::stored::whole;
 use std::io;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     if let Some(other) = &args.beside {
         let other = choose::run(other, &args.runs)?;
         let [first, second] = [&run, &other].map(conclude::terminal_data);
-        [&run, &other].into_iter().try_for_each(choose::whole)?;
+        [&run, &other].into_iter().try_for_each(whole)?;
         return beside(&first, &second);
     }
     let data = conclude::data_for(&run, true)?;

@@ -1,14 +1,15 @@
 //! `delaylab resume`.
 
 use super::choose;
-use super::run::{Started, catch_stop};
-use super::worlds::{Asked, Place};
+use super::run::{carry_out, catch_stop, with_load};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
 use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
+use delaylab_runner::run::Started;
+use delaylab_runner::worlds::Options;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::writer::RunWriter;
 
@@ -32,24 +33,15 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         text: resumed.experiment,
     };
     let resolved = choose::again(source).map_err(choose::wrong)?;
-    let asked = Asked {
+    let options = Options {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
         // Whoever started it said that the load was wanted.
         allow_load: true,
-        load: args.load.clone(),
         threads: args.threads,
+        ..with_load(&args.load)
     };
     catch_stop()?;
-    let place = Place::new(&resolved, &asked)?;
-    let planned = place.aimed(&resolved, &asked)?;
-    let started = Started {
-        resolved,
-        place,
-        planned,
-        writer,
-        done: resumed.done,
-    };
-    let told = started.told(&args.shown, args.tui)?;
-    started.carry_out(told, &args.shown)?.show(&args.shown)
+    let started = Started::resume(resolved, &options, writer, resumed.done)?;
+    carry_out(started, args.tui, &args.shown)?.show(&args.shown)
 }

@@ -2,7 +2,6 @@
 
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
-use crate::target;
 use delaylab_live::prober::ip_size;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_model::dscp::Dscp;
@@ -10,6 +9,7 @@ use delaylab_model::probe::{Fill, Pacing, Probe};
 use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
 use delaylab_model::{Nanos, SECOND};
+use delaylab_runner::target;
 use std::hash::{BuildHasher, RandomState};
 
 /// STAMP's port (RFC 8762 §4.1).
@@ -119,6 +119,7 @@ mod tests {
     use crate::args::{Cli, Command};
     use clap::Parser;
     use delaylab_model::MILLISECOND;
+    use delaylab_runner::load_limit;
 
     fn args(words: &str) -> Box<PingArgs> {
         let words = ["delaylab", "ping"].into_iter().chain(words.split(' '));
@@ -168,7 +169,7 @@ mod tests {
     fn load_on_others_needs_a_word() {
         let refused = |words: &str| {
             let args = args(words);
-            crate::load_limit::check(&probe_run(&args, false).unwrap(), args.allow_load).is_err()
+            load_limit::check(&probe_run(&args, false).unwrap(), args.allow_load).is_err()
         };
         assert!(refused("192.0.2.1 -i 0.5ms"));
         assert!(refused("192.0.2.1 --wait 0s"));

@@ -6,7 +6,7 @@ use super::{cannot_write, condition_options};
 use crate::args::load::UnderPart;
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
-use crate::{load_limit, target, terminal};
+use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_lab::pipeline;
 use delaylab_live::load;
@@ -19,6 +19,7 @@ use delaylab_model::trial::{LoadTarget, ProbeFacts, ProbeRun, StreamRun, Trial};
 use delaylab_model::world::Clock;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_report::format::{Format, format_of};
+use delaylab_runner::{load_limit, target};
 
 /// The load is there so long before the first packet: its queue is to be full.
 const LEAD: Nanos = 2 * SECOND;
@@ -49,7 +50,16 @@ pub fn target_of(args: &PingArgs) -> Result<Option<LoadTarget>, Failed> {
             refusal.field, refusal.reason
         )));
     }
-    let target = target::of_load(&args.load_server, &args.target, args.v4, args.v6)?;
+    let target = {
+        let load = &args.load_server;
+        target::of_load(
+            load.load_server.as_ref(),
+            load.load_port,
+            &args.target,
+            args.v4,
+            args.v6,
+        )?
+    };
     load_limit::check_load(&loads, target, args.allow_load)?;
     Ok(Some(target))
 }

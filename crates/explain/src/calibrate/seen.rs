@@ -7,7 +7,7 @@ use delaylab_model::path::Framing;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{self, ProbeFacts, RecordFacts, ReflectorClock, Residence};
-use delaylab_model::world::{Sink, World};
+use delaylab_model::world::{Sink, World, WorldError};
 use delaylab_store::run::Run;
 use std::collections::BTreeMap;
 use std::io;
@@ -106,7 +106,7 @@ impl Seen {
     ///
     /// # Errors
     /// The world's.
-    pub fn of_world<W: World>(world: &mut W, resolved: &Resolved) -> Result<Self, W::Error> {
+    pub fn of_world(world: &mut dyn World, resolved: &Resolved) -> Result<Self, WorldError> {
         let trials = resolved.planned.iter().map(|planned| {
             let mut kept = Kept(vec![Vec::new(); planned.trial.probes.len()]);
             let facts = world.run(&planned.trial, &mut kept)?;

@@ -15,28 +15,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a trial came to; `None`: the user asked to stop.
-type Came<E> = Result<Option<TrialOutcome>, LabError<E>>;
+type Came = Result<Option<TrialOutcome>, LabError>;
 
 /// What threads tell of the trials, by their places among those that may run.
-enum News<E> {
+enum News {
     Begins(usize),
-    Over {
-        at: usize,
-        took: Nanos,
-        came: Came<E>,
-    },
+    Over { at: usize, took: Nanos, came: Came },
 }
 
 /// Carries these trials out, as many at once as there are worlds.
-pub(super) fn carry_out<W, P>(
+pub(super) fn carry_out<P>(
     desk: Desk<'_>,
-    worlds: Vec<&mut W>,
+    worlds: Vec<&mut dyn World>,
     trials: &[Planned],
     course: &mut Course<'_, P>,
-) -> Result<Ending, LabError<W::Error>>
+) -> Result<Ending, LabError>
 where
-    W: World + Send,
-    W::Error: Send,
     P: Plan<Observation = TrialOutcome> + ?Sized,
 {
     let queue = Queue::new(trials.len());
@@ -76,12 +70,12 @@ impl Queue {
     }
 }
 
-fn work<W: World>(
+fn work(
     desk: Desk<'_>,
-    world: &mut W,
+    world: &mut dyn World,
     trials: &[Planned],
     queue: &Queue,
-    news: &Sender<News<W::Error>>,
+    news: &Sender<News>,
 ) {
     while let Some(at) = queue.take() {
         // Nobody listens only if following panicked.
@@ -97,11 +91,11 @@ fn work<W: World>(
 }
 
 /// Tells what came of trials in their order, until all threads are done.
-fn follow<E, P: Plan<Observation = TrialOutcome> + ?Sized>(
-    news: &Receiver<News<E>>,
+fn follow<P: Plan<Observation = TrialOutcome> + ?Sized>(
+    news: &Receiver<News>,
     trials: &[Planned],
     course: &mut Course<'_, P>,
-) -> Result<Ending, LabError<E>> {
+) -> Result<Ending, LabError> {
     let mut waiting = BTreeMap::new();
     let mut next = 0;
     let mut stopped = BTreeMap::new();

@@ -21,7 +21,7 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_model::world::World;
+use delaylab_model::world::{World, WorldError};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
@@ -99,10 +99,10 @@ pub enum Ending {
 
 /// Why a run broke off. What was recorded stays, and the run can be resumed.
 #[derive(Debug, thiserror::Error)]
-pub enum LabError<E> {
+pub enum LabError {
     /// A trial could not be carried out.
-    #[error("{0}")]
-    World(E),
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// The run cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -112,9 +112,9 @@ pub enum LabError<E> {
 }
 
 /// A world, and where what it brings is recorded.
-pub struct Laboratory<'a, W> {
+pub struct Laboratory<'a> {
     /// Carries trials out.
-    pub world: &'a mut W,
+    pub world: &'a mut dyn World,
     /// Records them.
     pub writer: &'a RunWriter,
     /// Trials that were recorded before, if the run is resumed.
@@ -125,16 +125,13 @@ pub struct Laboratory<'a, W> {
     pub watch: Option<&'a dyn Watch>,
 }
 
-impl<'a, W: World + Send> Laboratory<'a, W>
-where
-    W::Error: Send,
-{
+impl<'a> Laboratory<'a> {
     /// Carries out what the plan asks for, until it asks for nothing more.
     pub fn carry_out(
         &mut self,
         plan: &mut (impl Plan<Observation = TrialOutcome> + ?Sized),
         progress: &mut dyn Progress,
-    ) -> Result<Ending, LabError<W::Error>> {
+    ) -> Result<Ending, LabError> {
         let mut course = Course::new(plan, progress, self.done, self.world.clock());
         let ending = self.every_trial(&mut course);
         course.progress.over();
@@ -153,9 +150,9 @@ where
     fn every_trial(
         &mut self,
         course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
-    ) -> Result<Ending, LabError<W::Error>> {
+    ) -> Result<Ending, LabError> {
         let others = 1..self.world.parallelism();
-        let mut others: Vec<W> = others.map_while(|_| self.world.another()).collect();
+        let mut others: Vec<_> = others.map_while(|_| self.world.another()).collect();
         loop {
             let trials = course.plan.next_trials();
             if trials.is_empty() {
@@ -165,8 +162,12 @@ where
             let ending = if others.is_empty() {
                 self.one_by_one(&trials, course)?
             } else {
-                let worlds = std::iter::once(&mut *self.world).chain(&mut others);
-                at_once::carry_out(desk, worlds.collect(), &trials, course)?
+                let mut worlds: Vec<&mut dyn World> = Vec::new();
+                worlds.push(&mut *self.world);
+                for other in &mut others {
+                    worlds.push(&mut **other);
+                }
+                at_once::carry_out(desk, worlds, &trials, course)?
             };
             if ending == Ending::Interrupted {
                 return Ok(ending);
@@ -179,12 +180,12 @@ where
         &mut self,
         trials: &[Planned],
         course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
-    ) -> Result<Ending, LabError<W::Error>> {
+    ) -> Result<Ending, LabError> {
         for planned in trials {
             course.begins(planned);
             let begun = clock::monotonic();
             let desk = self.desk();
-            let Some(outcome) = desk.trial(self.world, planned, course.done)? else {
+            let Some(outcome) = desk.trial(&mut *self.world, planned, course.done)? else {
                 return Ok(Ending::Interrupted);
             };
             course.took(planned, clock::monotonic() - begun);

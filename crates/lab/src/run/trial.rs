@@ -24,12 +24,12 @@ pub(super) struct Desk<'a> {
 impl Desk<'_> {
     /// Carries a trial out and records it. `turn`: how many had theirs before. `None`: the user asked
     /// to stop.
-    pub(super) fn trial<W: World>(
+    pub(super) fn trial(
         &self,
-        world: &mut W,
+        world: &mut dyn World,
         planned: &Planned,
         turn: usize,
-    ) -> Result<Option<TrialOutcome>, LabError<W::Error>> {
+    ) -> Result<Option<TrialOutcome>, LabError> {
         if (self.stops_asked)() > 0 {
             return Ok(None);
         }

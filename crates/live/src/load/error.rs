@@ -1,7 +1,7 @@
 //! Why a load could not be started, each with its remedy.
 
-use crate::prober::error::Failure;
 use delaylab_model::trial::Server;
+use delaylab_model::world::FailureKind;
 use std::io;
 use std::net::SocketAddr;
 
@@ -117,16 +117,16 @@ impl LoadError {
     }
 
     /// Its kind, for exit codes.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailureKind {
         match self {
             LoadError::NothingListens { .. }
             | LoadError::Unreachable { .. }
-            | LoadError::NotOurs { .. } => Failure::Unreachable,
+            | LoadError::NotOurs { .. } => FailureKind::Unreachable,
             LoadError::WrongKey { .. }
             | LoadError::Refused { .. }
             | LoadError::SendsNone { .. }
-            | LoadError::Setting { .. } => Failure::Usage,
-            LoadError::Socket { .. } | LoadError::Thread(_) => Failure::Environment,
+            | LoadError::Setting { .. } => FailureKind::Usage,
+            LoadError::Socket { .. } | LoadError::Thread(_) => FailureKind::Environment,
         }
     }
 }

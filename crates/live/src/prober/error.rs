@@ -4,6 +4,7 @@ use crate::tester::error::TesterError;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::Method;
+use delaylab_model::world::FailureKind;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -275,17 +276,6 @@ fn send_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What kind of failure it is, for exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// The target cannot be reached.
-    Unreachable,
-    /// The settings are wrong.
-    Usage,
-    /// This host lacks something.
-    Environment,
-}
-
 /// What to ask of the reflector's key when no answer comes.
 fn key_question(with_key: bool) -> &'static str {
     match with_key {
@@ -296,22 +286,22 @@ fn key_question(with_key: bool) -> &'static str {
 
 impl OpenError {
     /// Its kind.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailureKind {
         match self {
             OpenError::NoIcmpPrivilege
             | OpenError::NoRawPrivilege
             | OpenError::Socket { .. }
             | OpenError::Interface { .. }
-            | OpenError::NoHardwareStamps { .. } => Failure::Environment,
+            | OpenError::NoHardwareStamps { .. } => FailureKind::Environment,
             OpenError::NoRoute { .. }
             | OpenError::Icmp { .. }
             | OpenError::NothingListens { .. }
             | OpenError::NoAnswer { .. }
-            | OpenError::Closed { .. } => Failure::Unreachable,
+            | OpenError::Closed { .. } => FailureKind::Unreachable,
             OpenError::Refused { .. }
             | OpenError::PlainEchoWithKey { .. }
             | OpenError::NoStamp { .. }
-            | OpenError::Setting { .. } => Failure::Usage,
+            | OpenError::Setting { .. } => FailureKind::Usage,
         }
     }
 }
@@ -326,17 +316,17 @@ impl RunError {
     }
 
     /// Its kind.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailureKind {
         match self {
             RunError::Open(error) => error.failure(),
             RunError::Send { source, .. } if source.raw_os_error() == Some(MESSAGE_TOO_LONG) => {
-                Failure::Usage
+                FailureKind::Usage
             }
             RunError::Send { .. } | RunError::Receive(_) | RunError::Ended { .. } => {
-                Failure::Unreachable
+                FailureKind::Unreachable
             }
             RunError::Tester(error) => error.failure(),
-            RunError::Enter(_) | RunError::Sink(_) => Failure::Environment,
+            RunError::Enter(_) | RunError::Sink(_) => FailureKind::Environment,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a tester could not begin, or broke off.
 
-use crate::prober::error::Failure;
+use delaylab_model::world::FailureKind;
 use delaylab_wire::EmitError;
 use std::io;
 
@@ -80,17 +80,17 @@ pub enum TesterError {
 
 impl TesterError {
     /// Its kind.
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> FailureKind {
         match self {
             Self::NoInterface { .. }
             | Self::NoFrames { .. }
             | Self::TooSmall { .. }
-            | Self::Mtu { .. } => Failure::Usage,
-            Self::Down { .. } | Self::NoCarrier { .. } => Failure::Unreachable,
+            | Self::Mtu { .. } => FailureKind::Usage,
+            Self::Down { .. } | Self::NoCarrier { .. } => FailureKind::Unreachable,
             Self::NotPermitted { .. }
             | Self::Interface { .. }
             | Self::Thread(_)
-            | Self::Sink(_) => Failure::Environment,
+            | Self::Sink(_) => FailureKind::Environment,
         }
     }
 }

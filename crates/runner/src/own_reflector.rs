@@ -1,13 +1,14 @@
 //! A reflector of the run's own, for runs without a target: another process on loopback, as a remote
 //! one would be, that ends with this one.
 
-use crate::exit::Failed;
+use crate::error::RunnerError;
 use delaylab_model::trial::{LoadTarget, Server, Target};
 use delaylab_wire::control::{COOKIE, Control, Hello, SIZE};
 use delaylab_wire::echo::Mode;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ const ANSWER: Duration = Duration::from_millis(100);
 /// The probe sets the pace; nobody else can reach it.
 const NO_LIMIT: &str = "100000000";
 
+/// The environment variable that holds a key: a reflector for this host alone has none.
+const KEY_VARIABLE: &str = "DELAYLAB_KEY";
+
 /// Runs until this is dropped.
 #[derive(Debug)]
 pub struct OwnReflector {
@@ -29,16 +33,19 @@ pub struct OwnReflector {
 }
 
 impl OwnReflector {
-    /// Starts one and waits until it answers.
-    pub fn start() -> Result<Self, Failed> {
+    /// Starts this program as a reflector, and waits until it answers.
+    ///
+    /// # Errors
+    /// It does not start, or does not answer.
+    pub fn start(program: &Path) -> Result<Self, RunnerError> {
         let mut last = io::Error::from(io::ErrorKind::TimedOut);
         for _ in 0..TRIES {
-            match Self::try_start() {
+            match Self::try_start(program) {
                 Ok(reflector) => return Ok(reflector),
                 Err(error) => last = error,
             }
         }
-        Err(Failed::environment(format!(
+        Err(RunnerError::environment(format!(
             "cannot start a reflector on loopback: {last}. Start `delaylab reflect` by hand and name it \
              with --target 127.0.0.1"
         )))
@@ -49,9 +56,9 @@ impl OwnReflector {
         self.process.id()
     }
 
-    fn try_start() -> io::Result<Self> {
+    fn try_start(program: &Path) -> io::Result<Self> {
         let target = free_ports()?;
-        let process = Command::new(std::env::current_exe()?)
+        let process = Command::new(program)
             .args(["reflect", "--quiet", "--with-input", "--bind", "127.0.0.1"])
             .args(["--port", &target.echo.port().to_string()])
             .args(["--stamp-port", &target.stamp.port().to_string()])
@@ -59,7 +66,7 @@ impl OwnReflector {
             .arg(target.load.address.port().to_string())
             .args(["--max-rate", NO_LIMIT, "--max-total-rate", NO_LIMIT])
             .args(["--max-bandwidth", "1000Gbit/s"])
-            .env_remove(crate::key::VARIABLE)
+            .env_remove(KEY_VARIABLE)
             // Ctrl-C is for the run: what is under way still gets its answers.
             .process_group(0)
             .stdin(Stdio::piped())

@@ -22,11 +22,15 @@ struct Environment<'a> {
     conditions: BTreeMap<&'static str, Vec<Measure>>,
 }
 
-/// Of a run that puts this host into these conditions.
-pub fn document(target: Option<&str>, conditions: &[HostCondition]) -> Value {
+/// Of a run that was asked for in these words and puts this host into these conditions.
+pub fn document(
+    supplied: Vec<String>,
+    target: Option<&str>,
+    conditions: &[HostCondition],
+) -> Value {
     let environment = Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
-        supplied: std::env::args().collect(),
+        supplied,
         target,
         host: HostInfo::read(),
         conditions: conditions

@@ -1,6 +1,6 @@
 //! What may leave for a host that is not this one.
 
-use crate::exit::Failed;
+use crate::error::RunnerError;
 use crate::target;
 use delaylab_live::prober::ip_size;
 use delaylab_model::load::Load;
@@ -14,7 +14,7 @@ const MOST_PACKETS_A_SECOND: u64 = 1000;
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
 
 /// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
-pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
+pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
     if allowed || target::is_this_host(run.target.ip()) {
         return Ok(());
     }
@@ -29,7 +29,7 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
     } else {
         format!("{rate} packets")
     };
-    Err(Failed::usage(format!(
+    Err(RunnerError::usage(format!(
         "{most} a second, {bits} bit/s, to a host that is not this one. More than \
          {MOST_PACKETS_A_SECOND} packets or 10 Mbit/s leave only with --allow-load: is it your network?",
         bits = if rate == u64::MAX {
@@ -41,12 +41,12 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), Failed> {
 }
 
 /// Refuses load on other hosts, unless the user says that it is wanted.
-pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), Failed> {
+pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), RunnerError> {
     let load = loads.iter().find(|load| load.streams > 0);
     let Some(load) = load.filter(|_| !allowed && !target::is_this_host(target.address.ip())) else {
         return Ok(());
     };
-    Err(Failed::usage(format!(
+    Err(RunnerError::usage(format!(
         "load `{}` is for {}, a host that is not this one. It leaves only with --allow-load: is it your \
          network?",
         load.name,

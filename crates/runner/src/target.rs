@@ -1,23 +1,21 @@
 //! Where a probe goes.
 
-use crate::args::load::LoadServerArgs;
-use crate::exit::{Exit, Failed};
+use crate::error::RunnerError;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Resolves a name or address, of this family if one is asked for.
-pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, Failed> {
+pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, RunnerError> {
     // An IPv6 address may be written in brackets, as in a URL.
     let bare = name
         .strip_prefix('[')
         .and_then(|n| n.strip_suffix(']'))
         .unwrap_or(name);
     let addresses = (bare, port).to_socket_addrs().map_err(|error| {
-        Failed::new(
-            Exit::Unreachable,
-            format!("cannot resolve `{name}`: {error}. Check the name, or use an address"),
-        )
+        RunnerError::unreachable(format!(
+            "cannot resolve `{name}`: {error}. Check the name, or use an address"
+        ))
     })?;
     let wanted = |address: &SocketAddr| match (v4, v6) {
         (true, _) => address.is_ipv4(),
@@ -26,33 +24,41 @@ pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, 
     };
     let found = addresses.into_iter().find(wanted).ok_or_else(|| {
         let (family, other) = if v4 { ("IPv4", "-4") } else { ("IPv6", "-6") };
-        Failed::new(
-            Exit::Unreachable,
-            format!("`{name}` has no {family} address: leave {other} out"),
-        )
+        RunnerError::unreachable(format!(
+            "`{name}` has no {family} address: leave {other} out"
+        ))
     })?;
     if found.ip().is_multicast() || found.ip() == IpAddr::from([255, 255, 255, 255]) {
         let message = format!(
             "`{name}` is a group address: one probe would bring many answers. Name one host"
         );
-        return Err(Failed::usage(message));
+        return Err(RunnerError::usage(message));
     }
     Ok(found)
 }
 
-/// Where load goes: to the target, unless it is to go elsewhere.
+/// A host that takes load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadServer {
+    /// What listens there.
+    pub server: Server,
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// Where load goes: to this port of the target, unless it is to go to another server.
 pub fn of_load(
-    args: &LoadServerArgs,
+    server: Option<&LoadServer>,
+    load_port: Option<u16>,
     target: &str,
     v4: bool,
     v6: bool,
-) -> Result<LoadTarget, Failed> {
-    let (name, port, server) = match &args.load_server {
+) -> Result<LoadTarget, RunnerError> {
+    let (name, port, server) = match server {
         Some(at) => (at.host.as_str(), at.port, at.server),
-        None => {
-            let port = args.load_port.unwrap_or(LOAD_PORT);
-            (target, port, Server::Reflector)
-        }
+        None => (target, load_port.unwrap_or(LOAD_PORT), Server::Reflector),
     };
     Ok(LoadTarget {
         address: resolve(name, port, v4, v6)?,
@@ -69,6 +75,7 @@ pub fn is_this_host(address: IpAddr) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::world::FailureKind;
 
     #[test]
     fn addresses_resolve_to_themselves() {
@@ -81,12 +88,12 @@ mod tests {
             "[::1]:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("127.0.0.1", 5, false, true).unwrap_err().exit,
-            Exit::Unreachable
+            resolve("127.0.0.1", 5, false, true).unwrap_err().kind,
+            FailureKind::Unreachable
         );
         assert_eq!(
-            resolve("224.0.0.1", 5, false, false).unwrap_err().exit,
-            Exit::Usage
+            resolve("224.0.0.1", 5, false, false).unwrap_err().kind,
+            FailureKind::Usage
         );
     }
 

@@ -1,0 +1,66 @@
+//! Why a run cannot start, or broke off.
+
+use delaylab_lab::run::LabError;
+use delaylab_live::world::LiveError;
+use delaylab_model::world::{FailureKind, WorldError};
+use delaylab_store::error::StoreError;
+
+/// A sentence for the user that names the thing and the remedy, and its kind.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct RunnerError {
+    /// What the user can do about it.
+    pub kind: FailureKind,
+    /// What happened.
+    pub message: String,
+}
+
+impl RunnerError {
+    /// An error of this kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, message }
+    }
+
+    /// The settings are wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Usage, message)
+    }
+
+    /// The target cannot be reached.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Unreachable, message)
+    }
+
+    /// This host lacks something.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Environment, message)
+    }
+}
+
+impl From<WorldError> for RunnerError {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.kind, error.to_string())
+    }
+}
+
+impl From<LiveError> for RunnerError {
+    fn from(error: LiveError) -> Self {
+        Self::new(error.failure(), error.to_string())
+    }
+}
+
+impl From<StoreError> for RunnerError {
+    fn from(error: StoreError) -> Self {
+        Self::environment(error.to_string())
+    }
+}
+
+impl From<LabError> for RunnerError {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::World(error) => error.into(),
+            other => Self::environment(other.to_string()),
+        }
+    }
+}

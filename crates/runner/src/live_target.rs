@@ -1,0 +1,108 @@
+//! Where the probes and loads of a live run go, and what may be sent there.
+
+use crate::error::RunnerError;
+use crate::own_reflector::OwnReflector;
+use crate::worlds::{self, Options};
+use crate::{load_limit, target};
+use delaylab_lab::experiment::Resolved;
+use delaylab_live::reflect::DEFAULT_PORT;
+use delaylab_live::world::{Live, check_ports};
+use delaylab_model::plan::Planned;
+use delaylab_model::probe::Probe;
+use delaylab_model::record::Method;
+use delaylab_model::trial::Target;
+use delaylab_wire::stamp;
+
+/// The target of a live run.
+pub struct LiveTarget {
+    /// For people.
+    pub name: String,
+    /// `None`: nothing is asked.
+    target: Option<Target>,
+    /// What answers there, where the run started it. It ends with the run.
+    own: Option<OwnReflector>,
+}
+
+/// Does anything in the trial want an answer, or somebody who takes load?
+fn asks(planned: &Planned) -> bool {
+    let trial = &planned.trial;
+    let asking = |probe: &Probe| probe.method != Method::Frame;
+    !trial.loads.is_empty() || trial.probes.iter().any(asking)
+}
+
+impl LiveTarget {
+    /// Resolves the target, or starts a reflector of the run's own.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or no reflector can be started.
+    pub fn find(resolved: &Resolved, options: &Options) -> Result<Self, RunnerError> {
+        let of_load = |target| {
+            let server = options.load_server.as_ref();
+            target::of_load(server, options.load_port, target, false, false)
+        };
+        if !resolved.planned.iter().any(asks) {
+            return Ok(Self {
+                name: "ports of this host".to_owned(),
+                target: None,
+                own: None,
+            });
+        }
+        let Some(name) = &resolved.target else {
+            let own = OwnReflector::start(&options.reflector)?;
+            let mut target = own.target;
+            if options.load_server.is_some() {
+                target.load = of_load("")?;
+            }
+            return Ok(Self {
+                name: "a reflector of its own on 127.0.0.1".to_owned(),
+                target: Some(target),
+                own: Some(own),
+            });
+        };
+        let at = |default| target::resolve(name, options.port.unwrap_or(default), false, false);
+        Ok(Self {
+            name: name.clone(),
+            target: Some(Target {
+                echo: at(DEFAULT_PORT)?,
+                stamp: at(stamp::PORT)?,
+                load: of_load(name)?,
+            }),
+            own: None,
+        })
+    }
+
+    /// The world that probes it. A reflector of the run's own has no key.
+    pub fn world(&self, options: &Options) -> Live {
+        let key = options.key.clone().filter(|_| self.own.is_none());
+        let mut world = worlds::live(key, options.stops_asked);
+        world.reflector = self.own.as_ref().map(OwnReflector::id);
+        world
+    }
+
+    /// The trials with where they go.
+    ///
+    /// # Errors
+    /// Where one would send to another host what that host may take for an attack.
+    pub fn aimed(
+        &self,
+        resolved: &Resolved,
+        allow_load: bool,
+    ) -> Result<Vec<Planned>, RunnerError> {
+        for planned in &resolved.planned {
+            check_ports(&planned.trial)?;
+        }
+        let mut planned = resolved.planned.clone();
+        let Some(target) = self.target else {
+            return Ok(planned);
+        };
+        for planned in &mut planned {
+            let trial = &mut planned.trial;
+            trial.target = Some(target);
+            load_limit::check_load(&trial.loads, target.load, allow_load)?;
+            for run in trial.probe_runs(target) {
+                load_limit::check(&run, allow_load)?;
+            }
+        }
+        Ok(planned)
+    }
+}

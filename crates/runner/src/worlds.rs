@@ -1,0 +1,153 @@
+//! Opens the world of a run: the one place that knows which worlds there are.
+
+use crate::error::RunnerError;
+use crate::live_target::LiveTarget;
+use crate::target::LoadServer;
+use delaylab_lab::experiment::Resolved;
+use delaylab_live::prober::Probing;
+use delaylab_live::world::Live;
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::{Clock, Refusal, World};
+use delaylab_sim::world::Simulated;
+use delaylab_testbed::rootless;
+use delaylab_testbed::world::Testbed;
+use delaylab_wire::auth::Key;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+/// What is wanted of a run, beyond its experiment.
+pub struct Options {
+    /// live: port of the target's reflector.
+    pub port: Option<u16>,
+    /// live: key shared with it.
+    pub key: Option<Key>,
+    /// live: the user said that load on another host is wanted.
+    pub allow_load: bool,
+    /// live: who takes load, where it is not the target.
+    pub load_server: Option<LoadServer>,
+    /// live: port of the target that takes load.
+    pub load_port: Option<u16>,
+    /// live: the program that answers as `delaylab reflect` does, for runs without a target.
+    pub reflector: PathBuf,
+    /// sim: trials at the same time; `None`: one for each CPU.
+    pub threads: Option<NonZeroUsize>,
+    /// How often the user has asked to stop.
+    pub stops_asked: fn() -> u32,
+    /// The words in which the run was asked for: `environment.json` has them.
+    pub supplied: Vec<String>,
+}
+
+/// A world that is ready to carry trials out, and what must live as long as it does.
+pub struct OpenWorld {
+    /// Carries trials out.
+    pub world: Box<dyn World>,
+    /// Of the live world: where its probes go.
+    live: Option<LiveTarget>,
+}
+
+impl OpenWorld {
+    /// Opens the world of this run. A live one resolves its target, or starts a reflector of its own.
+    ///
+    /// # Errors
+    /// The target cannot be resolved, no reflector can be started, or this host lacks a privilege.
+    pub fn open(resolved: &Resolved, options: &Options) -> Result<Self, RunnerError> {
+        if resolved.world != WorldName::Sim {
+            refuse_threads(options)?;
+        }
+        let (world, live): (Box<dyn World>, _) = match resolved.world {
+            WorldName::Sim => {
+                let simulated = Simulated::new(threads(options.threads), options.stops_asked);
+                (Box::new(simulated), None)
+            }
+            WorldName::Testbed => {
+                let allowed = rootless::become_root_if_needed();
+                allowed.map_err(|error| RunnerError::environment(error.to_string()))?;
+                (Box::new(testbed(options.stops_asked)), None)
+            }
+            WorldName::Live => {
+                let target = LiveTarget::find(resolved, options)?;
+                (Box::new(target.world(options)), Some(target))
+            }
+        };
+        Ok(Self { world, live })
+    }
+
+    /// Every trial, with where it goes.
+    ///
+    /// # Errors
+    /// Where one would send to another host what that host may take for an attack.
+    pub fn aimed(
+        &self,
+        resolved: &Resolved,
+        options: &Options,
+    ) -> Result<Vec<Planned>, RunnerError> {
+        match &self.live {
+            Some(target) => target.aimed(resolved, options.allow_load),
+            None => Ok(resolved.planned.clone()),
+        }
+    }
+
+    /// Where live probes go.
+    pub fn target_name(&self) -> Option<&str> {
+        self.live.as_ref().map(|target| target.name.as_str())
+    }
+
+    /// How many trials a plan may hand out before it sees what came of them.
+    pub fn at_once(&self) -> usize {
+        match self.world.clock() {
+            Clock::Real => 1,
+            // However many threads there are, the same trials follow each other. One that ends early makes room for
+            // the next.
+            Clock::Simulated => usize::MAX,
+        }
+    }
+}
+
+/// What a world cannot honour of a trial.
+pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
+    match world {
+        WorldName::Live => live(None, never).refusals(trial),
+        WorldName::Testbed => testbed(never).refusals(trial),
+        WorldName::Sim => delaylab_sim::refusals(trial),
+    }
+}
+
+/// What a world can honour of a trial and may not be what was meant.
+pub fn advice(world: WorldName, trial: &Trial) -> Vec<Refusal> {
+    match world {
+        WorldName::Live | WorldName::Testbed => Vec::new(),
+        WorldName::Sim => delaylab_sim::advice(trial),
+    }
+}
+
+/// How many simulations at the same time: as many as asked for, or one for each CPU.
+pub fn threads(asked: Option<NonZeroUsize>) -> usize {
+    let all = || available_parallelism().map_or(1, NonZeroUsize::get);
+    asked.map_or_else(all, NonZeroUsize::get)
+}
+
+/// The live world, with probes that know this key.
+pub(crate) fn live(key: Option<Key>, stops_asked: fn() -> u32) -> Live {
+    Live::new(Probing { key, stops_asked })
+}
+
+fn testbed(stops_asked: fn() -> u32) -> Testbed {
+    Testbed::new(live(None, stops_asked))
+}
+
+fn never() -> u32 {
+    0
+}
+
+fn refuse_threads(options: &Options) -> Result<(), RunnerError> {
+    match options.threads {
+        None => Ok(()),
+        Some(_) => Err(RunnerError::usage(
+            "--threads is for the world `sim`: trials of other worlds run one after the other, so that none \
+             disturbs another",
+        )),
+    }
+}
