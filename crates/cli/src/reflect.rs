@@ -54,7 +54,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         announce(&echo, &stamp, &load, &policy, keyed);
         terminal::say(format!("privileges    {holds}"));
     }
-    let stops = || signals::stops_asked() > 0 || reflect_keys::is_terminal_gone();
+    let stops = || signals::stop().is_asked() || reflect_keys::is_terminal_gone();
     let mut renewed = key_files.as_mut().map(|files| || files.renewed());
     let new_keys = renewed
         .as_mut()

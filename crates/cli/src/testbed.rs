@@ -55,7 +55,7 @@ fn up(args: &UpArgs) -> Result<(), Failed> {
         answers.map_err(|error| failed(&error))?;
     }
     terminal::print(described(&layout, standing.id()))?;
-    while signals::stops_asked() == 0 {
+    while !signals::stop().is_asked() {
         // A signal ends the sleep early, which is what it is for.
         let _ = clock::sleep_until(clock::monotonic() + LOOK_EVERY);
     }

@@ -40,7 +40,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
         names::of(&routers(&trace), NAMES_WITHIN)
     };
     let traced = Traced {
-        stopped: signals::stops_asked() > 0,
+        stopped: signals::stop().is_asked(),
         ..Traced::new(
             &args.target,
             tracing.target,
@@ -88,7 +88,7 @@ fn planned(args: &TraceArgs) -> Result<PathTracing, Failed> {
             give_up: args.max_unknown,
             one_at_a_time: false,
         },
-        stops_asked: signals::stops_asked,
+        stop: signals::stop(),
     })
 }
 

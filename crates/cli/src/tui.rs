@@ -195,7 +195,7 @@ impl Drawer {
             view,
             style: self.style,
             paused: self.held.is_some(),
-            stopping: signals::stops_asked() > 0,
+            stopping: signals::stop().is_asked(),
             help: self.help,
         };
         terminal.draw(|frame| frame.render_widget(&screen, frame.area()))?;

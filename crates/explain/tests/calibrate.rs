@@ -10,6 +10,7 @@ use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Sou
 use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::RecordFacts;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
@@ -51,12 +52,12 @@ fn simulated(resolved: &Resolved) -> Seen {
         environment: &json!({}),
     };
     let writer = RunWriter::create(runs.path(), &new).unwrap();
-    let mut world = Simulated::new(1, || 0);
+    let mut world = Simulated::new(1, Stop::default());
     let mut lab = Laboratory {
         world: &mut world,
         writer: &writer,
         done: 0,
-        stops_asked: || 0,
+        stop: &Stop::default(),
         watch: None,
     };
     let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), 1);
@@ -184,7 +185,7 @@ fn a_buffer_that_counts_packets_is_one() {
 fn a_world_is_seen_as_its_run_is() {
     let resolved = resolve(&catalogue(), &short(&[]));
     let recorded = simulated(&resolved);
-    let seen = Seen::of_world(&mut Simulated::new(1, || 0), &resolved).unwrap();
+    let seen = Seen::of_world(&mut Simulated::new(1, Stop::default()), &resolved).unwrap();
     assert_eq!(seen.framing, recorded.framing);
     assert_eq!(overlay::lanes(&seen), overlay::lanes(&recorded));
 }

@@ -6,6 +6,7 @@ use delaylab_explain::why::{self, Cause, Explanation};
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
 use delaylab_lab::run::{Ended, Laboratory, Left, Progress};
 use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
 use delaylab_model::world::World;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::anatomy::Place;
@@ -25,10 +26,6 @@ impl Progress for Silent {
     fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
 }
 
-fn never() -> u32 {
-    0
-}
-
 fn resolve(text: &str, seed: u64) -> Resolved {
     let source = Source {
         name: "planted.toml".to_owned(),
@@ -38,7 +35,7 @@ fn resolve(text: &str, seed: u64) -> Resolved {
         seed: Some(seed),
         ..Choices::default()
     };
-    let world = Simulated::new(1, never);
+    let world = Simulated::new(1, Stop::default());
     let experiment = Experiment::read(source).unwrap();
     let resolved = experiment.resolve(&choices, &|trial: &_| world.refusals(trial));
     resolved.unwrap()
@@ -65,7 +62,7 @@ fn carry_out(
         world,
         writer: &writer,
         done: 0,
-        stops_asked: never,
+        stop: &Stop::default(),
         watch: None,
     };
     laboratory.carry_out(&mut plan, &mut Silent).unwrap();
@@ -75,7 +72,7 @@ fn carry_out(
 
 /// The explanation of what the simulator makes of an experiment.
 pub fn explain(text: &str, seed: u64) -> Explanation {
-    explain_as(("sim", &mut Simulated::new(1, never)), text, seed)
+    explain_as(("sim", &mut Simulated::new(1, Stop::default())), text, seed)
 }
 
 /// The explanation of what this world, which stands for real hosts, records of an experiment.

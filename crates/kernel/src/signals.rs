@@ -1,23 +1,30 @@
 //! Being told to stop, or to read files again: signals raise a flag and interrupt blocking calls.
 
+use delaylab_model::stop::Stop;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-static ASKED: AtomicU32 = AtomicU32::new(0);
+static STOP: OnceLock<Stop> = OnceLock::new();
 static HANGUPS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn on_signal(signal: libc::c_int) {
-    // Only an atomic add: async-signal-safe.
-    let count = if signal == libc::SIGHUP {
-        &HANGUPS
-    } else {
-        &ASKED
-    };
-    count.fetch_add(1, Ordering::Relaxed);
+    // Only atomic loads and an atomic add: async-signal-safe.
+    if signal == libc::SIGHUP {
+        HANGUPS.fetch_add(1, Ordering::Relaxed);
+    } else if let Some(stop) = STOP.get() {
+        stop.ask();
+    }
+}
+
+/// What SIGINT and SIGTERM raise, once they are caught.
+pub fn stop() -> Stop {
+    STOP.get_or_init(Stop::default).clone()
 }
 
 /// From now on SIGINT and SIGTERM only count, and interrupt blocking system calls.
 pub fn catch_stop() -> io::Result<()> {
+    stop(); // it is there before the handler looks for it
     catch(libc::SIGINT)?;
     catch(libc::SIGTERM)
 }
@@ -53,11 +60,6 @@ fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
 /// How often SIGHUP came.
 pub fn hangups() -> u32 {
     HANGUPS.load(Ordering::Relaxed)
-}
-
-/// How often a stop was asked for.
-pub fn stops_asked() -> u32 {
-    ASKED.load(Ordering::Relaxed)
 }
 
 /// Asks this process to stop, as Ctrl-C does.

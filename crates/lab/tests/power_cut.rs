@@ -5,6 +5,7 @@ use crate::faulty_disk::FaultyDisk;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Source};
 use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress};
 use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -46,10 +47,6 @@ impl Progress for Silent {
     fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
 }
 
-fn never() -> u32 {
-    0
-}
-
 fn planned() -> Vec<Planned> {
     let source = Source {
         name: "small.toml".to_owned(),
@@ -82,10 +79,10 @@ fn carry_out(disk: &FaultyDisk, runs: &Path, threads: usize) -> PathBuf {
         }
     };
     let mut laboratory = Laboratory {
-        world: &mut Simulated::new(threads, never),
+        world: &mut Simulated::new(threads, Stop::default()),
         writer: &writer,
         done: done.len(),
-        stops_asked: never,
+        stop: &Stop::default(),
         watch: None,
     };
     let mut plan = FactorialPlan::new(planned(), &done, usize::MAX);

@@ -9,6 +9,7 @@ use delaylab_lab::run::{Ended, Ending, LabError, Laboratory, Left, Progress, Tri
 use delaylab_model::plan::{Plan, Planned, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, Trial};
 use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, World, WorldError};
 use delaylab_stats::random::SplitMix;
@@ -17,7 +18,6 @@ use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 const TEXT: &str = r#"name = "toy"
@@ -51,6 +51,8 @@ struct Toy {
     threads: usize,
     /// Fails in this trial.
     fails: Option<u32>,
+    /// The user asks to stop during this trial.
+    stopped_in: Option<(u32, Stop)>,
 }
 
 impl World for Toy {
@@ -59,6 +61,9 @@ impl World for Toy {
     }
 
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+        if let Some((_, stop)) = self.stopped_in.as_ref().filter(|(id, _)| *id == trial.id) {
+            stop.ask();
+        }
         if self.fails == Some(trial.id) {
             return Err(WorldError::new(FailureKind::Usage, "it failed"));
         }
@@ -136,14 +141,11 @@ fn create(runs: &Path) -> RunWriter {
     RunWriter::create(runs, &new).unwrap()
 }
 
-fn never() -> u32 {
-    0
-}
-
 fn toy(threads: usize) -> Toy {
     Toy {
         threads,
         fails: None,
+        stopped_in: None,
     }
 }
 
@@ -151,14 +153,14 @@ fn carry_out(
     world: &mut Toy,
     writer: &RunWriter,
     plan: &mut dyn Plan<Observation = TrialOutcome>,
-    stops_asked: fn() -> u32,
+    stop: &Stop,
 ) -> (Result<Ending, LabError>, Vec<u32>) {
     let mut told = Told::default();
     let mut laboratory = Laboratory {
         world,
         writer,
         done: 0,
-        stops_asked,
+        stop,
         watch: None,
     };
     let ending = laboratory.carry_out(plan, &mut told);
@@ -184,7 +186,7 @@ fn whole(threads: usize) -> (Vec<u32>, Vec<Vec<u8>>) {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());
     let mut plan = factorial(&BTreeSet::new());
-    let (ending, told) = carry_out(&mut toy(threads), &writer, &mut plan, never);
+    let (ending, told) = carry_out(&mut toy(threads), &writer, &mut plan, &Stop::default());
     assert_eq!(ending.unwrap(), Ending::Complete);
     (told, finish(writer))
 }
@@ -201,18 +203,16 @@ fn any_number_of_threads_gives_the_same_bytes_in_the_order_of_the_plan() {
 /// As a session that cannot be set up because the user asked to stop meanwhile.
 #[test]
 fn a_trial_that_fails_once_a_stop_was_asked_for_is_a_stop() {
-    static LOOKS: AtomicU32 = AtomicU32::new(0);
-    fn from_the_second_look() -> u32 {
-        LOOKS.fetch_add(1, Ordering::Relaxed).min(1)
-    }
+    let stop = Stop::default();
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());
     let mut failing = Toy {
         threads: 1,
         fails: Some(0),
+        stopped_in: Some((0, stop.clone())),
     };
     let mut plan = factorial(&BTreeSet::new());
-    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, from_the_second_look);
+    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, &stop);
     assert_eq!((ending.unwrap(), told), (Ending::Interrupted, Vec::new()));
 }
 
@@ -224,7 +224,7 @@ fn a_trial_in_simulated_time_has_no_date_and_its_own_length() {
         &mut toy(2),
         &writer,
         &mut factorial(&BTreeSet::new()),
-        never,
+        &Stop::default(),
     )
     .0
     .unwrap();
@@ -252,9 +252,10 @@ fn what_was_recorded_before_a_failure_stays_and_the_rest_follows() {
     let mut failing = Toy {
         threads: 3,
         fails: Some(5),
+        stopped_in: None,
     };
     let mut plan = factorial(&BTreeSet::new());
-    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, never);
+    let (ending, told) = carry_out(&mut failing, &writer, &mut plan, &Stop::default());
     let Err(LabError::World(error)) = ending else {
         panic!("{ending:?}");
     };
@@ -269,16 +270,9 @@ fn what_was_recorded_before_a_failure_stays_and_the_rest_follows() {
     let (writer, resumed) = RunWriter::resume(&folder).unwrap();
     assert!(!resumed.done.contains(&5));
     let mut plan = factorial(&resumed.done);
-    let (ending, _) = carry_out(&mut toy(3), &writer, &mut plan, never);
+    let (ending, _) = carry_out(&mut toy(3), &writer, &mut plan, &Stop::default());
     assert_eq!(ending.unwrap(), Ending::Complete);
     assert!(finish(writer) == whole(1).1);
-}
-
-static ASKED: AtomicU32 = AtomicU32::new(0);
-
-/// The user asks after some trials.
-fn soon() -> u32 {
-    u32::from(ASKED.fetch_add(1, Ordering::Relaxed) > 9)
 }
 
 #[test]
@@ -286,7 +280,13 @@ fn a_run_that_is_stopped_is_resumed_to_the_same_bytes() {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());
     let mut plan = factorial(&BTreeSet::new());
-    let (ending, told) = carry_out(&mut toy(2), &writer, &mut plan, soon);
+    let stop = Stop::default();
+    let mut stopped = Toy {
+        stopped_in: Some((plan.next_trials()[4].trial.id, stop.clone())),
+        ..toy(2)
+    };
+    let mut plan = factorial(&BTreeSet::new());
+    let (ending, told) = carry_out(&mut stopped, &writer, &mut plan, &stop);
     assert_eq!(ending.unwrap(), Ending::Interrupted);
     assert!(told.len() < 12);
     let folder = writer.folder().to_owned();
@@ -294,7 +294,7 @@ fn a_run_that_is_stopped_is_resumed_to_the_same_bytes() {
 
     let (writer, resumed) = RunWriter::resume(&folder).unwrap();
     let mut plan = factorial(&resumed.done);
-    let (ending, rest) = carry_out(&mut toy(2), &writer, &mut plan, never);
+    let (ending, rest) = carry_out(&mut toy(2), &writer, &mut plan, &Stop::default());
     assert_eq!(ending.unwrap(), Ending::Complete);
     assert_eq!(rest.len() + resumed.done.len(), 12);
     assert!(finish(writer) == whole(1).1);
@@ -325,7 +325,7 @@ fn combinations_are_repeated_until_each_is_known_well_enough() {
         let runs = tempfile::tempdir().unwrap();
         let writer = create(runs.path());
         let mut plan = sequential(BTreeMap::new());
-        let (ending, _) = carry_out(&mut toy(threads), &writer, &mut plan, never);
+        let (ending, _) = carry_out(&mut toy(threads), &writer, &mut plan, &Stop::default());
         assert_eq!(ending.unwrap(), Ending::Complete);
         let folder = writer.finish(&json!([])).unwrap().folder;
         all.push((repeats(&folder), bytes(&folder)));
@@ -365,12 +365,13 @@ fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
     let mut failing = Toy {
         threads: 1,
         fails: Some(4),
+        stopped_in: None,
     };
     let (ending, _) = carry_out(
         &mut failing,
         &writer,
         &mut sequential(BTreeMap::new()),
-        never,
+        &Stop::default(),
     );
     ending.unwrap_err();
     let folder = writer.folder().to_owned();
@@ -388,13 +389,20 @@ fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
             (row.trial, figures)
         })
         .collect();
-    let (ending, _) = carry_out(&mut toy(2), &writer, &mut sequential(seen), never);
+    let (ending, _) = carry_out(
+        &mut toy(2),
+        &writer,
+        &mut sequential(seen),
+        &Stop::default(),
+    );
     ending.unwrap();
     let resumed = finish(writer);
 
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());
     let mut plan = sequential(BTreeMap::new());
-    carry_out(&mut toy(1), &writer, &mut plan, never).0.unwrap();
+    carry_out(&mut toy(1), &writer, &mut plan, &Stop::default())
+        .0
+        .unwrap();
     assert!(resumed == finish(writer));
 }

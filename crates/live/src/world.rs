@@ -148,7 +148,7 @@ impl Live {
             trial: trial.id,
             streams: streams.zip(ports).map(stream).collect(),
             seed: trial.seed,
-            stops_asked: self.probing.stops_asked,
+            stop: self.probing.stop.clone(),
         }
     }
 

@@ -12,6 +12,7 @@ use delaylab_live::reflect::{bind::Bound, serve};
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::{Method, Record};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeRun, RecordFacts};
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -345,7 +346,7 @@ fn probe(target: SocketAddr, duration: Nanos, wait_mode: WaitMode) -> Result<Vec
     };
     let probing = Probing {
         key: None,
-        stops_asked: || 0,
+        stop: Stop::default(),
     };
     let mut records = Records::default();
     probing.run(&run, &mut records)?;

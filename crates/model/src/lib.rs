@@ -20,6 +20,7 @@
 //! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`series`] | something that has a value at any time |
+//! | [`stop`] | the handle that ends what is under way |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
@@ -45,6 +46,7 @@ pub mod probe;
 pub mod quantity;
 pub mod record;
 pub mod series;
+pub mod stop;
 pub mod tcp;
 pub mod transfer;
 pub mod trial;

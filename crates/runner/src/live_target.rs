@@ -74,7 +74,7 @@ impl LiveTarget {
     /// The world that probes it. A reflector of the run's own has no key.
     pub fn world(&self, options: &Options) -> Live {
         let key = options.key.clone().filter(|_| self.own.is_none());
-        let mut world = worlds::live(key, options.stops_asked);
+        let mut world = worlds::live(key, options.stop.clone());
         world.reflector = self.own.as_ref().map(OwnReflector::id);
         world
     }

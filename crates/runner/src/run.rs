@@ -13,6 +13,7 @@ use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
+use delaylab_model::stop::Stop;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub struct Started {
     writer: RunWriter,
     /// Trials that are recorded already.
     done: BTreeSet<u32>,
-    stops_asked: fn() -> u32,
+    stop: Stop,
 }
 
 /// A run whose trials are all recorded.
@@ -70,7 +71,7 @@ impl Started {
             planned,
             writer,
             done: BTreeSet::new(),
-            stops_asked: options.stops_asked,
+            stop: options.stop.clone(),
         })
     }
 
@@ -92,7 +93,7 @@ impl Started {
             planned,
             writer,
             done,
-            stops_asked: options.stops_asked,
+            stop: options.stop.clone(),
         })
     }
 
@@ -120,7 +121,7 @@ impl Started {
             world: &mut *self.world.world,
             writer: &self.writer,
             done: self.done.len(),
-            stops_asked: self.stops_asked,
+            stop: &self.stop,
             watch,
         };
         Ok(laboratory.carry_out(&mut *plan, progress)?)

@@ -8,6 +8,7 @@ use delaylab_live::prober::Probing;
 use delaylab_live::world::Live;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Clock, Refusal, World};
 use delaylab_sim::world::Simulated;
@@ -34,8 +35,8 @@ pub struct Options {
     pub reflector: PathBuf,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,
-    /// How often the user has asked to stop.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: Stop,
     /// The words in which the run was asked for: `environment.json` has them.
     pub supplied: Vec<String>,
 }
@@ -59,13 +60,13 @@ impl OpenWorld {
         }
         let (world, live): (Box<dyn World>, _) = match resolved.world {
             WorldName::Sim => {
-                let simulated = Simulated::new(threads(options.threads), options.stops_asked);
+                let simulated = Simulated::new(threads(options.threads), options.stop.clone());
                 (Box::new(simulated), None)
             }
             WorldName::Testbed => {
                 let allowed = rootless::become_root_if_needed();
                 allowed.map_err(|error| RunnerError::environment(error.to_string()))?;
-                (Box::new(testbed(options.stops_asked)), None)
+                (Box::new(testbed(options.stop.clone())), None)
             }
             WorldName::Live => {
                 let target = LiveTarget::find(resolved, options)?;
@@ -109,8 +110,8 @@ impl OpenWorld {
 /// What a world cannot honour of a trial.
 pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
     match world {
-        WorldName::Live => live(None, never).refusals(trial),
-        WorldName::Testbed => testbed(never).refusals(trial),
+        WorldName::Live => live(None, Stop::default()).refusals(trial),
+        WorldName::Testbed => testbed(Stop::default()).refusals(trial),
         WorldName::Sim => delaylab_sim::refusals(trial),
     }
 }
@@ -130,16 +131,12 @@ pub fn threads(asked: Option<NonZeroUsize>) -> usize {
 }
 
 /// The live world, with probes that know this key.
-pub(crate) fn live(key: Option<Key>, stops_asked: fn() -> u32) -> Live {
-    Live::new(Probing { key, stops_asked })
+pub(crate) fn live(key: Option<Key>, stop: Stop) -> Live {
+    Live::new(Probing { key, stop })
 }
 
-fn testbed(stops_asked: fn() -> u32) -> Testbed {
-    Testbed::new(live(None, stops_asked))
-}
-
-fn never() -> u32 {
-    0
+fn testbed(stop: Stop) -> Testbed {
+    Testbed::new(live(None, stop))
 }
 
 fn refuse_threads(options: &Options) -> Result<(), RunnerError> {

@@ -17,6 +17,7 @@ use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_model::world::Sink;
 use delaylab_sim::engine::{Engine, Serving};
@@ -95,7 +96,7 @@ fn main() -> Outcome<()> {
     let setup_s = cpu_seconds()?;
     let began = Instant::now();
     let mut statistics = Statistics::default();
-    simulate(&mut engine, &trial, &mut statistics, || 0)?;
+    simulate(&mut engine, &trial, &mut statistics, &Stop::default())?;
     let summary = statistics.summary.take().ok_or("no probe")?.finish();
     let times = [
         ("setup_s", setup_s),

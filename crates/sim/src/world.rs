@@ -5,6 +5,7 @@ use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::NoiseEvent;
+use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
@@ -19,7 +20,7 @@ const SLICE: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct Simulated {
     threads: usize,
-    stops_asked: fn() -> u32,
+    stop: Stop,
 }
 
 /// Why a trial could not be simulated.
@@ -37,11 +38,11 @@ pub enum SimError {
 }
 
 impl Simulated {
-    /// So many trials at once. `stops_asked` says how often the user has asked to stop.
-    pub fn new(threads: usize, stops_asked: fn() -> u32) -> Self {
+    /// This many trials at the same time; `stop` ends them early.
+    pub fn new(threads: usize, stop: Stop) -> Self {
         Self {
             threads: threads.max(1),
-            stops_asked,
+            stop,
         }
     }
 }
@@ -53,8 +54,7 @@ impl World for Simulated {
 
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
         let engine = Engine::<Tournament>::new(trial, Serving::Lazy).map_err(SimError::Refused);
-        let ran =
-            engine.and_then(|mut engine| simulate(&mut engine, trial, sink, self.stops_asked));
+        let ran = engine.and_then(|mut engine| simulate(&mut engine, trial, sink, &self.stop));
         ran.map_err(|error| WorldError::new(FailureKind::Environment, error))
     }
 
@@ -79,7 +79,7 @@ pub fn simulate<E: EventSet>(
     engine: &mut Engine<E>,
     trial: &Trial,
     sink: &mut dyn Sink,
-    stops_asked: fn() -> u32,
+    stop: &Stop,
 ) -> Result<Vec<ProbeFacts>, SimError> {
     for index in 0..trial.probes.len() {
         sink.begin(index as u16, &engine.record_facts(index))?;
@@ -87,7 +87,7 @@ pub fn simulate<E: EventSet>(
     let mut settling = Settling::new(trial);
     loop {
         let ran = engine.run(SLICE);
-        let over = ran != Ran::Slice || stops_asked() > 0;
+        let over = ran != Ran::Slice || stop.is_asked();
         hand_over(engine, trial, sink, &mut settling, over)?;
         if over {
             if ran == Ran::Still {

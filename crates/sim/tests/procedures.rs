@@ -9,6 +9,7 @@ use delaylab_model::path::{Link, Node, NodeKind, Path, Switch};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Rate};
 use delaylab_model::record::{Method, Record};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_model::world::{Sink, World};
 use delaylab_procedure::report::Cell;
@@ -147,7 +148,7 @@ fn carry_out(name: &str, device: Device) -> Report {
         .unwrap();
     let mut procedure: Box<dyn Procedure> =
         known.begin(device.setup(), Options::default()).unwrap();
-    let mut world = Simulated::new(1, || 0);
+    let mut world = Simulated::new(1, Stop::default());
     loop {
         let trials = procedure.next_trials();
         if trials.is_empty() {

@@ -82,10 +82,10 @@ pub(super) fn again(
 }
 
 fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Lane>, Failed> {
-    let mut world = Simulated::new(1, signals::stops_asked);
+    let mut world = Simulated::new(1, signals::stop());
     let seen = Seen::of_world(&mut world, resolved);
     let seen = seen.map_err(|error| Failed::environment(error.to_string()))?;
-    if signals::stops_asked() > 0 {
+    if signals::stop().is_asked() {
         return Err(Failed::new(Exit::Unreachable, "stopped"));
     }
     let mut lanes = overlay::lanes(&seen);

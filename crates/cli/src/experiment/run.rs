@@ -44,7 +44,7 @@ pub fn options() -> Options {
         load_port: None,
         reflector: std::env::current_exe().unwrap_or_else(|_| "delaylab".into()),
         threads: None,
-        stops_asked: signals::stops_asked,
+        stop: signals::stop(),
         supplied: std::env::args().collect(),
     }
 }

@@ -47,7 +47,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     let key = key.filter(|_| plan::uses_key(&asked, args));
     let probing = Probing {
         key,
-        stops_asked: signals::stops_asked,
+        stop: signals::stop(),
     };
     if let Some(refusal) = probing.refusals(&asked).into_iter().next() {
         return Err(Failed::usage(format!(
@@ -81,7 +81,7 @@ pub fn run(args: &PingArgs) -> Result<(), Failed> {
     warn_if_condition_ended(&mut facts, &mut applied, &asked);
     drop(applied);
     let broken = facts.flaws.clone();
-    let ended = match loads.filter(|_| signals::stops_asked() == 0 && broken.is_empty()) {
+    let ended = match loads.filter(|_| !signals::stop().is_asked() && broken.is_empty()) {
         None => written
             .and_then(|written| written.finish(&facts, shown))
             .map_err(cannot_write)?,

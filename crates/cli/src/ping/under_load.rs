@@ -113,7 +113,7 @@ impl<'a> Loads<'a> {
         let options = condition_options(self.run);
         let mut idle = None;
         for (part, trial) in self.parts.iter().zip(1..) {
-            if trial > 1 && signals::stops_asked() > 0 {
+            if trial > 1 && signals::stop().is_asked() {
                 break;
             }
             let loaded = first.take().map_or_else(

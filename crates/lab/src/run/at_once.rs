@@ -4,7 +4,7 @@
 //! the same for any number of threads.
 
 use super::course::Course;
-use super::trial::Desk;
+use super::trial::TrialRunner;
 use super::{Ending, LabError, TrialOutcome};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -25,7 +25,7 @@ enum News {
 
 /// Carries these trials out, as many at once as there are worlds.
 pub(super) fn carry_out<P>(
-    desk: Desk<'_>,
+    runner: TrialRunner<'_>,
     worlds: Vec<&mut dyn World>,
     trials: &[Planned],
     course: &mut Course<'_, P>,
@@ -38,7 +38,7 @@ where
     std::thread::scope(|scope| {
         for world in worlds {
             let (sender, queue) = (sender.clone(), &queue);
-            scope.spawn(move || work(desk, world, trials, queue, &sender));
+            scope.spawn(move || work(runner, world, trials, queue, &sender));
         }
         drop(sender);
         follow(&receiver, trials, course)
@@ -71,7 +71,7 @@ impl Queue {
 }
 
 fn work(
-    desk: Desk<'_>,
+    runner: TrialRunner<'_>,
     world: &mut dyn World,
     trials: &[Planned],
     queue: &Queue,
@@ -81,7 +81,7 @@ fn work(
         // Nobody listens only if following panicked.
         let _ = news.send(News::Begins(at));
         let begun = clock::monotonic();
-        let came = desk.trial(world, &trials[at], at);
+        let came = runner.trial(world, &trials[at], at);
         if !matches!(came, Ok(Some(_))) {
             queue.close();
         }

@@ -20,6 +20,7 @@ use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
 use delaylab_model::record::Record;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{World, WorldError};
 use delaylab_stats::frames::FrameTrial;
@@ -28,7 +29,7 @@ use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::RunWriter;
 use std::io;
-use trial::Desk;
+use trial::TrialRunner;
 
 /// A trial that is over and recorded.
 #[derive(Debug)]
@@ -119,8 +120,8 @@ pub struct Laboratory<'a> {
     pub writer: &'a RunWriter,
     /// Trials that were recorded before, if the run is resumed.
     pub done: usize,
-    /// How often the user has asked to stop so far.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: &'a Stop,
     /// Sees records as they come, if anybody does.
     pub watch: Option<&'a dyn Watch>,
 }
@@ -139,10 +140,10 @@ impl<'a> Laboratory<'a> {
         ending
     }
 
-    fn desk(&self) -> Desk<'a> {
-        Desk {
+    fn runner(&self) -> TrialRunner<'a> {
+        TrialRunner {
             writer: self.writer,
-            stops_asked: self.stops_asked,
+            stop: self.stop,
             watch: self.watch,
         }
     }
@@ -158,7 +159,7 @@ impl<'a> Laboratory<'a> {
             if trials.is_empty() {
                 return Ok(Ending::Complete);
             }
-            let desk = self.desk();
+            let runner = self.runner();
             let ending = if others.is_empty() {
                 self.one_by_one(&trials, course)?
             } else {
@@ -167,7 +168,7 @@ impl<'a> Laboratory<'a> {
                 for other in &mut others {
                     worlds.push(&mut **other);
                 }
-                at_once::carry_out(desk, worlds, &trials, course)?
+                at_once::carry_out(runner, worlds, &trials, course)?
             };
             if ending == Ending::Interrupted {
                 return Ok(ending);
@@ -184,8 +185,8 @@ impl<'a> Laboratory<'a> {
         for planned in trials {
             course.begins(planned);
             let begun = clock::monotonic();
-            let desk = self.desk();
-            let Some(outcome) = desk.trial(&mut *self.world, planned, course.done)? else {
+            let runner = self.runner();
+            let Some(outcome) = runner.trial(&mut *self.world, planned, course.done)? else {
                 return Ok(Ending::Interrupted);
             };
             course.took(planned, clock::monotonic() - begun);

@@ -6,6 +6,7 @@ use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, World};
 use delaylab_stats::noise_join::Join;
@@ -15,13 +16,13 @@ use delaylab_store::writer::{RunWriter, TrialWriter};
 
 /// Where trials are recorded, and who may stop them.
 #[derive(Clone, Copy)]
-pub(super) struct Desk<'a> {
+pub(super) struct TrialRunner<'a> {
     pub(super) writer: &'a RunWriter,
-    pub(super) stops_asked: fn() -> u32,
+    pub(super) stop: &'a Stop,
     pub(super) watch: Option<&'a dyn Watch>,
 }
 
-impl Desk<'_> {
+impl TrialRunner<'_> {
     /// Carries a trial out and records it. `turn`: how many had theirs before. `None`: the user asked
     /// to stop.
     pub(super) fn trial(
@@ -30,7 +31,7 @@ impl Desk<'_> {
         planned: &Planned,
         turn: usize,
     ) -> Result<Option<TrialOutcome>, LabError> {
-        if (self.stops_asked)() > 0 {
+        if self.stop.is_asked() {
             return Ok(None);
         }
         let trial = &planned.trial;
@@ -40,7 +41,7 @@ impl Desk<'_> {
             pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
         recorded.map_err(LabError::Recording)?;
         // A session that was not set up because the user asked to stop is no failure.
-        if (self.stops_asked)() > 0 {
+        if self.stop.is_asked() {
             return Ok(None);
         }
         let facts = ran.map_err(LabError::World)?;

@@ -32,6 +32,7 @@ use crate::world::{Placed, enter_place};
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
 use delaylab_model::load::{Direction, Load, LoadKind, OUT_OF_PLACE};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::Server;
 use delaylab_model::world::Refusal;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -144,13 +145,13 @@ fn replayed(load: &Load) -> Result<Arc<[Packet]>, section::Wrong> {
 /// What every thread looks at.
 #[derive(Debug)]
 struct Course {
-    stop: AtomicBool,
-    stops_asked: fn() -> u32,
+    is_over: AtomicBool,
+    stop: Stop,
 }
 
 impl Course {
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || (self.stops_asked)() > 0
+        self.is_over.load(Ordering::Relaxed) || self.stop.is_asked()
     }
 
     /// Sleeps until then, or until it is over.
@@ -179,7 +180,7 @@ impl Lasts {
         impl Drop for Guard<'_> {
             fn drop(&mut self) {
                 if self.0.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-                    self.0.course.stop.store(true, Ordering::Relaxed);
+                    self.0.course.is_over.store(true, Ordering::Relaxed);
                 }
             }
         }
@@ -207,8 +208,8 @@ impl UnderWay {
         series: &SyncSender<Message>,
     ) -> Result<Self, LoadError> {
         let course = Arc::new(Course {
-            stop: AtomicBool::new(false),
-            stops_asked: probing.stops_asked,
+            is_over: AtomicBool::new(false),
+            stop: probing.stop.clone(),
         });
         let mut under_way = Self {
             threads: Vec::new(),
@@ -266,7 +267,7 @@ impl UnderWay {
 
     /// Ends all streams and says what they did.
     pub(crate) fn finish(self) -> Vec<StreamReport> {
-        self.course.stop.store(true, Ordering::Relaxed);
+        self.course.is_over.store(true, Ordering::Relaxed);
         let join = |thread: JoinHandle<Vec<StreamReport>>| {
             thread
                 .join()

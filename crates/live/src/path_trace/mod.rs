@@ -18,6 +18,7 @@ use crate::prober::error::{OpenError, RunError};
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
 use delaylab_model::record::Method;
+use delaylab_model::stop::Stop;
 use delaylab_traffic::path_trace::{Due, PathTrace, Settings, Step};
 use delaylab_wire::path_probe::{Mark, SMALLEST_PAYLOAD};
 use sockets::Sockets;
@@ -40,8 +41,8 @@ pub struct PathTracing {
     pub interface: Option<String>,
     /// Classes, hops and pace.
     pub settings: Settings,
-    /// How often the user has asked to stop.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: Stop,
 }
 
 impl PathTracing {
@@ -101,7 +102,7 @@ impl Running<'_> {
         loop {
             // Answers first: one that has arrived is not late because nobody has read it.
             self.read()?;
-            if (self.tracing.stops_asked)() > 0 {
+            if self.tracing.stop.is_asked() {
                 self.trace.stop();
                 return Ok(());
             }

@@ -14,6 +14,7 @@ use delaylab_kernel::socket_options as options;
 use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::record::ClockEvent;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::LostInHost;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -46,8 +47,8 @@ const LONGEST_SLEEP: Nanos = SECOND / 2;
 const PATIENCE_AFTER_STOP: Nanos = SECOND;
 
 /// How the loop runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Manner {
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
     /// Sleep or spin.
     pub wait_mode: WaitMode,
     /// Are kernel stamps asked for?
@@ -58,8 +59,8 @@ pub struct Manner {
     pub timeout: Nanos,
     /// Where packets go, for errors.
     pub target: SocketAddr,
-    /// How often the user has asked to stop so far.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: Stop,
 }
 
 /// What a run tells besides its records.
@@ -81,7 +82,7 @@ pub struct Engine<'a, C> {
     prober: &'a mut Prober,
     clocks: &'a mut Clocks,
     sink: &'a mut dyn Sink,
-    manner: Manner,
+    config: EngineConfig,
     pending_stamps: u32,
     since_housekeeping: u32,
     rejected: u64,
@@ -117,14 +118,14 @@ impl<'a, C: Channel> Engine<'a, C> {
         prober: &'a mut Prober,
         clocks: &'a mut Clocks,
         sink: &'a mut dyn Sink,
-        manner: Manner,
+        config: EngineConfig,
     ) -> Self {
         let blocking_receive = prober.is_closed_loop()
-            && manner.wait_mode == WaitMode::Block
-            && manner.timeout > 2 * RECEIVE_TIMEOUT_SLACK
+            && config.wait_mode == WaitMode::Block
+            && config.timeout > 2 * RECEIVE_TIMEOUT_SLACK
             && options::set_receive_timeout(
                 &channel.socket(),
-                manner.timeout - RECEIVE_TIMEOUT_SLACK,
+                config.timeout - RECEIVE_TIMEOUT_SLACK,
             )
             .is_ok();
         Self {
@@ -133,7 +134,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             prober,
             clocks,
             sink,
-            manner,
+            config,
             pending_stamps: 0,
             since_housekeeping: 0,
             rejected: 0,
@@ -182,7 +183,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             .account
             .map_or((0, 0), |account| (account.overflowed, account.refused));
         // A kernel that cannot say has dropped nothing that is known.
-        let own = if self.manner.counts_drops {
+        let own = if self.config.counts_drops {
             options::dropped(&self.channel.socket()).unwrap_or(0)
         } else {
             0
@@ -234,7 +235,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// The first request stops sending; the second, or a second's patience, ends the wait for
     /// replies too.
     fn told_to_stop(&mut self, now: Nanos) -> bool {
-        match ((self.manner.stops_asked)(), self.stopped_at) {
+        match (self.config.stop.times_asked(), self.stopped_at) {
             (0, _) => false,
             (_, None) => {
                 self.prober.stop(now);
@@ -279,7 +280,7 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     #[inline]
     fn transmit(&mut self) -> Sent {
-        let (t_send, event) = if self.manner.stamped {
+        let (t_send, event) = if self.config.stamped {
             self.clocks.now_bracketed(clock::monotonic())
         } else {
             (clock::monotonic(), ClockEvent::None)
@@ -320,7 +321,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 .raw_os_error()
                 .map_or(source, io::Error::from_raw_os_error);
             return Err(RunError::Send {
-                target: self.manner.target,
+                target: self.config.target,
                 interface: None,
                 source,
             });
@@ -334,14 +335,14 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     fn ended(&self, why: &Ended) -> RunError {
         RunError::Ended {
-            target: self.manner.target,
+            target: self.config.target,
             why: why.clone(),
         }
     }
 
     /// As this host knows it now: of a route that an error has just changed the socket may not say it.
     fn path_mtu(&self) -> Option<u32> {
-        let v6 = self.manner.target.is_ipv6();
+        let v6 = self.config.target.is_ipv6();
         let known = options::path_mtu(&self.channel.socket(), v6).ok();
         known.into_iter().chain(self.learnt_mtu).min()
     }
@@ -365,11 +366,11 @@ impl<'a, C: Channel> Engine<'a, C> {
         } else if self.pending_stamps >= self.stamps_batch() {
             self.drain_queue()?;
         }
-        if self.manner.wait_mode == WaitMode::Spin {
+        if self.config.wait_mode == WaitMode::Spin {
             return self.spin_until(end);
         }
         // The receive call waits for so long from whenever it begins: not once something else has come.
-        let fits = |deadline: Nanos| deadline - now >= self.manner.timeout - RECEIVE_TIMEOUT_SLACK;
+        let fits = |deadline: Nanos| deadline - now >= self.config.timeout - RECEIVE_TIMEOUT_SLACK;
         let blocks = self.blocking_receive && due.is_none() && self.stopped_at.is_none();
         if blocks && deadline.is_none_or(fits) {
             return self.sleep_in_receive(deadline);
@@ -384,7 +385,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// So many stamps under way are read at once. A spinner has nothing else to do while a packet is
     /// under way; one that sleeps would be late to do so.
     fn stamps_batch(&self) -> u32 {
-        match (self.manner.stamped, self.manner.wait_mode) {
+        match (self.config.stamped, self.config.wait_mode) {
             (true, WaitMode::Spin) => 1,
             _ => STAMPS_BATCH,
         }
@@ -398,7 +399,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 return Ok(());
             }
             let now = clock::monotonic();
-            if end.is_some_and(|end| now >= end) || (self.manner.stops_asked)() > 0 {
+            if end.is_some_and(|end| now >= end) || self.config.stop.is_asked() {
                 return Ok(());
             }
             std::hint::spin_loop();
@@ -407,7 +408,7 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     #[inline]
     fn sleep_in_receive(&mut self, deadline: Option<Nanos>) -> Result<(), RunError> {
-        if self.receive(Blocking::Yes)? || (self.manner.stops_asked)() > 0 {
+        if self.receive(Blocking::Yes)? || self.config.stop.is_asked() {
             return Ok(());
         }
         self.sleep_until(None, deadline)
@@ -453,7 +454,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             }
         }
         let t_recv = clock::monotonic();
-        let event = if self.manner.stamped {
+        let event = if self.config.stamped {
             self.clocks.bracket_from(t_recv)
         } else {
             ClockEvent::None

@@ -14,7 +14,7 @@
 
 use super::channel::{Channel, Decoded, QueueEvent};
 use super::datagram::DatagramChannel;
-use super::engine::{Engine, Manner};
+use super::engine::{Engine, EngineConfig};
 use super::icmp::Echo;
 use super::socket::ProbeSocket;
 use crate::clocks::{Clocks, RealTime};
@@ -25,6 +25,7 @@ use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::probe::{Pacing, StampRequest, WaitMode};
 use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
@@ -451,17 +452,17 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
             follow_ups: false,
         },
     });
-    let manner = Manner {
+    let config = EngineConfig {
         wait_mode: WaitMode::Block,
         stamped: true,
         counts_drops: false,
         timeout: 2_000 * MILLISECOND,
         target: SocketAddr::from(([192, 0, 2, 1], 0)),
-        stops_asked: || 0,
+        stop: Stop::default(),
     };
     let mut kept = Kept::default();
     let mut clocks = Clocks::new(RealTime::of_kernel());
-    let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut kept, manner);
+    let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut kept, config);
     engine.run().1.unwrap();
     let (mistaken, unstamped) = (channel.mistaken, channel.inner.unstamped());
     kept.0.sort_by_key(|record| record.seq);

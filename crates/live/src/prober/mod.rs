@@ -46,6 +46,7 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::{Method, Record};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
 use delaylab_model::world::{Refusal, Sink};
@@ -53,7 +54,7 @@ use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::room::{self, Waiting};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
-use engine::{Engine, Manner};
+use engine::{Engine, EngineConfig};
 use error::{OpenError, RunError};
 use open::Settings;
 use std::collections::BTreeMap;
@@ -68,8 +69,8 @@ const HEAD_START: Nanos = MILLISECOND;
 pub struct Probing {
     /// The secret shared with the reflector.
     pub key: Option<Key>,
-    /// How often the user has asked to stop so far.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: Stop,
 }
 
 impl Probing {
@@ -139,7 +140,7 @@ impl Probing {
             target: run.target,
             key: self.key.as_ref(),
             clock,
-            stops_asked: self.stops_asked,
+            stop: &self.stop,
         };
         match run.probe.method {
             Method::Icmp => carry_out(icmp::open(&settings)?, &settings, sink),
@@ -236,13 +237,13 @@ fn carry_out(
         },
     };
     let mut prober = Prober::with_room(config, room);
-    let manner = Manner {
+    let config = EngineConfig {
         wait_mode: probe.wait_mode,
         stamped,
         counts_drops: probe.method != Method::Tcp,
         timeout: probe.timeout,
         target: settings.target,
-        stops_asked: settings.stops_asked,
+        stop: settings.stop.clone(),
     };
     let mut seen = Seen {
         sink,
@@ -251,7 +252,7 @@ fn carry_out(
     };
     let interface = interface(&channel, probe);
     let began = clock::monotonic();
-    let (ran, ended) = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, manner).run();
+    let (ran, ended) = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, config).run();
     // What a connection brought until it ended is a result, and why it ended is a flaw of it.
     let flaws = match ended {
         Ok(()) => Vec::new(),

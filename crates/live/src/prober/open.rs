@@ -9,6 +9,7 @@ use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::socket_options as options;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::probe::Probe;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::ProbeRun;
 use delaylab_traffic::prober::Refused;
 use delaylab_wire::auth::Key;
@@ -30,8 +31,8 @@ pub struct Settings<'a> {
     pub key: Option<&'a Key>,
     /// This host's clocks.
     pub clock: &'a HostClock,
-    /// How often the user has asked to stop.
-    pub stops_asked: fn() -> u32,
+    /// Ends it early.
+    pub stop: &'a Stop,
 }
 
 impl Settings<'_> {

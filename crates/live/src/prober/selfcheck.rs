@@ -8,6 +8,7 @@ use crate::reflect::bind::Bound;
 use crate::reflect::serve;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::{Method, Record};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeRun, RecordFacts, StampPoint};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, SECOND};
@@ -105,7 +106,7 @@ fn probe(method: Method, target: SocketAddr) -> Result<Vec<(StampPoint, Delivery
     };
     let probing = Probing {
         key: None,
-        stops_asked: || 0,
+        stop: Stop::default(),
     };
     Ok(probing.run(&run, &mut Nowhere)?.stamps)
 }

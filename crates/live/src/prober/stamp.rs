@@ -256,7 +256,7 @@ impl Stamp {
                     self.reflector_time = self.agreed();
                     return Ok(());
                 }
-                None if (settings.stops_asked)() > 0 => break,
+                None if settings.stop.is_asked() => break,
                 None if echoed => {
                     return Err(OpenError::NoStamp {
                         target: settings.target,

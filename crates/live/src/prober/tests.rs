@@ -6,6 +6,7 @@ use crate::clocks::RealTime;
 use crate::reflect::{self, bind::Bound};
 use delaylab_model::SECOND;
 use delaylab_model::probe::{Pacing, WaitMode};
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::ReflectorClock;
 use delaylab_traffic::pacing::{Due, Pacer};
 use delaylab_traffic::reflector::{Access, Policy};
@@ -124,7 +125,7 @@ impl Running {
         };
         let probing = Probing {
             key: None,
-            stops_asked: || 0,
+            stop: Stop::default(),
         };
         let run = probe_run(method, self.target, PACKETS);
         std::thread::scope(|scope| {
@@ -259,7 +260,7 @@ fn a_first_request_that_comes_late_finds_its_session() {
         run.seed = (0..).find(is_late).unwrap();
         let probing = Probing {
             key: Some(key.clone()),
-            stops_asked: || 0,
+            stop: Stop::default(),
         };
         let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
         let stopped = || stop.load(Ordering::Relaxed);
@@ -298,7 +299,7 @@ fn an_echo_server_is_no_stamp_reflector() {
         let (target, serve) = echo_server(&stop);
         let probing = Probing {
             key,
-            stops_asked: || 0,
+            stop: Stop::default(),
         };
         let run = probe_run(Method::Stamp, target, 3);
         let ran = std::thread::scope(|scope| {
@@ -353,7 +354,7 @@ fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
     let run = probe_run(Method::Tcp, listener.local_addr().unwrap(), 2 * PACKETS);
     let probing = Probing {
         key: None,
-        stops_asked: || 0,
+        stop: Stop::default(),
     };
     let mut kept = Kept::default();
     let facts = std::thread::scope(|scope| {
@@ -372,7 +373,7 @@ fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
 fn more_waiting_packets_than_memory_is_taken_for_are_refused_before_the_run() {
     let probing = Probing {
         key: None,
-        stops_asked: || 0,
+        stop: Stop::default(),
     };
     let mut run = probe_run(Method::Udp, SocketAddr::from(([127, 0, 0, 1], 9)), 1);
     run.probe.count = None;

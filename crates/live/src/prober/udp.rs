@@ -79,7 +79,7 @@ fn agree(
     // A challenge is an answer; but a server that only ever challenges must not keep us.
     while let Some(&patience) = PATIENCE.get(silences)
         && challenges < PATIENCE.len()
-        && (settings.stops_asked)() == 0
+        && !settings.stop.is_asked()
     {
         let hello = set_up.hello();
         let mut buffer = [0; SIZE + 1];

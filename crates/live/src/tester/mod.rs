@@ -19,6 +19,7 @@ mod sender;
 
 use delaylab_kernel::clock;
 use delaylab_model::probe::Probe;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts, StampPoint};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -52,7 +53,7 @@ pub struct Stream {
 }
 
 /// What a tester is asked to do.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Job {
     /// Number of the trial in its run.
     pub trial: u32,
@@ -60,19 +61,8 @@ pub struct Job {
     pub streams: Vec<Stream>,
     /// Draws the token.
     pub seed: u64,
-    /// How often the user has asked to stop so far.
-    pub stops_asked: fn() -> u32,
-}
-
-impl Default for Job {
-    fn default() -> Self {
-        Self {
-            trial: 0,
-            streams: Vec::new(),
-            seed: 0,
-            stops_asked: || 0,
-        }
-    }
+    /// Ends it early.
+    pub stop: Stop,
 }
 
 /// Carries every stream out and hands the records over. The facts are in the order of the streams.
@@ -95,8 +85,8 @@ pub fn carry_out(job: &Job, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Test
     let drain = drain.max().unwrap_or(0);
     let receiver = Receiver::start(&opened, token)?;
     let start = clock::monotonic() + HEAD_START;
-    let sent = sender::send(streams, &opened, start, job.stops_asked)?;
-    wait_until(clock::monotonic() + drain, job.stops_asked);
+    let sent = sender::send(streams, &opened, start, &job.stop)?;
+    wait_until(clock::monotonic() + drain, &job.stop);
     let received = receiver.finish();
     let mut ledgers = ledgers(job, sent);
     let mut misdirected = 0;
@@ -147,11 +137,11 @@ fn ends(from: &Port, to: &Port, token: u16) -> Ends {
     }
 }
 
-fn wait_until(deadline: Nanos, stops_asked: fn() -> u32) {
+fn wait_until(deadline: Nanos, stop: &Stop) {
     const LOOK_EVERY: Nanos = 20 * MILLISECOND;
     loop {
         let left = deadline - clock::monotonic();
-        if left <= 0 || stops_asked() > 0 {
+        if left <= 0 || stop.is_asked() {
             return;
         }
         let nap = left.min(LOOK_EVERY).unsigned_abs();

@@ -10,6 +10,7 @@ use crate::gather::touched;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::Pacing;
+use delaylab_model::stop::Stop;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos, SECOND};
 use delaylab_traffic::pacing::awake::Awake;
 use delaylab_traffic::pacing::frames;
@@ -105,7 +106,7 @@ pub(super) fn send(
     mut streams: Vec<Sending>,
     ports: &[Opened],
     start: Nanos,
-    stops_asked: fn() -> u32,
+    stop: &Stop,
 ) -> Result<Vec<Vec<Sent>>, TesterError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("frame-sender".to_owned());
@@ -118,7 +119,7 @@ pub(super) fn send(
             }
             let mut awake = Awake::new(EARLY, MOST_AWAKE);
             while let Some(due) = next(&streams) {
-                if stops_asked() > 0 {
+                if stop.is_asked() {
                     break;
                 }
                 if clock::monotonic() - (start + due) > GIVE_UP_BEHIND {

@@ -6,6 +6,7 @@ use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
 use delaylab_model::series::SeriesPoint;
+use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, Trial};
 use delaylab_model::world::Sink;
@@ -166,7 +167,7 @@ pub fn run_with<E: EventSet>(trial: &Trial, serving: Serving) -> Taken {
     let mut engine =
         Engine::<E>::new(trial, serving).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let mut taken = Taken::default();
-    taken.facts = simulate(&mut engine, trial, &mut taken, || 0).unwrap();
+    taken.facts = simulate(&mut engine, trial, &mut taken, &Stop::default()).unwrap();
     taken.hash = engine.trace_hash();
     taken.counts = engine.counts.clone();
     taken
