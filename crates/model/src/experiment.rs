@@ -287,7 +287,7 @@ impl Default for Design {
 /// `[[finding]]`: a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct FindingSection {
     /// Its number: where it was claimed.
     pub id: String,
     /// The claim in words.
@@ -452,7 +452,7 @@ pub struct Sections {
     pub sweep: BTreeMap<String, Sweep>,
     pub case: Vec<Case>,
     pub design: Design,
-    pub finding: Vec<Finding>,
+    pub finding: Vec<FindingSection>,
     pub figure: Vec<FigureSection>,
     pub measured: MeasuredSection,
 }

@@ -73,7 +73,58 @@ pub enum Functional {
     },
 }
 
+/// Names of quantiles are exact to a part of these.
+const PARTS: f64 = 1e6;
+
+/// `p1` to `p99` in percent; from three digits on, all nines but perhaps the last: `p999`, `p995`.
+fn quantile_named(name: &str) -> Option<f64> {
+    let digits = name.strip_prefix('p')?;
+    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let leads = digits.len() <= 2 || digits.starts_with("99");
+    let whole = all_digits && leads && (1..=6).contains(&digits.len());
+    if !whole || digits.starts_with('0') || (digits.len() > 2 && digits.ends_with('0')) {
+        return None;
+    }
+    let number: u32 = digits.parse().ok()?;
+    let scale = match digits.len() {
+        1 | 2 => 10_000,
+        length => 10_u32.pow(6 - length as u32),
+    };
+    Some(f64::from(number * scale) / PARTS)
+}
+
 impl Functional {
+    /// Those that are no quantiles and have no bound, by their names.
+    pub const PLAIN: [(&'static str, Self); 6] = [
+        ("count", Self::Count),
+        ("min", Self::Min),
+        ("max", Self::Max),
+        ("mean", Self::Mean),
+        ("sd", Self::Sd),
+        ("iqr", Self::Iqr),
+    ];
+
+    /// Its name: `min`, `p50`, `p999`; of a share, `share`.
+    pub fn name(self) -> String {
+        let known = Self::PLAIN.iter().find(|row| row.1 == self);
+        match (known, self) {
+            (Some((name, _)), _) => (*name).to_owned(),
+            (None, Functional::Quantile(q)) => {
+                let digits = format!("{:06}", (q * PARTS).round());
+                let kept = digits.trim_end_matches('0').len().max(2);
+                format!("p{}", digits[..kept].trim_start_matches('0'))
+            }
+            (None, _) => "share".to_owned(),
+        }
+    }
+
+    /// The functional of this name; shares, which have a bound, are none.
+    pub fn named(name: &str) -> Option<Self> {
+        let known = Self::PLAIN.iter().find(|row| row.0 == name);
+        let known = known.map(|row| row.1);
+        known.or_else(|| quantile_named(name).map(Functional::Quantile))
+    }
+
     /// Of these values, none of them NaN; puts them in another order. `None` where there are too
     /// few: none, or one for a standard deviation.
     pub fn of(self, values: &mut [f64]) -> Option<f64> {
@@ -210,6 +261,19 @@ fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_printed() {
+        for name in [
+            "count", "min", "mean", "iqr", "p1", "p50", "p99", "p999", "p995", "p999999",
+        ] {
+            let functional = Functional::named(name).map(Functional::name);
+            assert_eq!(functional.as_deref(), Some(name));
+        }
+        for name in ["p", "p0", "p100", "p990", "p123", "share", "median"] {
+            assert_eq!(Functional::named(name), None, "{name}");
+        }
+    }
     use proptest::prelude::*;
 
     const ALL: [Functional; 10] = [

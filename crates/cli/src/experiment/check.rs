@@ -6,7 +6,7 @@ use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{self, Resolved};
-use delaylab_lab::finding::{Check, Finding};
+use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::units::format_duration;
 use delaylab_runner::worlds;
@@ -71,7 +71,7 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     let id = widest.unwrap_or(0).max(ID);
     for finding in &resolved.findings {
         let _ = writeln!(text, "  {:<id$} {}", finding.id, finding.says);
-        let _ = writeln!(text, "  {:<id$} {}", "", finding.check);
+        let _ = writeln!(text, "  {:<id$} {}", "", finding.text);
         if let Some(why) = not_applicable(finding, resolved) {
             let _ = writeln!(text, "  {:<id$} – not applicable: {why}", "");
         } else if let Some(line) = expected.and_then(|expected| expected.line(finding)) {
@@ -103,8 +103,7 @@ fn warnings(resolved: &Resolved) -> BTreeSet<String> {
 
 /// Why a finding cannot be judged by these trials; `None` where it can, as far as that is known before they run.
 fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
-    let check = Check::parse(&finding.check).ok()?;
-    experiment::not_applicable(&check, &resolved.planned)
+    experiment::not_applicable(&finding.check, &resolved.planned)
 }
 
 /// With a stop rule, as many as there may be.
@@ -152,7 +151,7 @@ fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
         .iter()
         .map(|f| {
             json!({
-                "id": f.id, "says": f.says, "check": f.check, "printed": f.printed,
+                "id": f.id, "says": f.says, "check": f.text, "printed": f.printed,
                 "not_applicable": not_applicable(f, resolved),
                 "expected": expected.and_then(|expected| expected.of(f)).map(|forecast| json!({
                     "true": forecast.is_true, "false": forecast.is_false,

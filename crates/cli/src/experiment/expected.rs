@@ -50,7 +50,7 @@ impl Expected {
         let judged: Vec<Judged> = serde_json::from_value(run.findings()?.clone()).ok()?;
         let is_ours = |judged: &Judged| {
             let mut findings = resolved.findings.iter();
-            findings.any(|f| f.id == judged.id && f.check == judged.check)
+            findings.any(|f| f.id == judged.id && f.text == judged.check)
         };
         let judged: Vec<_> = judged.into_iter().filter(is_ours).collect();
         (!judged.is_empty()).then(|| Self {
@@ -68,7 +68,7 @@ impl Expected {
     /// The chances of a finding's verdicts; `None` where the earlier run lets nothing be expected.
     pub fn of(&self, finding: &Finding) -> Option<Forecast> {
         let judged = self.judged.iter().find(|judged| judged.id == finding.id)?;
-        forecast(&finding.check, judged, self.scale)
+        forecast(finding, judged, self.scale)
     }
 
     /// The same in a line.

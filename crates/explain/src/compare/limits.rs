@@ -95,6 +95,7 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
         printed: None,
         id: limit.to_string(),
         says: String::new(),
+        text: check.to_string(),
         check,
     };
     let judged = judge(&[finding], both, super::SEED);
@@ -112,7 +113,7 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
 }
 
 /// The claim that is judged: what it says does not matter, its numbers do.
-fn as_check(limit: &Limit) -> String {
+fn as_check(limit: &Limit) -> Check {
     let [a, b] = RUNS.map(|run| Value::Statistic(in_run(&limit.statistic, run)));
     let (relation, right) = match &limit.bound {
         Bound::Value(number) => (Relation::Is(Beyond::More), zero(number)),
@@ -125,11 +126,10 @@ fn as_check(limit: &Limit) -> String {
         first: b,
         rest: vec![(relation, right)],
     };
-    let check = Check {
+    Check {
         each: limit.each.clone(),
         claim: Claim::Compare(comparison),
-    };
-    check.to_string()
+    }
 }
 
 fn about(number: &Number, relative: bool) -> Relation {

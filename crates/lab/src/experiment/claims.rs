@@ -4,24 +4,39 @@ use super::diagnostic::{Origin, Problem, Source};
 use super::sections::{Common, PLAIN_NAMES, is_plain_name};
 use super::tree::{Key, Node};
 use crate::finding::check::Value;
-use crate::finding::{Check, ParseError, Selection};
+use crate::finding::{Finding, ParseError, Selection};
 use delaylab_model::experiment::{Draw, FigureSection};
 use std::ops::Range;
 
-/// Findings and figures of a tree that do not say what they mean.
-pub(super) fn wrong_claims(root: &Node, common: &Common, sources: &[Source]) -> Vec<Problem> {
-    let nodes = |list: &str| {
-        let nodes = root.table().and_then(|table| table.get(list));
-        nodes.and_then(Node::array).unwrap_or_default()
-    };
-    let findings = common.findings.iter().zip(nodes("finding"));
-    let checks = findings.filter_map(|(finding, node)| {
-        let error = Check::parse(&finding.check).err()?;
-        Some(misspelt(node, "check", &finding.check, &error, sources))
-    });
-    let figures = common.figures.iter().zip(nodes("figure"));
+/// The findings of a tree, in its order, with where each is written. Those whose checks cannot be read are problems.
+pub(super) fn findings<'a>(
+    root: &'a Node,
+    common: &Common,
+    sources: &[Source],
+    problems: &mut Vec<Problem>,
+) -> Vec<(Finding, &'a Node)> {
+    let mut findings = Vec::new();
+    for (section, node) in common.findings.iter().zip(nodes(root, "finding")) {
+        match Finding::read(section) {
+            Ok(finding) => findings.push((finding, node)),
+            Err(error) => {
+                problems.push(misspelt(node, "check", &section.check, &error, sources));
+            }
+        }
+    }
+    findings
+}
+
+/// Figures of a tree that do not say what they mean.
+pub(super) fn wrong_figures(root: &Node, common: &Common, sources: &[Source]) -> Vec<Problem> {
+    let figures = common.figures.iter().zip(nodes(root, "figure"));
     let figures = figures.flat_map(|(figure, node)| wrong_figure(figure, node, sources));
-    checks.chain(figures).collect()
+    figures.collect()
+}
+
+fn nodes<'a>(root: &'a Node, list: &str) -> &'a [Node] {
+    let nodes = root.table().and_then(|table| table.get(list));
+    nodes.and_then(Node::array).unwrap_or_default()
 }
 
 fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<Problem> {

@@ -1,7 +1,7 @@
 //! Names in findings that no world of the experiment knows, in either form: slips of the pen. What only another world
 //! has is none: the finding is not applicable there.
 
-use super::claims::{key, within};
+use super::claims::{findings, key, within};
 use super::diagnostic::{Diagnostics, Problem};
 use super::factor::factors;
 use super::read::Experiment;
@@ -42,19 +42,17 @@ impl Experiment {
     }
 
     fn unknown_in(&self, form: &Node, known: &[StreamInfo]) -> Vec<Problem> {
-        let common = Common::read(form, &mut Vec::new());
-        let nodes = form.table().and_then(|table| table.get("finding"));
-        let nodes = nodes.and_then(Node::array).unwrap_or_default();
-        let findings = common.iter().flat_map(|common| &common.findings);
+        let sources = std::slice::from_ref(&self.source);
+        // What cannot be read was said when the file was.
+        let ignored = &mut Vec::new();
+        let Some(common) = Common::read(form, ignored) else {
+            return Vec::new();
+        };
         let mut problems = Vec::new();
-        for (finding, node) in findings.zip(nodes) {
-            let Ok(check) = Check::parse(&finding.check) else {
-                continue;
-            };
-            for (span, message, help) in unknown(&check, known) {
+        for (finding, node) in findings(form, &common, sources, ignored) {
+            for (span, message, help) in unknown(&finding.check, known) {
                 let span = span.start..span.end;
-                let sources = std::slice::from_ref(&self.source);
-                let at = within(key(node, "check"), &finding.check, span, sources);
+                let at = within(key(node, "check"), &finding.text, span, sources);
                 let problem = Problem::new(&at, message);
                 problems.push(help.into_iter().fold(problem, Problem::help));
             }

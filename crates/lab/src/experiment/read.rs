@@ -1,6 +1,6 @@
 //! Reading a file and checking all of it, before anything is chosen.
 
-use super::claims::wrong_claims;
+use super::claims::{findings, wrong_figures};
 use super::diagnostic::{Diagnostics, Problem, Source};
 use super::factor::factors;
 use super::resolve::Choices;
@@ -152,7 +152,10 @@ pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
     if !problems.is_empty() {
         return problems;
     }
-    problems.extend(common.map_or_else(Vec::new, |common| wrong_claims(root, &common, sources)));
+    if let Some(common) = common {
+        findings(root, &common, sources, &mut problems);
+        problems.extend(wrong_figures(root, &common, sources));
+    }
     for level in factors.iter().flat_map(|factor| &factor.levels) {
         let mut varied = root.clone();
         match level.apply(&mut varied) {

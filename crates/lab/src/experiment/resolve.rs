@@ -1,6 +1,6 @@
 //! The choices of a run, laid over the file; and the trials that come of it.
 
-use super::claims::wrong_claims;
+use super::claims::{findings, wrong_figures};
 use super::combine::{Combination, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
@@ -13,8 +13,9 @@ use super::set::{apply_sets, hidden_sets};
 use super::stop::Stop;
 use super::tree::{Key, Node, Value};
 use super::write;
+use crate::finding::Finding;
 use delaylab_model::bench::ProcedureSection;
-use delaylab_model::experiment::{Design, FigureSection, Finding, Order, WorldName};
+use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
@@ -137,12 +138,14 @@ impl Experiment {
         let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);
         };
-        problems.extend(wrong_claims(&root, &common, sources));
+        let findings = findings(&root, &common, sources, &mut problems);
+        let findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+        problems.extend(wrong_figures(&root, &common, sources));
         let Common {
             design,
-            findings,
             figures,
             measured,
+            ..
         } = common;
         let stop = stop(&root, &design, &mut problems);
         problems.extend(impossible_designs(&root, &design, &factors));

@@ -5,8 +5,8 @@ use super::reader::read;
 use super::suggest::choices;
 use super::tree::{Node, Table, Value, name_of};
 use delaylab_model::experiment::{
-    Design, FigureSection, Finding, HostSection, MeasuredSection, ProbeSection, ResolvedSection,
-    WorldName,
+    Design, FigureSection, FindingSection, HostSection, MeasuredSection, ProbeSection,
+    ResolvedSection, WorldName,
 };
 use delaylab_model::load::Load;
 use delaylab_model::path::Path;
@@ -195,7 +195,7 @@ impl Setup {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Common {
     pub design: Design,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FindingSection>,
     pub figures: Vec<FigureSection>,
     pub measured: MeasuredSection,
 }

@@ -5,7 +5,8 @@
 //! too (the *assurance* of O'Hagan, Stevens and Campbell 2005, rather than the power at a value taken for true).
 //! Comparisons of one claim are taken as independent.
 
-use super::check::{Check, Claim};
+use super::check::Claim;
+use super::entry::Finding;
 use super::verdict::{By, Compared, Judged, Part, Verdict};
 use delaylab_stats::tail::{normal_below, normal_quantile};
 
@@ -67,16 +68,15 @@ impl Forecast {
     }
 }
 
-/// What a run of this scale may make of a finding that an earlier run judged; `None` where the check cannot be read, is
-/// another than was judged, or applied to nothing there.
-pub fn forecast(check: &str, judged: &Judged, scale: Scale) -> Option<Forecast> {
-    if check != judged.check || judged.verdict == Verdict::NotApplicable {
+/// What a run of this scale may make of a finding that an earlier run judged; `None` where the check is another than was
+/// judged, or applied to nothing there.
+pub fn forecast(finding: &Finding, judged: &Judged, scale: Scale) -> Option<Forecast> {
+    if finding.text != judged.check || judged.verdict == Verdict::NotApplicable {
         return None;
     }
-    let claim = Check::parse(check).ok()?.claim;
     let applicable = judged.parts.iter();
     let applicable = applicable.filter(|part| part.verdict != Verdict::NotApplicable);
-    let each = applicable.map(|part| of_part(&claim, part, scale));
+    let each = applicable.map(|part| of_part(&finding.check.claim, part, scale));
     Some(Forecast::all(each))
 }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn claims_are_put_together() {
         let text = "not (sd(response) > 1ms or p50(response) < 1ms) and max(response) > 2ms";
-        let claim = Check::parse(text).unwrap().claim;
+        let claim = crate::finding::Check::parse(text).unwrap().claim;
         let surely = |above: bool| {
             let mut compared = compared(0.0, 0.0, None, None);
             compared.verdict = if above { Verdict::True } else { Verdict::False };

@@ -15,6 +15,7 @@
 //! | [`series`] | a series over time as a measure |
 //! | [`single`] | a limit held against one probe's packets as they come |
 //! | [`dimension`] | what numbers count: time, size, rate, or nothing |
+//! | [`entry`] | a finding of an experiment, with its check read |
 //! | [`data`] | the trait that hands over what was measured, and an implementation for records |
 //! | [`mod@judge`] | from checks and data to verdicts |
 //! | [`mod@forecast`] | how likely a planned run is to decide a finding, by an earlier one |
@@ -24,6 +25,7 @@ pub mod back_to_back;
 pub mod check;
 pub mod data;
 pub mod dimension;
+pub mod entry;
 pub mod forecast;
 pub mod judge;
 pub mod measure;
@@ -34,7 +36,8 @@ pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
 pub use data::{Data, NotThere, Samples, StreamInfo, TimeTaken, Values};
+pub use entry::Finding;
 pub use forecast::{Forecast, Scale, forecast};
-pub use judge::{Cell, Finding, Row, Selection, Tabulated, judge, tabulate};
+pub use judge::{Cell, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;
 pub use verdict::{Judged, Verdict};

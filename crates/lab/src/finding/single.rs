@@ -7,7 +7,6 @@
 use super::check::{Bound, Kind, Limit, Value};
 use super::data::Values;
 use super::dimension::Dimension;
-use super::judge::of_function;
 use super::measure::{DelayOf, Measure, Reader};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -67,7 +66,7 @@ impl Watched {
             );
         }
         let (functional, measure) = match &limit.statistic.kind {
-            Kind::Of(function, measure) => (of_function(*function), *measure),
+            Kind::Of(functional, measure) => (*functional, *measure),
             Kind::Share(measure, beyond, bound) => {
                 let Value::Number(number) = &**bound else {
                     return Err("the bound of a share must be a number here".to_owned());

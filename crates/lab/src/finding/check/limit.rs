@@ -13,7 +13,7 @@
 
 use super::parser;
 use super::print::{self, sign};
-use super::{Beyond, Each, Function, Kind, Number, ParseError, Statistic, Value};
+use super::{Beyond, Each, Functional, Kind, Number, ParseError, Statistic, Value};
 use crate::finding::measure::Measure;
 use std::fmt;
 
@@ -75,7 +75,7 @@ impl Statistic {
     pub fn is_share(&self) -> bool {
         match &self.kind {
             Kind::Share(..) => true,
-            Kind::Of(Function::Mean, measure) => {
+            Kind::Of(Functional::Mean, measure) => {
                 use Measure::{Lost, PeriodicCause, Valid};
                 matches!(measure, Lost | PeriodicCause | Valid)
             }

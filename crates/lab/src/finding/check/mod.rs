@@ -31,7 +31,7 @@ mod units;
 
 use super::dimension::Dimension;
 use super::measure::Measure;
-pub use delaylab_stats::functional::Beyond;
+pub use delaylab_stats::functional::{Beyond, Functional};
 pub use limit::{Bound, Limit};
 pub use names::{Name, NameKind};
 pub(crate) use print::sign;
@@ -144,31 +144,12 @@ pub struct Statistic {
 /// Which statistic.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// A functional of a measure's distribution.
-    Of(Function, Measure),
+    /// A functional of a measure's distribution; none with a bound, which [`Kind::Share`] has.
+    Of(Functional, Measure),
     /// Share of a measure's values on one side of a bound.
     Share(Measure, Beyond, Box<Value>),
     /// How a statistic depends on a factor.
     On(Fit, Box<Statistic>, String),
-}
-
-/// A functional of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    /// How many values.
-    Count,
-    /// Smallest.
-    Min,
-    /// Largest.
-    Max,
-    /// Arithmetic mean.
-    Mean,
-    /// Standard deviation.
-    Sd,
-    /// Interquartile range.
-    Iqr,
-    /// Quantile, in parts of 10⁶.
-    Quantile(u32),
 }
 
 /// What a straight line, or stairs, say of a dependence.

@@ -113,7 +113,9 @@ pub(super) fn value(this: &Value, binding: u8, f: &mut Formatter<'_>) -> fmt::Re
 
 pub(super) fn statistic(this: &Statistic, f: &mut Formatter<'_>) -> fmt::Result {
     match &this.kind {
-        Kind::Of(function, measure) => write!(f, "{}({measure}", function.name())?,
+        Kind::Of(functional, measure) => {
+            write!(f, "{}({measure}", functional.name())?;
+        }
         Kind::Share(measure, beyond, bound) => {
             write!(f, "share({measure} {} {bound}", sign(*beyond))?;
         }

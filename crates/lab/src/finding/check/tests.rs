@@ -81,7 +81,10 @@ fn quantiles_by_name() {
         let Value::Statistic(statistic) = &comparison.first else {
             panic!("no statistic");
         };
-        let quantile = Kind::Of(Function::Quantile(parts), Measure::Response);
+        let quantile = Kind::Of(
+            Functional::Quantile(f64::from(parts) / 1e6),
+            Measure::Response,
+        );
         assert_eq!(statistic.kind, quantile);
         assert_eq!(check.to_string(), text);
     }
@@ -337,11 +340,11 @@ fn any_selectors() -> impl Strategy<Value = Vec<Selector>> {
 
 fn any_statistic() -> impl Strategy<Value = Statistic> {
     let functions = vec![
-        Function::Min,
-        Function::Max,
-        Function::Sd,
-        Function::Quantile(500_000),
-        Function::Quantile(999_000),
+        Functional::Min,
+        Functional::Max,
+        Functional::Sd,
+        Functional::Quantile(0.5),
+        Functional::Quantile(0.999),
     ];
     let measures = vec![
         Measure::Response,

@@ -5,7 +5,7 @@ use super::measured::Measured;
 use super::plan::{self, Plan, Term};
 use super::select::Selection;
 use super::steps;
-use crate::finding::check::{Beyond, Function, Kind, Operator, Relation, Value, sign};
+use crate::finding::check::{Beyond, Functional, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
 use crate::finding::verdict::{By, Compared, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
@@ -80,7 +80,10 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
 fn is_scale(value: &Value) -> bool {
     match value {
         Value::Statistic(statistic) => {
-            matches!(statistic.kind, Kind::Of(Function::Sd | Function::Iqr, _))
+            matches!(
+                statistic.kind,
+                Kind::Of(Functional::Sd | Functional::Iqr, _)
+            )
         }
         Value::Binary(Operator::Times, a, b) => {
             (is_scale(a) && is_number(b)) || (is_number(a) && is_scale(b))

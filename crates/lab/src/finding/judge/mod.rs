@@ -23,12 +23,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::check::{Check, Claim, Comparison, ParseError};
+use super::check::{Check, Claim, Comparison};
 use super::data::Data;
+use super::entry::Finding;
 use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
-pub use delaylab_model::experiment::Finding;
 use measured::Measured;
-pub(super) use plan::of_function;
 pub use select::Selection;
 pub(crate) use select::{known_factor, known_level};
 pub use table::{Cell, Row, Tabulated, tabulate};
@@ -75,25 +74,16 @@ pub fn judge(findings: &[Finding], data: &dyn Data, seed: u64) -> Vec<Judged> {
 }
 
 fn judge_one(finding: &Finding, measured: &Measured<'_>, seed: u64) -> Judged {
-    let parts = match Check::parse(&finding.check) {
-        Ok(check) => parts(&check, measured, mix(seed, finding.id.as_bytes())),
-        Err(error) => vec![unread(&error)],
-    };
+    let parts = parts(&finding.check, measured, mix(seed, finding.id.as_bytes()));
     let (verdict, reason) = together(&parts);
     Judged {
         id: finding.id.clone(),
         says: finding.says.clone(),
-        check: finding.check.clone(),
+        check: finding.text.clone(),
         verdict,
         reason,
         parts,
     }
-}
-
-fn unread(error: &ParseError) -> Part {
-    without_numbers(Why::unknown(format!(
-        "the check could not be read: {error}"
-    )))
 }
 
 fn without_numbers(why: Why) -> Part {

@@ -4,7 +4,7 @@ use super::Why;
 use super::measured::Measured;
 use super::select::{self, Selection};
 use super::steps;
-use crate::finding::check::{Fit, Function, Kind, Operator, Statistic, Value};
+use crate::finding::check::{Fit, Kind, Operator, Statistic, Value};
 use crate::finding::data::Values;
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
@@ -271,14 +271,14 @@ fn functional(
 ) -> Result<(Functional, Measure, Option<String>), Why> {
     match &statistic.kind {
         // The mean of yes and no is a share, and none of a thousand may still be three.
-        Kind::Of(Function::Mean, measure) if measure.is_yes_or_no() => {
+        Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => {
             let functional = Functional::Share {
                 beyond: Beyond::More,
                 bound: 0.0,
             };
             Ok((functional, *measure, None))
         }
-        Kind::Of(function, measure) => Ok((of_function(*function), *measure, None)),
+        Kind::Of(functional, measure) => Ok((*functional, *measure, None)),
         Kind::Share(measure, beyond, bound) => {
             let (bound_value, dimension) = point(bound, selection, measured)?;
             let counts = measure.dimension().unwrap_or(dimension);
@@ -295,18 +295,6 @@ fn functional(
             Ok((functional, *measure, note))
         }
         Kind::On(..) => Err(Why::unknown("a fit has no distribution")),
-    }
-}
-
-pub(in crate::finding) fn of_function(function: Function) -> Functional {
-    match function {
-        Function::Count => Functional::Count,
-        Function::Min => Functional::Min,
-        Function::Max => Functional::Max,
-        Function::Mean => Functional::Mean,
-        Function::Sd => Functional::Sd,
-        Function::Iqr => Functional::Iqr,
-        Function::Quantile(parts) => Functional::Quantile(f64::from(parts) / 1e6),
     }
 }
 

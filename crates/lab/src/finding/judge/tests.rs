@@ -5,7 +5,7 @@
 use super::*;
 use crate::finding::data::{Samples, StreamInfo};
 use crate::finding::measure::Measure;
-use delaylab_model::experiment::{Draw, FigureSection};
+use delaylab_model::experiment::{Draw, FigureSection, FindingSection};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
@@ -113,13 +113,18 @@ fn of<'a>(combination: &[(&'a str, &'a str)], factor: &str) -> &'a str {
         .1
 }
 
-fn judged(check: &str, data: &Samples) -> Judged {
-    let finding = Finding {
-        printed: None,
-        id: "test".to_owned(),
+fn finding(id: &str, check: &str) -> Finding {
+    let section = FindingSection {
+        id: id.to_owned(),
         says: "It is so".to_owned(),
         check: check.to_owned(),
+        printed: None,
     };
+    Finding::read(&section).unwrap()
+}
+
+fn judged(check: &str, data: &Samples) -> Judged {
+    let finding = finding("test", check);
     judge(&[finding], data, 1).remove(0)
 }
 
@@ -576,10 +581,6 @@ fn what_cannot_be_computed_says_why() {
     let data = waits(|_, _| Delays { count: 50, ..CALM });
     for (check, reason) in [
         (
-            "p50(respons) > 0",
-            "the check could not be read: column 5: there is no measure",
-        ),
-        (
             "slope(p50(response) on condition) > 0",
             "quiet is no number",
         ),
@@ -761,12 +762,7 @@ fn the_same_seed_gives_the_same_findings_and_json_has_no_other_numbers() {
     let data = waits(|_, _| CALM);
     let findings: Vec<Finding> = [WAIT_RAISES_JITTER, "max(response) < 1s", "p50(host) > 0"]
         .iter()
-        .map(|check| Finding {
-            printed: None,
-            id: (*check).to_owned(),
-            says: String::new(),
-            check: (*check).to_owned(),
-        })
+        .map(|check| finding(check, check))
         .collect();
     let first = judge(&findings, &data, 1);
     assert_eq!(first, judge(&findings, &data, 1));
@@ -1023,12 +1019,7 @@ fn simulated(cases: &[&str], hash: impl Fn(usize, u32) -> u64) -> Samples {
 
 /// The first statistic that a check looks at.
 fn evidence(check: &str, samples: &Samples) -> super::Evaluated {
-    let finding = Finding {
-        id: "1".to_owned(),
-        says: String::new(),
-        printed: None,
-        check: check.to_owned(),
-    };
+    let finding = finding("1", check);
     judge(&[finding], samples, 1)[0].parts[0].statistics[0].clone()
 }
 

@@ -1,7 +1,7 @@
 //! A duration is not held against a size.
 
 use super::{Parsed, Parser};
-use crate::finding::check::{Fit, Function, Kind, Operator, Span, Statistic, Value};
+use crate::finding::check::{Fit, Functional, Kind, Operator, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
 
 impl Parser<'_> {
@@ -40,7 +40,7 @@ pub(super) fn dimension(value: &Value) -> Option<Dimension> {
 /// What a statistic counts, where that does not depend on the data.
 pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
     match &statistic.kind {
-        Kind::Of(Function::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),
+        Kind::Of(Functional::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),
         Kind::Of(_, measure) => measure.dimension(),
         Kind::On(Fit::R2, ..) => Some(Dimension::NUMBER),
         Kind::On(..) => None,

@@ -5,19 +5,9 @@ use super::{Parsed, Parser};
 use crate::experiment::suggest::closest;
 use crate::finding::check::lexer::Token;
 use crate::finding::check::{
-    Beyond, Fit, Function, Kind, LevelText, Number, Selector, Statistic, Value, Which,
+    Beyond, Fit, Functional, Kind, LevelText, Number, Selector, Statistic, Value, Which,
 };
 use crate::finding::measure::Measure;
-
-/// The names of statistics that are not quantiles.
-const FUNCTIONS: [(&str, Function); 6] = [
-    ("count", Function::Count),
-    ("min", Function::Min),
-    ("max", Function::Max),
-    ("mean", Function::Mean),
-    ("sd", Function::Sd),
-    ("iqr", Function::Iqr),
-];
 
 const FITS: [(&str, Fit); 3] = [
     ("slope", Fit::Slope),
@@ -27,7 +17,7 @@ const FITS: [(&str, Fit); 3] = [
 
 /// What a name asks for.
 enum Form {
-    Of(Function),
+    Of(Functional),
     Share,
     On(Fit),
 }
@@ -35,33 +25,11 @@ enum Form {
 impl Form {
     fn named(name: &str) -> Option<Form> {
         let fit = FITS.iter().find(|row| row.0 == name);
-        match (Function::named(name), fit) {
-            (Some(function), _) => Some(Form::Of(function)),
+        match (Functional::named(name), fit) {
+            (Some(functional), _) => Some(Form::Of(functional)),
             (None, Some((_, fit))) => Some(Form::On(*fit)),
             (None, None) => (name == "share").then_some(Form::Share),
         }
-    }
-}
-
-impl Function {
-    /// The name in checks: `min`, `p50`, `p999`.
-    pub fn name(self) -> String {
-        match FUNCTIONS.iter().find(|row| row.1 == self) {
-            Some((name, _)) => (*name).to_owned(),
-            None => {
-                let Function::Quantile(parts) = self else {
-                    return String::new();
-                };
-                let digits = format!("{parts:06}");
-                let kept = digits.trim_end_matches('0').len().max(2);
-                format!("p{}", digits[..kept].trim_start_matches('0'))
-            }
-        }
-    }
-
-    fn named(name: &str) -> Option<Function> {
-        let plain = FUNCTIONS.iter().find(|row| row.0 == name);
-        plain.map(|row| row.1).or_else(|| quantile(name))
     }
 }
 
@@ -72,23 +40,6 @@ impl Fit {
             .find(|row| row.1 == self)
             .map_or("", |row| row.0)
     }
-}
-
-/// `p1` to `p99` in percent; from three digits on, all nines but perhaps the last: `p999`, `p995`.
-fn quantile(name: &str) -> Option<Function> {
-    let digits = name.strip_prefix('p')?;
-    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let leads = digits.len() <= 2 || digits.starts_with("99");
-    let whole = all_digits && leads && (1..=6).contains(&digits.len());
-    if !whole || digits.starts_with('0') || (digits.len() > 2 && digits.ends_with('0')) {
-        return None;
-    }
-    let number: u32 = digits.parse().ok()?;
-    let scale = match digits.len() {
-        1 | 2 => 10_000,
-        length => 10_u32.pow(6 - length as u32),
-    };
-    Some(Function::Quantile(number * scale))
 }
 
 impl Parser<'_> {
@@ -117,7 +68,7 @@ impl Parser<'_> {
 
     fn arguments(&mut self, form: Form) -> Parsed<Kind> {
         match form {
-            Form::Of(function) => Ok(Kind::Of(function, self.measure()?)),
+            Form::Of(functional) => Ok(Kind::Of(functional, self.measure()?)),
             Form::Share => {
                 let measure = self.measure()?;
                 let (beyond, bound) = self.bound(measure)?;
@@ -279,7 +230,7 @@ impl Parser<'_> {
 }
 
 fn unknown_statistic(name: &str) -> String {
-    let functions = FUNCTIONS.iter().map(|row| row.0);
+    let functions = Functional::PLAIN.iter().map(|row| row.0);
     let fits = FITS.iter().map(|row| row.0);
     let others = ["share", "p50", "p90", "p99", "p999"];
     let known: Vec<&str> = functions.chain(fits).chain(others).collect();
