@@ -13,7 +13,7 @@ use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_report::cells::{self, Cells};
 use delaylab_runner::target;
-use delaylab_runner::worlds::Options;
+use delaylab_runner::worlds::RunOptions;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -55,7 +55,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         v6,
         ..Choices::default()
     };
-    let options = Options {
+    let options = RunOptions {
         port: args.port,
         key,
         allow_load: args.allow_load,

@@ -10,7 +10,7 @@ use delaylab_report::compare::{Compared, terminal as shown};
 use delaylab_report::figure::quantile_shift;
 use delaylab_report::html;
 use delaylab_report::svg::Artist;
-use delaylab_runner::stored::{shortest, whole};
+use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_store::run::Run;
 use std::fmt::Display;
 use std::io;

@@ -8,7 +8,7 @@ use delaylab_explain::why;
 use delaylab_explain::why::slow::{Baseline, Slow};
 use delaylab_report::explain::{json, terminal as page};
 use delaylab_report::run::stored;
-use delaylab_runner::stored::{shortest, whole};
+use delaylab_runner::run_folder::{shortest, whole};
 use std::io;
 
 /// Runs the command.

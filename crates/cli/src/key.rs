@@ -3,17 +3,15 @@
 
 use crate::exit::Failed;
 use crate::secret_file;
+use delaylab_runner::own_reflector::KEY_VARIABLE;
 use delaylab_wire::auth::Key;
 use std::path::Path;
 
-/// The environment variable that holds a key.
-pub const VARIABLE: &str = "DELAYLAB_KEY";
-
 /// Reads the key, if there is one. A file named on the command line comes first.
 pub fn read(file: Option<&Path>) -> Result<Option<Key>, Failed> {
-    match (file, std::env::var(VARIABLE)) {
+    match (file, std::env::var(KEY_VARIABLE)) {
         (Some(path), _) => from_file(path).map(Some),
-        (None, Ok(text)) => from_text(&text, VARIABLE).map(Some),
+        (None, Ok(text)) => from_text(&text, KEY_VARIABLE).map(Some),
         (None, Err(_)) => Ok(None),
     }
 }

@@ -4,7 +4,7 @@ use crate::args::verify::VerifyArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_report::verify::{Document, line};
-use delaylab_runner::stored::shortest;
+use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::verify::{Verified, runs_in, verify};
 use std::io;

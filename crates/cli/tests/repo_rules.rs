@@ -14,8 +14,8 @@ const ROWS: &[&[&str]] = &[
     &["testbed"],
     &["lab"],
     &["explain"],
-    &["report"],
     &["runner"],
+    &["report"],
     &["cli", "python"],
 ];
 

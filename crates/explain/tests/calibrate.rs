@@ -3,7 +3,7 @@
 use delaylab_explain::calibrate::buffer::Counts;
 use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::passage::Ways;
-use delaylab_explain::calibrate::seen::Seen;
+use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, model, overlay};
 use delaylab_lab::experiment::catalogue::Entry;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
@@ -42,7 +42,7 @@ fn resolve(experiment: &Experiment, sets: &[(&str, String)]) -> Resolved {
 }
 
 /// Simulates it, and reads the run that comes of it.
-fn simulated(resolved: &Resolved) -> Seen {
+fn simulated(resolved: &Resolved) -> RunTrials {
     let runs = tempfile::tempdir().unwrap();
     let new = NewRun {
         name: &resolved.name,
@@ -64,7 +64,7 @@ fn simulated(resolved: &Resolved) -> Seen {
     let ending = lab.carry_out(&mut plan, &mut Silent).unwrap();
     assert_eq!(ending, Ending::Complete);
     let finished = writer.finish(&json!([])).unwrap();
-    Seen::of_run(&Run::open(&finished.folder).unwrap(), resolved)
+    RunTrials::of_run(&Run::open(&finished.folder).unwrap(), resolved)
 }
 
 fn catalogue() -> Experiment {
@@ -80,7 +80,7 @@ fn short(sets: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     short.into_iter().chain(sets.iter().cloned()).collect()
 }
 
-fn of(sets: &[(&'static str, String)]) -> (Resolved, Seen, Calibration) {
+fn of(sets: &[(&'static str, String)]) -> (Resolved, RunTrials, Calibration) {
     let resolved = resolve(&catalogue(), &short(sets));
     let seen = simulated(&resolved);
     let found = calibrate(&seen);
@@ -185,7 +185,7 @@ fn a_buffer_that_counts_packets_is_one() {
 fn a_world_is_seen_as_its_run_is() {
     let resolved = resolve(&catalogue(), &short(&[]));
     let recorded = simulated(&resolved);
-    let seen = Seen::of_world(&mut Simulated::new(1, Stop::default()), &resolved).unwrap();
+    let seen = RunTrials::of_world(&mut Simulated::new(1, Stop::default()), &resolved).unwrap();
     assert_eq!(seen.framing, recorded.framing);
     assert_eq!(overlay::lanes(&seen), overlay::lanes(&recorded));
 }
@@ -199,7 +199,7 @@ fn the_model_does_what_the_path_did() {
 }
 
 /// The model is an experiment whose quantiles are within this share of what was measured.
-fn model_agrees(resolved: &Resolved, seen: &Seen, found: &Calibration, share: f64) {
+fn model_agrees(resolved: &Resolved, seen: &RunTrials, found: &Calibration, share: f64) {
     let text = model::experiment(found, resolved, "a run", "model").unwrap();
     let source = Source {
         name: "model.toml".to_owned(),
@@ -307,7 +307,7 @@ fn what_a_run_does_not_show_is_said() {
     // What is known still makes a model.
     assert!(model::experiment(&found, &resolved, "a run", "model").is_ok());
 
-    let none = calibrate(&Seen::default());
+    let none = calibrate(&RunTrials::default());
     assert!(none.forward.is_none() && none.rate.is_none());
     let what: Vec<_> = none.unknown.iter().map(|unknown| unknown.what).collect();
     assert_eq!(

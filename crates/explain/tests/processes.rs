@@ -7,7 +7,7 @@ use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
 use delaylab_model::world::{Refusal, Sink, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::random::SplitMix;
 
 const LASTS: Nanos = 10 * SECOND;
@@ -126,8 +126,7 @@ fn process(pid: u32, command: &str) -> Process {
 }
 
 fn of_process(found: &Explanation, pid: u32) -> &Cause {
-    let is =
-        |cause: &&Cause| matches!(&cause.what, What::Ran { who, .. } if who.process == Some(pid));
+    let is = |cause: &&Cause| matches!(&cause.what, LateCause::Ran { who, .. } if who.process == Some(pid));
     found
         .causes
         .iter()
@@ -250,7 +249,7 @@ fn what_the_probe_wakes_is_named_so_and_has_no_period() {
         ("NET_RX", None, NoiseKind::Softirq),
     ] {
         let found = woken(who, pid, kind);
-        let ran = |cause: &&Cause| matches!(&cause.what, What::Ran { .. });
+        let ran = |cause: &&Cause| matches!(&cause.what, LateCause::Ran { .. });
         let cause = found.causes.iter().find(ran).unwrap();
         let driven = cause.driven.unwrap();
         assert!((driven.after_ns / 25e3 - 1.0).abs() < 0.2, "{driven:?}");
@@ -282,7 +281,7 @@ fn a_reflector_of_this_host_is_no_other_end() {
             ..Host::default()
         });
         let first = &found.causes[0];
-        assert_eq!(first.what, What::Reflector { here: true });
+        assert_eq!(first.what, LateCause::Reflector { here: true });
         assert!(
             first.remedy.contains("The other end is this host"),
             "{}",

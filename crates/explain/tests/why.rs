@@ -10,7 +10,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::world::World;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::anatomy::Place;
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -127,7 +127,7 @@ pause = { every = "130ms", lasts = "3ms" }
 "#;
 
 fn is_backup(cause: &Cause) -> bool {
-    matches!(&cause.what, What::Ran { who, .. } if who.name == "backup")
+    matches!(&cause.what, LateCause::Ran { who, .. } if who.name == "backup")
 }
 
 fn is_network(cause: &Cause) -> bool {
@@ -175,7 +175,7 @@ fn pauses_are_the_networks(sets: u64) {
             1e3 * lasts
         );
         let found = explain(&experiment(&pause), set);
-        let ran = |cause: &&Cause| matches!(cause.what, What::Ran { .. });
+        let ran = |cause: &&Cause| matches!(cause.what, LateCause::Ran { .. });
         let wrong = found.causes.iter().find(ran);
         assert!(wrong.is_none(), "{every} ms for {lasts} ms: {wrong:#?}");
         // Packets that were held wait for each other in their host's queue.
@@ -224,7 +224,7 @@ payload = "1000B"
     );
     let first = &found.causes[0];
     assert!(
-        matches!(first.what, What::Queue { .. }),
+        matches!(first.what, LateCause::Queue { .. }),
         "{:#?}",
         found.causes
     );
@@ -263,7 +263,7 @@ payload = "500B"
     let text = text.replace(r#"pacing = { poisson"#, r#"pacing = { every"#);
     let wrong = (0..runs).filter(|&seed| {
         let found = explain(&text, seed);
-        let ran = |cause: &Cause| matches!(cause.what, What::Ran { .. });
+        let ran = |cause: &Cause| matches!(cause.what, LateCause::Ran { .. });
         let mut causes = found.causes.iter();
         causes.any(|cause| ran(cause) || cause.rhythm.is_some())
     });

@@ -1,4 +1,4 @@
-//! Being told to stop, or to read files again: signals raise a flag and interrupt blocking calls.
+//! Requests to stop, or to read files again: signals raise a flag and interrupt blocking calls.
 
 use delaylab_model::stop::Stop;
 use std::io;
@@ -47,7 +47,8 @@ pub fn ignore_all() -> io::Result<()> {
 }
 
 fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
-    // SAFETY: a zeroed sigaction is valid; the handlers only touch an atomic. No SA_RESTART, so
+    // SAFETY: a zeroed sigaction is valid; the handler does atomic operations only, and `STOP` is initialised before it is
+    // installed and never dropped. No SA_RESTART, so
     // that a blocking receive returns.
     let code = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

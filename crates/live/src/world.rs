@@ -9,7 +9,7 @@ use crate::prober::Probing;
 use crate::prober::error::RunError;
 use crate::tester::error::TesterError;
 use crate::tester::port::Port;
-use crate::tester::{self, Job, Stream};
+use crate::tester::{self, FrameStream, Job};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
@@ -138,7 +138,7 @@ impl Live {
     pub fn job(&self, trial: &Trial, ports: Vec<[Port; 2]>) -> Job {
         let probes = trial.probes.iter().zip(0..);
         let streams = probes.filter(|(probe, _)| probe.method == Method::Frame);
-        let stream = |((probe, index), [from, to]): ((&Probe, u16), [Port; 2])| Stream {
+        let stream = |((probe, index), [from, to]): ((&Probe, u16), [Port; 2])| FrameStream {
             index,
             probe: probe.clone(),
             from,
@@ -406,7 +406,7 @@ fn condition_options(trial: &Trial) -> Options {
     }
 }
 
-fn hand_over(seen: &noise::Seen, sink: &mut dyn Sink) -> io::Result<()> {
+fn hand_over(seen: &noise::TrialNoise, sink: &mut dyn Sink) -> io::Result<()> {
     seen.events.iter().try_for_each(|event| sink.noise(event))?;
     seen.clock_reads
         .iter()

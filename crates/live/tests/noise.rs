@@ -6,7 +6,7 @@ use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling::{self, Scheduling, ThreadState};
 use delaylab_kernel::tracefs::Tracefs;
 use delaylab_kernel::{clock, process};
-use delaylab_live::noise::{Options, Seen, SentinelUse, SourceState, Watcher};
+use delaylab_live::noise::{Options, SentinelUse, SourceState, TrialNoise, Watcher};
 use delaylab_live::prober::Probing;
 use delaylab_live::reflect::{bind::Bound, serve};
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
@@ -131,7 +131,11 @@ fn planted_noise_is_named() -> Outcome {
 }
 
 /// Packets that were due in the first two thirds of a burst had to wait for its end.
-fn marks_what_was_delayed(seen: &Seen, bursts: &[&NoiseEvent], records: &[Record]) -> Outcome {
+fn marks_what_was_delayed(
+    seen: &TrialNoise,
+    bursts: &[&NoiseEvent],
+    records: &[Record],
+) -> Outcome {
     let join = Join::new(&seen.events);
     let due_inside = |record: &&Record| {
         bursts.iter().any(|burst| {
@@ -282,7 +286,7 @@ fn a_sentinel_says_what_it_costs() -> Outcome {
     ensure(seen.warnings().len() == 1, "and that is said")
 }
 
-fn uses_tracer(seen: &Seen) -> bool {
+fn uses_tracer(seen: &TrialNoise) -> bool {
     let source = seen
         .sources
         .iter()

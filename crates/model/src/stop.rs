@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Stop(Arc<AtomicU32>);
 
 impl Stop {
-    /// Asks to stop. Safe in a signal handler: it is one atomic addition.
+    /// Requests a stop. Safe in a signal handler: it is one atomic addition.
     pub fn ask(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it was asked for.
+    /// How often a stop was requested.
     pub fn times_asked(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Was it asked for?
+    /// Was a stop requested?
     pub fn is_asked(&self) -> bool {
         self.times_asked() > 0
     }

@@ -64,7 +64,7 @@ pub enum Clock {
     Simulated,
 }
 
-/// What kind of failure it is: what the user can do about it, and with which code a command ends.
+/// What kind of failure it is, by what the user can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// The target cannot be reached.
@@ -77,19 +77,19 @@ pub enum FailureKind {
 
 /// Why a trial could not be carried out, or broke off. What was recorded until then has been handed over.
 #[derive(Debug, thiserror::Error)]
-#[error("{source}")]
+#[error("{error}")]
 pub struct WorldError {
     /// Its kind.
     pub kind: FailureKind,
     /// The world's own error.
-    pub source: Box<dyn Error + Send + Sync>,
+    pub error: Box<dyn Error + Send + Sync>,
 }
 
 impl WorldError {
     /// An error of this kind.
-    pub fn new(kind: FailureKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let source = source.into();
-        Self { kind, source }
+    pub fn new(kind: FailureKind, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        Self { kind, error }
     }
 }
 
@@ -100,6 +100,9 @@ pub trait World: Send {
 
     /// Carries one trial out and hands its records over. Returns the facts of each probe, in their
     /// order.
+    ///
+    /// # Errors
+    /// The trial cannot be carried out, or broke off. What was recorded until then has been handed over.
     fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError>;
 
     /// How many trials may run at once, each in a world of its own.
@@ -107,7 +110,7 @@ pub trait World: Send {
         1
     }
 
-    /// The same world once more, for a trial at the same time. `None` where there is only one of it.
+    /// The same world once more, for a trial at the same time. `None` where the world exists only once.
     fn another(&self) -> Option<Box<dyn World>> {
         None
     }

@@ -47,7 +47,7 @@ pub trait Procedure: Plan<Observation = FrameTrial> {
 
 /// A procedure under way: frame size after frame size, one trial at a time.
 #[derive(Debug)]
-pub struct Course<S: Steps> {
+pub struct ProcedureRun<S: Steps> {
     steps: S,
     setup: Setup,
     options: Options,
@@ -59,7 +59,7 @@ pub struct Course<S: Steps> {
     under_way: Option<u32>,
 }
 
-impl<S: Steps> Course<S> {
+impl<S: Steps> ProcedureRun<S> {
     /// From the first trial on.
     pub fn new(steps: S, setup: Setup, options: Options) -> Self {
         let mut course = Self {
@@ -123,7 +123,7 @@ impl<S: Steps> Course<S> {
     }
 }
 
-impl<S: Steps> Plan for Course<S> {
+impl<S: Steps> Plan for ProcedureRun<S> {
     type Observation = FrameTrial;
 
     fn next_trials(&mut self) -> Vec<Planned> {
@@ -160,7 +160,7 @@ impl<S: Steps> Plan for Course<S> {
     }
 }
 
-impl<S: Steps> Procedure for Course<S> {
+impl<S: Steps> Procedure for ProcedureRun<S> {
     fn result(&self) -> Report {
         let mut report = self.steps.report(&self.setup, &self.options, &self.done);
         let missing = self.setup.sizes.len() - self.done.len();

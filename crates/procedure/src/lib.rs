@@ -9,7 +9,7 @@
 //! | [`setup`] | what every procedure is given: ports, rates, sizes, how long and how often |
 //! | [`registry`] | [`procedures`]: each by its name |
 //! | [`report`] | what every procedure gives: tables, figures, clauses |
-//! | [`course`] | [`Course`]: a procedure's steps as a plan |
+//! | [`course`] | [`ProcedureRun`]: a procedure's steps as a plan |
 //! | [`mod@bench`] | what a procedure's steps see: trials, by asking for them |
 //! | [`search`] | the longest burst that passes; means |
 //! | [`throughput`], [`latency`], [`frame_loss`], [`back_to_back`], [`system_recovery`], [`reset`] | RFC 2544 §26 |
@@ -91,7 +91,7 @@ pub mod system_recovery;
 pub mod throughput;
 mod trial_length;
 
-pub use course::{Course, Procedure};
+pub use course::{Procedure, ProcedureRun};
 pub use registry::{Description, procedures};
 pub use report::Report;
 pub use setup::{BuildError, Effort, Options, Setup};

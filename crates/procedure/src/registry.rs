@@ -1,6 +1,6 @@
 //! Every procedure by its name.
 
-use crate::course::{Course, Procedure, Steps};
+use crate::course::{Procedure, ProcedureRun, Steps};
 use crate::setup::{BuildError, Options, Setup, check};
 use crate::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast, latency};
 use crate::{microburst, mlrsearch, reset, system_recovery, throughput};
@@ -216,5 +216,5 @@ const fn as_it_is(_: &mut Setup, _: &mut Options) -> Result<(), BuildError> {
 }
 
 fn course<S: Steps + 'static>(steps: S, setup: Setup, options: Options) -> Box<dyn Procedure> {
-    Box::new(Course::new(steps, setup, options))
+    Box::new(ProcedureRun::new(steps, setup, options))
 }

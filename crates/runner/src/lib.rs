@@ -1,8 +1,8 @@
 //! Starts experiments, carries them out and records them, for any face: the command line, a notebook, a service.
 //!
 //! ```text
-//! Started::create(resolved, &options, &runs)     opens the world and the run's folder
-//!     .run(&mut progress, watch)                 carries out every trial that is left
+//! Started::create(resolved, &options, &runs)?    opens the world and makes the run's folder
+//!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
 //! ```
 //!
@@ -10,24 +10,24 @@
 //! |---|---|
 //! | [`run`] | a run from its folder to its end |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
-//! | [`live_target`] | the live world's target, or a reflector of the run's own |
+//! | `live_target` | the live world's target, or a reflector of the run's own |
 //! | [`own_reflector`] | a reflector for runs without a target |
 //! | [`target`] | names and addresses of targets and load servers |
 //! | [`load_limit`] | what may leave for another host |
-//! | [`stored`] | runs on disk |
-//! | [`environment`] | what is recorded of this host |
+//! | [`run_folder`] | runs on disk |
+//! | `environment` | what is recorded of this host |
 //! | [`error`] | why a run cannot start, or broke off |
 //!
-//! Nothing here prints, reads the command line or catches signals: the face says in [`worlds::Options`] what is wanted.
+//! Nothing here prints, reads the command line or catches signals: the face says in [`worlds::RunOptions`] what is wanted.
 
 #![forbid(unsafe_code)]
 
-pub mod environment;
+mod environment;
 pub mod error;
-pub mod live_target;
+mod live_target;
 pub mod load_limit;
 pub mod own_reflector;
 pub mod run;
-pub mod stored;
+pub mod run_folder;
 pub mod target;
 pub mod worlds;

@@ -2,7 +2,7 @@
 
 use crate::error::RunnerError;
 use crate::own_reflector::OwnReflector;
-use crate::worlds::{self, Options};
+use crate::worlds::{self, RunOptions};
 use crate::{load_limit, target};
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::reflect::DEFAULT_PORT;
@@ -23,7 +23,7 @@ pub struct LiveTarget {
     own: Option<OwnReflector>,
 }
 
-/// Does anything in the trial want an answer, or somebody who takes load?
+/// Does anything in the trial want an answer, or a server for load?
 fn asks(planned: &Planned) -> bool {
     let trial = &planned.trial;
     let asking = |probe: &Probe| probe.method != Method::Frame;
@@ -35,11 +35,8 @@ impl LiveTarget {
     ///
     /// # Errors
     /// The name cannot be resolved, or no reflector can be started.
-    pub fn find(resolved: &Resolved, options: &Options) -> Result<Self, RunnerError> {
-        let of_load = |target| {
-            let server = options.load_server.as_ref();
-            target::of_load(server, options.load_port, target, false, false)
-        };
+    pub fn find(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
+        let load_target = |target| target::load_target(&options.load, target, false, false);
         if !resolved.planned.iter().any(asks) {
             return Ok(Self {
                 name: "ports of this host".to_owned(),
@@ -48,10 +45,10 @@ impl LiveTarget {
             });
         }
         let Some(name) = &resolved.target else {
-            let own = OwnReflector::start(&options.reflector)?;
+            let own = OwnReflector::start(options.reflector.as_deref().ok_or_else(no_program)?)?;
             let mut target = own.target;
-            if options.load_server.is_some() {
-                target.load = of_load("")?;
+            if options.load.server.is_some() {
+                target.load = load_target("")?;
             }
             return Ok(Self {
                 name: "a reflector of its own on 127.0.0.1".to_owned(),
@@ -65,15 +62,18 @@ impl LiveTarget {
             target: Some(Target {
                 echo: at(DEFAULT_PORT)?,
                 stamp: at(stamp::PORT)?,
-                load: of_load(name)?,
+                load: load_target(name)?,
             }),
             own: None,
         })
     }
 
     /// The world that probes it. A reflector of the run's own has no key.
-    pub fn world(&self, options: &Options) -> Live {
-        let key = options.key.clone().filter(|_| self.own.is_none());
+    pub fn world(&self, options: &RunOptions) -> Live {
+        let key = options
+            .key
+            .clone()
+            .filter(|_| self.own.is_none() && self.target.is_some());
         let mut world = worlds::live(key, options.stop.clone());
         world.reflector = self.own.as_ref().map(OwnReflector::id);
         world
@@ -105,4 +105,11 @@ impl LiveTarget {
         }
         Ok(planned)
     }
+}
+
+fn no_program() -> RunnerError {
+    RunnerError::environment(
+        "cannot start a reflector on loopback: this program does not know its own path. Start `delaylab reflect` by hand \
+         and name it with --target 127.0.0.1",
+    )
 }

@@ -14,6 +14,9 @@ const MOST_PACKETS_A_SECOND: u64 = 1000;
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
 
 /// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
+///
+/// # Errors
+/// It is refused.
 pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
     if allowed || target::is_this_host(run.target.ip()) {
         return Ok(());
@@ -41,6 +44,9 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
 }
 
 /// Refuses load on other hosts, unless the user says that it is wanted.
+///
+/// # Errors
+/// It is refused.
 pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(), RunnerError> {
     let load = loads.iter().find(|load| load.streams > 0);
     let Some(load) = load.filter(|_| !allowed && !target::is_this_host(target.address.ip())) else {
@@ -69,7 +75,7 @@ fn packets_a_second(pacing: Pacing) -> u64 {
         Pacing::Burst { burst, interval_ns } => {
             per_second(interval_ns).saturating_mul(burst.into())
         }
-        // A reply takes time too, but nobody knows how little.
+        // A reply takes time too, but its least time is unknown.
         Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
         Pacing::Wait { wait_ns } => per_second(wait_ns),
         Pacing::Frames { interval_ps } => {

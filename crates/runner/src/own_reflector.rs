@@ -12,17 +12,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Ports are tried so often.
+/// Attempts to find free ports.
 const TRIES: u32 = 5;
 /// It answers by then, or something is wrong.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// One question waits so long for its answer.
+/// How long one question waits for its answer.
 const ANSWER: Duration = Duration::from_millis(100);
-/// The probe sets the pace; nobody else can reach it.
+/// The probe sets the pace; no other host can reach it.
 const NO_LIMIT: &str = "100000000";
 
-/// The environment variable that holds a key: a reflector for this host alone has none.
-const KEY_VARIABLE: &str = "DELAYLAB_KEY";
+/// The environment variable that holds a key. A reflector for this host alone has none.
+pub const KEY_VARIABLE: &str = "DELAYLAB_KEY";
 
 /// Runs until this is dropped.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct OwnReflector {
 }
 
 impl OwnReflector {
-    /// Starts this program as a reflector, and waits until it answers.
+    /// Starts `program` as a reflector, and waits until it answers.
     ///
     /// # Errors
     /// It does not start, or does not answer.

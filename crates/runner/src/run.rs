@@ -2,8 +2,8 @@
 
 use crate::environment;
 use crate::error::RunnerError;
-use crate::stored::{self, whole};
-use crate::worlds::{OpenWorld, Options};
+use crate::run_folder;
+use crate::worlds::{OpenWorld, RunOptions};
 use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
@@ -16,24 +16,31 @@ use delaylab_model::probe::HostCondition;
 use delaylab_model::stop::Stop;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A run that has a folder and a world.
+type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
+
+/// A run that has a folder, a world and a plan.
 pub struct Started {
     resolved: Resolved,
     world: OpenWorld,
-    /// Every trial, with where it goes.
-    planned: Vec<Planned>,
+    plan: AnyPlan,
     writer: RunWriter,
-    /// Trials that are recorded already.
-    done: BTreeSet<u32>,
+    /// How many trials are recorded already.
+    done: usize,
     stop: Stop,
 }
 
 /// A run whose trials are all recorded.
+pub struct Recorded {
+    resolved: Resolved,
+    writer: RunWriter,
+}
+
+/// A run that is over.
 pub struct Finished {
     /// Its folder, under its final name.
     pub folder: PathBuf,
@@ -46,15 +53,20 @@ pub struct Finished {
 impl Started {
     /// Opens the world of an experiment and makes the run's folder in `runs`.
     ///
+    /// A testbed makes this process root of a user namespace of its own where it is not root already: call it while the
+    /// process has one thread.
+    ///
     /// # Errors
     /// The world cannot be opened, may not send what the experiment asks for, or nothing can be written.
-    pub fn create(resolved: Resolved, options: &Options, runs: &Path) -> Result<Self, RunnerError> {
-        let world = OpenWorld::open(&resolved, options)?;
-        let planned = world.aimed(&resolved, options)?;
-        if resolved.procedure.is_some() {
-            // What is wrong with it is said before there is a folder.
-            procedure_plan(&resolved, &planned, None)?;
-        }
+    pub fn create(
+        resolved: Resolved,
+        options: &RunOptions,
+        runs: &Path,
+    ) -> Result<Self, RunnerError> {
+        let (world, planned) = open(&resolved, options)?;
+        // What is wrong with the plan is said before there is a folder.
+        let done = BTreeSet::new();
+        let plan = plan(&resolved, &planned, &world, &done, None)?;
         let conditions = conditions(&resolved, &planned);
         let supplied = options.supplied.clone();
         let new = NewRun {
@@ -68,31 +80,36 @@ impl Started {
         Ok(Self {
             resolved,
             world,
-            planned,
+            plan,
             writer,
-            done: BTreeSet::new(),
+            done: 0,
             stop: options.stop.clone(),
         })
     }
 
-    /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment.
+    /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment. For a testbed, see
+    /// [`Started::create`].
     ///
     /// # Errors
-    /// The world cannot be opened.
+    /// The world cannot be opened, may not send what the experiment asks for, or what is recorded cannot be read.
     pub fn resume(
         resolved: Resolved,
-        options: &Options,
+        options: &RunOptions,
         writer: RunWriter,
-        done: BTreeSet<u32>,
+        done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
-        let world = OpenWorld::open(&resolved, options)?;
-        let planned = world.aimed(&resolved, options)?;
+        let (world, planned) = open(&resolved, options)?;
+        let recorded = match done.is_empty() {
+            true => None,
+            false => Some(run_folder::open(writer.folder())?),
+        };
+        let plan = plan(&resolved, &planned, &world, done, recorded)?;
         Ok(Self {
             resolved,
             world,
-            planned,
+            plan,
             writer,
-            done,
+            done: done.len(),
             stop: options.stop.clone(),
         })
     }
@@ -107,38 +124,42 @@ impl Started {
         self.writer.folder()
     }
 
-    /// Carries out every trial that is left. `progress` follows how it goes on, and `watch` sees records as they come.
+    /// Carries out every trial that is left. `progress` follows the trials, and `watch` sees records as they come.
+    /// `None`: the run was stopped, and can be resumed.
     ///
     /// # Errors
     /// A trial could not be carried out or recorded. What was recorded stays, and the run can be resumed.
     pub fn run(
-        &mut self,
+        mut self,
         progress: &mut dyn Progress,
         watch: Option<&dyn Watch>,
-    ) -> Result<Ending, RunnerError> {
-        let mut plan = self.plan()?;
+    ) -> Result<Option<Recorded>, RunnerError> {
         let mut laboratory = Laboratory {
-            world: &mut *self.world.world,
+            world: self.world.world(),
             writer: &self.writer,
-            done: self.done.len(),
+            done: self.done,
             stop: &self.stop,
             watch,
         };
-        Ok(laboratory.carry_out(&mut *plan, progress)?)
+        let ending = laboratory.carry_out(&mut *self.plan, progress)?;
+        let recorded = Recorded {
+            resolved: self.resolved,
+            writer: self.writer,
+        };
+        Ok((ending == Ending::Complete).then_some(recorded))
     }
+}
 
+impl Recorded {
     /// Judges the findings, joins the tables and gives the run its final name.
     ///
     /// # Errors
     /// What was recorded cannot be read, or the rest cannot be written.
     pub fn finish(self) -> Result<Finished, RunnerError> {
-        let partial = stored::open(self.writer.folder())?;
-        let judged = judge(
-            &self.resolved.findings,
-            &Stored::new(&partial),
-            self.resolved.seed,
-        );
-        whole(&partial)?;
+        let partial = run_folder::open(self.writer.folder())?;
+        let Resolved { findings, seed, .. } = &self.resolved;
+        let judged = judge(findings, &Stored::new(&partial), *seed);
+        run_folder::whole(&partial)?;
         drop(partial);
         self.conclude(judged)
     }
@@ -152,59 +173,57 @@ impl Started {
     }
 
     fn conclude(self, judged: Vec<Judged>) -> Result<Finished, RunnerError> {
-        let findings: Value = json!(judged);
-        let finished = self.writer.finish(&findings)?;
+        let finished = self.writer.finish(&json!(judged))?;
         Ok(Finished {
             folder: finished.folder,
             judged,
             warnings: finished.warnings,
         })
     }
-
-    fn plan(&self) -> Result<Box<dyn Plan<Observation = TrialOutcome>>, RunnerError> {
-        let (planned, at_once) = (self.planned.clone(), self.world.at_once());
-        if self.resolved.procedure.is_some() {
-            let run = self.recorded()?;
-            let plan = procedure_plan(&self.resolved, &self.planned, run)?;
-            return Ok(Box::new(plan));
-        }
-        Ok(match &self.resolved.stop {
-            None => Box::new(FactorialPlan::new(planned, &self.done, at_once)),
-            Some(stop) => {
-                let seen = self.seen()?;
-                Box::new(SequentialPlan::new(planned, stop.clone(), seen, at_once))
-            }
-        })
-    }
-
-    /// What is recorded already, if anything is.
-    fn recorded(&self) -> Result<Option<Run>, RunnerError> {
-        if self.done.is_empty() {
-            return Ok(None);
-        }
-        stored::open(self.writer.folder()).map(Some)
-    }
-
-    /// The figures of the trials that are recorded already.
-    fn seen(&self) -> Result<BTreeMap<u32, Figures>, RunnerError> {
-        let mut seen = BTreeMap::<u32, Figures>::new();
-        let run = self.recorded()?;
-        for row in run.iter().flat_map(Run::trials) {
-            let seen = seen.entry(row.trial).or_default();
-            seen.trace_hash = row.facts.trace_hash;
-            seen.of_probes.push(row.figures.clone());
-        }
-        Ok(seen)
-    }
 }
 
-fn procedure_plan(
+/// The world, and every trial with where it goes.
+fn open(
+    resolved: &Resolved,
+    options: &RunOptions,
+) -> Result<(OpenWorld, Vec<Planned>), RunnerError> {
+    let world = OpenWorld::open(resolved, options)?;
+    let planned = world.aimed(resolved, options)?;
+    Ok((world, planned))
+}
+
+/// Which trial comes next, when these are done and recorded.
+fn plan(
     resolved: &Resolved,
     planned: &[Planned],
-    run: Option<Run>,
-) -> Result<ProcedurePlan, RunnerError> {
-    let plan = ProcedurePlan::new(resolved, planned, run);
-    plan.map_err(|error| RunnerError::usage(error.to_string()))
+    world: &OpenWorld,
+    done: &BTreeSet<u32>,
+    recorded: Option<Run>,
+) -> Result<AnyPlan, RunnerError> {
+    if resolved.procedure.is_some() {
+        let plan = ProcedurePlan::new(resolved, planned, recorded);
+        let plan = plan.map_err(|error| RunnerError::usage(error.to_string()))?;
+        return Ok(Box::new(plan));
+    }
+    let (planned, at_once) = (planned.to_vec(), world.at_once());
+    Ok(match &resolved.stop {
+        None => Box::new(FactorialPlan::new(planned, done, at_once)),
+        Some(rule) => {
+            let figures = recorded.as_ref().map(figures).unwrap_or_default();
+            Box::new(SequentialPlan::new(planned, rule.clone(), figures, at_once))
+        }
+    })
+}
+
+/// The figures of the trials that are recorded.
+fn figures(run: &Run) -> BTreeMap<u32, Figures> {
+    let mut all = BTreeMap::<u32, Figures>::new();
+    for row in run.trials() {
+        let figures = all.entry(row.trial).or_default();
+        figures.trace_hash = row.facts.trace_hash;
+        figures.of_probes.push(row.figures.clone());
+    }
+    all
 }
 
 /// The conditions that this host is put into.

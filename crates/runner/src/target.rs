@@ -6,6 +6,9 @@ use delaylab_model::trial::{LoadTarget, Server};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Resolves a name or address, of this family if one is asked for.
+///
+/// # Errors
+/// The name has no address, or one of a group.
 pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, RunnerError> {
     // An IPv6 address may be written in brackets, as in a URL.
     let bare = name
@@ -48,17 +51,28 @@ pub struct LoadServer {
     pub port: u16,
 }
 
-/// Where load goes: to this port of the target, unless it is to go to another server.
-pub fn of_load(
-    server: Option<&LoadServer>,
-    load_port: Option<u16>,
+/// Where load goes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadChoice {
+    /// To this server; `None`: to the target.
+    pub server: Option<LoadServer>,
+    /// To this port of the target; `None`: to the one where `delaylab reflect` takes load.
+    pub port: Option<u16>,
+}
+
+/// The address that load goes to.
+///
+/// # Errors
+/// See [`resolve`].
+pub fn load_target(
+    load: &LoadChoice,
     target: &str,
     v4: bool,
     v6: bool,
 ) -> Result<LoadTarget, RunnerError> {
-    let (name, port, server) = match server {
+    let (name, port, server) = match &load.server {
         Some(at) => (at.host.as_str(), at.port, at.server),
-        None => (target, load_port.unwrap_or(LOAD_PORT), Server::Reflector),
+        None => (target, load.port.unwrap_or(LOAD_PORT), Server::Reflector),
     };
     Ok(LoadTarget {
         address: resolve(name, port, v4, v6)?,

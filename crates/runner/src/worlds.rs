@@ -2,7 +2,7 @@
 
 use crate::error::RunnerError;
 use crate::live_target::LiveTarget;
-use crate::target::LoadServer;
+use crate::target::LoadChoice;
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::prober::Probing;
 use delaylab_live::world::Live;
@@ -20,19 +20,17 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 /// What is wanted of a run, beyond its experiment.
-pub struct Options {
+pub struct RunOptions {
     /// live: port of the target's reflector.
     pub port: Option<u16>,
     /// live: key shared with it.
     pub key: Option<Key>,
     /// live: the user said that load on another host is wanted.
     pub allow_load: bool,
-    /// live: who takes load, where it is not the target.
-    pub load_server: Option<LoadServer>,
-    /// live: port of the target that takes load.
-    pub load_port: Option<u16>,
+    /// live: where load goes.
+    pub load: LoadChoice,
     /// live: the program that answers as `delaylab reflect` does, for runs without a target.
-    pub reflector: PathBuf,
+    pub reflector: Option<PathBuf>,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,
     /// Ends it early.
@@ -42,10 +40,10 @@ pub struct Options {
 }
 
 /// A world that is ready to carry trials out, and what must live as long as it does.
-pub struct OpenWorld {
-    /// Carries trials out.
-    pub world: Box<dyn World>,
-    /// Of the live world: where its probes go.
+pub(crate) struct OpenWorld {
+    world: Box<dyn World>,
+    /// Of the live world: where its probes go. Declared after `world`, and so dropped after it: a reflector of the run's own
+    /// answers to the last.
     live: Option<LiveTarget>,
 }
 
@@ -54,7 +52,7 @@ impl OpenWorld {
     ///
     /// # Errors
     /// The target cannot be resolved, no reflector can be started, or this host lacks a privilege.
-    pub fn open(resolved: &Resolved, options: &Options) -> Result<Self, RunnerError> {
+    pub(crate) fn open(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
         if resolved.world != WorldName::Sim {
             refuse_threads(options)?;
         }
@@ -76,14 +74,19 @@ impl OpenWorld {
         Ok(Self { world, live })
     }
 
+    /// Carries trials out.
+    pub(crate) fn world(&mut self) -> &mut dyn World {
+        &mut *self.world
+    }
+
     /// Every trial, with where it goes.
     ///
     /// # Errors
     /// Where one would send to another host what that host may take for an attack.
-    pub fn aimed(
+    pub(crate) fn aimed(
         &self,
         resolved: &Resolved,
-        options: &Options,
+        options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
         match &self.live {
             Some(target) => target.aimed(resolved, options.allow_load),
@@ -92,12 +95,12 @@ impl OpenWorld {
     }
 
     /// Where live probes go.
-    pub fn target_name(&self) -> Option<&str> {
+    pub(crate) fn target_name(&self) -> Option<&str> {
         self.live.as_ref().map(|target| target.name.as_str())
     }
 
-    /// How many trials a plan may hand out before it sees what came of them.
-    pub fn at_once(&self) -> usize {
+    /// How many trials a plan may hand out before it sees their results.
+    pub(crate) fn at_once(&self) -> usize {
         match self.world.clock() {
             Clock::Real => 1,
             // However many threads there are, the same trials follow each other. One that ends early makes room for
@@ -139,7 +142,7 @@ fn testbed(stop: Stop) -> Testbed {
     Testbed::new(live(None, stop))
 }
 
-fn refuse_threads(options: &Options) -> Result<(), RunnerError> {
+fn refuse_threads(options: &RunOptions) -> Result<(), RunnerError> {
     match options.threads {
         None => Ok(()),
         Some(_) => Err(RunnerError::usage(

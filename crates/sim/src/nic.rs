@@ -54,7 +54,7 @@ struct Sending {
 
 /// A queue of packets.
 #[derive(Debug)]
-struct Lane {
+struct SendQueue {
     channel: ChannelId,
     gate: Gate,
     packets: VecDeque<Sending>,
@@ -79,7 +79,7 @@ pub enum Leaving {
 /// A network card.
 #[derive(Debug, Default)]
 pub struct Nic {
-    lanes: Vec<Lane>,
+    queues: Vec<SendQueue>,
     turn: usize,
     /// Lanes are of class queues, and not of channels.
     by_class: bool,
@@ -88,7 +88,7 @@ pub struct Nic {
 impl Nic {
     /// Adds a channel with a contract.
     pub fn add(&mut self, channel: ChannelId, gate: Gate) {
-        self.lanes.push(Lane {
+        self.queues.push(SendQueue {
             channel,
             gate,
             packets: VecDeque::new(),
@@ -116,8 +116,8 @@ impl Nic {
 
     /// The switch asks for nothing of these class queues before then.
     pub fn pause(&mut self, queues: Set, before: Picos) {
-        for lane in &mut self.lanes {
-            if let Gate::Pausable(own, until) = &mut lane.gate
+        for queue in &mut self.queues {
+            if let Gate::Pausable(own, until) = &mut queue.gate
                 && *own & queues != 0
             {
                 *until = before;
@@ -127,21 +127,21 @@ impl Nic {
 
     /// Is every gate open, so that something leaves whenever something waits?
     pub fn is_plain(&self) -> bool {
-        self.lanes
+        self.queues
             .iter()
-            .all(|lane| matches!(lane.gate, Gate::Open))
+            .all(|queue| matches!(queue.gate, Gate::Open))
     }
 
     /// A packet of so many units like this one.
     pub fn push(&mut self, unit: Unit, units: u32) {
-        if self.lanes.is_empty() {
+        if self.queues.is_empty() {
             self.add(unit.channel(), Gate::Open);
         }
-        let at = match self.lanes.len() {
+        let at = match self.queues.len() {
             1 => 0,
             _ => self.lane_of(&unit).unwrap_or(0),
         };
-        self.lanes[at].packets.push_back(Sending {
+        self.queues[at].packets.push_back(Sending {
             unit,
             left: units,
             whole: true,
@@ -149,23 +149,26 @@ impl Nic {
     }
 
     fn lane_of(&self, unit: &Unit) -> Option<usize> {
-        self.lane(match self.by_class {
+        self.queue(match self.by_class {
             true => u32::from(unit.queue()),
             false => unit.channel(),
         })
     }
 
-    fn lane(&self, channel: ChannelId) -> Option<usize> {
-        match self.lanes.len() {
+    fn queue(&self, channel: ChannelId) -> Option<usize> {
+        match self.queues.len() {
             1 => Some(0),
-            _ => self.lanes.iter().position(|lane| lane.channel == channel),
+            _ => self
+                .queues
+                .iter()
+                .position(|queue| queue.channel == channel),
         }
     }
 
     /// The ABR end system of this channel.
     pub fn abr(&mut self, channel: ChannelId) -> Option<&mut Abr> {
-        let at = self.lane(channel)?;
-        match &mut self.lanes[at].gate {
+        let at = self.queue(channel)?;
+        match &mut self.queues[at].gate {
             Gate::Abr(abr) => Some(abr),
             _ => None,
         }
@@ -173,11 +176,11 @@ impl Nic {
 
     /// The next switch has forwarded so many cells of this channel.
     pub fn credit(&mut self, channel: ChannelId, forwarded: u64) {
-        let lane = self.lane(channel).map(|at| &mut self.lanes[at]);
-        if let Some(Lane {
+        let queue = self.queue(channel).map(|at| &mut self.queues[at]);
+        if let Some(SendQueue {
             gate: Gate::Credit(upstream),
             ..
-        }) = lane
+        }) = queue
         {
             upstream.receive(forwarded);
         }
@@ -185,42 +188,42 @@ impl Nic {
 
     /// Every ABR end system, with its channel.
     pub fn all_abr(&mut self) -> impl Iterator<Item = (ChannelId, &mut Abr)> {
-        self.lanes
+        self.queues
             .iter_mut()
-            .filter_map(|lane| match &mut lane.gate {
-                Gate::Abr(abr) => Some((lane.channel, &mut **abr)),
+            .filter_map(|queue| match &mut queue.gate {
+                Gate::Abr(abr) => Some((queue.channel, &mut **abr)),
                 _ => None,
             })
     }
 
     /// Packets of which something is still to leave.
     pub fn waiting(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.packets.len()).sum()
+        self.queues.iter().map(|queue| queue.packets.len()).sum()
     }
 
     /// What leaves at `now`.
     #[inline]
     pub fn dequeue(&mut self, now: Picos) -> Option<Leaving> {
-        let lanes = self.lanes.len();
-        for _ in 0..lanes {
+        let queues = self.queues.len();
+        for _ in 0..queues {
             let at = self.turn;
-            if let Some(leaving) = self.lanes[at].dequeue(now) {
+            if let Some(leaving) = self.queues[at].dequeue(now) {
                 // One queue sends packet by packet, several take turns.
-                self.turn = if at + 1 == lanes { 0 } else { at + 1 };
+                self.turn = if at + 1 == queues { 0 } else { at + 1 };
                 return Some(leaving);
             }
-            self.turn = if at + 1 == lanes { 0 } else { at + 1 };
+            self.turn = if at + 1 == queues { 0 } else { at + 1 };
         }
         None
     }
 
     /// When something may leave although nothing may now.
     pub fn next_event(&self) -> Option<Picos> {
-        self.lanes.iter().filter_map(Lane::next_event).min()
+        self.queues.iter().filter_map(SendQueue::next_event).min()
     }
 }
 
-impl Lane {
+impl SendQueue {
     #[inline]
     fn dequeue(&mut self, now: Picos) -> Option<Leaving> {
         match &mut self.gate {

@@ -25,6 +25,7 @@
 //! where only 48 bytes are sought. At most 2 of 1000 straight lines are called steps. [`simulate`] says so for
 //! any other design.
 
+mod alternatives;
 mod bootstrap;
 mod columns;
 mod detector;
@@ -37,7 +38,6 @@ mod model;
 mod per_size;
 mod power;
 mod risers;
-mod rivals;
 mod stair;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@
 //! have an interval of their own are taken together, by name and unit: what is started again and again is a
 //! new process each time.
 
-use crate::blame::family;
+use crate::attribution::family;
 use crate::regularity::{self, LEAST_GAPS, Regular};
 use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, Process};

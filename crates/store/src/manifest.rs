@@ -189,44 +189,52 @@ pub(crate) fn of_complete(folder: &Folder, manifest: &Manifest) -> Vec<Mismatch>
 
 /// What is wrong with the files of a run that is not finished, or is about to be.
 pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mismatch> {
+    let recorded = Recorded::of(folder);
     let listed = manifest.into_iter().flat_map(|manifest| {
-        let names = manifest.files.keys().filter(|name| is_final(folder, name));
+        let names = manifest.files.keys();
+        let names = names.filter(|name| recorded.is_final(name));
         names.filter_map(|name| manifest.mismatch(&folder.0, name))
     });
-    let parts = recorded_trials(folder).filter_map(|trial| of_trial(folder, trial).err());
+    let parts = recorded.trials.iter();
+    let parts = parts.filter_map(|&trial| of_trial(folder, trial).err());
     listed.chain(parts).collect()
 }
 
-/// The files of a run that is not finished that have been recorded: its texts and the parts of its trials.
+/// What is listed of a run that is not finished: its texts, and the parts of its recorded trials.
 pub(crate) fn files_of_partial(folder: &Folder, manifest: &Manifest) -> Vec<FileFacts> {
+    let recorded = Recorded::of(folder);
     let listed = manifest.files.iter();
-    let listed = listed.filter(|(name, _)| is_final(folder, name));
-    let parts = recorded_trials(folder).filter_map(|trial| of_trial(folder, trial).ok().flatten());
-    let parts = parts.flat_map(|manifest| manifest.files.into_values());
-    listed
-        .map(|(_, facts)| facts.clone())
-        .chain(parts)
-        .collect()
+    let listed = listed.filter(|(name, _)| recorded.is_final(name));
+    let listed = listed.map(|(_, facts)| facts.clone());
+    let parts = recorded.trials.iter().filter_map(|&trial| {
+        let manifest = Manifest::read(&folder.part_manifest(trial)).ok()??;
+        Some(manifest.files.into_values())
+    });
+    listed.chain(parts.flatten()).collect()
 }
 
-/// Have the parts of the trials been joined?
-fn is_joined(folder: &Folder) -> bool {
-    regular::exists(&folder.file(FINDINGS))
+/// What stays as it is of a run that is not finished.
+struct Recorded {
+    /// Have the parts of the trials been joined?
+    is_joined: bool,
+    /// The trials whose parts are there.
+    trials: Vec<u32>,
 }
 
-/// Does this file of a run that is not finished stay as it is?
-fn is_final(folder: &Folder, name: &str) -> bool {
-    is_joined(folder) || [EXPERIMENT, ENVIRONMENT].contains(&name)
-}
+impl Recorded {
+    fn of(folder: &Folder) -> Self {
+        let is_joined = regular::exists(&folder.file(FINDINGS));
+        let parts = folder.parts_of(TRIALS).unwrap_or_default();
+        let trials = parts.into_keys().filter(|_| !is_joined);
+        Self {
+            is_joined,
+            trials: trials.collect(),
+        }
+    }
 
-/// The trials of a run that is not finished whose parts are there.
-fn recorded_trials(folder: &Folder) -> impl Iterator<Item = u32> + use<> {
-    let recorded = if is_joined(folder) {
-        BTreeMap::new()
-    } else {
-        folder.parts_of(TRIALS).unwrap_or_default()
-    };
-    recorded.into_keys()
+    fn is_final(&self, name: &str) -> bool {
+        self.is_joined || [EXPERIMENT, ENVIRONMENT].contains(&name)
+    }
 }
 
 /// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say: such a

@@ -3,7 +3,7 @@
 use crate::kernel_queues::Watched;
 use crate::layout::Layout;
 use crate::soft_switch::device::PortTraces;
-use crate::soft_switch::driver::{MOST_MET, Seen};
+use crate::soft_switch::driver::{MOST_MET, SwitchObservations};
 use crate::soft_switch::probes::unwrap;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::plan::Unit;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Hands it all over. Returns what a reader should know.
 pub fn hand_over(
-    seen: Seen,
+    seen: SwitchObservations,
     trial: &Trial,
     layout: &Layout,
     sink: &mut dyn Sink,

@@ -174,7 +174,7 @@ pub fn addresses(v6: bool, stream: u16) -> (IpAddr, IpAddr) {
 
 /// A frame of a tester that has come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ReturnedFrame {
     /// Of which stream.
     pub stream: u16,
     /// Its number.
@@ -187,7 +187,7 @@ pub struct Seen {
     pub traffic_class: u8,
 }
 
-impl Seen {
+impl ReturnedFrame {
     /// Reads a frame, of this tester.
     ///
     /// # Errors
@@ -265,8 +265,8 @@ mod tests {
             let mut template = Template::new(&frames, ENDS, 3, 0xb8).unwrap();
             let bytes = template.sign(77, 1 << 60);
             assert_eq!(bytes.len() as u32, frames.size - 4);
-            let seen = Seen::read(bytes, ENDS.token).unwrap();
-            let expected = Seen {
+            let seen = ReturnedFrame::read(bytes, ENDS.token).unwrap();
+            let expected = ReturnedFrame {
                 stream: 3,
                 number: 77,
                 t_send: 1 << 60,
@@ -274,7 +274,7 @@ mod tests {
                 traffic_class: 0xb8,
             };
             assert_eq!(seen, expected, "{frames:?}");
-            assert_eq!(Seen::read(bytes, 1), Err(ParseError::NotOurs));
+            assert_eq!(ReturnedFrame::read(bytes, 1), Err(ParseError::NotOurs));
         }
     }
 
@@ -303,7 +303,10 @@ mod tests {
         for bit in 42 * 8..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(!Seen::read(&damaged, ENDS.token).unwrap().intact, "{bit}");
+            assert!(
+                !ReturnedFrame::read(&damaged, ENDS.token).unwrap().intact,
+                "{bit}"
+            );
         }
     }
 
@@ -316,7 +319,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Seen::read(&bytes, 50_000);
+            let _ = ReturnedFrame::read(&bytes, 50_000);
         }
     }
 }

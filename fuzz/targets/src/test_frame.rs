@@ -3,14 +3,14 @@
 
 use delaylab_model::frames::Frames;
 use delaylab_model::probe::Family;
-use delaylab_wire::test_frame::{Ends, Seen, Template};
+use delaylab_wire::test_frame::{Ends, ReturnedFrame, Template};
 
 /// Checks one input.
 pub fn check(data: &[u8]) {
     let Some((token, frame)) = data.split_first_chunk::<2>() else {
         return;
     };
-    let _ = Seen::read(frame, u16::from_be_bytes(*token));
+    let _ = ReturnedFrame::read(frame, u16::from_be_bytes(*token));
 }
 
 /// Valid inputs: a frame of each kind.

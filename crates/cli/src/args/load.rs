@@ -7,7 +7,7 @@ use delaylab_model::load::{Direction, Load, LoadKind};
 use delaylab_model::quantity::{Class, Duration, Rate, Size};
 use delaylab_model::trial::Server;
 use delaylab_model::units;
-use delaylab_runner::target::LoadServer;
+use delaylab_runner::target::{LoadChoice, LoadServer};
 use delaylab_wire::iperf3;
 
 /// How `iperf3 -s` is named.
@@ -30,6 +30,16 @@ pub struct LoadServerArgs {
     /// Send load there instead: HOST or HOST:PORT, or iperf3://HOST:PORT for an `iperf3 -s`
     #[arg(long, value_name = "SERVER", value_parser = load_server, help_heading = "Load")]
     pub load_server: Option<LoadServer>,
+}
+
+impl LoadServerArgs {
+    /// Where load goes.
+    pub fn choice(&self) -> LoadChoice {
+        LoadChoice {
+            server: self.load_server.clone(),
+            port: self.load_port,
+        }
+    }
 }
 
 fn load_server(text: &str) -> Result<LoadServer, String> {

@@ -4,10 +4,10 @@ use crate::args::calibrate::OfArgs;
 use crate::exit::Failed;
 use crate::experiment::choose;
 use crate::terminal;
-use delaylab_explain::calibrate::seen::Seen;
+use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, model};
 use delaylab_lab::experiment::Resolved;
-use delaylab_runner::stored::{shortest, whole};
+use delaylab_runner::run_folder::{shortest, whole};
 use std::path::PathBuf;
 
 /// A run that was calibrated.
@@ -19,7 +19,7 @@ pub(super) struct Measured {
     /// Its experiment.
     pub(super) resolved: Resolved,
     /// Its trials.
-    pub(super) seen: Seen,
+    pub(super) seen: RunTrials,
     /// What they show.
     pub(super) found: Calibration,
 }
@@ -33,7 +33,7 @@ impl Measured {
                 "{name} has no experiment that could be carried out again: a model needs its probes and loads"
             )));
         };
-        let seen = Seen::of_run(&run, &resolved);
+        let seen = RunTrials::of_run(&run, &resolved);
         whole(&run)?;
         for problem in run.problems() {
             terminal::say(format!("warning: {problem}"));

@@ -7,11 +7,11 @@ use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, run};
 use delaylab_explain::calibrate::overlay::{self, Lane};
 use delaylab_explain::calibrate::prediction::AGAIN;
-use delaylab_explain::calibrate::seen::Seen;
+use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved, Source};
-use delaylab_runner::stored::shortest;
-use delaylab_runner::worlds::{self, Options};
+use delaylab_runner::run_folder::shortest;
+use delaylab_runner::worlds::{self, RunOptions};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
@@ -83,7 +83,7 @@ pub(super) fn again(
 
 fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Lane>, Failed> {
     let mut world = Simulated::new(1, signals::stop());
-    let seen = Seen::of_world(&mut world, resolved);
+    let seen = RunTrials::of_world(&mut world, resolved);
     let seen = seen.map_err(|error| Failed::environment(error.to_string()))?;
     if signals::stop().is_asked() {
         return Err(Failed::new(Exit::Unreachable, "stopped"));
@@ -102,7 +102,7 @@ impl Modelled {
         of: &OfArgs,
     ) -> Result<Self, Failed> {
         let resolved = resolve(text, sets, None)?;
-        let options = Options {
+        let options = RunOptions {
             threads: of.threads,
             ..run::options()
         };
@@ -115,7 +115,7 @@ impl Modelled {
         };
         let folder = run::step(resolved.clone(), &options, &shown)?;
         let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
-        let mut lanes = overlay::lanes(&Seen::of_run(&run, &resolved));
+        let mut lanes = overlay::lanes(&RunTrials::of_run(&run, &resolved));
         overlay::add_noise(
             &mut lanes,
             &measured.found.hosts.noise,

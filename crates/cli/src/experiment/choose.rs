@@ -7,7 +7,7 @@ use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
-use delaylab_runner::stored::{shortest, whole};
+use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_runner::{target, worlds};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, Run, State};

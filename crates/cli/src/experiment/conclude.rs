@@ -5,10 +5,10 @@ use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_lab::finding::{Judged, Verdict};
-use delaylab_report::run::{RunData, stored as shown};
+use delaylab_report::run::{RunData, stored};
 use delaylab_report::{benchmark, html, run_terminal};
-use delaylab_runner::run::{Finished, Started};
-use delaylab_runner::stored::{self, shortest, whole};
+use delaylab_runner::run::{Finished, Recorded};
+use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -30,16 +30,16 @@ pub struct Concluded {
 }
 
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
-pub fn run(started: Started, with_page: bool) -> Result<Concluded, Failed> {
+pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
     let Finished {
         folder,
         judged,
         warnings,
-    } = started.finish()?;
+    } = recorded.finish()?;
     for warning in warnings {
         terminal::say(format!("warning: {warning}"));
     }
-    let data = data_for(&stored::open(&folder)?, with_page)?;
+    let data = data_for(&run_folder::open(&folder)?, with_page)?;
     let page = if with_page {
         Some(put_in_run(&data, &folder)?)
     } else {
@@ -93,13 +93,13 @@ impl Concluded {
 
 /// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
-    shown::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    stored::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
 /// than all else.
 pub fn terminal_data(run: &Run) -> RunData {
-    shown::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as it is shown, with or without a page.

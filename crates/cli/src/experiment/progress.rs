@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Tells whoever wants to know.
-pub struct Told {
+pub struct ProgressDisplay {
     people: People,
     json: bool,
     /// Each warning is told once.
@@ -30,7 +30,7 @@ pub struct Told {
     warns: bool,
 }
 
-impl Told {
+impl ProgressDisplay {
     /// As was asked for.
     pub fn new(shown: &ShownArgs) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl People {
     }
 }
 
-impl Progress for Told {
+impl Progress for ProgressDisplay {
     fn begins(&mut self, planned: &Planned, done: usize, remaining: Left) {
         match &self.people {
             People::Quiet | People::Lines { .. } => {}

@@ -7,7 +7,7 @@ use crate::terminal;
 use delaylab_report::beside::Beside;
 use delaylab_report::run::RunData;
 use delaylab_report::{html, run_terminal, svg};
-use delaylab_runner::stored::whole;
+use delaylab_runner::run_folder::whole;
 use std::io;
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_runner::run::Started;
-use delaylab_runner::worlds::Options;
+use delaylab_runner::worlds::RunOptions;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::writer::RunWriter;
 
@@ -33,15 +33,15 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         text: resumed.experiment,
     };
     let resolved = choose::again(source).map_err(choose::wrong)?;
-    let options = Options {
+    let options = RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
-        // Whoever started it said that the load was wanted.
+        // Load was allowed when the run was started.
         allow_load: true,
         threads: args.threads,
         ..with_load(&args.load)
     };
     catch_stop()?;
-    let started = Started::resume(resolved, &options, writer, resumed.done)?;
+    let started = Started::resume(resolved, &options, writer, &resumed.done)?;
     carry_out(started, args.tui, &args.shown)?.show(&args.shown)
 }

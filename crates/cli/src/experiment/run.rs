@@ -1,7 +1,7 @@
 //! `delaylab run`.
 
 use super::conclude::Concluded;
-use super::progress::Told;
+use super::progress::ProgressDisplay;
 use super::{choose, conclude};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::args::load::LoadServerArgs;
@@ -10,9 +10,10 @@ use crate::key;
 use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
-use delaylab_lab::run::{Ending, Watch};
-use delaylab_runner::run::Started;
-use delaylab_runner::worlds::Options;
+use delaylab_lab::run::Watch;
+use delaylab_runner::run::{Recorded, Started};
+use delaylab_runner::target::LoadChoice;
+use delaylab_runner::worlds::RunOptions;
 use std::path::PathBuf;
 
 /// Runs the command.
@@ -23,7 +24,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
     let experiment = choose::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
-    let options = Options {
+    let options = RunOptions {
         port: args.choice.port,
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
@@ -35,25 +36,31 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
 }
 
 /// What this program wants of every run: it is the reflector of runs without a target, and Ctrl-C stops them.
-pub fn options() -> Options {
-    Options {
+pub fn options() -> RunOptions {
+    RunOptions {
         port: None,
         key: None,
         allow_load: false,
-        load_server: None,
-        load_port: None,
-        reflector: std::env::current_exe().unwrap_or_else(|_| "delaylab".into()),
+        load: LoadChoice::default(),
+        reflector: std::env::current_exe().ok(),
         threads: None,
         stop: signals::stop(),
-        supplied: std::env::args().collect(),
+        supplied: words(),
     }
 }
 
+/// The command line, word by word.
+fn words() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// The same with this server for load.
-pub fn with_load(load: &LoadServerArgs) -> Options {
-    Options {
-        load_server: load.load_server.clone(),
-        load_port: load.load_port,
+pub fn with_load(load: &LoadServerArgs) -> RunOptions {
+    RunOptions {
+        load: load.choice(),
         ..options()
     }
 }
@@ -62,29 +69,33 @@ pub fn with_load(load: &LoadServerArgs) -> Options {
 pub fn run_experiment(
     experiment: &Experiment,
     choices: &Choices,
-    options: &Options,
+    options: &RunOptions,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
     record(choose::resolve(experiment, choices)?, options, shown)?.show(shown)
 }
 
 /// Runs what is only a step of another command: nothing is judged, shown or reported. The run's folder.
-pub fn step(resolved: Resolved, options: &Options, shown: &ShownArgs) -> Result<PathBuf, Failed> {
-    let mut started = start(resolved, options, shown)?;
-    every_trial(&mut started, &mut Told::of_a_step(shown))?;
-    Ok(started.finish_unjudged()?.folder)
+pub fn step(
+    resolved: Resolved,
+    options: &RunOptions,
+    shown: &ShownArgs,
+) -> Result<PathBuf, Failed> {
+    let started = start(resolved, options, shown)?;
+    let recorded = every_trial(started, &mut ProgressDisplay::of_a_step(shown))?;
+    Ok(recorded.finish_unjudged()?.folder)
 }
 
 /// Carries it out and judges it, without printing the results.
 pub fn record(
     resolved: Resolved,
-    options: &Options,
+    options: &RunOptions,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
     carry_out(start(resolved, options, shown)?, false, shown)
 }
 
-fn start(resolved: Resolved, options: &Options, shown: &ShownArgs) -> Result<Started, Failed> {
+fn start(resolved: Resolved, options: &RunOptions, shown: &ShownArgs) -> Result<Started, Failed> {
     catch_stop()?;
     Ok(Started::create(resolved, options, &shown.output)?)
 }
@@ -97,31 +108,29 @@ pub fn catch_stop() -> Result<(), Failed> {
 
 /// Every trial that is left, and the conclusion; followed by people, in a live view if they want it, or by programs.
 pub fn carry_out(
-    mut started: Started,
+    started: Started,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let mut told = if in_live_view {
+    let mut display = if in_live_view {
         let name = &started.resolved().name;
-        Told::live(Tui::open(format!("delaylab run {name}"))?)
+        ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
     } else {
-        Told::new(shown)
+        ProgressDisplay::new(shown)
     };
-    every_trial(&mut started, &mut told)?;
-    conclude::run(started, !shown.no_report)
+    let recorded = every_trial(started, &mut display)?;
+    conclude::run(recorded, !shown.no_report)
 }
 
-fn every_trial(started: &mut Started, told: &mut Told) -> Result<(), Failed> {
-    let watcher = told.watcher();
-    let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
-    let ended = started.run(told, watch);
+fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Recorded, Failed> {
     let folder = started.folder().display().to_string();
+    let watcher = display.watcher();
+    let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
+    let ended = started.run(display, watch);
     let resume = format!("What was recorded is in {folder}; `delaylab resume {folder}` goes on");
     match ended.map_err(Failed::from) {
-        Ok(Ending::Complete) => Ok(()),
-        Ok(Ending::Interrupted) => {
-            Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}")))
-        }
+        Ok(Some(recorded)) => Ok(recorded),
+        Ok(None) => Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}"))),
         Err(failed) => Err(Failed::new(
             failed.exit,
             format!("{}\n{resume}", failed.message),

@@ -50,16 +50,8 @@ pub fn target_of(args: &PingArgs) -> Result<Option<LoadTarget>, Failed> {
             refusal.field, refusal.reason
         )));
     }
-    let target = {
-        let load = &args.load_server;
-        target::of_load(
-            load.load_server.as_ref(),
-            load.load_port,
-            &args.target,
-            args.v4,
-            args.v6,
-        )?
-    };
+    let load = args.load_server.choice();
+    let target = target::load_target(&load, &args.target, args.v4, args.v6)?;
     load_limit::check_load(&loads, target, args.allow_load)?;
     Ok(Some(target))
 }

@@ -2,7 +2,7 @@
 
 use super::line::{self, Line, on_the_wire};
 use super::passage::Ways;
-use super::seen::{Stream, Trial};
+use super::run_trials::{Stream, Trial};
 use delaylab_model::path::Framing;
 use delaylab_model::record::{Method, Record};
 

@@ -3,7 +3,7 @@
 //! One value for each size of each stream, the least or the median of its packets, and the least squares line
 //! through them. Both are robust: what disturbs a packet now and then only makes it later.
 
-use super::seen::{Stream, Trial};
+use super::run_trials::{Stream, Trial};
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
 use delaylab_sim::network::wire;

@@ -7,7 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`seen`] | what a run saw: its trials and streams, read from disk |
+//! | [`run_trials`] | what a run saw: its trials and streams, read from disk |
 //! | [`mod@line`] | a constant and a slope, of the least or the median of each size |
 //! | [`hosts`] | the four lines of the hosts, and their noise |
 //! | [`passage`] | when each packet went in and came out, and how large it was on the wire |
@@ -38,7 +38,7 @@ pub mod passage;
 pub mod prediction;
 pub mod queue;
 pub mod rate;
-pub mod seen;
+pub mod run_trials;
 pub mod unknown;
 
 use backlog::Sends;
@@ -49,7 +49,7 @@ use line::{Line, Statistic};
 use passage::{Overflow, Passage, Ways};
 use queue::Queue;
 use rate::Rate;
-use seen::{Seen, Trial};
+use run_trials::{RunTrials, Trial};
 use unknown::Unknown;
 
 /// What is known of a path.
@@ -82,7 +82,7 @@ pub struct Calibration {
 }
 
 /// Finds out what the trials show.
-pub fn calibrate(seen: &Seen) -> Calibration {
+pub fn calibrate(seen: &RunTrials) -> Calibration {
     let ways = Ways::of(seen);
     let usable = || seen.trials.iter().filter(|trial| !trial.flawed);
     let unloaded: Vec<&Trial> = usable().filter(|trial| trial.is_unloaded()).collect();
@@ -145,7 +145,12 @@ struct Limited {
     verdict: Option<Verdict>,
 }
 
-fn limited(overflows: Vec<Overflow>, seen: &Seen, ways: Ways, forward: Option<&Line>) -> Limited {
+fn limited(
+    overflows: Vec<Overflow>,
+    seen: &RunTrials,
+    ways: Ways,
+    forward: Option<&Line>,
+) -> Limited {
     let less = limiter::uncounted(seen.framing());
     let counted = || -> Vec<Overflow> {
         let each = overflows.iter();

@@ -4,7 +4,7 @@
 //! from the run's seed, so that what hosts do now and then is in both.
 
 use super::hosts::Noise;
-use super::seen::{Seen, Stream, Trial};
+use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::plan::Factor;
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_stats::quantile::rank;
@@ -95,7 +95,7 @@ impl Lane {
 }
 
 /// The lanes of a run, in the order of its trials; repeats together, flawed trials left out.
-pub fn lanes(seen: &Seen) -> Vec<Lane> {
+pub fn lanes(seen: &RunTrials) -> Vec<Lane> {
     let mut keys: Vec<(&[Factor], &str)> = Vec::new();
     let mut grouped: Vec<Vec<(&Trial, &Stream)>> = Vec::new();
     for trial in seen.trials.iter().filter(|trial| !trial.flawed) {

@@ -1,7 +1,7 @@
 //! When each packet went into the path and came out of it.
 
 use super::line::{Line, on_the_wire};
-use super::seen::{Seen, Stream, Trial};
+use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::{Method, Outcome, Record};
@@ -17,7 +17,7 @@ pub enum Ways {
 
 impl Ways {
     /// What the stamps of all streams allow.
-    pub(super) fn of(seen: &Seen) -> Self {
+    pub(super) fn of(seen: &RunTrials) -> Self {
         let mut streams = seen.trials.iter().flat_map(|trial| &trial.streams);
         if streams.all(Stream::one_way) {
             Ways::Apart

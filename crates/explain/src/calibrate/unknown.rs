@@ -4,7 +4,7 @@ use super::Calibration;
 use super::limiter::Limiter;
 use super::passage::Ways;
 use super::queue::Order;
-use super::seen::Seen;
+use super::run_trials::RunTrials;
 
 /// Slopes of the two ways that differ by more are those of two kinds of links.
 const SAME: f64 = 0.05;
@@ -33,7 +33,7 @@ impl Unknown {
 const RUN: &str = "`delaylab run calibration` has such trials.";
 
 /// Everything that the trials leave open.
-pub(super) fn list(seen: &Seen, found: &Calibration) -> Vec<Unknown> {
+pub(super) fn list(seen: &RunTrials, found: &Calibration) -> Vec<Unknown> {
     let lists = [
         no_sweep(found),
         one_sum(found),
@@ -98,7 +98,7 @@ fn no_stamps(found: &Calibration) -> Option<Unknown> {
     )
 }
 
-fn no_overflow(seen: &Seen, found: &Calibration) -> Option<Unknown> {
+fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
     if found.rate.is_some() {
         return None;
     }

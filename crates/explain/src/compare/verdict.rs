@@ -183,8 +183,8 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
         return format!(" The median is {}.", by(measure, median));
     }
     match seen(measure, median, looks) {
-        Some(Seen::Any) => " The median is the same.".to_owned(),
-        Some(Seen::Beyond(most)) => format!(" The median is the same within {most}."),
+        Some(ClearDifference::Any) => " The median is the same.".to_owned(),
+        Some(ClearDifference::Beyond(most)) => format!(" The median is the same within {most}."),
         None => String::new(),
     }
 }
@@ -263,8 +263,8 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     let seen = |q: f64, name: &str| {
         let most = at(q).and_then(|shift| seen(measure, shift, looks))?;
         Some(match most {
-            Seen::Any => format!("in {name}"),
-            Seen::Beyond(most) => format!("of more than {most} in {name}"),
+            ClearDifference::Any => format!("in {name}"),
+            ClearDifference::Beyond(most) => format!("of more than {most} in {name}"),
         })
     };
     let Some(median) = seen(0.5, "the median") else {
@@ -306,20 +306,20 @@ fn shape(tests: &Tests, looks: usize) -> String {
 }
 
 /// Which difference lies outside of the interval.
-pub(super) enum Seen {
+pub(super) enum ClearDifference {
     Any,
     /// One of more than this.
     Beyond(String),
 }
 
-pub(super) fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<Seen> {
+pub(super) fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference> {
     let far = |bounds: &Bounds, value: f64| {
         let reach = (value - bounds.low).max(bounds.high - value);
         value.abs() + stretch(bounds, looks) * reach
     };
     let told = |far: f64, shown: &dyn Fn(f64) -> String| match far {
-        0.0 => Some(Seen::Any),
-        far => far.is_finite().then(|| Seen::Beyond(shown(far))),
+        0.0 => Some(ClearDifference::Any),
+        far => far.is_finite().then(|| ClearDifference::Beyond(shown(far))),
     };
     let difference = shift.difference()?;
     if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {

@@ -324,7 +324,7 @@ impl<'a> Words<'a> {
 }
 
 /// What a pair says of a statistic: value, and how far the ends of its interval are.
-struct Told<'a> {
+struct PairShift<'a> {
     factors: &'a [Factor],
     value: f64,
     down: f64,
@@ -338,7 +338,7 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
             let shift = shifts.iter().find(|shift| shift.statistic == statistic)?;
             let [value, low, high] = told(shift)?;
             let is_finite = [value, low, high].iter().all(|end| end.is_finite());
-            is_finite.then_some(Told {
+            is_finite.then_some(PairShift {
                 factors: &pair.pair.factors,
                 value,
                 down: value - low,
@@ -371,10 +371,10 @@ fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -
 }
 
 /// `None` without any.
-fn mean(told: &[Told<'_>]) -> Option<Estimate> {
+fn mean(told: &[PairShift<'_>]) -> Option<Estimate> {
     let count = told.len() as f64;
     let value = told.iter().map(|told| told.value).sum::<f64>() / count;
-    let reach = |end: fn(&Told<'_>) -> f64| {
+    let reach = |end: fn(&PairShift<'_>) -> f64| {
         let beside = told.chunk_by(|a, b| a.factors == b.factors);
         let squares = beside.map(|probes| probes.iter().map(end).sum::<f64>().powi(2));
         squares.sum::<f64>().sqrt() / count

@@ -14,7 +14,7 @@ use delaylab_model::record::{ClockEvent, Method, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
-use delaylab_stats::blame::{Held, What, family, whose};
+use delaylab_stats::attribution::{Held, LateCause, family, whose};
 use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Gathered<'a> {
     pub(super) streams: Vec<Stream<'a>>,
-    pub(super) tallies: BTreeMap<What, Tally>,
+    pub(super) tallies: BTreeMap<LateCause, Tally>,
     pub(super) sent: u64,
     pub(super) answered: u64,
     pub(super) trials: usize,
@@ -62,7 +62,7 @@ pub(super) struct Stream<'a> {
     /// Where those spent their time that were not late.
     pub(super) usual: Usual,
     /// What those lost that were late, by cause: packets and ns.
-    pub(super) late: BTreeMap<What, (u64, f64)>,
+    pub(super) late: BTreeMap<LateCause, (u64, f64)>,
 }
 
 impl Stream<'_> {
@@ -304,7 +304,7 @@ struct Open {
     excursions: BTreeMap<usize, Excursions>,
     /// Packets that were answered and not late, by stream, where queues are seen into.
     usual: BTreeMap<usize, Vec<u64>>,
-    ways: BTreeMap<usize, ways::Stream>,
+    ways: BTreeMap<usize, ways::StreamDelays>,
     /// Packets that the clock was set under, by stream.
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
@@ -363,7 +363,7 @@ impl Gathering<'_> {
         self.gathered.answered += u64::from(response.is_some());
         if response.is_some() {
             let ways = open.ways.entry(at);
-            ways.or_insert_with(|| ways::Stream::begin(record, facts))
+            ways.or_insert_with(|| ways::StreamDelays::begin(record, facts))
                 .push(record);
         }
         let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
@@ -389,7 +389,7 @@ impl Gathering<'_> {
             .values_mut()
             .for_each(|seqs| seqs.sort_unstable());
         let mut held = self.held(&open);
-        let mut under_way = BTreeMap::<What, Vec<(Nanos, Nanos)>>::new();
+        let mut under_way = BTreeMap::<LateCause, Vec<(Nanos, Nanos)>>::new();
         for (&at, excursions) in &open.excursions {
             let (usual, packets) = (excursions.usual_parts(), excursions.usual() as f64);
             let stream = &mut self.gathered.streams[at];
@@ -403,12 +403,12 @@ impl Gathering<'_> {
                 let row = self.gathered.streams[at].row;
                 let facts = self.blamed_by(row);
                 let (what, event) = if open.clock.contains(&(at, late.seq)) {
-                    (What::Clock, None)
+                    (LateCause::Clock, None)
                 } else {
                     whose(&late, &facts, &join, self.trains, held.as_ref())
                 };
                 let activation = match (&what, event) {
-                    (What::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
+                    (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
                     _ => None,
                 };
                 let of_stream = &mut self.gathered.streams[at].late;

@@ -2,7 +2,7 @@
 //!
 //! Every combination of levels is first held against the best one, the least delay of its path or another run ([`slow`]).
 //! Packets that took far longer than the others of their stream ([`delaylab_stats::excursion`]) are put
-//! down to a cause one by one ([`delaylab_stats::blame`]): the stage that took longer than usual, and
+//! down to a cause one by one ([`delaylab_stats::attribution`]): the stage that took longer than usual, and
 //! within it who had the CPU instead, or which queue held the packet. Causes are then ranked by the time that they cost.
 //!
 //! | file | holds |
@@ -41,7 +41,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
 use delaylab_stats::anatomy::{Part, Place, StageSet};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
@@ -101,7 +101,7 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
     /// Whose fault it is.
-    pub what: What,
+    pub what: LateCause,
     /// Packets that were late by it.
     pub packets: u64,
     /// So many times they were: those that were under way together are one event.
@@ -158,7 +158,7 @@ impl Explanation {
         }
     }
 
-    /// Share of the time lost for which causes of one place are to blame, 0 to 1.
+    /// Share of the time lost for which causes of one place are responsible, 0 to 1.
     pub fn share_of(&self, place: Place) -> f64 {
         let causes = self.causes.iter();
         let of_place = causes.filter(|cause| cause.what.place() == place);
@@ -169,7 +169,7 @@ impl Explanation {
     pub(crate) fn answers_here(&self) -> bool {
         let causes = self.causes.iter();
         let mut late = causes.filter(|cause| cause.what.place() == Place::Reflector);
-        late.all(|cause| cause.what == What::Reflector { here: true })
+        late.all(|cause| cause.what == LateCause::Reflector { here: true })
     }
 
     /// What is slow, in a sentence or two; empty where nothing was answered.
@@ -231,8 +231,8 @@ struct Alike {
 }
 
 impl Alike {
-    fn of(what: &What, gathered: &Gathered<'_>, trains: &Trains) -> Self {
-        let What::Ran { who, .. } = what else {
+    fn of(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains) -> Self {
+        let LateCause::Ran { who, .. } = what else {
             return Self {
                 together: 0,
                 others: 0,
@@ -240,7 +240,7 @@ impl Alike {
             };
         };
         let of_name = gathered.tallies.iter().filter(
-            |(other, _)| matches!(other, What::Ran { who: other, .. } if other.name == who.name),
+            |(other, _)| matches!(other, LateCause::Ran { who: other, .. } if other.name == who.name),
         );
         Self {
             together: trains.together(who),
@@ -252,7 +252,7 @@ impl Alike {
 
 /// What is known of a cause beside its packets.
 #[derive(Debug)]
-struct Seen<'a> {
+struct CauseContext<'a> {
     process: Option<&'a Process>,
     role: Role,
     /// The run's own load, where packets were late by it beside that alone.
@@ -309,7 +309,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
     let known = OnceCell::new();
     for (what, tally) in &gathered.tallies {
         let who = match what {
-            What::Ran { who, .. } => Some(who),
+            LateCause::Ran { who, .. } => Some(who),
             _ => None,
         };
         let driven = who.and_then(|who| sending.drives(who, &trains));
@@ -320,7 +320,7 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
         let alike = Alike::of(what, &gathered, &trains);
         let process = who.and_then(|who| trains.process(who));
         let role = who.map_or(Role::Other, |who| roles.of(&who.name, process));
-        let seen = Seen {
+        let seen = CauseContext {
             process,
             role,
             load: explanation.slow.load_beside(what),

@@ -8,7 +8,7 @@
 
 use super::gather::{Stream, Tally};
 use delaylab_model::Nanos;
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::{self, Driven, Sent};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{self, Match, Settings};
@@ -94,13 +94,13 @@ impl Sending {
 /// At which intervals a cause comes, if it does. `known`: what of these trains is regular, once that was looked for,
 /// which takes long.
 pub(super) fn of<'a>(
-    what: &What,
+    what: &LateCause,
     tally: &Tally,
     streams: &[Stream<'_>],
     trains: &'a Trains,
     known: &OnceCell<Vec<(&'a str, f64)>>,
 ) -> Option<Rhythm> {
-    if let What::Ran { who, .. } = what {
+    if let LateCause::Ran { who, .. } = what {
         // Much shorter runs than those that delayed packets are something else that it does. Long runs meet
         // more packets than others of the same work.
         let short = Functional::Quantile(0.25).of(&mut tally.activations.clone())? / 2.0;

@@ -18,7 +18,7 @@ use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, in_common};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ pub struct Condition {
     /// Share of the packets that were sent that was lost, 0 to 1.
     pub lost: f64,
     /// Packets that were late by a cause, and what they lost, ns: most lost first.
-    pub late: Vec<(What, u64, f64)>,
+    pub late: Vec<(LateCause, u64, f64)>,
     /// The median response, ns.
     pub median_ns: f64,
     /// The mean response of packets that were not late, ns.
@@ -247,7 +247,7 @@ impl Slow {
     }
 
     /// The run's own load, where packets were late by this beside such load alone; else empty.
-    pub fn load_beside(&self, what: &What) -> String {
+    pub fn load_beside(&self, what: &LateCause) -> String {
         let mut beside: Vec<&Condition> = self.conditions.iter().collect();
         beside.retain(|condition| condition.late.iter().any(|(late, ..)| late == what));
         if beside.iter().any(|condition| condition.loads.is_empty()) {
@@ -259,7 +259,7 @@ impl Slow {
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
-    pub(super) fn worst_in(&self, causes: &[&What]) -> Option<(&Condition, f64)> {
+    pub(super) fn worst_in(&self, causes: &[&LateCause]) -> Option<(&Condition, f64)> {
         if self.conditions.len() < 2 {
             return None;
         }
@@ -328,7 +328,7 @@ fn condition(
 ) -> Option<Condition> {
     let row = streams.first()?.row;
     let mut usual = Usual::default();
-    let mut late = BTreeMap::<&What, (u64, f64)>::new();
+    let mut late = BTreeMap::<&LateCause, (u64, f64)>::new();
     let mut queues = BTreeMap::<String, Vec<String>>::new();
     for stream in streams {
         usual.merge(&stream.usual);

@@ -49,7 +49,7 @@ pub enum Clocks {
 
 /// The delays of one stream, in the order of its packets.
 #[derive(Debug, Clone)]
-pub(super) struct Stream {
+pub(super) struct StreamDelays {
     facts: RecordFacts,
     ends: Ends,
     sent: Vec<Nanos>,
@@ -59,7 +59,7 @@ pub(super) struct Stream {
     seen: u64,
 }
 
-impl Stream {
+impl StreamDelays {
     /// Of the stream that this answered packet is the first of.
     pub(super) fn begin(record: &Record, facts: RecordFacts) -> Self {
         Self {
@@ -138,7 +138,7 @@ struct Pooled {
 
 impl Ways {
     /// A stream is at its end.
-    pub(super) fn add(&mut self, probe: &str, stream: &Stream) {
+    pub(super) fn add(&mut self, probe: &str, stream: &StreamDelays) {
         for way in 0..Direction::ALL.len() {
             let Some((mut above, clocks)) = stream.above(way) else {
                 continue;
@@ -179,7 +179,7 @@ mod tests {
 
     /// A packet each 10 ms; the reflector's clock is a minute off and runs 40 ppm fast; the way there has
     /// queues of 1 ms on average, the way back none.
-    fn stream(clock: ReflectorClock, count: u64) -> Stream {
+    fn stream(clock: ReflectorClock, count: u64) -> StreamDelays {
         let mut random = SplitMix::new(3);
         let facts = RecordFacts {
             reflector_clock: clock,
@@ -202,13 +202,13 @@ mod tests {
             record
         });
         let first = records.next().unwrap();
-        let mut stream = Stream::begin(&first, facts);
+        let mut stream = StreamDelays::begin(&first, facts);
         stream.push(&first);
         records.for_each(|record| stream.push(&record));
         stream
     }
 
-    fn ways(stream: &Stream) -> Vec<OneWay> {
+    fn ways(stream: &StreamDelays) -> Vec<OneWay> {
         let mut ways = Ways::default();
         ways.add("echo", stream);
         ways.finish()

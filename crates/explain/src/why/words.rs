@@ -3,11 +3,11 @@
 use super::gather::{Gathered, Tally};
 use super::rhythm::{Basis, Rhythm};
 use super::roles::Role;
-use super::{Cause, Explanation, Seen};
+use super::{Cause, CauseContext, Explanation};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{Match, Relation};
@@ -41,7 +41,7 @@ fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
     let packets: u64 = asked_for.iter().map(|cause| cause.packets).sum();
     let first = asked_for.first()?;
     let name = match &first.what {
-        What::Ran { who, .. } => first.role.named(&who.name),
+        LateCause::Ran { who, .. } => first.role.named(&who.name),
         _ => return None,
     };
     let wanted = match first.role {
@@ -79,7 +79,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Reflector if explanation.answers_here() => "the reflector on this host",
         Place::Reflector => "the reflector's host",
         Place::Network => "the network",
-        Place::Unclear if worst.what == What::Clock => {
+        Place::Unclear if worst.what == LateCause::Clock => {
             return format!(
                 "{late}; the clock was set or the host suspended under way: these are no delays."
             );
@@ -92,17 +92,17 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let worst = of_place.next().unwrap_or(&worst);
     let of_worst = percent(of_lost(worst.lost_ns));
     let most = match &worst.what {
-        What::Ran { who, .. } if worst.driven.is_some() => {
+        LateCause::Ran { who, .. } if worst.driven.is_some() => {
             format!(
                 ", {of_worst} where {} handled the probe's own packets",
                 who.name
             )
         }
-        What::Ran { who, .. } => {
+        LateCause::Ran { who, .. } => {
             let name = worst.role.named(&worst.name_of(who));
             format!(", {of_worst} where {name} had its CPU")
         }
-        What::Queue { port } => {
+        LateCause::Queue { port } => {
             let load = explanation.slow.load_beside(&worst.what);
             let load = match load.as_str() {
                 "" => String::new(),
@@ -112,7 +112,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         }
         _ => String::new(),
     };
-    let causes: Vec<&What> = found.iter().map(|cause| &cause.what).collect();
+    let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
     let where_most = explanation.slow.worst_in(&causes);
     let late = match where_most.filter(|(_, share)| *share >= MOST_IN_ONE) {
         Some((condition, of_all)) => {
@@ -167,23 +167,25 @@ fn share(late: u64, answered: u64) -> String {
 
 /// What a cause is known from, a sentence each.
 pub(super) fn evidence(
-    what: &What,
+    what: &LateCause,
     tally: &Tally,
-    seen: &Seen<'_>,
+    seen: &CauseContext<'_>,
     gathered: &Gathered<'_>,
 ) -> Vec<String> {
     let mut sentences = vec![stages(what, tally)];
     match what {
-        What::Ran { kind, .. } => {
+        LateCause::Ran { kind, .. } => {
             sentences.push(ran(*kind, tally, gathered));
             sentences.extend(process(tally, seen));
             sentences.extend(alike(seen, gathered));
         }
-        What::Prober { .. } | What::Reflector { .. } => {
+        LateCause::Prober { .. } | LateCause::Reflector { .. } => {
             sentences.push(nobody(what, gathered));
             sentences.extend(suspects(gathered));
         }
-        What::Network { .. } | What::Unclear { .. } => sentences.extend(sent_again(tally, seen)),
+        LateCause::Network { .. } | LateCause::Unclear { .. } => {
+            sentences.extend(sent_again(tally, seen))
+        }
         _ => {}
     }
     sentences.extend(seen.driven.map(after_packets));
@@ -194,7 +196,7 @@ pub(super) fn evidence(
 /// A delay of a TCP probe that no queue is long enough for is most often that of a segment which was lost.
 const LIKELY_SENT_AGAIN_NS: f64 = 100e6;
 
-fn is_likely_sent_again(tally: &Tally, seen: &Seen<'_>) -> bool {
+fn is_likely_sent_again(tally: &Tally, seen: &CauseContext<'_>) -> bool {
     let known = 2 * tally.sent_again >= tally.packets;
     let mean = tally.lost_ns / tally.packets as f64;
     let likely = mean >= LIKELY_SENT_AGAIN_NS && !seen.drops.is_empty();
@@ -202,7 +204,7 @@ fn is_likely_sent_again(tally: &Tally, seen: &Seen<'_>) -> bool {
 }
 
 /// What TCP does about loss is no waiting in a queue.
-fn sent_again(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
+fn sent_again(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
     if !is_likely_sent_again(tally, seen) {
         return None;
     }
@@ -222,7 +224,7 @@ fn sent_again(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
 }
 
 /// Which process it is.
-fn process(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
+fn process(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
     let Some(process) = seen.process else {
         let pids: Vec<String> = tally.pids.iter().map(u32::to_string).collect();
         return match (seen.alike.together, &pids[..]) {
@@ -243,7 +245,7 @@ fn process(tally: &Tally, seen: &Seen<'_>) -> Option<String> {
 }
 
 /// What processes of its name took together.
-fn alike(seen: &Seen<'_>, gathered: &Gathered<'_>) -> Option<String> {
+fn alike(seen: &CauseContext<'_>, gathered: &Gathered<'_>) -> Option<String> {
     let lost: f64 = gathered.tallies.values().map(|tally| tally.lost_ns).sum();
     let share = percent(seen.alike.lost_ns / lost);
     match seen.alike.others {
@@ -274,7 +276,7 @@ fn after_packets(driven: &Driven) -> String {
 }
 
 /// In which stages, and by how much.
-fn stages(what: &What, tally: &Tally) -> String {
+fn stages(what: &LateCause, tally: &Tally) -> String {
     let mean = format_duration_f64(tally.lost_ns / tally.packets as f64);
     let worst = format_duration_f64(tally.worst.excess_ns);
     let lengths = match tally.packets {
@@ -293,7 +295,7 @@ fn stages(what: &What, tally: &Tally) -> String {
         })
         .collect();
     match what {
-        What::Clock => format!("the clock was set or the host suspended under way; {lengths}"),
+        LateCause::Clock => format!("the clock was set or the host suspended under way; {lengths}"),
         _ => format!("in {}; {lengths} ({packet})", stages.join(", ")),
     }
 }
@@ -324,8 +326,8 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
 }
 
 /// Why nobody is named.
-fn nobody(what: &What, gathered: &Gathered<'_>) -> String {
-    if let What::Reflector { here: false } = what {
+fn nobody(what: &LateCause, gathered: &Gathered<'_>) -> String {
+    if let LateCause::Reflector { here: false } = what {
         return "stamps of the reflector: its own process answered late".to_owned();
     }
     if gathered.sources.is_empty() {
@@ -404,69 +406,74 @@ fn precise(ns: f64) -> String {
 }
 
 /// What to do about a cause.
-pub(super) fn remedy(what: &What, seen: &Seen<'_>, tally: &Tally, simulated: bool) -> String {
+pub(super) fn remedy(
+    what: &LateCause,
+    seen: &CauseContext<'_>,
+    tally: &Tally,
+    simulated: bool,
+) -> String {
     let over_tcp = tally.over_tcp == tally.packets;
     match what {
-        What::Network { .. } | What::Unclear { .. } if is_likely_sent_again(tally, seen) => {
+        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => {
             "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
              nothing is sent again, show the delay of the path itself."
                 .to_owned()
         }
-        What::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
+        LateCause::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
             "TCP on the prober's host kept the segment back: its window was full, or an earlier segment was not \
              acknowledged yet."
                 .to_owned()
         }
-        What::Ran { who, .. } if seen.driven.is_some() => format!(
+        LateCause::Ran { who, .. } if seen.driven.is_some() => format!(
             "{} works on the probe's own packets: its time is part of the measurement, and no disturbance \
              from outside. A CPU of its own (taskset) keeps it from the prober's.",
             who.name
         ),
-        What::Ran { .. } if seen.role.is_asked_for() => {
+        LateCause::Ran { .. } if seen.role.is_asked_for() => {
             "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
         }
-        _ if simulated && !matches!(what, What::Queue { .. } | What::Clock) => in_simulation(what),
-        What::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
-        What::Prober { stages } => of_prober(*stages, seen.rhythm),
-        What::Reflector { here: true } => {
+        _ if simulated && !matches!(what, LateCause::Queue { .. } | LateCause::Clock) => in_simulation(what),
+        LateCause::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
+        LateCause::Prober { stages } => of_prober(*stages, seen.rhythm),
+        LateCause::Reflector { here: true } => {
             "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
              (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
              higher priority (chrt)."
                 .to_owned()
         }
-        What::Reflector { here: false } => {
+        LateCause::Reflector { here: false } => {
             "Look there: `delaylab doctor` at the other end, and what else runs on it; \
              its own time is no fault of the network."
                 .to_owned()
         }
-        What::Queue { port } if !seen.load.is_empty() => format!(
+        LateCause::Queue { port } if !seen.load.is_empty() => format!(
             "The run's own load ({}) goes through {port}, which is what the experiment asks for. What another \
              discipline would make of it: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
             seen.load
         ),
-        What::Queue { port } => format!(
+        LateCause::Queue { port } => format!(
             "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
              that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
         ),
-        What::Network { stages } => of_network(*stages),
-        What::Unclear { .. } => {
+        LateCause::Network { stages } => of_network(*stages),
+        LateCause::Unclear { .. } => {
             "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
                 .to_owned()
         }
-        What::Clock => "Leave these packets out: their times are not delays.".to_owned(),
+        LateCause::Clock => "Leave these packets out: their times are not delays.".to_owned(),
     }
 }
 
 /// What there is to change of hosts and of a path that are a model's.
-fn in_simulation(what: &What) -> String {
+fn in_simulation(what: &LateCause) -> String {
     match what {
-        What::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
+        LateCause::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
              quiet condition (`--set host.condition=quiet`), which goes before ordinary processes.",
-        What::Prober { .. } | What::Reflector { .. } => {
+        LateCause::Prober { .. } | LateCause::Reflector { .. } => {
             "It is what the model of that host draws (`path.host`, or `host` of its node): costs of packets, ticks \
              and daemons."
         }
-        What::Network { .. } => {
+        LateCause::Network { .. } => {
             "No single queue held these packets for half of that time: the run's table `hops` has how long each \
              packet waited in each."
         }
@@ -551,10 +558,10 @@ impl Cause {
     /// What it is, as a headline: `planted-noise ran instead`.
     pub fn headline(&self) -> String {
         match &self.what {
-            What::Ran { who, .. } if self.driven.is_some() => {
+            LateCause::Ran { who, .. } if self.driven.is_some() => {
                 format!("{} ran for the probe's own packets", self.name_of(who))
             }
-            What::Ran { who, kind } => {
+            LateCause::Ran { who, kind } => {
                 let verb = match kind {
                     NoiseKind::Scheduled => "ran instead",
                     NoiseKind::Interrupt => "(an interrupt) had the CPU",
@@ -569,13 +576,13 @@ impl Cause {
                     _ => format!("{} {verb}", self.name_of(who)),
                 }
             }
-            What::Prober { stages } => format!("the prober's host, in {stages}"),
-            What::Reflector { here: true } => "the reflector, on this host".to_owned(),
-            What::Reflector { here: false } => "the reflector's host".to_owned(),
-            What::Queue { port } => format!("the queue of {port}"),
-            What::Network { stages } => format!("the network, in {stages}"),
-            What::Unclear { stages } => format!("host or network, in {stages}"),
-            What::Clock => "the clock was set".to_owned(),
+            LateCause::Prober { stages } => format!("the prober's host, in {stages}"),
+            LateCause::Reflector { here: true } => "the reflector, on this host".to_owned(),
+            LateCause::Reflector { here: false } => "the reflector's host".to_owned(),
+            LateCause::Queue { port } => format!("the queue of {port}"),
+            LateCause::Network { stages } => format!("the network, in {stages}"),
+            LateCause::Unclear { stages } => format!("host or network, in {stages}"),
+            LateCause::Clock => "the clock was set".to_owned(),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::address;
 use super::diagnostic::{Origin, Problem};
+use super::exclusive::exclusive;
 use super::factor::{CASE, Factor, FactorLevel};
 use super::probe::{Wrong, probe};
 use super::resolve::SkippedCase;
-use super::rivals::rivals;
 use super::sections::Setup;
 use super::tree::{Key, Node};
 use delaylab_model::plan::Factor as Level;
@@ -120,14 +120,14 @@ impl Maker<'_> {
             return tried.trial;
         }
         match factors.first() {
-            Some(factor) if factor.name == CASE => self.blame(levels, tried),
+            Some(factor) if factor.name == CASE => self.explain_refusals(levels, tried),
             _ => self.refuse(&tried.root, &tried.refusals),
         }
         None
     }
 
     /// What is refused without the case too is not the case's fault.
-    fn blame(&mut self, levels: &[&FactorLevel], tried: Tried) {
+    fn explain_refusals(&mut self, levels: &[&FactorLevel], tried: Tried) {
         let Some((case, others)) = levels.split_first() else {
             return;
         };
@@ -262,6 +262,6 @@ fn place_of(root: &Node, field: &str) -> Origin {
     };
     let here = root.nearest(above);
     let field = |key: &str| here.get(&Key::Name(key.to_owned()));
-    let written = field(last).or_else(|| rivals(above, last).find_map(field));
+    let written = field(last).or_else(|| exclusive(above, last).find_map(field));
     written.unwrap_or(here).at.clone()
 }

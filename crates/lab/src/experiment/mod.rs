@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`catalogue`](mod@catalogue) | the experiments that come with delaylab |
 //! | `tree` | values and where they were written; laying one tree over another |
-//! | `rivals` | fields of which there can be only one |
+//! | `exclusive` | fields of which there can be only one |
 //! | `address` | dotted paths |
 //! | `reader` | types from the tree |
 //! | `sections` | the sections as types |
@@ -33,6 +33,7 @@ mod claims;
 mod combine;
 mod diagnostic;
 mod estimate;
+mod exclusive;
 mod factor;
 mod frame_probe;
 mod level;
@@ -43,7 +44,6 @@ mod probe;
 mod read;
 mod reader;
 mod resolve;
-mod rivals;
 mod schema;
 mod sections;
 #[cfg(feature = "runs")]

@@ -88,7 +88,7 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Where the size is the IP packet's, less its headers. A section has one size (see `rivals`).
+/// Where the size is the IP packet's, less its headers. A section has one size (see `exclusive`).
 fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
@@ -179,7 +179,7 @@ fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
     }
 }
 
-/// A section has one of `every`, `poisson` and `wait` (see `rivals`).
+/// A section has one of `every`, `poisson` and `wait` (see `exclusive`).
 fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
     let positive = |field, ns: Nanos| match ns {
         0 => wrong(

@@ -2,9 +2,9 @@
 
 use super::claims::{findings, wrong_figures};
 use super::diagnostic::{Diagnostics, Problem, Source};
+use super::exclusive::written_together;
 use super::factor::factors;
 use super::resolve::Choices;
-use super::rivals::written_together;
 use super::sections::{Common, Header, IN_QUICK, IN_WORLD, Setup, TOP, keep, known_keys};
 use super::tree::{Node, Table, Value, overlay, parse};
 use delaylab_model::experiment::WorldName;

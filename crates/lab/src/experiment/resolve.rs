@@ -10,7 +10,7 @@ use super::order::{seed_of_repeat, shuffle};
 use super::read::Experiment;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
-use super::stop::Stop;
+use super::stop::Precision;
 use super::tree::{Key, Node, Value};
 use super::write;
 use crate::finding::Finding;
@@ -76,7 +76,7 @@ pub struct Resolved {
     /// The trials, in the order in which they run. With a stop rule, as many repeats as there may be.
     pub planned: Vec<Planned>,
     /// When to stop repeating.
-    pub stop: Option<Stop>,
+    pub stop: Option<Precision>,
     /// The device benchmark that looks for its trials; `planned` is then the pattern for them.
     pub procedure: Option<ProcedureSection>,
     /// Cases that the world cannot honour.
@@ -244,7 +244,7 @@ fn design_at(root: &Node, fields: &[&str]) -> Origin {
 }
 
 /// The stop rule made ready, where there is one.
-fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Stop> {
+fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Precision> {
     let rule = design.stop.as_ref()?;
     let least = design.repeats.max(2);
     if rule.at_most < least {
@@ -253,7 +253,7 @@ fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Sto
         problems.push(Problem::new(&at, what).help("raise `at_most`"));
     }
     let at = design_at(root, &["stop", "of"]);
-    let read = Stop::read(rule, design.repeats);
+    let read = Precision::read(rule, design.repeats);
     read.map_err(|why| problems.push(Problem::new(&at, why)))
         .ok()
 }

@@ -1,7 +1,7 @@
 //! Repeating each combination of levels until a statistic of it is known well enough.
 
 use super::estimate::estimate;
-use super::stop::Stop;
+use super::stop::Precision;
 use crate::run::TrialOutcome;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -24,7 +24,7 @@ pub struct Figures {
 /// run at once, and in a run that was resumed.
 #[derive(Debug, Clone)]
 pub struct SequentialPlan {
-    stop: Stop,
+    stop: Precision,
     /// Later rounds in full, the next one first.
     rounds: VecDeque<Vec<Planned>>,
     /// Of the round that is under way.
@@ -44,7 +44,7 @@ impl SequentialPlan {
     /// them.
     pub fn new(
         planned: Vec<Planned>,
-        stop: Stop,
+        stop: Precision,
         done: BTreeMap<u32, Figures>,
         at_once: usize,
     ) -> Self {

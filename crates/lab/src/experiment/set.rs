@@ -2,10 +2,10 @@
 
 use super::address;
 use super::diagnostic::{Origin, Problem, Source};
+use super::exclusive::exclusive;
 use super::factor::{CASE, Factor};
 use super::read::{check, overlay_keys};
 use super::resolve::Choices;
-use super::rivals::rivals;
 use super::sections::TOP;
 use super::suggest::choices;
 use super::tree::{Key, Node, parse_value};
@@ -100,7 +100,7 @@ pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Pro
 fn rival_of(one: &[Key], other: &[Key]) -> bool {
     match (one.split_last(), other.split_last()) {
         (Some((Key::Name(last), above)), Some((Key::Name(key), beside))) => {
-            above == beside && rivals(above, last).any(|rival| rival == key)
+            above == beside && exclusive(above, last).any(|rival| rival == key)
         }
         _ => false,
     }

@@ -10,7 +10,7 @@ use delaylab_stats::{student, summary::Figure};
 
 /// A statistic, and how well it is to be known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stop {
+pub struct Precision {
     /// The figure of a trial's summary.
     figure: String,
     /// Only of this probe.
@@ -21,7 +21,7 @@ pub struct Stop {
     at_least: u32,
 }
 
-impl Stop {
+impl Precision {
     /// Reads a rule; why not, in a sentence, where its statistic is none of a trial's summary.
     pub fn read(rule: &StopRule, at_least: u32) -> Result<Self, String> {
         let check = Check::parse(&format!("{} > 0", rule.of)).map_err(|error| error.message)?;
@@ -113,13 +113,13 @@ mod tests {
     use super::*;
     use delaylab_model::quantity::Share;
 
-    fn read(of: &str) -> Result<Stop, String> {
+    fn read(of: &str) -> Result<Precision, String> {
         let rule = StopRule {
             of: of.to_owned(),
             within: Share(50_000_000),
             at_most: 20,
         };
-        Stop::read(&rule, 1)
+        Precision::read(&rule, 1)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An experiment file as a tree of values that know where they were written.
 
 use super::diagnostic::{Origin, Problem};
-use super::rivals::{replaces_whole, rivals};
+use super::exclusive::{exclusive, replaces_whole};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -143,7 +143,7 @@ impl Node {
         node
     }
 
-    /// Puts a value at a path. Tables on the way are made; rivals of a key give way to it.
+    /// Puts a value at a path. Tables on the way are made; exclusive of a key give way to it.
     pub(crate) fn set(&mut self, path: &[Key], at: &Origin, node: Node) -> Result<(), Problem> {
         let Some((last, above)) = path.split_last() else {
             return Err(Problem::new(at, "a path names a field, not the whole file"));
@@ -165,7 +165,7 @@ impl Node {
         }
         match (last, &mut here.value) {
             (Key::Name(name), Value::Table(table)) => {
-                rivals(above, name).for_each(|rival| drop(table.remove(rival)));
+                exclusive(above, name).for_each(|rival| drop(table.remove(rival)));
                 table.put(name, at, node);
                 Ok(())
             }
@@ -186,7 +186,7 @@ fn no_way_through(at: &Origin, key: &Key, kind: &str) -> Problem {
 /// everything else replaces what was there.
 pub(crate) fn overlay(base: &mut Table, over: &Table, here: &mut Vec<Key>) {
     for entry in &over.0 {
-        rivals(here, &entry.key).for_each(|rival| drop(base.remove(rival)));
+        exclusive(here, &entry.key).for_each(|rival| drop(base.remove(rival)));
         let whole = replaces_whole(here, &entry.key);
         here.push(Key::Name(entry.key.clone()));
         match base.get_mut(&entry.key) {

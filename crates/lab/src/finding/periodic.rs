@@ -1,7 +1,7 @@
 //! Which excursions a periodic process caused (seed 000, finding 4).
 //!
 //! An excursion ([`delaylab_stats::excursion`]) is put down to whoever had the CPU
-//! ([`delaylab_stats::blame`]); it has a periodic cause if that runs at regular intervals. Where nobody
+//! ([`delaylab_stats::attribution`]); it has a periodic cause if that runs at regular intervals. Where nobody
 //! watched, it has one if the stream's excursions come at regular intervals and it is one of those
 //! that do.
 
@@ -10,7 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::blame::{What, whose};
+use delaylab_stats::attribution::{LateCause, whose};
 use delaylab_stats::excursion::{self, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
@@ -84,7 +84,7 @@ fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Ve
     late.iter()
         .map(
             |late| match whose(late, facts, &join, watched.trains, None).0 {
-                What::Ran { who, .. } => is_regular(who),
+                LateCause::Ran { who, .. } => is_regular(who),
                 _ => false,
             },
         )

@@ -1,9 +1,9 @@
 //! Several trials at once, each in a world and on a thread of its own.
 //!
-//! What came of them is told in the order of the plan, whichever ends first: plan, output and rows are
+//! What result of them is told in the order of the plan, whichever ends first: plan, output and rows are
 //! the same for any number of threads.
 
-use super::course::Course;
+use super::run_progress::RunProgress;
 use super::trial::TrialRunner;
 use super::{Ending, LabError, TrialOutcome};
 use delaylab_kernel::clock;
@@ -14,13 +14,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a trial came to; `None`: the user asked to stop.
-type Came = Result<Option<TrialOutcome>, LabError>;
+/// What a trial result to; `None`: the user asked to stop.
+type TrialResult = Result<Option<TrialOutcome>, LabError>;
 
-/// What threads tell of the trials, by their places among those that may run.
-enum News {
+/// What threads report of the trials, by their places among those that may run.
+enum TrialEvent {
     Begins(usize),
-    Over { at: usize, took: Nanos, came: Came },
+    Over {
+        at: usize,
+        took: Nanos,
+        result: TrialResult,
+    },
 }
 
 /// Carries these trials out, as many at once as there are worlds.
@@ -28,7 +32,7 @@ pub(super) fn carry_out<P>(
     runner: TrialRunner<'_>,
     worlds: Vec<&mut dyn World>,
     trials: &[Planned],
-    course: &mut Course<'_, P>,
+    run_progress: &mut RunProgress<'_, P>,
 ) -> Result<Ending, LabError>
 where
     P: Plan<Observation = TrialOutcome> + ?Sized,
@@ -41,7 +45,7 @@ where
             scope.spawn(move || work(runner, world, trials, queue, &sender));
         }
         drop(sender);
-        follow(&receiver, trials, course)
+        follow(&receiver, trials, run_progress)
     })
 }
 
@@ -75,36 +79,36 @@ fn work(
     world: &mut dyn World,
     trials: &[Planned],
     queue: &Queue,
-    news: &Sender<News>,
+    events: &Sender<TrialEvent>,
 ) {
     while let Some(at) = queue.take() {
         // Nobody listens only if following panicked.
-        let _ = news.send(News::Begins(at));
+        let _ = events.send(TrialEvent::Begins(at));
         let begun = clock::monotonic();
-        let came = runner.trial(world, &trials[at], at);
-        if !matches!(came, Ok(Some(_))) {
+        let result = runner.trial(world, &trials[at], at);
+        if !matches!(result, Ok(Some(_))) {
             queue.close();
         }
         let took = clock::monotonic() - begun;
-        let _ = news.send(News::Over { at, took, came });
+        let _ = events.send(TrialEvent::Over { at, took, result });
     }
 }
 
-/// Tells what came of trials in their order, until all threads are done.
+/// Tells what result of trials in their order, until all threads are done.
 fn follow<P: Plan<Observation = TrialOutcome> + ?Sized>(
-    news: &Receiver<News>,
+    events: &Receiver<TrialEvent>,
     trials: &[Planned],
-    course: &mut Course<'_, P>,
+    run_progress: &mut RunProgress<'_, P>,
 ) -> Result<Ending, LabError> {
     let mut waiting = BTreeMap::new();
     let mut next = 0;
     let mut stopped = BTreeMap::new();
-    for news in news {
-        match news {
-            News::Begins(at) => course.begins(&trials[at]),
-            News::Over { at, took, came } => match came {
+    for events in events {
+        match events {
+            TrialEvent::Begins(at) => run_progress.begins(&trials[at]),
+            TrialEvent::Over { at, took, result } => match result {
                 Ok(Some(outcome)) => {
-                    course.took(&trials[at], took);
+                    run_progress.took(&trials[at], took);
                     waiting.insert(at, outcome);
                 }
                 Ok(None) => drop(stopped.insert((1, at), Ok(Ending::Interrupted))),
@@ -112,7 +116,7 @@ fn follow<P: Plan<Observation = TrialOutcome> + ?Sized>(
             },
         }
         while let Some(outcome) = waiting.remove(&next) {
-            course.ended(&trials[next], &outcome);
+            run_progress.ended(&trials[next], &outcome);
             next += 1;
         }
     }

@@ -5,17 +5,16 @@
 //! |---|---|
 //! | `trial` | one trial, from its beginning to its rows on disk |
 //! | `at_once` | several at once |
-//! | `course` | how a run goes on, told to its plan and to whoever wants to know |
+//! | `run_progress` | how a run goes on, reported to its plan and to observers |
 //! | [`recorder`] | takes a trial's records to disk and to its summary |
 //! | [`time_left`] | how long a run will still take |
 
 mod at_once;
-mod course;
 pub mod recorder;
+mod run_progress;
 pub mod time_left;
 mod trial;
 
-use course::Course;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
@@ -28,6 +27,7 @@ use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::RunWriter;
+use run_progress::RunProgress;
 use std::io;
 use trial::TrialRunner;
 
@@ -78,7 +78,7 @@ pub trait Watch: Sync {
     fn records(&self, records: &[Record]);
 }
 
-/// What came of a trial: what its plan is told.
+/// The result of a trial, as its plan observes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
     /// Of each probe: what is recorded of the trial.
@@ -122,7 +122,7 @@ pub struct Laboratory<'a> {
     pub done: usize,
     /// Ends it early.
     pub stop: &'a Stop,
-    /// Sees records as they come, if anybody does.
+    /// Sees records as they come, if there is an observer.
     pub watch: Option<&'a dyn Watch>,
 }
 
@@ -133,10 +133,10 @@ impl<'a> Laboratory<'a> {
         plan: &mut (impl Plan<Observation = TrialOutcome> + ?Sized),
         progress: &mut dyn Progress,
     ) -> Result<Ending, LabError> {
-        let mut course = Course::new(plan, progress, self.done, self.world.clock());
-        let ending = self.every_trial(&mut course);
-        course.progress.over();
-        self.done = course.done;
+        let mut run_progress = RunProgress::new(plan, progress, self.done, self.world.clock());
+        let ending = self.every_trial(&mut run_progress);
+        run_progress.progress.over();
+        self.done = run_progress.done;
         ending
     }
 
@@ -150,25 +150,25 @@ impl<'a> Laboratory<'a> {
 
     fn every_trial(
         &mut self,
-        course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
+        run_progress: &mut RunProgress<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError> {
         let others = 1..self.world.parallelism();
         let mut others: Vec<_> = others.map_while(|_| self.world.another()).collect();
         loop {
-            let trials = course.plan.next_trials();
+            let trials = run_progress.plan.next_trials();
             if trials.is_empty() {
                 return Ok(Ending::Complete);
             }
             let runner = self.runner();
             let ending = if others.is_empty() {
-                self.one_by_one(&trials, course)?
+                self.one_by_one(&trials, run_progress)?
             } else {
                 let mut worlds: Vec<&mut dyn World> = Vec::new();
                 worlds.push(&mut *self.world);
                 for other in &mut others {
                     worlds.push(&mut **other);
                 }
-                at_once::carry_out(runner, worlds, &trials, course)?
+                at_once::carry_out(runner, worlds, &trials, run_progress)?
             };
             if ending == Ending::Interrupted {
                 return Ok(ending);
@@ -176,21 +176,21 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// On this thread, which whoever called has made ready for measuring.
+    /// On this thread, which the caller has made ready for measuring.
     fn one_by_one(
         &mut self,
         trials: &[Planned],
-        course: &mut Course<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
+        run_progress: &mut RunProgress<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError> {
         for planned in trials {
-            course.begins(planned);
+            run_progress.begins(planned);
             let begun = clock::monotonic();
             let runner = self.runner();
-            let Some(outcome) = runner.trial(&mut *self.world, planned, course.done)? else {
+            let Some(outcome) = runner.trial(&mut *self.world, planned, run_progress.done)? else {
                 return Ok(Ending::Interrupted);
             };
-            course.took(planned, clock::monotonic() - begun);
-            course.ended(planned, &outcome);
+            run_progress.took(planned, clock::monotonic() - begun);
+            run_progress.ended(planned, &outcome);
         }
         Ok(Ending::Complete)
     }

@@ -3,7 +3,7 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::report::{Amount, StreamReport};
-use super::{CONGESTION_CONTROL, Course, StreamRun, UNSENT, WRITE};
+use super::{CONGESTION_CONTROL, LoadState, StreamRun, UNSENT, WRITE};
 use crate::prober::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
@@ -97,7 +97,7 @@ impl Bulk {
 
     pub(super) fn run(
         &mut self,
-        course: &Course,
+        state: &LoadState,
         over_time: &mut OverTime,
         report: &mut StreamReport,
     ) {
@@ -108,7 +108,7 @@ impl Bulk {
         let mut listens = true;
         let ended = loop {
             let now = clock::monotonic();
-            let stopped = course.stopped() || !listens;
+            let stopped = state.stopped() || !listens;
             if now >= over_time.due() || stopped {
                 let info = self.socket.info().ok();
                 if let (Some(before), Some(info)) = (seen, info) {

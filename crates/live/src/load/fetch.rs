@@ -7,7 +7,7 @@ use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::report::{Amount, Received, StreamReport};
 use super::session::Questions;
-use super::{Course, StreamRun};
+use super::{LoadState, StreamRun};
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::plan::Unit;
@@ -62,17 +62,17 @@ impl Fetched {
 
     pub(super) fn run(
         &mut self,
-        course: &Course,
+        state: &LoadState,
         over_time: &mut OverTime,
         report: &mut StreamReport,
     ) {
         let begun = clock::monotonic();
         over_time.begin(begun);
-        let mut told = Told::default();
+        let mut told = Reported::default();
         let mut received = 0;
         let mut ended = self.socket.send(&self.begin).map(drop);
         let mut listens = true;
-        while ended.is_ok() && !course.stopped() && listens {
+        while ended.is_ok() && !state.stopped() && listens {
             ended = self.read(over_time.due(), &mut received);
             let now = clock::monotonic();
             if now >= over_time.due() {
@@ -140,12 +140,12 @@ impl Fetched {
 
 /// What the series have been told.
 #[derive(Default)]
-struct Told {
+struct Reported {
     received: u64,
     counted: Counted,
 }
 
-impl Told {
+impl Reported {
     /// Ends a stretch. False: nobody listens any more.
     fn point(
         &mut self,

@@ -144,12 +144,12 @@ fn replayed(load: &Load) -> Result<Arc<[Packet]>, section::Wrong> {
 
 /// What every thread looks at.
 #[derive(Debug)]
-struct Course {
+struct LoadState {
     is_over: AtomicBool,
     stop: Stop,
 }
 
-impl Course {
+impl LoadState {
     fn stopped(&self) -> bool {
         self.is_over.load(Ordering::Relaxed) || self.stop.is_asked()
     }
@@ -169,7 +169,7 @@ impl Course {
 
 /// The load lasts as long as these do.
 pub(crate) struct Lasts {
-    course: Arc<Course>,
+    state: Arc<LoadState>,
     left: AtomicUsize,
 }
 
@@ -180,7 +180,7 @@ impl Lasts {
         impl Drop for Guard<'_> {
             fn drop(&mut self) {
                 if self.0.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-                    self.0.course.is_over.store(true, Ordering::Relaxed);
+                    self.0.state.is_over.store(true, Ordering::Relaxed);
                 }
             }
         }
@@ -189,7 +189,7 @@ impl Lasts {
 
     /// Sleeps until then, or until the user asks to stop.
     pub(crate) fn sleep_until(&self, deadline: Nanos) {
-        self.course.sleep_until(deadline);
+        self.state.sleep_until(deadline);
     }
 }
 
@@ -197,7 +197,7 @@ impl Lasts {
 pub(crate) struct UnderWay {
     threads: Vec<JoinHandle<Vec<StreamReport>>>,
     go: Vec<Sender<Nanos>>,
-    course: Arc<Course>,
+    state: Arc<LoadState>,
 }
 
 impl UnderWay {
@@ -207,14 +207,14 @@ impl UnderWay {
         probing: &Probing,
         series: &SyncSender<Message>,
     ) -> Result<Self, LoadError> {
-        let course = Arc::new(Course {
+        let state = Arc::new(LoadState {
             is_over: AtomicBool::new(false),
             stop: probing.stop.clone(),
         });
         let mut under_way = Self {
             threads: Vec::new(),
             go: Vec::new(),
-            course: course.clone(),
+            state: state.clone(),
         };
         let (ready, all_ready) = channel();
         for job in jobs(loads)? {
@@ -222,7 +222,7 @@ impl UnderWay {
             let worker = Worker {
                 job,
                 key: probing.key.clone(),
-                course: course.clone(),
+                state: state.clone(),
                 series: series.clone(),
             };
             let ready = ready.clone();
@@ -260,14 +260,14 @@ impl UnderWay {
     /// The load ends with the last of so many.
     pub(crate) fn as_long_as(&self, many: usize) -> Lasts {
         Lasts {
-            course: self.course.clone(),
+            state: self.state.clone(),
             left: AtomicUsize::new(many),
         }
     }
 
     /// Ends all streams and says what they did.
     pub(crate) fn finish(self) -> Vec<StreamReport> {
-        self.course.is_over.store(true, Ordering::Relaxed);
+        self.state.is_over.store(true, Ordering::Relaxed);
         let join = |thread: JoinHandle<Vec<StreamReport>>| {
             thread
                 .join()
@@ -312,7 +312,7 @@ fn jobs(loads: &[Placed<StreamRun>]) -> Result<Vec<Job>, LoadError> {
 struct Worker {
     job: Job,
     key: Option<Key>,
-    course: Arc<Course>,
+    state: Arc<LoadState>,
     series: SyncSender<Message>,
 }
 
@@ -413,16 +413,16 @@ impl Worker {
         let start = released
             .saturating_add(after(run.load.start))
             .saturating_add(stagger);
-        self.course.sleep_until(start);
+        self.state.sleep_until(start);
         let mut report = StreamReport::new(run);
         let mut over_time = OverTime::new(run, self.series.clone());
-        if self.course.stopped() {
+        if self.state.stopped() {
             return report;
         }
         match flow {
-            Flow::Bulk(bulk) => bulk.run(&self.course, &mut over_time, &mut report),
-            Flow::Fetched(fetched) => fetched.run(&self.course, &mut over_time, &mut report),
-            Flow::Paced(paced) => paced.run(start, &self.course, &mut over_time, &mut report),
+            Flow::Bulk(bulk) => bulk.run(&self.state, &mut over_time, &mut report),
+            Flow::Fetched(fetched) => fetched.run(&self.state, &mut over_time, &mut report),
+            Flow::Paced(paced) => paced.run(start, &self.state, &mut over_time, &mut report),
         }
         report
     }

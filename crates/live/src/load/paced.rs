@@ -6,7 +6,7 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::report::{Amount, StreamReport};
-use super::{Course, StreamRun, headers, packets};
+use super::{LoadState, StreamRun, headers, packets};
 use crate::prober::error::NO_BUFFERS;
 use crate::prober::payload;
 use delaylab_kernel::batch::{self, BATCH, HEAD, Outgoing};
@@ -109,7 +109,7 @@ impl Paced {
     pub(super) fn run(
         &mut self,
         start: Nanos,
-        course: &Course,
+        state: &LoadState,
         over_time: &mut OverTime,
         report: &mut StreamReport,
     ) {
@@ -118,7 +118,7 @@ impl Paced {
         let mut sent = Amount::default();
         let ended = loop {
             let now = clock::monotonic();
-            let stopped = course.stopped();
+            let stopped = state.stopped();
             if now >= over_time.due() || stopped {
                 // As the rate that was asked for: of IP packets.
                 let bytes = sent.bytes + sent.packets * u64::from(self.headers);
@@ -135,7 +135,7 @@ impl Paced {
                 let wake = next.unwrap_or(Nanos::MAX).min(over_time.due());
                 // An error is a signal: look again.
                 let _ = clock::sleep_until(wake);
-            } else if let Err(error) = self.send_batch(course, &mut sent) {
+            } else if let Err(error) = self.send_batch(state, &mut sent) {
                 report.failed = Some(broke(&error, now - start));
                 break now;
             }
@@ -173,8 +173,8 @@ impl Paced {
         }
     }
 
-    fn send_batch(&mut self, course: &Course, sent: &mut Amount) -> io::Result<()> {
-        while !self.batch.is_empty() && !course.stopped() {
+    fn send_batch(&mut self, state: &LoadState, sent: &mut Amount) -> io::Result<()> {
+        while !self.batch.is_empty() && !state.stopped() {
             match batch::send(&self.socket, &self.batch, &self.fill) {
                 Ok(count) => {
                     for packet in self.batch.drain(..count) {

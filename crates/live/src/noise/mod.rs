@@ -123,7 +123,7 @@ pub struct Cost {
 
 /// What was seen during one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct TrialNoise {
     /// Everything that had a CPU instead, by start.
     pub events: Vec<NoiseEvent>,
     /// Events beyond [`Options::max_events`].
@@ -142,7 +142,7 @@ pub struct Seen {
     pub cost: Cost,
 }
 
-impl Seen {
+impl TrialNoise {
     /// The sources that were there and say when something else had a CPU.
     pub fn sources_used(&self) -> Vec<String> {
         let used = self.sources.iter().filter(|source| {
@@ -177,7 +177,7 @@ impl Seen {
 #[derive(Debug)]
 pub struct Watcher {
     orders: Option<Sender<Order>>,
-    answers: Receiver<Seen>,
+    answers: Receiver<TrialNoise>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -237,19 +237,19 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     /// Ends the watch, and says what was seen.
-    pub fn finish(mut self) -> Seen {
+    pub fn finish(mut self) -> TrialNoise {
         self.end()
     }
 
-    fn end(&mut self) -> Seen {
+    fn end(&mut self) -> TrialNoise {
         self.ended = true;
         self.watcher.order(Order::End);
-        self.watcher.answers.recv().unwrap_or_else(|_| Seen {
+        self.watcher.answers.recv().unwrap_or_else(|_| TrialNoise {
             sources: vec![Source {
                 name: "watcher",
                 state: SourceState::Absent("its thread has died".into()),
             }],
-            ..Seen::default()
+            ..TrialNoise::default()
         })
     }
 }

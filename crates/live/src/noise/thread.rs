@@ -9,7 +9,7 @@ use super::events::Events;
 use super::processes::Processes;
 use super::sentinel::{self, Looks, Sentinel};
 use super::tracer::{Judge, Tracer};
-use super::{CLOCK_READS, COUNTERS, Cost, Options, Seen, SentinelUse, Source, SourceState};
+use super::{CLOCK_READS, COUNTERS, Cost, Options, SentinelUse, Source, SourceState, TrialNoise};
 use delaylab_kernel::cpu_list::{self, Cpus};
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, process};
@@ -38,7 +38,7 @@ pub(super) fn run(
     options: Options,
     allowed: &Cpus,
     orders: &Receiver<Order>,
-    answers: &Sender<Seen>,
+    answers: &Sender<TrialNoise>,
 ) {
     // What is opened here is nobody else's: the prober's table of descriptors stays its own.
     let _ = process::own_descriptors();
@@ -84,7 +84,12 @@ impl Watching {
     }
 
     /// Watches one trial: says when it does, and returns what it saw once it is told to end.
-    fn watch(&mut self, trial: u32, orders: &Receiver<Order>, answers: &Sender<Seen>) -> Seen {
+    fn watch(
+        &mut self,
+        trial: u32,
+        orders: &Receiver<Order>,
+        answers: &Sender<TrialNoise>,
+    ) -> TrialNoise {
         let mut events = Events::new(self.options.max_events);
         let processes = self.options.processes.clone();
         let mut judge = Judge::new(trial, self.options.least, processes.clone());
@@ -95,7 +100,7 @@ impl Watching {
         let mut traced = self.tracer.as_mut().map_or(Ok(()), Tracer::begin);
         let mut lost = 0;
         let (start, cpu_start) = (clock::monotonic(), clock::thread_cpu_time());
-        let _ = answers.send(Seen::default());
+        let _ = answers.send(TrialNoise::default());
         let mut wait = FIRST_LOOK;
         while let Err(RecvTimeoutError::Timeout) = orders.recv_timeout(wait) {
             wait = (wait * 2).min(LOOK);
@@ -113,7 +118,7 @@ impl Watching {
         });
         self.read_clock(trial, LONG, &mut events);
         let (events, dropped) = events.sorted();
-        Seen {
+        TrialNoise {
             events,
             dropped,
             lost,

@@ -12,7 +12,7 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{random, socket_options as options};
 use delaylab_model::Nanos;
 use delaylab_model::record::Method;
-use delaylab_traffic::path_trace::{Answer, Said, Seen};
+use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
 use delaylab_wire::path_probe::{Flow, TcpReply, Transport};
@@ -145,7 +145,7 @@ impl Sockets {
         let error = IcmpError::parse(message, v6).ok()?;
         let mark = self.flow.quoted(error.quote).ok()?;
         let mut arrived = packet.says(mark.number, Said::Error(error.reason));
-        arrived.answer.seen = Some(Seen {
+        arrived.answer.seen = Some(QuotedMarks {
             traffic_class: mark.traffic_class,
             ttl: mark.ttl,
         });

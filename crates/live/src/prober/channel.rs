@@ -67,8 +67,8 @@ pub trait Channel {
     }
 
     /// Asks the reflector for what it has not reported yet, and says good-bye.
-    fn finish(&mut self, _last: u64) -> Told {
-        Told::default()
+    fn finish(&mut self, _last: u64) -> FinalReport {
+        FinalReport::default()
     }
 }
 
@@ -86,7 +86,7 @@ pub enum ReflectorTime {
 
 /// What the reflector told at the end.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct FinalReport {
     /// Departures not reported before.
     pub follow_ups: Vec<FollowUp>,
     /// Its count of all that it received.

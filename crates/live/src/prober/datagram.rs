@@ -1,6 +1,6 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
-use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
+use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::open;
 use super::socket::ProbeSocket;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
@@ -43,8 +43,8 @@ pub trait Format {
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
-    fn finish(&mut self, _socket: &impl ProbeSocket, _sent: &[u8], _last: u64) -> Told {
-        Told::default()
+    fn finish(&mut self, _socket: &impl ProbeSocket, _sent: &[u8], _last: u64) -> FinalReport {
+        FinalReport::default()
     }
 }
 
@@ -243,7 +243,7 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
         self.format.max_duration()
     }
 
-    fn finish(&mut self, last: u64) -> Told {
+    fn finish(&mut self, last: u64) -> FinalReport {
         // From here on nobody reads stamps, and unread ones would wake every wait.
         let _ = self.socket.set_stamping(Flags::NONE);
         self.format.finish(&self.socket, &self.packet, last)

@@ -4,7 +4,7 @@
 //! shortly before a packet is due and spins the rest ([`Lead`]); in a closed loop that blocks, the receive call
 //! itself is what it sleeps in.
 
-use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
+use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::error::{Ended, RunError};
 use super::open;
 use crate::clocks::Clocks;
@@ -164,7 +164,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         (ran, outcome.and(sunk))
     }
 
-    fn moved(&mut self, told: &Told) -> Moved {
+    fn moved(&mut self, told: &FinalReport) -> Moved {
         let ReflectorTime::Agreed(epoch) = self.reflector_time else {
             return Moved::default();
         };
@@ -178,7 +178,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         )
     }
 
-    fn dropped(&self, told: &Told) -> LostInHost {
+    fn dropped(&self, told: &FinalReport) -> LostInHost {
         let (buffer, limit) = told
             .account
             .map_or((0, 0), |account| (account.overflowed, account.refused));
@@ -548,7 +548,7 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     /// Asks for the last stamps and hands out what is left. Nothing that was recorded is lost,
     /// whatever ended the run.
-    fn finish(&mut self) -> Told {
+    fn finish(&mut self) -> FinalReport {
         let _ = self.drain_queue();
         let last = self.prober.next_seq().saturating_sub(1);
         let mut told = self.channel.finish(last);

@@ -245,7 +245,7 @@ fn carry_out(
         target: settings.target,
         stop: settings.stop.clone(),
     };
-    let mut seen = Seen {
+    let mut seen = StampCounter {
         sink,
         stamps: [0; StampPoint::ALL.len()],
         order: Order::new(facts.reflector_clock),
@@ -320,13 +320,13 @@ fn interface(channel: &impl Channel, probe: &Probe) -> Option<String> {
 }
 
 /// Hands records on and counts which stamps they have.
-struct Seen<'a> {
+struct StampCounter<'a> {
     sink: &'a mut dyn Sink,
     stamps: [u64; StampPoint::ALL.len()],
     order: Order,
 }
 
-impl Sink for Seen<'_> {
+impl Sink for StampCounter<'_> {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         self.sink.begin(probe, facts)
     }
@@ -344,7 +344,7 @@ impl Sink for Seen<'_> {
     }
 }
 
-impl Seen<'_> {
+impl StampCounter<'_> {
     fn deliveries(&self, probe: &Probe, facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
         let counted = StampPoint::ALL.iter().zip(self.stamps);
         counted

@@ -4,7 +4,7 @@
 //! One test packet goes before the run: it shows whether there is a reflector, how its clock relates
 //! to ours and whether it reports when its replies really left.
 
-use super::channel::{FollowUp, ReflectorTime, Told};
+use super::channel::{FinalReport, FollowUp, ReflectorTime};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
@@ -392,8 +392,8 @@ impl Format for Stamp {
     }
 
     /// A reply's departure is told by a later reply: a few packets more bring those still open.
-    fn finish(&mut self, socket: &impl ProbeSocket, sent: &[u8], last: u64) -> Told {
-        let mut told = Told::default();
+    fn finish(&mut self, socket: &impl ProbeSocket, sent: &[u8], last: u64) -> FinalReport {
+        let mut told = FinalReport::default();
         if self.facts.residence != Residence::ToDriver {
             return told;
         }

@@ -2,7 +2,7 @@
 //!
 //! Departure stamps are of a request's last byte; the kernel numbers them by byte offset.
 
-use super::channel::{Channel, Decoded, FollowUp, QueueEvent, ReflectorTime, Told};
+use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{Ended, OpenError};
 use super::open::{self, Settings};
@@ -489,9 +489,9 @@ impl Channel for TcpChannel {
         self.replies.session.reflector_time
     }
 
-    fn finish(&mut self, last: u64) -> Told {
+    fn finish(&mut self, last: u64) -> FinalReport {
         if !self.replies.stamped() {
-            return Told::default();
+            return FinalReport::default();
         }
         let collected = self.collect(last, ENDING_FOR);
         let _ = self.send_all(&self.control(&Control::Bye {
@@ -499,9 +499,9 @@ impl Channel for TcpChannel {
         }));
         let clock_steps = self.replies.session.clock_steps;
         let Some(collected) = collected else {
-            return Told {
+            return FinalReport {
                 clock_steps,
-                ..Told::default()
+                ..FinalReport::default()
             };
         };
         let follow_ups = collected.follow_ups.iter();
@@ -512,7 +512,7 @@ impl Channel for TcpChannel {
             })
             .collect();
         let account = collected.account;
-        Told {
+        FinalReport {
             follow_ups,
             received: Some(widen_near(last, collected.received)),
             account,

@@ -1,6 +1,6 @@
 //! UDP echo: `delaylab reflect`, or any RFC 862 server.
 
-use super::channel::{FollowUp, ReflectorTime, Told};
+use super::channel::{FinalReport, FollowUp, ReflectorTime};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
@@ -241,9 +241,9 @@ impl Format for Echo {
         self.session.reflector_time
     }
 
-    fn finish(&mut self, socket: &impl ProbeSocket, _sent: &[u8], last: u64) -> Told {
+    fn finish(&mut self, socket: &impl ProbeSocket, _sent: &[u8], last: u64) -> FinalReport {
         if self.session.mode == Mode::Plain {
-            return Told::default();
+            return FinalReport::default();
         }
         let mut follow_ups = Vec::new();
         let (mut received, mut account) = (None, None);
@@ -272,7 +272,7 @@ impl Format for Echo {
         };
         let _ = socket.send(&self.control(&bye));
         let told = account.map(|account| account.clock_steps);
-        Told {
+        FinalReport {
             follow_ups,
             received,
             account,

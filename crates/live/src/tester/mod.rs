@@ -41,7 +41,7 @@ const FIRST_TOKEN: u64 = 49_152;
 
 /// A stream of frames, and its ports.
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct FrameStream {
     /// Which probe of the trial.
     pub index: u16,
     /// What is sent.
@@ -58,7 +58,7 @@ pub struct Job {
     /// Number of the trial in its run.
     pub trial: u32,
     /// All at once.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<FrameStream>,
     /// Draws the token.
     pub seed: u64,
     /// Ends it early.
@@ -150,7 +150,7 @@ fn wait_until(deadline: Nanos, stop: &Stop) {
 }
 
 fn ledgers(job: &Job, sent: Vec<Vec<sender::Sent>>) -> Vec<Ledger> {
-    let fill = |(stream, sent): (&Stream, Vec<sender::Sent>)| {
+    let fill = |(stream, sent): (&FrameStream, Vec<sender::Sent>)| {
         let mut ledger = Ledger::new(job.trial, stream.index, &stream.probe);
         for frame in sent {
             match frame.outcome {
@@ -208,7 +208,7 @@ fn stamps(ledger: &Ledger) -> Vec<(StampPoint, Delivery)> {
 }
 
 /// The frame of this stream, ready to be signed.
-fn template(stream: &Stream, number: u16, token: u16) -> Result<Template, TesterError> {
+fn template(stream: &FrameStream, number: u16, token: u16) -> Result<Template, TesterError> {
     let frames = stream.probe.frames.ok_or_else(|| TesterError::NoFrames {
         probe: stream.probe.name.clone(),
     })?;

@@ -1,6 +1,6 @@
 //! An interface that frames go through.
 
-use super::Stream;
+use super::FrameStream;
 use super::error::TesterError;
 use crate::world::{Enter, enter_place};
 use delaylab_kernel::packet_socket::PacketSocket;
@@ -93,7 +93,7 @@ impl Port {
     }
 
     /// Opens it for these streams.
-    pub(super) fn open(&self, streams: &[Stream]) -> Result<Opened, TesterError> {
+    pub(super) fn open(&self, streams: &[FrameStream]) -> Result<Opened, TesterError> {
         let own = streams.iter().filter(|s| s.from.is(self) || s.to.is(self));
         let frames = own.filter_map(|stream| stream.probe.frames);
         self.takes(frames.max_by_key(Frames::ip_size).as_ref())?;
@@ -163,7 +163,7 @@ const ENODEV: i32 = 19;
 const ENETDOWN: i32 = 100;
 
 /// Every port of these streams, once.
-pub(super) fn of_streams(streams: &[Stream]) -> Vec<Port> {
+pub(super) fn of_streams(streams: &[FrameStream]) -> Vec<Port> {
     let mut ports: Vec<Port> = Vec::new();
     for port in streams.iter().flat_map(|stream| [&stream.from, &stream.to]) {
         if !ports.iter().any(|other| other.is(port)) {

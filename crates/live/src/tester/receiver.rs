@@ -6,7 +6,7 @@ use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::wait::Watched;
 use delaylab_kernel::{clock, scheduling};
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_wire::test_frame::Seen;
+use delaylab_wire::test_frame::ReturnedFrame;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,7 +133,7 @@ fn read(
         };
         let read = clock::monotonic();
         let bytes = &buffer[..frame.length.min(LONGEST)];
-        match Seen::read(bytes, token) {
+        match ReturnedFrame::read(bytes, token) {
             Ok(seen) => received.arrivals.push(Arrival {
                 t_rx: frame.stamp.map_or(read, |real| real - offset),
                 number: seen.number,

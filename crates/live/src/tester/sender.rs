@@ -77,7 +77,7 @@ impl Sending {
 
 /// Every stream, ready to send.
 pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sending>, TesterError> {
-    let ready = |(stream, number): (&super::Stream, u16)| {
+    let ready = |(stream, number): (&super::FrameStream, u16)| {
         let probe = &stream.probe;
         let Pacing::Frames { interval_ps } = probe.pacing else {
             return Err(TesterError::NoFrames {

@@ -6,7 +6,7 @@ use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_procedure::bench::Bench;
 use delaylab_procedure::course::{AtSize, Steps};
-use delaylab_procedure::{Course, Options, Setup};
+use delaylab_procedure::{Options, ProcedureRun, Setup};
 use delaylab_procedure::{back_to_back, buffer_time, buffering, frame_loss, latency, microburst};
 use delaylab_procedure::{mlrsearch, reset, setup::SIZES, system_recovery, throughput};
 use delaylab_stats::random::SplitMix;
@@ -46,7 +46,7 @@ impl Case {
     }
 
     fn find<S: Steps>(&self, steps: S, options: Options) -> AtSize<S::Found> {
-        let mut course = Course::new(steps, self.setup.clone(), options);
+        let mut course = ProcedureRun::new(steps, self.setup.clone(), options);
         drive(&mut course, |planned| self.device.carry_out(&planned.trial));
         course.found()[0].clone()
     }

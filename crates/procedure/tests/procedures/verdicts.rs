@@ -7,7 +7,7 @@ use delaylab_model::probe::Pacing;
 use delaylab_model::quantity::Share;
 use delaylab_procedure::course::Steps;
 use delaylab_procedure::report::Holds;
-use delaylab_procedure::{BuildError, Course, Effort, Options, Procedure, Setup, procedures};
+use delaylab_procedure::{BuildError, Effort, Options, Procedure, ProcedureRun, Setup, procedures};
 use delaylab_procedure::{back_to_back, buffer_time, frame_loss, head_of_line, incast, latency};
 use delaylab_procedure::{system_recovery, throughput};
 
@@ -26,7 +26,7 @@ fn with(fault: Fault) -> Device {
 
 fn find<S: Steps>(steps: S, device: Device) -> Option<S::Found> {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
-    let mut course = Course::new(steps, setup, Options::default());
+    let mut course = ProcedureRun::new(steps, setup, Options::default());
     drive(&mut course, |planned| device.carry_out(&planned.trial));
     course.found()[0].found.clone()
 }
@@ -88,7 +88,7 @@ fn a_changed_frame_is_a_lost_one() {
 fn an_invalid_trial_is_repeated_and_never_a_loss() {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
     let right = find(throughput::ThroughputSteps, DEVICE).unwrap();
-    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
     let mut n = 0;
     drive(&mut course, |planned| {
         n += 1;
@@ -120,7 +120,7 @@ fn an_invalid_trial_is_repeated_and_never_a_loss() {
 #[test]
 fn what_is_never_valid_is_reported_as_that() {
     let setup = setup(&DEVICE, 1, &[512, 1024], effort(&DEVICE));
-    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
     let trials = drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
         if planned.trial.probes[0].frames.unwrap().size == 512 {
@@ -137,7 +137,7 @@ fn what_is_never_valid_is_reported_as_that() {
 #[test]
 fn a_point_that_is_never_valid_leaves_the_others() {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
-    let mut course = Course::new(frame_loss::FrameLossSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(frame_loss::FrameLossSteps, setup, Options::default());
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
         if planned.factors[2].1.label == "80%" {
@@ -158,7 +158,7 @@ fn a_burst_rate_near_the_throughput_is_refused() {
         ..DEVICE
     };
     let setup = setup(&near, 1, &[512], effort(&near));
-    let mut course = Course::new(buffer_time::BufferTimeSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(buffer_time::BufferTimeSteps, setup, Options::default());
     drive(&mut course, |planned| near.carry_out(&planned.trial));
     let at = &course.found()[0];
     assert!(at.found.is_none() && at.why.as_ref().unwrap().contains("less than 3 times"));
@@ -169,7 +169,7 @@ fn a_burst_rate_near_the_throughput_is_refused() {
 fn a_burst_below_the_calculated_rate_is_said_and_both_are_given() {
     for (slower, conforms) in [(1.0, Holds::Yes), (1.004, Holds::No)] {
         let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
-        let mut course = Course::new(buffer_time::BufferTimeSteps, setup, Options::default());
+        let mut course = ProcedureRun::new(buffer_time::BufferTimeSteps, setup, Options::default());
         drive(&mut course, |planned| {
             let mut trial = planned.trial.clone();
             for probe in &mut trial.probes {
@@ -225,7 +225,7 @@ fn blocking_is_told_from_congestion() {
             fault,
             ..DEVICE
         };
-        let mut course = Course::new(
+        let mut course = ProcedureRun::new(
             head_of_line::HeadOfLineSteps,
             four_ports(),
             Options::default(),
@@ -246,7 +246,7 @@ fn blocking_is_told_from_congestion() {
 fn incast_puts_tcp_beside_a_burst() {
     let mut setup = setup(&DEVICE, 3, &[512], effort(&DEVICE));
     setup.effort.repeats = 4;
-    let mut course = Course::new(incast::IncastSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(incast::IncastSteps, setup, Options::default());
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
         assert_eq!(planned.trial.probes.len(), 1);
@@ -270,7 +270,7 @@ fn durations_of_the_rfcs_conform_and_short_ones_do_not() {
     for (effort, expected) in [(Effort::rfc(), false), (Effort::quick(), true)] {
         let mut setup = setup(&DEVICE, 1, &[512], effort);
         setup.sizes = delaylab_procedure::setup::SIZES.to_vec();
-        let course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+        let course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
         let clauses = course.result().conformance;
         let is_short = clauses
             .iter()
@@ -307,7 +307,7 @@ fn what_cannot_begin_says_why() {
 #[test]
 fn a_size_without_room_for_the_signature_is_left_out() {
     let setup = setup(&DEVICE, 1, &[60, 512], effort(&DEVICE));
-    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
     drive(&mut course, |planned| DEVICE.carry_out(&planned.trial));
     assert!(course.found()[0].why.as_ref().unwrap().contains("64 B"));
     assert!(course.found()[1].found.is_some());
@@ -321,7 +321,7 @@ fn streams_of_one_port_share_it_and_ports_add_up() {
     };
     let mut setup = four_ports();
     setup.streams.truncate(2);
-    let mut course = Course::new(
+    let mut course = ProcedureRun::new(
         throughput::ThroughputSteps,
         setup.clone(),
         Options::default(),
@@ -345,7 +345,7 @@ fn streams_of_one_port_share_it_and_ports_add_up() {
 #[test]
 fn a_trial_says_what_it_is() {
     let setup = setup(&DEVICE, 2, &[512], Effort::rfc());
-    let mut course = Course::new(throughput::ThroughputSteps, setup, Options::default());
+    let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
     let planned = course.next_trials().remove(0);
     let levels: Vec<String> = planned
         .factors
@@ -378,7 +378,7 @@ fn a_trial_says_what_it_is() {
 #[test]
 fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
-    let mut course = Course::new(
+    let mut course = ProcedureRun::new(
         system_recovery::SystemRecoverySteps,
         setup,
         Options::default(),
@@ -408,7 +408,7 @@ fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
 #[test]
 fn a_tagged_frame_that_is_lost_has_no_latency() {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
-    let mut course = Course::new(latency::LatencySteps, setup, Options::default());
+    let mut course = ProcedureRun::new(latency::LatencySteps, setup, Options::default());
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
         if planned.repeat == 1 {

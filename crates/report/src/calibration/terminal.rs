@@ -287,7 +287,7 @@ mod tests {
     use super::super::samples::Sample;
     use super::*;
     use delaylab_explain::calibrate::calibrate;
-    use delaylab_explain::calibrate::seen::Seen;
+    use delaylab_explain::calibrate::run_trials::RunTrials;
 
     const RICH: Style = Style {
         unicode: true,
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn nothing_found_is_said_without_tables() {
-        let found = calibrate(&Seen::default());
+        let found = calibrate(&RunTrials::default());
         let shown = Calibrated {
             run: "runs/empty",
             model: None,

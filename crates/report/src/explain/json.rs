@@ -11,7 +11,7 @@ use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{self, Explanation};
 use delaylab_model::Nanos;
 use delaylab_stats::anatomy::{Part, Place};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -460,7 +460,7 @@ fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
         share_of_lost: found.share_of_lost(cause),
         lost_ns: whole(cause.lost_ns),
         worst_ns: whole(cause.worst.excess_ns),
-        role: matches!(cause.what, What::Ran { .. }).then(|| cause.role.key()),
+        role: matches!(cause.what, LateCause::Ran { .. }).then(|| cause.role.key()),
         process: process(cause),
         driven: cause.driven.map(|driven| Driven {
             after_ns: whole(driven.after_ns),
@@ -476,15 +476,15 @@ fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
     }
 }
 
-const fn kind(what: &What) -> &'static str {
+const fn kind(what: &LateCause) -> &'static str {
     match what {
-        What::Ran { .. } => "ran",
-        What::Prober { .. } => "prober",
-        What::Reflector { .. } => "reflector",
-        What::Queue { .. } => "queue",
-        What::Network { .. } => "network",
-        What::Unclear { .. } => "unclear",
-        What::Clock => "clock",
+        LateCause::Ran { .. } => "ran",
+        LateCause::Prober { .. } => "prober",
+        LateCause::Reflector { .. } => "reflector",
+        LateCause::Queue { .. } => "queue",
+        LateCause::Network { .. } => "network",
+        LateCause::Unclear { .. } => "unclear",
+        LateCause::Clock => "clock",
     }
 }
 
@@ -497,16 +497,16 @@ const fn place(place: Place) -> &'static str {
     }
 }
 
-fn name(what: &What) -> Option<String> {
+fn name(what: &LateCause) -> Option<String> {
     match what {
-        What::Ran { who, .. } => Some(who.name.clone()),
-        What::Queue { port } => Some(port.to_string()),
+        LateCause::Ran { who, .. } => Some(who.name.clone()),
+        LateCause::Queue { port } => Some(port.to_string()),
         _ => None,
     }
 }
 
 fn process(cause: &why::Cause) -> Option<Process> {
-    let What::Ran { who, .. } = &cause.what else {
+    let LateCause::Ran { who, .. } = &cause.what else {
         return None;
     };
     Some(Process {

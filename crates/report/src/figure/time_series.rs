@@ -67,7 +67,7 @@ impl Figure for TimeSeries {
             false => "",
         };
         format!(
-            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Others are to blame where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
         )
     }
 
@@ -203,7 +203,7 @@ fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
     cells
 }
 
-/// Others are to blame where they had the CPU for at least half of what the packet took beyond the
+/// Other processes are the cause where they had the CPU for at least half of what the packet took beyond the
 /// median.
 fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
     let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
@@ -269,7 +269,7 @@ mod tests {
         let [(_, run), ..] = runs();
         let panel = &run.panels[0];
         let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
-        let blame = |noise_ns| {
+        let taken = |noise_ns| {
             let excursion = Excursion {
                 trial: 0,
                 probe: 0,
@@ -282,7 +282,7 @@ mod tests {
             kind(panel, &excursion)
         };
         let noise = [Some(900_000), Some(500_000), Some(499_999), Some(0), None];
-        assert_eq!(noise.map(blame), [TAKEN, TAKEN, OTHER, OTHER, UNWATCHED]);
+        assert_eq!(noise.map(taken), [TAKEN, TAKEN, OTHER, OTHER, UNWATCHED]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::canvas::Canvas;
 use super::log_bins::LogBins;
-use super::view::{Distribution, Seen};
+use super::view::{Distribution, ProbeView};
 use crate::style::Paint;
 use delaylab_model::units::format_duration;
 
@@ -10,7 +10,7 @@ use delaylab_model::units::format_duration;
 const WIDEST: usize = 4;
 
 /// Rows: the quantiles as a heading, bars, the axis.
-pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
+pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
     let Some(distribution) = &seen.distribution else {
         canvas.heading("Response");
         canvas.put(1, 0, nothing(seen), Paint::Dim);
@@ -35,7 +35,7 @@ pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
     axis(bins, columns.len() as u16, &mut canvas, height + 1);
 }
 
-fn nothing(seen: &Seen) -> &'static str {
+fn nothing(seen: &ProbeView) -> &'static str {
     match seen.counts.sent {
         0 => "No packet has ended yet.",
         _ => "Nothing was answered yet.",

@@ -2,13 +2,13 @@
 
 use super::canvas::Canvas;
 use super::late::RESPONSES_NEEDED;
-use super::view::{Event, Seen};
+use super::view::{Event, ProbeView};
 use crate::style::{Paint, plural};
 use crate::terminal::short_name;
 use delaylab_model::units::{format_duration, format_duration_f64};
 
 /// Rows: a heading that counts them, and the latest, latest first.
-pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
+pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
     canvas.heading(&title(seen));
     let latest = seen.excursions.latest.iter();
     let rows = usize::from(canvas.height().saturating_sub(1));
@@ -17,7 +17,7 @@ pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
     }
 }
 
-fn title(seen: &Seen) -> String {
+fn title(seen: &ProbeView) -> String {
     let excursions = &seen.excursions;
     match (excursions.bound, excursions.count) {
         (None, _) => format!("Excursions: looked for from {RESPONSES_NEEDED} replies on"),
@@ -31,7 +31,7 @@ fn title(seen: &Seen) -> String {
 }
 
 /// `4.99 s  1.02 ms  receive wake-up +955 µs  9 packets`: the worst packet of an event.
-fn draw_row(event: &Event, seen: &Seen, row: u16, canvas: &mut Canvas<'_>) {
+fn draw_row(event: &Event, seen: &ProbeView, row: u16, canvas: &mut Canvas<'_>) {
     let late = &event.worst;
     let at = format_duration(late.due.saturating_sub(seen.start));
     let response = format_duration(late.response);

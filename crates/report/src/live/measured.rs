@@ -3,7 +3,7 @@
 use super::late::Late;
 use super::log_bins::LogBins;
 use super::strip::Strip;
-use super::view::{Distribution, Excursions, Seen};
+use super::view::{Distribution, Excursions, ProbeView};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -85,8 +85,8 @@ impl Measured {
     }
 
     /// What there is to see of it.
-    pub(super) fn seen(&self) -> Seen {
-        Seen {
+    pub(super) fn seen(&self) -> ProbeView {
+        ProbeView {
             name: self.name.clone(),
             counts: self.summary.counts(),
             rate: self.rate(),

@@ -2,13 +2,13 @@
 
 use super::canvas::Canvas;
 use super::strip::Column;
-use super::view::Seen;
+use super::view::ProbeView;
 use crate::style::Paint;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 
 /// Rows: a heading, and bars of a logarithmic scale.
-pub(super) fn draw(seen: &Seen, mut canvas: Canvas<'_>) {
+pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
     let room = usize::from(canvas.width());
     let from = seen.columns.len().saturating_sub(room);
     let columns = &seen.columns[from..];

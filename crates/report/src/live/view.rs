@@ -20,7 +20,7 @@ pub struct View {
     /// Which of how many probes this is, from 1.
     pub(super) probe: (usize, usize),
     /// What came of it.
-    pub(super) seen: Seen,
+    pub(super) seen: ProbeView,
 }
 
 /// How far an experiment is.
@@ -36,7 +36,7 @@ pub struct Progress {
 
 /// What came of a probe so far.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Seen {
+pub(super) struct ProbeView {
     pub(super) name: String,
     pub(super) counts: Counts,
     /// Packets a second.

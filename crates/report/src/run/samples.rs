@@ -24,7 +24,7 @@ use delaylab_report::run::{
     Stream, Verdict,
 };
 use delaylab_stats::anatomy::{Stage, StageSet};
-use delaylab_stats::blame::What;
+use delaylab_stats::attribution::LateCause;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::trains::Owner;
@@ -203,14 +203,14 @@ fn explanation() -> Explanation {
         evidence: vec![evidence.to_owned()],
         remedy: remedy.to_owned(),
     };
-    let cron = What::Ran {
+    let cron = LateCause::Ran {
         who: Owner::named("cron"),
         kind: NoiseKind::Scheduled,
     };
-    let queue = What::Queue {
+    let queue = LateCause::Queue {
         port: "s1→h2".into(),
     };
-    let prober = What::Prober {
+    let prober = LateCause::Prober {
         stages: StageSet::only(Stage::ScheduleSlip),
     };
     Explanation {
@@ -238,7 +238,7 @@ fn explanation() -> Explanation {
                 "Shape below the bottleneck.",
             ),
             cause(
-                What::Reflector { here: false },
+                LateCause::Reflector { here: false },
                 10,
                 15e6,
                 "stamps of the reflector",

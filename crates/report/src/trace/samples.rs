@@ -5,7 +5,7 @@ use super::Traced;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::record::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_traffic::path_trace::{Answer, PathTrace, Said, Seen, Settings, Step};
+use delaylab_traffic::path_trace::{Answer, PathTrace, QuotedMarks, Said, Settings, Step};
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::mpls::Entry;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ fn run(classes: &[&str], mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>) -> 
                     at: now + took,
                     from: fate.from.parse().unwrap(),
                     said: fate.said,
-                    seen: fate.seen.map(|traffic_class| Seen {
+                    seen: fate.seen.map(|traffic_class| QuotedMarks {
                         traffic_class,
                         ttl: 1,
                     }),

@@ -27,14 +27,14 @@ pub(super) struct Control {
     /// Groups of which the other end is to be told.
     pending: Set,
     /// What frames on their way say, and when they take effect.
-    pipe: VecDeque<(Picos, Told)>,
+    pipe: VecDeque<(Picos, PauseFrame)>,
     /// How this port was paused itself.
     pub(super) paused: Vec<Paused>,
 }
 
 /// What a frame says.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct PauseFrame {
     stop: Set,
     go: Set,
 }
@@ -146,7 +146,7 @@ impl<E: EventSet> Engine<E> {
         let stopped = guards.stopped(egress as usize);
         let control = &mut self.controls[id as usize];
         let pending = std::mem::take(&mut control.pending);
-        let told = Told {
+        let told = PauseFrame {
             stop: guards.parameters().queues(stopped),
             go: guards.parameters().queues(pending & !stopped),
         };

@@ -1,11 +1,11 @@
 //! Which model stands: constant, line, one jump, steps, or line and steps.
 
+use super::alternatives;
 use super::columns::{Beside, Columns, Found};
 use super::joint;
 use super::jumps::Jumps;
 use super::model::Model;
 use super::risers::{self, Free, Running};
-use super::rivals;
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
@@ -182,7 +182,7 @@ impl Detector {
         let joint = joint.filter(|(_, bic)| without - bic > MARGIN);
         let steps = [alone, joint].into_iter().flatten();
         let best = steps.min_by(|a, b| a.1.total_cmp(&b.1));
-        if let Some((mut chosen, bic)) = best.filter(|best| self.beats_rivals(best, delays)) {
+        if let Some((mut chosen, bic)) = best.filter(|best| self.beats_alternatives(best, delays)) {
             chosen.delta_bic = without - bic;
             chosen.chance = match chosen.jump {
                 None => self.chance(constant.min(line) - bic, self.columns.count(), self.charge),
@@ -209,15 +209,15 @@ impl Detector {
 
     /// Are these steps, with their BIC, better than any curve with up to two jumps, and no worse than a line with
     /// more? Each step may have a height of its own.
-    fn beats_rivals(&self, (chosen, bic): &(Chosen, f64), delays: &[f64]) -> bool {
+    fn beats_alternatives(&self, (chosen, bic): &(Chosen, f64), delays: &[f64]) -> bool {
         let of = |squares: f64, coefficients: f64| self.bic(squares, coefficients);
         let even = of(chosen.squares(), 0.0);
         let uneven = (self.free_of(chosen, delays))
             .and_then(|_| self.uneven_bic(chosen, delays))
             .map(|uneven| bic - even + uneven);
         let own = uneven.map_or(*bic, |uneven| uneven.min(*bic));
-        let few = rivals::with_few_jumps(&self.x, delays, of);
-        few - own > MARGIN && rivals::with_many_jumps(&self.x, delays, of) > own
+        let few = alternatives::with_few_jumps(&self.x, delays, of);
+        few - own > MARGIN && alternatives::with_many_jumps(&self.x, delays, of) > own
     }
 
     /// Of this column or one near it, each level with a mean of its own, before and beyond a jump; only

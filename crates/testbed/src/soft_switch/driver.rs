@@ -40,14 +40,14 @@ enum Order {
     /// A trial begins: say so.
     Begin(Probes, Sender<()>),
     /// It ends: what was seen?
-    End(Sender<Seen>),
+    End(Sender<SwitchObservations>),
     /// Everything ends.
     Stop,
 }
 
 /// What the switches saw of a trial. Its times are picoseconds after `epoch`.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SwitchObservations {
     /// `CLOCK_MONOTONIC` at picosecond zero.
     pub epoch: Nanos,
     /// What probes met.
@@ -104,7 +104,7 @@ impl SoftSwitches {
     ///
     /// # Errors
     /// When the thread is gone.
-    pub fn end(&self) -> io::Result<Seen> {
+    pub fn end(&self) -> io::Result<SwitchObservations> {
         let gone = || io::Error::other("the soft switch has ended: see its message above");
         let (sender, receiver) = channel();
         self.orders.send(Order::End(sender)).map_err(|_| gone())?;
@@ -128,7 +128,7 @@ struct Driver {
     /// `CLOCK_REALTIME − CLOCK_MONOTONIC`.
     offset: Nanos,
     due: Due,
-    seen: Seen,
+    seen: SwitchObservations,
     buffer: Vec<u8>,
     awake: Awake,
 }
@@ -141,7 +141,7 @@ impl Driver {
             epoch: clock::monotonic(),
             offset: clock::realtime_offset(),
             due: Due::default(),
-            seen: Seen::default(),
+            seen: SwitchObservations::default(),
             buffer: vec![0; LONGEST],
             awake: Awake::new(EARLY, MOST_AWAKE),
         }
@@ -227,7 +227,7 @@ impl Driver {
             match self.orders.try_recv() {
                 Ok(Order::Begin(probes, begun)) => {
                     self.probes = probes;
-                    self.seen = Seen::default();
+                    self.seen = SwitchObservations::default();
                     for wired in &mut *wired {
                         wired.device.begin_trial();
                     }

@@ -137,7 +137,7 @@ pub struct Answer {
     /// What it says.
     pub said: Said,
     /// TOS or traffic class byte of the packet as it arrived there, and its TTL: from the quote.
-    pub seen: Option<Seen>,
+    pub seen: Option<QuotedMarks>,
     /// MPLS labels that the packet arrived there with.
     pub labels: Vec<mpls::Entry>,
     /// TTL or hop limit of the answer as it arrived here.
@@ -148,7 +148,7 @@ pub struct Answer {
 
 /// A packet as a router saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seen {
+pub struct QuotedMarks {
     /// TOS or traffic class byte.
     pub traffic_class: u8,
     /// TTL or hop limit.
@@ -206,7 +206,7 @@ impl End {
 
 /// What one class knows of its path.
 #[derive(Debug, Clone)]
-struct Course {
+struct ClassState {
     /// Packets sent, by TTL.
     sent: Vec<u32>,
     /// Is there an answer, or was one given up, by TTL?
@@ -219,7 +219,7 @@ struct Course {
     refused: Option<u8>,
 }
 
-impl Course {
+impl ClassState {
     fn new(max_ttl: u8) -> Self {
         let hops = usize::from(max_ttl) + 1;
         Self {
@@ -252,7 +252,7 @@ impl Course {
 #[derive(Debug, Clone)]
 pub struct PathTrace {
     settings: Settings,
-    courses: Vec<Course>,
+    courses: Vec<ClassState>,
     packets: Vec<Packet>,
     /// Packets under way, by index, in the order in which they were sent.
     open: VecDeque<usize>,
@@ -277,7 +277,7 @@ impl PathTrace {
             return Err(SettingsError::TooMany(most));
         }
         Ok(Self {
-            courses: vec![Course::new(last); settings.classes.len()],
+            courses: vec![ClassState::new(last); settings.classes.len()],
             packets: Vec::new(),
             open: VecDeque::new(),
             hop_free: vec![now; usize::from(last) + 1],
@@ -434,7 +434,7 @@ impl PathTrace {
     }
 
     /// The last hop to ask of.
-    fn horizon(&self, course: &Course) -> u8 {
+    fn horizon(&self, course: &ClassState) -> u8 {
         if let Some(end) = course.end() {
             return end.last_hop();
         }
@@ -453,7 +453,7 @@ impl PathTrace {
     }
 
     /// The last hop that is worth a second packet. What is behind it has not answered the first.
-    fn worth_repeating(&self, course: &Course) -> u8 {
+    fn worth_repeating(&self, course: &ClassState) -> u8 {
         course.end().map_or(course.heard, End::last_hop)
     }
 

@@ -45,7 +45,7 @@ fn answer(router: u8, seen: Dscp) -> Option<(Nanos, Answer)> {
         at: 0,
         from: address(router),
         said,
-        seen: Some(Seen {
+        seen: Some(QuotedMarks {
             traffic_class: seen.traffic_class(0),
             ttl: 1,
         }),

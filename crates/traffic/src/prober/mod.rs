@@ -72,13 +72,13 @@ struct Settling {
 
 /// Which separate stamps have come at all: not every driver delivers every stamp.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct StampsDelivered {
     sched: bool,
     tx: bool,
     follow_up: bool,
 }
 
-impl Seen {
+impl StampsDelivered {
     #[inline]
     fn note(&mut self, point: StampPoint) {
         match point {
@@ -117,7 +117,7 @@ pub struct Prober {
     /// Slots due before this were given up.
     skip_until: Option<Nanos>,
     skipped: u64,
-    seen: Seen,
+    seen: StampsDelivered,
     reordering: Reordering,
     reflector: ReflectorCount,
     /// Send calls that failed.
@@ -152,7 +152,7 @@ impl Prober {
             stopped: false,
             skip_until: None,
             skipped: 0,
-            seen: Seen::default(),
+            seen: StampsDelivered::default(),
             reordering: Reordering::default(),
             reflector: ReflectorCount::default(),
             unsent: 0,

@@ -133,9 +133,9 @@ fn pcapng(bytes: &[u8]) -> Result<File<'_>, ImportError> {
         match next {
             Ok((seen, after)) => {
                 match seen {
-                    Seen::Packet(frame) => file.frames.push(frame),
-                    Seen::Timeless => timeless += 1,
-                    Seen::Other => {}
+                    BlockContent::Packet(frame) => file.frames.push(frame),
+                    BlockContent::Timeless => timeless += 1,
+                    BlockContent::Other => {}
                 }
                 rest = after;
             }
@@ -238,7 +238,7 @@ fn fit(options: &[PcapNGOption], room: usize) -> bool {
 }
 
 /// What a block adds to a file.
-enum Seen<'a> {
+enum BlockContent<'a> {
     Packet(Frame<'a>),
     /// A packet whose time is not there or out of range.
     Timeless,
@@ -259,7 +259,7 @@ impl Section {
         }
     }
 
-    fn take<'a>(&mut self, block: &Block<'a>) -> Result<Seen<'a>, Break> {
+    fn take<'a>(&mut self, block: &Block<'a>) -> Result<BlockContent<'a>, Break> {
         /// The packets of old files, which the library does not know.
         const PACKET_BLOCK: u32 = 2;
         match block.kind {
@@ -272,12 +272,14 @@ impl Section {
             EPB_MAGIC => {
                 let damaged = Break::Damaged("the next packet does not fit its block");
                 let packet = block.packet().ok_or(damaged)?;
-                return Ok(self.frame(&packet).map_or(Seen::Timeless, Seen::Packet));
+                return Ok(self
+                    .frame(&packet)
+                    .map_or(BlockContent::Timeless, BlockContent::Packet));
             }
-            SPB_MAGIC | PACKET_BLOCK => return Ok(Seen::Timeless),
+            SPB_MAGIC | PACKET_BLOCK => return Ok(BlockContent::Timeless),
             _ => {}
         }
-        Ok(Seen::Other)
+        Ok(BlockContent::Other)
     }
 
     fn frame<'a>(&self, packet: &EnhancedPacketBlock<'a>) -> Option<Frame<'a>> {

@@ -46,7 +46,7 @@ pub(super) struct Selective {
 
 /// What an ACK has told.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct AckSummary {
     /// Bytes that are newly known to have arrived.
     delivered: u64,
     /// Of those, that are acknowledged.
@@ -174,7 +174,7 @@ impl Sender {
         {
             rack.on_duplicate(self.una, self.max);
         }
-        let told = Told {
+        let told = AckSummary {
             delivered,
             acked,
             rtt,
@@ -192,7 +192,7 @@ impl Sender {
     }
 
     /// What the ACK does to the window.
-    fn react(&mut self, selective: &mut Selective, now: Picos, told: &Told, is_safe: bool) {
+    fn react(&mut self, selective: &mut Selective, now: Picos, told: &AckSummary, is_safe: bool) {
         let over = self.una >= selective.recover;
         match selective.phase {
             Phase::Recovery if over => {
@@ -240,7 +240,7 @@ impl Sender {
         );
     }
 
-    fn advance(&mut self, now: Picos, told: &Told, limit: u64) {
+    fn advance(&mut self, now: Picos, told: &AckSummary, limit: u64) {
         if told.acked > 0 {
             let opening = Opening {
                 acked: told.acked,

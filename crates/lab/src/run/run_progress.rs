@@ -9,7 +9,7 @@ use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::world::Clock;
 
 /// A plan that is being carried out.
-pub(super) struct Course<'a, P: ?Sized> {
+pub(super) struct RunProgress<'a, P: ?Sized> {
     pub(super) plan: &'a mut P,
     pub(super) progress: &'a mut dyn Progress,
     /// Trials that are recorded.
@@ -17,7 +17,7 @@ pub(super) struct Course<'a, P: ?Sized> {
     time_left: TimeLeft,
 }
 
-impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> Course<'a, P> {
+impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
     pub(super) fn new(
         plan: &'a mut P,
         progress: &'a mut dyn Progress,

@@ -21,7 +21,7 @@ const ENOUGH: f64 = 0.5;
 
 /// Whose fault late packets are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum LateCause {
     /// Something else had the CPU of the prober, or of a reflector on the same host.
     Ran {
         /// Which process; for sources without names, what they saw.
@@ -58,14 +58,14 @@ pub enum What {
     Clock,
 }
 
-impl What {
+impl LateCause {
     /// Host or network.
     pub const fn place(&self) -> Place {
         match self {
-            What::Ran { .. } | What::Prober { .. } => Place::Prober,
-            What::Reflector { .. } => Place::Reflector,
-            What::Queue { .. } | What::Network { .. } => Place::Network,
-            What::Unclear { .. } | What::Clock => Place::Unclear,
+            LateCause::Ran { .. } | LateCause::Prober { .. } => Place::Prober,
+            LateCause::Reflector { .. } => Place::Reflector,
+            LateCause::Queue { .. } | LateCause::Network { .. } => Place::Network,
+            LateCause::Unclear { .. } | LateCause::Clock => Place::Unclear,
         }
     }
 }
@@ -86,32 +86,32 @@ pub fn whose<'a>(
     noise: &Join<'a>,
     trains: &Trains,
     held: Option<&Held>,
-) -> (What, Option<&'a NoiseEvent>) {
+) -> (LateCause, Option<&'a NoiseEvent>) {
     let Some(main) = late.main() else {
-        return (What::Clock, None);
+        return (LateCause::Clock, None);
     };
     let stages = main.stages;
     match stages.place() {
         Place::Prober => {
             let overlap = main.window.map(|(from, to)| noise.on(late.cpu, from, to));
-            named(main, overlap, noise, trains).unwrap_or((What::Prober { stages }, None))
+            named(main, overlap, noise, trains).unwrap_or((LateCause::Prober { stages }, None))
         }
         Place::Reflector => {
             // Where the clocks are one, so are the hosts: the noise is that of the reflector, too.
             let same = facts.reflector_clock == ReflectorClock::Same;
             let window = main.window.filter(|_| same);
             let overlap = window.map(|(from, to)| noise.on_busiest(from, to));
-            let unnamed = What::Reflector { here: same };
+            let unnamed = LateCause::Reflector { here: same };
             named(main, overlap, noise, trains).unwrap_or((unnamed, None))
         }
         // What waited in a queue for half of it did so there, whatever its stamps tell apart.
         place => match held.filter(|held| enough(held.ns, main)) {
             Some(held) => {
                 let port = held.port.clone();
-                (What::Queue { port }, None)
+                (LateCause::Queue { port }, None)
             }
-            None if place == Place::Network => (What::Network { stages }, None),
-            None => (What::Unclear { stages }, None),
+            None if place == Place::Network => (LateCause::Network { stages }, None),
+            None => (LateCause::Unclear { stages }, None),
         },
     }
 }
@@ -121,7 +121,7 @@ fn named<'a>(
     overlap: Option<Overlap<'a>>,
     noise: &Join<'a>,
     trains: &Trains,
-) -> Option<(What, Option<&'a NoiseEvent>)> {
+) -> Option<(LateCause, Option<&'a NoiseEvent>)> {
     let overlap = overlap.filter(|overlap| enough(overlap.ns as f64, main))?;
     let (from, to) = main.window?;
     // A process that others interrupt has several events there.
@@ -138,7 +138,7 @@ fn named<'a>(
     }
     let most = by_owner.into_iter().max_by_key(|(_, (all, ..))| *all);
     let ((who, kind), (.., event)) = most?;
-    Some((What::Ran { who, kind }, Some(event)))
+    Some((LateCause::Ran { who, kind }, Some(event)))
 }
 
 fn enough(ns: f64, main: &Excess) -> bool {
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> What {
+    fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> LateCause {
         whose(late, facts, &Join::new(noise), &Trains::default(), None).0
     }
 
@@ -216,7 +216,7 @@ mod tests {
     fn who_had_the_cpu_for_most_of_the_time_is_named() {
         let stages = Stage::ReceiveWakeup;
         let cron = event("cron", 1, 1_000_100_000, 2_800_000);
-        let ran = |who: &str| What::Ran {
+        let ran = |who: &str| LateCause::Ran {
             who: Owner::named(who),
             kind: NoiseKind::Scheduled,
         };
@@ -234,7 +234,7 @@ mod tests {
             let stages = stages.into();
             assert_eq!(
                 blamed(&late(stages), &SAME, &[noise]),
-                What::Prober { stages }
+                LateCause::Prober { stages }
             );
         }
         // Of several that had it together for most of the time, the one that had it longest.
@@ -253,14 +253,14 @@ mod tests {
     fn a_reflector_of_this_host_waits_for_any_of_its_cpus_and_another_hosts_for_none() {
         let noise = [event("cron", 0, 1_000_100_000, 2_800_000)];
         let of = |facts: &RecordFacts| blamed(&late(Stage::Reflector), facts, &noise);
-        assert!(matches!(of(&SAME), What::Ran { who, .. } if who.name == "cron"));
+        assert!(matches!(of(&SAME), LateCause::Ran { who, .. } if who.name == "cron"));
         let other = RecordFacts {
             reflector_clock: ReflectorClock::Unrelated,
             ..SAME
         };
-        assert_eq!(of(&other), What::Reflector { here: false });
+        assert_eq!(of(&other), LateCause::Reflector { here: false });
         let nothing = blamed(&late(Stage::Reflector), &SAME, &[]);
-        assert_eq!(nothing, What::Reflector { here: true });
+        assert_eq!(nothing, LateCause::Reflector { here: true });
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
         let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
         let late = late(Stage::ForwardPath);
         let stages = Stage::ForwardPath.into();
-        assert_eq!(blamed(&late, &SAME, &noise), What::Network { stages });
+        assert_eq!(blamed(&late, &SAME, &noise), LateCause::Network { stages });
         let of_queue = |ns: f64| {
             let port: Arc<str> = "s1→s2".into();
             let held = Held {
@@ -283,7 +283,7 @@ mod tests {
                 Some(&held),
             )
             .0;
-            what == What::Queue { port }
+            what == LateCause::Queue { port }
         };
         assert!(of_queue(2e6) && !of_queue(1e6));
     }
@@ -294,7 +294,7 @@ mod tests {
         let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
         assert_eq!(
             blamed(&late(stages), &SAME, &noise),
-            What::Unclear { stages }
+            LateCause::Unclear { stages }
         );
         let port: Arc<str> = "s1→s2".into();
         let held = |ns| Held {
@@ -305,8 +305,8 @@ mod tests {
             let (join, trains) = (Join::new(&noise), Trains::default());
             whose(&late(stages), &SAME, &join, &trains, Some(&held(ns))).0
         };
-        let queue = What::Queue { port: port.clone() };
-        assert_eq!([by(2e6), by(1e6)], [queue, What::Unclear { stages }]);
+        let queue = LateCause::Queue { port: port.clone() };
+        assert_eq!([by(2e6), by(1e6)], [queue, LateCause::Unclear { stages }]);
     }
 
     #[test]

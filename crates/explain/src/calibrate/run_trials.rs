@@ -22,7 +22,7 @@ const BY_ACCIDENT: f64 = 0.005;
 
 /// All trials of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct RunTrials {
     /// How packets are put on links.
     pub framing: Option<Framing>,
     /// In their order.
@@ -57,7 +57,7 @@ pub struct Stream {
     pub records: Vec<Record>,
 }
 
-impl Seen {
+impl RunTrials {
     /// Reads a run. `resolved` is its experiment.
     pub fn of_run(run: &Run, resolved: &Resolved) -> Self {
         let planned = resolved.planned.iter();

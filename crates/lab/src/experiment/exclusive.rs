@@ -9,7 +9,7 @@ const SIZES: &[&str] = &["ip_size", "payload", "frame_size"];
 const PACINGS: &[&str] = &["every", "poisson", "wait", "load"];
 
 /// The fields that give way to `key` in the table at `path`.
-pub(crate) fn rivals(path: &[Key], key: &str) -> impl Iterator<Item = &'static str> + use<> {
+pub(crate) fn exclusive(path: &[Key], key: &str) -> impl Iterator<Item = &'static str> + use<> {
     let group: &[&str] = match names(path).as_slice() {
         ["probe", "[]"] => SIZES,
         ["probe", "[]", "pacing"] => PACINGS,
@@ -42,7 +42,7 @@ fn walk(node: &Node, path: &mut Vec<Key>, problems: &mut Vec<Problem>) {
     match &node.value {
         Value::Table(table) => {
             for entry in &table.0 {
-                let rival = rivals(path, &entry.key)
+                let rival = exclusive(path, &entry.key)
                     .filter_map(|rival| table.entry(rival))
                     .find(|rival| rival.key_at.span.start < entry.key_at.span.start);
                 if let Some(rival) = rival {
