@@ -7,8 +7,10 @@ use crate::terminal;
 use crate::tui::{Tui, Watcher};
 
 use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
+use delaylab_report::run::without_numbers;
 use delaylab_report::visible::visible;
 use delaylab_store::trial_row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -24,7 +26,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct ProgressDisplay {
     people: People,
     json: bool,
-    /// Each warning is told once.
+    /// Warnings that were printed, without their numbers: each is printed once.
     warned: BTreeSet<String>,
     /// Warnings are for whoever asked for this run.
     warns: bool,
@@ -143,7 +145,7 @@ impl Progress for ProgressDisplay {
 
     fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Left) {
         for warning in ended.warnings() {
-            if self.warns && self.warned.insert(warning.to_owned()) {
+            if self.warns && self.warned.insert(without_numbers(warning)) {
                 self.people.warn(&format!("warning: {warning}"));
             }
         }
@@ -219,7 +221,12 @@ fn so_far(done: usize, remaining: Left) -> delaylab_report::live::Progress {
 
 fn left(remaining: Left) -> String {
     let left = remaining.and_then(|(_, left)| left);
+    // Beyond a second, fractions of it say nothing.
+    let rounded = |left: i64| match left {
+        0..SECOND => left,
+        _ => (left + SECOND / 2) / SECOND * SECOND,
+    };
     left.map_or(String::new(), |left| {
-        format!("  about {} left", format_duration(left))
+        format!("  about {} left", format_duration(rounded(left)))
     })
 }

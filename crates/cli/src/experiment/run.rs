@@ -127,7 +127,8 @@ fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Record
     let watcher = display.watcher();
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
     let ended = started.run(display, watch);
-    let resume = format!("What was recorded is in {folder}; `delaylab resume {folder}` goes on");
+    let resume =
+        format!("What was recorded is in {folder}. Continue with `delaylab resume {folder}`");
     match ended.map_err(Failed::from) {
         Ok(Some(recorded)) => Ok(recorded),
         Ok(None) => Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}"))),

@@ -309,17 +309,40 @@ impl<'a> Words<'a> {
     /// A pair without an interval may be the one that moved most.
     fn untold(&self) -> String {
         let unknown = self.pairs.iter();
-        let unknown = unknown.filter(|pair| pair.verdict.kind == Kind::CannotTell);
-        let moves = unknown.flat_map(|pair| self.moves(pair, false));
+        let unknown: Vec<_> = unknown
+            .filter(|pair| pair.verdict.kind == Kind::CannotTell)
+            .collect();
+        if let Some(lost) = self.largest_loss(&unknown) {
+            return lost;
+        }
+        let moves = unknown.iter().flat_map(|pair| self.moves(pair, false));
         let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
         most.filter(|moved| moved.by != 0.0)
             .map_or_else(String::new, |moved| {
                 format!(
-                    " Of those the largest change is in {}: {}.",
+                    " Of the pairs that cannot be told, the largest change is in {}: {}.",
                     self.label(moved.pair),
                     self.ends(&moved)
                 )
             })
+    }
+
+    /// Of pairs without a verdict, the largest change of loss, where it is worth a word: it says more than any quantile
+    /// of the packets that were answered.
+    fn largest_loss(&self, pairs: &[&'a PairFigures]) -> Option<String> {
+        const WORTH_A_WORD: f64 = 0.05;
+        let ends = pairs.iter().filter_map(|pair| {
+            let (a, b) = (pair.loss.a?, pair.loss.b?);
+            Some((*pair, a, b))
+        });
+        let (pair, a, b) = ends.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()))?;
+        ((b - a).abs() >= WORTH_A_WORD).then(|| {
+            let [a, b] = [a, b].map(|share| 100.0 * share);
+            format!(
+                " Of the pairs that cannot be told, the largest change is in {}: loss from {a:.0} % to {b:.0} %.",
+                self.label(pair)
+            )
+        })
     }
 }
 

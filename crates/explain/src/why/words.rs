@@ -26,17 +26,17 @@ pub(super) fn answer(explanation: &Explanation) -> String {
     let own = own_load(explanation, &asked_for);
     let Some(worst) = found.first() else {
         return match own {
-            Some(own) => format!("No packet was late by anything else than {own}."),
+            Some(own) => format!("No packet was late but for this: {own}."),
             None => {
                 "No packet was late: none took far longer than the others of its stream.".to_owned()
             }
         };
     };
-    let own = own.map_or_else(String::new, |own| format!(" Not counted: {own}."));
+    let own = own.map_or_else(String::new, |own| format!(" {own}."));
     whose(explanation, &found, worst) + &own
 }
 
-/// `312 that delaylab's own load delayed, which the run asks for`.
+/// `Not in these figures: 312 packets (1.2 %) that delaylab's own load delayed, as condition stressed asks`.
 fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
     let packets: u64 = asked_for.iter().map(|cause| cause.packets).sum();
     let first = asked_for.first()?;
@@ -50,7 +50,7 @@ fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
     };
     let share = share(packets, explanation.answered);
     Some(format!(
-        "the {packets} packets ({share}) that {name} delayed, which {wanted} asks for"
+        "Not in these figures: {packets} packets ({share}) that {name} delayed, as {wanted} asks"
     ))
 }
 
@@ -468,7 +468,7 @@ pub(super) fn remedy(
 fn in_simulation(what: &LateCause) -> String {
     match what {
         LateCause::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
-             quiet condition (`--set host.condition=quiet`), which goes before ordinary processes.",
+             quiet condition (`--set host.condition=quiet`), which gives the prober real-time priority.",
         LateCause::Prober { .. } | LateCause::Reflector { .. } => {
             "It is what the model of that host draws (`path.host`, or `host` of its node): costs of packets, ticks \
              and daemons."
@@ -478,7 +478,8 @@ fn in_simulation(what: &LateCause) -> String {
              packet waited in each."
         }
         _ => {
-            "Choose a method whose packets the reflector stamps, udp or stamp: then each way has a time of its own."
+            "Test frames have no stamps in hosts: their time is the path's, and the run's table `hops` has each queue's share. Of other \
+             probes, choose a method whose packets the reflector stamps, udp or stamp: then each way has a time of its own."
         }
     }
     .to_owned()
@@ -502,7 +503,7 @@ fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
         }
         NoiseKind::Scheduled => format!(
             "Keep {who} off this CPU (taskset, cpuset), or measure in quiet condition \
-             (`--set host.condition=quiet`), which goes before ordinary processes."
+             (`--set host.condition=quiet`), which gives the prober real-time priority."
         ),
     }
 }

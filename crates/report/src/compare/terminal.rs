@@ -211,8 +211,8 @@ fn overview(compared: &Compared, style: &Style) -> String {
     };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
-        "p50, p99: {name}; * differs, allowing for how many figures are compared; ? cannot be told; mostly in: the \
-         stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
+        "p50, p99: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; chance: by no \
+         more than they do; mostly in: the stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
@@ -234,7 +234,17 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
     });
     let heads = heads.chain(["lost A", "lost B"].map(Cell::new));
     let heads = heads.chain(each.map(Cell::new));
-    let heads = heads.chain(["", "mostly in"].map(Cell::left));
+    let headline = compared.comparison.headline;
+    let looks = compared.comparison.looks;
+    let mainly = |pair: &PairFigures| largest(pair, headline, looks);
+    let any_stage = compared
+        .comparison
+        .pairs
+        .iter()
+        .any(|pair| !mainly(pair).is_empty());
+    let last = ["verdict", "mostly in"];
+    let last = &last[..1 + usize::from(any_stage)];
+    let heads = heads.chain(last.iter().copied().map(Cell::left));
     table.row(heads.map(Cell::dim));
     for pair in &compared.comparison.pairs {
         let level = |name: &String| {
@@ -252,20 +262,16 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
             Paint::Plain
         };
         let cells = cells.chain([Cell::new(lost.a), Cell::painted(lost.b, paint)]);
-        let headline = compared.comparison.headline;
         let each = quantiles
             .iter()
             .flat_map(|(_, q)| of_quantile(pair, headline, *q));
         let mark = match pair.verdict.kind {
-            Kind::Differs => "*",
-            Kind::CannotTell => "?",
-            Kind::NoDifference => "",
+            Kind::Differs => "differs",
+            Kind::CannotTell => "undecided",
+            Kind::NoDifference => "chance",
         };
-        let end = [
-            Cell::left(mark),
-            Cell::left(largest(pair, headline, compared.comparison.looks)),
-        ];
-        table.row(cells.chain(each).chain(end));
+        let end = [Cell::left(mark), Cell::left(mainly(pair))];
+        table.row(cells.chain(each).chain(end.into_iter().take(last.len())));
     }
     table
 }

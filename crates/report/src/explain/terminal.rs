@@ -72,7 +72,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     let lost = conditions.iter().any(|condition| condition.lost > 0.0);
     let head = [
         Cell::left("Condition"),
-        Cell::new("usual response"),
+        Cell::new("mean response"),
         Cell::new("longer by"),
         Cell::left("mainly"),
         Cell::new("share"),
@@ -85,8 +85,12 @@ fn slow(found: &Explanation, style: &Style) -> String {
         table.row(row(condition).into_iter().take(columns));
     }
     let note = match lost {
-        true => "share: of the usual response; late, lost: of the packets",
-        false => "share: of the usual response; late: of the packets",
+        true => {
+            "mean response: of packets that were not late; share: of that mean; late, lost: of the packets"
+        }
+        false => {
+            "mean response: of packets that were not late; share: of that mean; late: of the packets"
+        }
     };
     table.render(style)
         + &rest(conditions.len(), shown, "condition", style)
@@ -114,7 +118,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let heads = ["", "usually", "late ones, longer by", ""];
+    let heads = ["", "not late", "late, longer by", ""];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     for [usual, more] in in_common(&found.usual, &found.excess) {
         let each = more.ns / found.late as f64;

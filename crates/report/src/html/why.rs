@@ -56,7 +56,7 @@ fn conditions(found: &Explanation) -> String {
     }
     let mut table = Table::new([
         ("condition", Words),
-        ("usual response", Figures),
+        ("mean response", Figures),
         ("longer by", Figures),
         ("than", Words),
         ("mainly", Words),

@@ -89,7 +89,12 @@ impl Columns {
         heads.into_iter().chain(other).chain(shares).collect()
     }
 
-    /// What came of a stream or panel.
+    /// The shares of host and network in the median response, where stamps tell them apart.
+    pub(crate) fn shares(&self, summary: &Summary) -> [Option<f64>; 2] {
+        shares(summary)
+    }
+
+    /// The figures of a stream or panel.
     pub(crate) fn cells(&self, summary: &Summary) -> Vec<String> {
         let counts = &summary.counts;
         let delays = self.main.of(summary);
@@ -101,8 +106,9 @@ impl Columns {
         ]
         .map(time);
         let other = self.beside.then_some(other).into_iter().flatten();
-        let [host, network] =
-            shares(summary).map(|share| share.map_or_else(unknown, short_percent));
+        let [host, network] = self
+            .shares(summary)
+            .map(|share| share.map_or_else(unknown, short_percent));
         let first = [
             sent(counts),
             percent(counts.lost, counts.sent),

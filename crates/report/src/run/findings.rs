@@ -61,15 +61,27 @@ fn of_comparison(compared: &Compared) -> String {
     };
     let name = &compared.comparison;
     let [unit, of_value] = units(compared);
-    let right = compared.right;
-    // A bound stands in the claim itself.
-    let is_bound = right.is_some_and(|_| !name.trim_end().ends_with(')'));
-    let right = right.filter(|_| !is_bound);
+    // A bound stands in the claim itself. Where it stands on the left, what was measured is on the right, and the
+    // difference is seen from there.
+    let (left, value, right) = match compared.right {
+        Some(right) if is_number_at_start(name) => (right, from_the_right(compared, value), None),
+        Some(right) if name.trim_end().ends_with(')') => (left, value, Some(right)),
+        _ => (left, value, None),
+    };
     let left = quantity(left, unit);
     let right = right.map_or_else(String::new, |right| {
         format!(" against {}", quantity(right, unit))
     });
-    let interval = interval(&comparison("", compared));
+    let mut evidence = comparison("", compared);
+    if is_number_at_start(name) {
+        let ends = [evidence.high, evidence.low];
+        [evidence.low, evidence.high] =
+            ends.map(|end| end.map(|end| from_the_right(compared, end)));
+    }
+    let interval = match (evidence.low, evidence.high) {
+        (Some(low), Some(high)) if low == high => Some("no variation".to_owned()),
+        _ => interval(&evidence),
+    };
     let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
     let by = match compared.by {
         By::Ratio => format!("× {}", format_number(value)),
@@ -82,6 +94,19 @@ fn of_comparison(compared: &Compared) -> String {
     };
     let settle = settle.map_or_else(String::new, |settle| format!("; {settle}"));
     format!("{name}: {left}{right}, {by}{interval}{settle}")
+}
+
+/// Is the left side of a comparison a bound?
+fn is_number_at_start(comparison: &str) -> bool {
+    comparison.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// A difference or ratio of the sides of a comparison, seen from the right one.
+fn from_the_right(compared: &Compared, value: f64) -> f64 {
+    match compared.by {
+        By::Ratio => 1.0 / value,
+        By::Difference => -value,
+    }
 }
 
 /// Units of the two values of a comparison, and of their difference or ratio: shares are plain numbers to what judges

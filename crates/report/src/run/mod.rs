@@ -22,6 +22,7 @@
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
 
+mod alike;
 mod builder;
 pub(crate) mod columns;
 mod findings;
@@ -43,6 +44,7 @@ pub(crate) mod variation;
 mod ways;
 pub(crate) mod words;
 
+pub use alike::without_numbers;
 pub use builder::{Disturbance, RunDataBuilder, Stream};
 pub use marks::{Happening, Mark, Marks};
 pub use series::SeriesShown;

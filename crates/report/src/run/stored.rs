@@ -1,5 +1,6 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
+use super::alike;
 use super::findings::shown;
 use super::measured;
 use super::noise_totals::NoiseTotals;
@@ -253,9 +254,10 @@ fn problems(
         }
     }
     let facts = rows.iter().map(|row| &row.facts);
-    for warning in facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings)) {
-        if !problems.contains(warning) {
-            problems.push(warning.clone());
+    let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
+    for warning in alike::merged(warnings.cloned()) {
+        if !problems.contains(&warning) {
+            problems.push(warning);
         }
     }
     problems

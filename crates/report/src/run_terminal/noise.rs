@@ -13,13 +13,17 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
+    let on = match run.head.world.as_str() {
+        "sim" => "On the simulated CPU",
+        _ => "On the prober's CPU",
+    };
     let heads = [
-        "On the CPU",
-        "seen as",
+        on,
+        "kind",
         "times",
-        "total",
-        "longest",
-        "packets delayed",
+        "CPU time",
+        "longest at once",
+        "packets overlapped",
     ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     let shown = if style.verbose {

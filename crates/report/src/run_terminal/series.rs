@@ -1,8 +1,9 @@
 //! What was over time, panel by panel: mean and largest.
 
 use crate::run::{Panel, RunData, SeriesShown};
-use crate::style::Style;
+use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
+use crate::terminal::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::Unit;
 
@@ -26,9 +27,10 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     }
     let more = match run.series.len().saturating_sub(most) {
         0 => String::new(),
-        more => format!("and {more} more in the report\n"),
+        more => format!("and {more} more (-v)\n"),
     };
-    table.render(style) + &more
+    let note = "mean and max of whole trials, warm-up included; of each measure the port or flow with the largest mean";
+    table.render(style) + &more + &paragraph(note, Paint::Dim, style)
 }
 
 fn row(run: &RunData, shown: &SeriesShown) -> impl Iterator<Item = Cell> {
@@ -36,12 +38,19 @@ fn row(run: &RunData, shown: &SeriesShown) -> impl Iterator<Item = Cell> {
     let levels = panel.into_iter().flat_map(Panel::of_trial);
     let levels = levels.map(|(_, level)| Cell::left(&level.label));
     let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
-    let figures = [shown.mean, shown.max].map(|value| Cell::new(value_of(value, shown.unit)));
+    let max = has_maximum(&shown.series).then(|| value_of(shown.max, shown.unit));
+    let max = max.unwrap_or_else(|| "–".to_owned());
+    let figures = [value_of(shown.mean, shown.unit), max].map(Cell::new);
     lead.into_iter()
         .chain(levels)
         .chain(figures)
         .collect::<Vec<_>>()
         .into_iter()
+}
+
+/// A retransmission releases all that waited for it at once: the goodput of that moment is no rate of the path.
+fn has_maximum(series: &str) -> bool {
+    !matches!(series, "goodput" | "load_goodput")
 }
 
 fn value_of(value: f64, unit: Unit) -> String {

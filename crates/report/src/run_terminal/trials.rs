@@ -17,13 +17,29 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     }
     let apart = run.apart();
     let columns = Columns::new(run, &apart);
+    let empty = empty(&apart, columns);
+    let left_out = |expendable: usize| -> Vec<&str> {
+        let expendable = EXPENDABLE[..expendable].iter();
+        expendable.chain(&empty).copied().collect()
+    };
     let narrower = 0..=EXPENDABLE.len();
-    let narrower = narrower.map(|left_out| table(&apart, columns, &EXPENDABLE[..left_out]));
+    let narrower = narrower.map(|expendable| table(&apart, columns, &left_out(expendable)));
     let mut tables = narrower.skip_while(|table| table.width() > style.columns());
     let table = tables
         .next()
-        .unwrap_or_else(|| table(&apart, columns, &EXPENDABLE));
-    table.render(style) + &paragraph(&note(run, &apart, columns), Paint::Dim, style)
+        .unwrap_or_else(|| table(&apart, columns, &left_out(EXPENDABLE.len())));
+    let note = note(run, &apart, columns, empty.is_empty());
+    table.render(style) + &paragraph(&note, Paint::Dim, style)
+}
+
+/// The shares, where no row has them: stamps do not tell host and network apart.
+fn empty(apart: &Apart<'_>, columns: Columns) -> Vec<&'static str> {
+    const SHARES: [&str; 2] = ["host", "network"];
+    let rows = apart.rows.iter();
+    let any = rows
+        .flat_map(|(.., summary)| columns.shares(summary))
+        .any(|share| share.is_some());
+    if any { Vec::new() } else { SHARES.to_vec() }
 }
 
 fn table(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> Table {
@@ -47,7 +63,7 @@ fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str
     lead.into_iter().chain(levels).chain(figures).collect()
 }
 
-fn note(run: &RunData, apart: &Apart<'_>, columns: Columns) -> String {
+fn note(run: &RunData, apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
     let pooled = match run.pooled.as_slice() {
         names if !names.is_empty() && !apart.by_lane => {
             format!("; all levels of {} pooled", names.join(" and "))
@@ -55,5 +71,9 @@ fn note(run: &RunData, apart: &Apart<'_>, columns: Columns) -> String {
         _ => String::new(),
     };
     let delays = columns.delays();
-    format!("{delays}; host, network: shares of the median response{pooled}")
+    let shares = match has_shares {
+        true => "; host, network: shares of the median response",
+        false => "",
+    };
+    format!("{delays}{shares}{pooled}")
 }
