@@ -15,7 +15,6 @@
 //! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
-//! | [`target`], [`load_limit`] | where probes go, and what may go there unasked |
 //! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
 //! | [`terminal`] | what the terminal can show, and printing |

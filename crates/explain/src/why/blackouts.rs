@@ -219,12 +219,6 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
     let share = held / (long * most);
     let full = match share {
         share if share >= ALL_THE_TIME => ", and was full all the time".to_owned(),
-        share if share > 0.0 => {
-            format!(
-                "; it was {:.0} % of its largest length on average",
-                share * 100.0
-            )
-        }
         _ => String::new(),
     };
     Some(format!(

@@ -135,6 +135,8 @@ pub struct Head {
     pub about: String,
     /// The world that carried it out: `live`, `testbed` or `sim`.
     pub world: String,
+    /// Where live probes went, for people; `None` in other worlds.
+    pub target: Option<String>,
     /// The seed of the order, the pacing and the fill; `None` where there was none, or it cannot be read.
     pub seed: Option<u64>,
     /// When it began, in UTC, as people read it.

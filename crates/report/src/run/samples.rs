@@ -627,6 +627,7 @@ fn head(name: &str, title: &str) -> Head {
         title: title.to_owned(),
         about: "What is measured, and why <it> matters & to whom.".to_owned(),
         world: "live".to_owned(),
+        target: Some("192.0.2.9".to_owned()),
         seed: Some(7),
         started: "2026-01-02 03:04:05 UTC".to_owned(),
         folder: format!("runs/{name}-20260102T030405Z"),

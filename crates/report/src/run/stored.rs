@@ -207,6 +207,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         title: text(|resolved| &resolved.title),
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
+        target: run.environment()["target"].as_str().map(str::to_owned),
         seed: resolved.map(|resolved| resolved.seed),
         started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
         // What cannot be read cannot be run, and an imported run was another program's.

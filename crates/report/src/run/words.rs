@@ -13,8 +13,16 @@ pub(crate) const SHARE: &str = "share";
 /// The unit of a difference of two shares, which is shown in percentage points.
 pub(crate) const POINTS: &str = "points";
 
-/// A value with its unit: `1.25 ms`, `9188 B`, `882.8 Mbit/s`, `4.2 ns/B`, `0.9993`, `5.25 %`, `-2.15 points`.
+/// A value with its unit: `1.25 ms`, `9188 B`, `882.8 Mbit/s`, `4.2 ns/B`, `0.9993`, `5.25 %`, `−2.15 points`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    let text = unsigned(value, unit);
+    match text.strip_prefix('-') {
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+fn unsigned(value: f64, unit: &str) -> String {
     match unit {
         "ns" => format_duration_f64(value),
         _ if !value.is_finite() => unknown(),
@@ -86,15 +94,15 @@ mod tests {
             (9_188.0, "B", "9188 B"),
             (882_768_890.0, "bit/s", "882.8 Mbit/s"),
             (4.2, "ns/B", "4.2 ns/B"),
-            (-0.000_000_000_01, "1", "-1.000e-11"),
+            (-0.000_000_000_01, "1", "−1.000e-11"),
             (-0.0, "1", "0"),
             (12_345.6, "1", "12346"),
             (0.0, "1", "0"),
             (0.031_01, SHARE, "3.1 %"),
             (1.0, SHARE, "100 %"),
             (0.0, SHARE, "0 %"),
-            (-0.021_49, POINTS, "-2.15 points"),
-            (-9.531e-5, POINTS, "-0.0095 points"),
+            (-0.021_49, POINTS, "−2.15 points"),
+            (-9.531e-5, POINTS, "−0.0095 points"),
             (-1e-9, POINTS, "0 points"),
             (f64::NAN, "1", "–"),
         ] {

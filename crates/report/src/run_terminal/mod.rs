@@ -67,7 +67,9 @@ fn head(run: &RunData, style: &Style) -> String {
         style,
     );
     let title = paragraph(&head.title, Paint::Plain, style);
+    let target = head.target.iter().map(|target| format!("target: {target}"));
     let when = [head.started.clone()].into_iter().chain(head.seed_words());
+    let when = when.chain(target);
     let when = when.collect::<Vec<_>>().join(", ");
     name + &title + &paragraph(&when, Paint::Dim, style)
 }
