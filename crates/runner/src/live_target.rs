@@ -45,7 +45,7 @@ impl LiveTarget {
             });
         }
         let Some(name) = &resolved.target else {
-            let own = OwnReflector::start(options.reflector.as_deref().ok_or_else(no_program)?)?;
+            let own = OwnReflector::start(options.reflector.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
                 target.load = load_target("")?;
@@ -105,11 +105,4 @@ impl LiveTarget {
         }
         Ok(planned)
     }
-}
-
-fn no_program() -> RunnerError {
-    RunnerError::environment(
-        "cannot start a reflector on loopback: this program does not know its own path. Start `delaylab reflect` by hand \
-         and name it with --target 127.0.0.1",
-    )
 }

@@ -36,8 +36,8 @@ impl OwnReflector {
     /// Starts `program` as a reflector, and waits until it answers.
     ///
     /// # Errors
-    /// It does not start, or does not answer.
-    pub fn start(program: &Path) -> Result<Self, RunnerError> {
+    /// It is not known, does not start, or does not answer.
+    pub fn start(program: Option<&Path>) -> Result<Self, RunnerError> {
         let mut last = io::Error::from(io::ErrorKind::TimedOut);
         for _ in 0..TRIES {
             match Self::try_start(program) {
@@ -56,7 +56,9 @@ impl OwnReflector {
         self.process.id()
     }
 
-    fn try_start(program: &Path) -> io::Result<Self> {
+    fn try_start(program: Option<&Path>) -> io::Result<Self> {
+        let unknown = || io::Error::other("this program does not know its own path");
+        let program = program.ok_or_else(unknown)?;
         let target = free_ports()?;
         let process = Command::new(program)
             .args(["reflect", "--quiet", "--with-input", "--bind", "127.0.0.1"])

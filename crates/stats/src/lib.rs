@@ -23,7 +23,7 @@
 //! | [`trains`] | what ran beside the probes, process by process |
 //! | [`driven`] | does a process run because the probe does? |
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
-//! | [`attribution`] | whose fault a late packet is: a process, a stage, a queue |
+//! | [`attribution`] | the cause of a late packet: a process, a stage, a queue |
 //! | [`change_points`] | when the level of a series changes |
 //! | [`two_samples`] | what differs between two series: tests, distances, shifts |
 //! | [`skew`] | how fast two clocks drift apart, from one-way delays |

@@ -10,11 +10,10 @@ use delaylab_explain::calibrate::prediction::AGAIN;
 use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved, Source};
-use delaylab_runner::run_folder::shortest;
+use delaylab_runner::run_folder::{self, shortest};
 use delaylab_runner::worlds::{self, RunOptions};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
-use delaylab_store::run::Run;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::{fs, panic, thread};
@@ -114,7 +113,7 @@ impl Modelled {
             no_report: true,
         };
         let folder = run::step(resolved.clone(), &options, &shown)?;
-        let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+        let run = run_folder::open(&folder)?;
         let mut lanes = overlay::lanes(&RunTrials::of_run(&run, &resolved));
         overlay::add_noise(
             &mut lanes,

@@ -7,7 +7,7 @@ use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
-use delaylab_runner::run_folder::{shortest, whole};
+use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_runner::{target, worlds};
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, Run, State};
@@ -150,7 +150,7 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
 /// There is none, or it is not what was recorded.
 pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
     let folder = resolve_run(named, runs).map_err(|error| Failed::usage(error.to_string()))?;
-    let run = Run::open(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    let run = run_folder::open(&folder)?;
     whole(&run)?;
     if !run.is_checked() && run.state() == State::Complete {
         terminal::say(format!(

@@ -312,24 +312,27 @@ impl<'a> Words<'a> {
         let unknown: Vec<_> = unknown
             .filter(|pair| pair.verdict.kind == Kind::CannotTell)
             .collect();
-        if let Some(lost) = self.largest_loss(&unknown) {
-            return lost;
-        }
-        let moves = unknown.iter().flat_map(|pair| self.moves(pair, false));
+        let change = self.largest_loss(&unknown);
+        let change = change.or_else(|| self.largest_move(&unknown));
+        change.map_or_else(String::new, |(pair, change)| {
+            let label = self.label(pair);
+            format!(
+                " Of the pairs that cannot be told, the largest change is in {label}: {change}."
+            )
+        })
+    }
+
+    /// The largest change of a quantile of these pairs.
+    fn largest_move(&self, pairs: &[&'a PairFigures]) -> Option<(&'a PairFigures, String)> {
+        let moves = pairs.iter().flat_map(|pair| self.moves(pair, false));
         let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
         most.filter(|moved| moved.by != 0.0)
-            .map_or_else(String::new, |moved| {
-                format!(
-                    " Of the pairs that cannot be told, the largest change is in {}: {}.",
-                    self.label(moved.pair),
-                    self.ends(&moved)
-                )
-            })
+            .map(|moved| (moved.pair, self.ends(&moved)))
     }
 
     /// Of pairs without a verdict, the largest change of loss, where it is worth a word: it says more than any quantile
     /// of the packets that were answered.
-    fn largest_loss(&self, pairs: &[&'a PairFigures]) -> Option<String> {
+    fn largest_loss(&self, pairs: &[&'a PairFigures]) -> Option<(&'a PairFigures, String)> {
         const WORTH_A_WORD: f64 = 0.05;
         let ends = pairs.iter().filter_map(|pair| {
             let (a, b) = (pair.loss.a?, pair.loss.b?);
@@ -338,10 +341,7 @@ impl<'a> Words<'a> {
         let (pair, a, b) = ends.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()))?;
         ((b - a).abs() >= WORTH_A_WORD).then(|| {
             let [a, b] = [a, b].map(|share| 100.0 * share);
-            format!(
-                " Of the pairs that cannot be told, the largest change is in {}: loss from {a:.0} % to {b:.0} %.",
-                self.label(pair)
-            )
+            (pair, format!("loss from {a:.0} % to {b:.0} %"))
         })
     }
 }

@@ -217,9 +217,9 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
         });
     }
     let share = held / (long * most);
-    let full = match share {
-        share if share >= ALL_THE_TIME => ", and was full all the time".to_owned(),
-        _ => String::new(),
+    let full = match share >= ALL_THE_TIME {
+        true => ", and was full all the time",
+        false => "",
     };
     Some(format!(
         "the queue of {} dropped packets ({}){full}",

@@ -143,7 +143,7 @@ impl Node {
         node
     }
 
-    /// Puts a value at a path. Tables on the way are made; exclusive of a key give way to it.
+    /// Puts a value at a path. Tables on the way are made; fields that exclude a key give way to it.
     pub(crate) fn set(&mut self, path: &[Key], at: &Origin, node: Node) -> Result<(), Problem> {
         let Some((last, above)) = path.split_last() else {
             return Err(Problem::new(at, "a path names a field, not the whole file"));

@@ -1,6 +1,6 @@
 //! Several trials at once, each in a world and on a thread of its own.
 //!
-//! What result of them is told in the order of the plan, whichever ends first: plan, output and rows are
+//! Results are reported in the order of the plan, whichever ends first: plan, output and rows are
 //! the same for any number of threads.
 
 use super::run_progress::RunProgress;
@@ -94,7 +94,7 @@ fn work(
     }
 }
 
-/// Tells what result of trials in their order, until all threads are done.
+/// Reports the results of trials in their order, until all threads are done.
 fn follow<P: Plan<Observation = TrialOutcome> + ?Sized>(
     events: &Receiver<TrialEvent>,
     trials: &[Planned],

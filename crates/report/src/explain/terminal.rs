@@ -84,17 +84,13 @@ fn slow(found: &Explanation, style: &Style) -> String {
     for condition in conditions.iter().take(shown) {
         table.row(row(condition).into_iter().take(columns));
     }
-    let note = match lost {
-        true => {
-            "mean response: of packets that were not late; share: of that mean; late, lost: of the packets"
-        }
-        false => {
-            "mean response: of packets that were not late; share: of that mean; late: of the packets"
-        }
-    };
+    let packets = if lost { "late, lost" } else { "late" };
+    let note = format!(
+        "mean response: of packets that were not late; share: of that mean; {packets}: of the packets"
+    );
     table.render(style)
         + &rest(conditions.len(), shown, "condition", style)
-        + &paragraph(note, Paint::Dim, style)
+        + &paragraph(&note, Paint::Dim, style)
 }
 
 fn row(condition: &Condition) -> [Cell; 7] {

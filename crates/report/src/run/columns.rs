@@ -89,11 +89,6 @@ impl Columns {
         heads.into_iter().chain(other).chain(shares).collect()
     }
 
-    /// The shares of host and network in the median response, where stamps tell them apart.
-    pub(crate) fn shares(&self, summary: &Summary) -> [Option<f64>; 2] {
-        shares(summary)
-    }
-
     /// The figures of a stream or panel.
     pub(crate) fn cells(&self, summary: &Summary) -> Vec<String> {
         let counts = &summary.counts;
@@ -106,9 +101,8 @@ impl Columns {
         ]
         .map(time);
         let other = self.beside.then_some(other).into_iter().flatten();
-        let [host, network] = self
-            .shares(summary)
-            .map(|share| share.map_or_else(unknown, short_percent));
+        let [host, network] =
+            shares(summary).map(|share| share.map_or_else(unknown, short_percent));
         let first = [
             sent(counts),
             percent(counts.lost, counts.sent),
@@ -156,8 +150,8 @@ fn unknown() -> String {
     "–".to_owned()
 }
 
-/// Host and network in the median response, 0 to 1.
-fn shares(summary: &Summary) -> [Option<f64>; 2] {
+/// Host and network in the median response, 0 to 1, where stamps tell them apart.
+pub(crate) fn shares(summary: &Summary) -> [Option<f64>; 2] {
     let median = summary.anatomy.iter().find(|at| at.label == "p50");
     let share = |ns: Option<f64>| Some(ns? / median?.response_ns);
     [

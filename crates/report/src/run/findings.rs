@@ -64,7 +64,9 @@ fn of_comparison(compared: &Compared) -> String {
     // A bound stands in the claim itself. Where it stands on the left, what was measured is on the right, and the
     // difference is seen from there.
     let (left, value, right) = match compared.right {
-        Some(right) if is_number_at_start(name) => (right, from_the_right(compared, value), None),
+        Some(right) if has_bound_on_the_left(name) => {
+            (right, from_the_right(compared, value), None)
+        }
         Some(right) if name.trim_end().ends_with(')') => (left, value, Some(right)),
         _ => (left, value, None),
     };
@@ -73,7 +75,7 @@ fn of_comparison(compared: &Compared) -> String {
         format!(" against {}", quantity(right, unit))
     });
     let mut evidence = comparison("", compared);
-    if is_number_at_start(name) {
+    if has_bound_on_the_left(name) {
         let ends = [evidence.high, evidence.low];
         [evidence.low, evidence.high] =
             ends.map(|end| end.map(|end| from_the_right(compared, end)));
@@ -96,9 +98,11 @@ fn of_comparison(compared: &Compared) -> String {
     format!("{name}: {left}{right}, {by}{interval}{settle}")
 }
 
-/// Is the left side of a comparison a bound?
-fn is_number_at_start(comparison: &str) -> bool {
-    comparison.starts_with(|first: char| first.is_ascii_digit())
+/// Is the left side of a comparison a bound, with no statistic in it? `1.05 * p50(rtt) < …` has one.
+fn has_bound_on_the_left(comparison: &str) -> bool {
+    let left = comparison.split(['<', '>', '≈']).next();
+    let is_alone = left.is_some_and(|left| !left.contains('('));
+    is_alone && comparison.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// A difference or ratio of the sides of a comparison, seen from the right one.
@@ -182,5 +186,29 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
         count: 0,
         verdict: Some(number.verdict),
         note: number.reason.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_on_the_left_is_a_number_alone() {
+        for bound in [
+            "1.9 < mean(rtt)",
+            "1% < share(rtt > 5ms)",
+            "1000cells <= max(backlog)",
+        ] {
+            assert!(has_bound_on_the_left(bound), "{bound}");
+        }
+        let statistics = [
+            "1.05 * p50(rtt) < p50(rtt)",
+            "p50(rtt) < 5ms",
+            "0.5 * share(rtt > 1ms) < share(rtt > 2ms)",
+        ];
+        for statistic in statistics {
+            assert!(!has_bound_on_the_left(statistic), "{statistic}");
+        }
     }
 }

@@ -15,14 +15,14 @@ pub(crate) const POINTS: &str = "points";
 
 /// A value with its unit: `1.25 ms`, `9188 B`, `882.8 Mbit/s`, `4.2 ns/B`, `0.9993`, `5.25 %`, `−2.15 points`.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
-    let text = unsigned(value, unit);
+    let text = with_hyphen(value, unit);
     match text.strip_prefix('-') {
         Some(rest) => format!("−{rest}"),
         None => text,
     }
 }
 
-fn unsigned(value: f64, unit: &str) -> String {
+fn with_hyphen(value: f64, unit: &str) -> String {
     match unit {
         "ns" => format_duration_f64(value),
         _ if !value.is_finite() => unknown(),

@@ -2,7 +2,7 @@
 //! there are a few.
 
 use crate::run::RunData;
-use crate::run::columns::Columns;
+use crate::run::columns::{Columns, shares};
 use crate::run::lanes::Apart;
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
@@ -17,7 +17,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     }
     let apart = run.apart();
     let columns = Columns::new(run, &apart);
-    let empty = empty(&apart, columns);
+    let empty = empty(&apart);
     let left_out = |expendable: usize| -> Vec<&str> {
         let expendable = EXPENDABLE[..expendable].iter();
         expendable.chain(&empty).copied().collect()
@@ -33,11 +33,11 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 }
 
 /// The shares, where no row has them: stamps do not tell host and network apart.
-fn empty(apart: &Apart<'_>, columns: Columns) -> Vec<&'static str> {
+fn empty(apart: &Apart<'_>) -> Vec<&'static str> {
     const SHARES: [&str; 2] = ["host", "network"];
     let rows = apart.rows.iter();
     let any = rows
-        .flat_map(|(.., summary)| columns.shares(summary))
+        .flat_map(|(.., summary)| shares(summary))
         .any(|share| share.is_some());
     if any { Vec::new() } else { SHARES.to_vec() }
 }
