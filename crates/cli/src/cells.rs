@@ -12,7 +12,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_report::cells::{self, Cells};
-use delaylab_runner::target;
+use delaylab_runner::target::{self, AddressFamily};
 use delaylab_runner::worlds::RunOptions;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
 use std::hash::{BuildHasher, RandomState};
@@ -36,7 +36,7 @@ const LARGEST: u32 = 9188;
 pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let key = key.filter(|_| args.method == Method::Udp || args.key_file.is_some());
-    let v6 = target::resolve(&args.target, 0, false, false)?.is_ipv6();
+    let v6 = target::resolve(&args.target, 0, AddressFamily::Any)?.is_ipv6();
     let sizes = sizes(args, v6, key.is_some())?;
     let text = experiment(args, &sizes);
     if args.show_experiment {

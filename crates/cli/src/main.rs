@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::Ping(args) => ping::run(&args),
+        Command::Ping(args) => ping::run(*args),
         Command::Trace(args) => trace::run(&args),
         Command::Reflect(args) => reflect::run(&args),
         Command::Doctor(args) => doctor::run(&args),

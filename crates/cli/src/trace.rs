@@ -1,6 +1,7 @@
 //! `delaylab trace`.
 
 use crate::args::trace::TraceArgs;
+use crate::args::values;
 use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
 use crate::terminal;
@@ -65,7 +66,7 @@ fn planned(args: &TraceArgs) -> Result<PathTracing, Failed> {
         UDP_PORT
     };
     let port = args.port.unwrap_or(default_port);
-    let target: SocketAddr = target::resolve(&args.target, port, args.v4, args.v6)?;
+    let target: SocketAddr = target::resolve(&args.target, port, values::family(args.v4, args.v6))?;
     let default_size = if args.method == Method::Tcp {
         0
     } else {

@@ -114,12 +114,14 @@ impl Tui {
 pub struct Watcher(Arc<Mutex<State>>);
 
 impl Watch for Watcher {
-    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts) {
+    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         lock(&self.0).begin_probe(trial, probe, facts);
+        Ok(())
     }
 
-    fn records(&self, records: &[Record]) {
+    fn records(&self, records: &[Record]) -> io::Result<()> {
         lock(&self.0).take(records);
+        Ok(())
     }
 }
 

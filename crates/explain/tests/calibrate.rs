@@ -7,7 +7,7 @@ use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, model, overlay};
 use delaylab_lab::experiment::catalogue::Entry;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress};
+use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
@@ -55,9 +55,10 @@ fn simulated(resolved: &Resolved) -> RunTrials {
     let mut world = Simulated::new(1, Stop::default());
     let mut lab = Laboratory {
         world: &mut world,
-        writer: &writer,
+        writer: Some(&writer),
         done: 0,
         stop: &Stop::default(),
+        stop_means: StopMeans::default(),
         watch: None,
     };
     let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), 1);

@@ -5,7 +5,7 @@ use delaylab_explain::why::{Cause, Explanation};
 use delaylab_model::noise::{NoiseEvent, NoiseKind, Process};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
-use delaylab_model::world::{Refusal, Sink, World, WorldError};
+use delaylab_model::world::{Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::random::SplitMix;
@@ -56,7 +56,7 @@ impl World for Host {
         Vec::new()
     }
 
-    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         sink.begin(0, &SAME).unwrap();
         self.events.sort_by_key(|event| event.start);
         for (seq, due) in (0..).zip(due()) {
@@ -89,12 +89,12 @@ impl World for Host {
             sink.noise(event).unwrap();
         }
         let sources = self.watched.then(|| "scheduler and interrupts".to_owned());
-        Ok(vec![ProbeFacts {
+        Ok(TrialFacts::from(vec![ProbeFacts {
             records: SAME,
             noise_sources: sources.into_iter().collect(),
             processes: self.processes.clone(),
             ..ProbeFacts::default()
-        }])
+        }]))
     }
 }
 

@@ -4,7 +4,7 @@
 use delaylab_explain::why::rhythm::Basis;
 use delaylab_explain::why::{self, Cause, Explanation};
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{Ended, Laboratory, Left, Progress};
+use delaylab_lab::run::{Ended, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_model::world::World;
@@ -60,9 +60,10 @@ fn carry_out(
     let mut plan = FactorialPlan::new(resolved.planned.clone(), &BTreeSet::new(), usize::MAX);
     let mut laboratory = Laboratory {
         world,
-        writer: &writer,
+        writer: Some(&writer),
         done: 0,
         stop: &Stop::default(),
+        stop_means: StopMeans::default(),
         watch: None,
     };
     laboratory.carry_out(&mut plan, &mut Silent).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::faulty_disk::FaultyDisk;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Source};
-use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress};
+use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_sim::world::Simulated;
@@ -80,9 +80,10 @@ fn carry_out(disk: &FaultyDisk, runs: &Path, threads: usize) -> PathBuf {
     };
     let mut laboratory = Laboratory {
         world: &mut Simulated::new(threads, Stop::default()),
-        writer: &writer,
+        writer: Some(&writer),
         done: done.len(),
         stop: &Stop::default(),
+        stop_means: StopMeans::default(),
         watch: None,
     };
     let mut plan = FactorialPlan::new(planned(), &done, usize::MAX);

@@ -5,13 +5,15 @@ use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{
     Choices, Experiment, FactorialPlan, Resolved, SequentialPlan, Source,
 };
-use delaylab_lab::run::{Ended, Ending, LabError, Laboratory, Left, Progress, TrialOutcome};
+use delaylab_lab::run::{
+    Ended, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
+};
 use delaylab_model::plan::{Plan, Planned, Unit};
 use delaylab_model::record::{Method, Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, Trial};
-use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, World, WorldError};
+use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -60,7 +62,7 @@ impl World for Toy {
         Vec::new()
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         if let Some((_, stop)) = self.stopped_in.as_ref().filter(|(id, _)| *id == trial.id) {
             stop.ask();
         }
@@ -81,12 +83,12 @@ impl World for Toy {
             sink.record(&record).unwrap();
         }
         sink.series(&point(trial.id)).unwrap();
-        Ok(vec![ProbeFacts {
+        Ok(TrialFacts::from(vec![ProbeFacts {
             simulated: Some(50_000_000),
             trace_hash: Some(random.next() ^ u64::from(trial.probes[0].payload)),
             flaws: vec!["it is a toy".to_owned(); usize::from(trial.id == 1)],
             ..ProbeFacts::default()
-        }])
+        }]))
     }
 
     fn parallelism(&self) -> usize {
@@ -158,9 +160,10 @@ fn carry_out(
     let mut told = Told::default();
     let mut laboratory = Laboratory {
         world,
-        writer,
+        writer: Some(writer),
         done: 0,
         stop,
+        stop_means: StopMeans::default(),
         watch: None,
     };
     let ending = laboratory.carry_out(plan, &mut told);

@@ -1,6 +1,6 @@
 //! The live world: this host, a real path, and whatever the target is.
 
-use crate::condition::{Applied, ApplyError, Options};
+use crate::condition::{Applied, ApplyError, Measure, Options};
 use crate::gather::{self, Forward, Gathered};
 use crate::load::error::LoadError;
 use crate::load::{self, StreamReport, UnderWay};
@@ -12,10 +12,11 @@ use crate::tester::port::Port;
 use crate::tester::{self, FrameStream, Job};
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
+use delaylab_model::load::Load;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::Method;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
-use delaylab_model::world::{FailureKind, Refusal, Sink, World, WorldError};
+use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use std::io;
 use std::sync::Arc;
 
@@ -45,6 +46,11 @@ pub struct Live {
     pub probing: Probing,
     /// The process that answers, where it is on this host: what it runs is no noise.
     pub reflector: Option<u32>,
+    /// Watch for noise? It takes some CPU time and, from root, the kernel's tracer: for nothing where nobody keeps what it
+    /// sees.
+    pub watches_noise: bool,
+    /// Is told how far the host is in a trial's condition, before its first packet.
+    pub on_condition: Option<fn(&[Measure])>,
     /// Started with the first trial.
     watcher: Option<noise::Watcher>,
 }
@@ -55,15 +61,51 @@ impl Live {
         Self {
             probing,
             reflector: None,
+            watches_noise: true,
+            on_condition: None,
             watcher: None,
         }
     }
 
+    /// Sets up and ends again every stream of these trials that no earlier one has: what is wrong with load that comes
+    /// later is known now. That of the first trial is about to be set up anyway. Nothing is sent.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn check_loads<'a>(
+        &self,
+        trials: impl IntoIterator<Item = &'a Trial>,
+    ) -> Result<(), LoadError> {
+        let mut known: Vec<&Load> = Vec::new();
+        for (at, trial) in trials.into_iter().enumerate() {
+            let Some(target) = trial.target else { continue };
+            let new = |load: &&Load| load.streams > 0 && !known.contains(load);
+            let new: Vec<&Load> = trial.loads.iter().filter(new).collect();
+            known.extend(&new);
+            if at == 0 || new.is_empty() {
+                continue;
+            }
+            let loads = new.into_iter().cloned().collect();
+            let part = Trial {
+                loads,
+                ..trial.clone()
+            };
+            let streams: Vec<_> = part.stream_runs(target.load).map(Placed::here).collect();
+            let (series, _none) = gather::channel();
+            UnderWay::begin(&streams, &self.probing, &series).map(UnderWay::cancel)?;
+        }
+        Ok(())
+    }
+
     /// To be called before the host is put into a condition: it would be the watcher's, too.
-    fn start_watcher(&self) -> Result<noise::Watcher, LiveError> {
-        let mut options = noise::Options::default();
-        options.processes.extend(self.reflector);
-        noise::Watcher::start(options).map_err(LiveError::Watcher)
+    fn start_watcher(&mut self) -> Result<(), LiveError> {
+        if self.watches_noise && self.watcher.is_none() {
+            let mut options = noise::Options::default();
+            options.processes.extend(self.reflector);
+            let watcher = noise::Watcher::start(options).map_err(LiveError::Watcher)?;
+            self.watcher = Some(watcher);
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +159,7 @@ impl World for Live {
         refusals
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         let ports = ports_of_this_host(trial).map_err(LiveError::from)?;
         let frames = self.job(trial, ports);
         let (mut runs, mut loads) = (Vec::new(), Vec::new());
@@ -177,17 +219,16 @@ impl Live {
         loads: &[Placed<StreamRun>],
         frames: Job,
         sink: &mut dyn Sink,
-    ) -> Result<Vec<ProbeFacts>, LiveError> {
-        let watcher = match self.watcher.take() {
-            Some(watcher) => watcher,
-            None => self.start_watcher()?,
-        };
-        let watcher = self.watcher.insert(watcher);
+    ) -> Result<TrialFacts, LiveError> {
+        self.start_watcher()?;
         let gathered = gather::channel();
         // Before the host is put into its condition: the prober's CPU and priority are not for load.
         let under_way = UnderWay::begin(loads, &self.probing, &gathered.0)?;
         let mut applied = Applied::new(trial.host, &condition_options(trial))?;
-        let watch = watcher.watch(trial.id);
+        if let Some(on_condition) = self.on_condition {
+            on_condition(applied.describe());
+        }
+        let watch = self.watcher.as_mut().map(|watcher| watcher.watch(trial.id));
         let ran = match runs {
             // On this thread: one that stays where it is needs none of its own.
             [Placed { run, enter: None }] if loads.is_empty() && frames.streams.is_empty() => {
@@ -200,87 +241,39 @@ impl Live {
                     runs: several,
                     frames: &frames,
                     under_way,
-                    lead: 0,
+                    lead: trial.lead(),
                 };
                 all.carry_out(gathered, sink)
             }
         };
-        let seen = watch.finish();
-        let (mut facts, reports) = ran?;
-        hand_over(&seen, sink).map_err(RunError::Sink)?;
+        let seen = watch.map(noise::Watch::finish);
+        let (mut facts, streams) = ran?;
+        if let Some(seen) = &seen {
+            hand_over(seen, sink).map_err(RunError::Sink)?;
+        }
         for facts in &mut facts {
-            facts.noise_sources = seen.sources_used();
-            facts.ran.clone_from(&seen.counters.processes);
-            facts.processes.clone_from(&seen.processes);
-            facts.lost_load = load::lost(&reports);
+            if let Some(seen) = &seen {
+                facts.noise_sources = seen.sources_used();
+                facts.ran.clone_from(&seen.counters.processes);
+                facts.processes.clone_from(&seen.processes);
+            }
+            facts.lost_load = load::lost(&streams);
         }
         if let Some(first) = facts.first_mut() {
-            first.warnings.extend(seen.warnings());
-            for report in &reports {
+            first
+                .warnings
+                .extend(seen.iter().flat_map(noise::TrialNoise::warnings));
+            for report in &streams {
                 first.flaws.extend(report.flaws());
                 first.warnings.extend(report.warnings());
                 first.warnings.extend(report.by_default());
             }
             first.warnings.extend(ended(&mut applied, trial.host));
         }
-        Ok(facts)
-    }
-}
-
-/// Load that is set up and waits.
-pub struct Loaded {
-    gathered: Gathered,
-    under_way: UnderWay,
-}
-
-impl Loaded {
-    /// Sets every stream up and sends nothing yet. To be called before the host is put into a condition.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
-    pub fn begin(loads: &[Placed<StreamRun>], probing: &Probing) -> Result<Self, LoadError> {
-        let gathered = gather::channel();
-        let under_way = UnderWay::begin(loads, probing, &gathered.0)?;
-        Ok(Self {
-            gathered,
-            under_way,
+        Ok(TrialFacts {
+            probes: facts,
+            streams,
         })
-    }
-
-    /// Sets every stream up and ends it again: what is wrong with load that comes later is known now.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
-    pub fn check(loads: &[Placed<StreamRun>], probing: &Probing) -> Result<(), LoadError> {
-        let (series, _none) = gather::channel();
-        UnderWay::begin(loads, probing, &series).map(UnderWay::cancel)
-    }
-
-    /// Sends the load, and after `lead` carries a probe out under it. Says what came of both.
-    ///
-    /// # Errors
-    /// See [`LiveError`]. What was recorded has been handed over.
-    pub fn carry_out(
-        self,
-        probing: &Probing,
-        run: ProbeRun,
-        options: &Options,
-        lead: Nanos,
-        sink: &mut dyn Sink,
-    ) -> Result<(ProbeFacts, Vec<StreamReport>), LiveError> {
-        let mut applied = Applied::new(run.host, options)?;
-        let runs = [Placed::here(run)];
-        let all = AtOnce {
-            probing,
-            runs: &runs,
-            frames: &Job::default(),
-            under_way: self.under_way,
-            lead,
-        };
-        let (facts, reports) = all.carry_out(self.gathered, sink)?;
-        let mut facts = facts.into_iter().next().unwrap_or_default();
-        facts.warnings.extend(ended(&mut applied, runs[0].run.host));
-        Ok((facts, reports))
     }
 }
 

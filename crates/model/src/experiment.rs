@@ -3,7 +3,7 @@
 use crate::bench::ProcedureSection;
 use crate::load::Load;
 use crate::path::Path;
-use crate::probe::{DontFragment, Family, HostCondition, StampRequest, WaitMode};
+use crate::probe::{DontFragment, Family, Fill, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
 use crate::record::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -78,15 +78,10 @@ pub enum Warmup {
     Time(Duration),
 }
 
-/// What fills a payload, by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FillName {
-    /// Compressible.
-    Zeros,
-    /// Incompressible, from the run's seed.
-    Random,
-}
+/// What fills a payload: `"zeros"` (compressible), `"random"` (incompressible, from the run's seed), or bytes in
+/// hexadecimal that are repeated, `"0xff00"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FillText(pub Fill);
 
 /// Where in its interval the first frame is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -126,7 +121,7 @@ pub struct ProbeSection {
     #[serde(default)]
     pub dont_fragment: DontFragment,
     /// What fills the payload. Random by default.
-    pub fill: Option<FillName>,
+    pub fill: Option<FillText>,
     /// When packets are due.
     #[serde(default)]
     pub pacing: PacingSection,
@@ -134,6 +129,10 @@ pub struct ProbeSection {
     pub count: Option<u64>,
     /// Stop after so long. With both, whichever comes first.
     pub duration: Option<Duration>,
+    /// live: no end of its own; the run is over when it is stopped. In place of `count` and `duration`, in a run of one
+    /// trial.
+    #[serde(default)]
+    pub until_stopped: bool,
     /// Leave these out of summaries and findings: a count of packets, or (open loop) a duration.
     pub warmup: Option<Warmup>,
     /// A later answer is late. One second by default.
@@ -455,6 +454,27 @@ pub struct Sections {
     pub finding: Vec<FindingSection>,
     pub figure: Vec<FigureSection>,
     pub measured: MeasuredSection,
+}
+
+impl<'de> Deserialize<'de> for FillText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for FillText {
+    fn schema_name() -> Cow<'static, str> {
+        "Fill".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "zeros, random, or bytes in hexadecimal that are repeated, as in 0xff00.",
+            "type": "string",
+            "pattern": "^(zeros|random|0x([0-9a-fA-F]{2})+)$",
+        })
+    }
 }
 
 struct WarmupVisitor;

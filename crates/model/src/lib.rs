@@ -21,6 +21,7 @@
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
 //! | [`series`] | something that has a value at any time |
 //! | [`stop`] | the handle that ends what is under way |
+//! | [`stream_report`] | what a stream of load did |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
@@ -47,6 +48,7 @@ pub mod quantity;
 pub mod record;
 pub mod series;
 pub mod stop;
+pub mod stream_report;
 pub mod tcp;
 pub mod transfer;
 pub mod trial;

@@ -6,6 +6,8 @@ use crate::record::Method;
 use crate::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// When packets are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +85,54 @@ pub enum Fill {
     Random,
     /// These bytes over and over.
     Pattern(Vec<u8>),
+}
+
+/// What a text names no [`Fill`] for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` fills nothing: write \"zeros\", \"random\", or pairs of hexadecimal digits like \"0xff00\""
+)]
+pub struct FillError(String);
+
+impl Fill {
+    /// These bytes, in pairs of hexadecimal digits; `None` where the text is none.
+    pub fn hexadecimal(text: &str) -> Option<Self> {
+        if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
+            return None;
+        }
+        let pairs = (0..text.len()).step_by(2);
+        let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bytes = pairs.map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok());
+        let bytes = bytes.collect::<Option<_>>().filter(|_| digits);
+        bytes.map(Fill::Pattern)
+    }
+}
+
+impl FromStr for Fill {
+    type Err = FillError;
+
+    fn from_str(text: &str) -> Result<Self, FillError> {
+        let hexadecimal = || Fill::hexadecimal(text.strip_prefix("0x")?);
+        match text {
+            "zeros" => Ok(Fill::Zeros),
+            "random" => Ok(Fill::Random),
+            _ => hexadecimal().ok_or_else(|| FillError(text.to_owned())),
+        }
+    }
+}
+
+/// As it is read back.
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fill::Zeros => f.write_str("zeros"),
+            Fill::Random => f.write_str("random"),
+            Fill::Pattern(bytes) => {
+                f.write_str("0x")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
 }
 
 /// How the prober waits for what comes next.
@@ -290,6 +340,22 @@ impl HostCondition {
             HostCondition::Normal => "normal",
             HostCondition::Quiet => "quiet",
             HostCondition::Stressed => "stressed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_fill_is_read_back_as_it_is_written() {
+        for fill in [Fill::Zeros, Fill::Random, Fill::Pattern(vec![255, 0])] {
+            assert_eq!(fill.to_string().parse::<Fill>().unwrap(), fill);
+        }
+        for wrong in ["", "0x", "0xf", "xy", "0x+f", "0xé0", "ff00"] {
+            assert!(wrong.parse::<Fill>().is_err(), "{wrong}");
         }
     }
 }

@@ -88,6 +88,19 @@ impl Trial {
 }
 
 impl Trial {
+    /// How long its loads are there before the first packet of its probes.
+    pub fn lead(&self) -> Nanos {
+        let loads = self.loads.iter().filter(|load| load.streams > 0);
+        let leads = loads.filter_map(|load| load.lead);
+        leads.map(|lead| lead.0).max().unwrap_or(0)
+    }
+
+    /// Does a probe go on until the run is stopped?
+    pub fn is_endless(&self) -> bool {
+        let endless = |probe: &Probe| probe.count.is_none() && probe.duration.is_none();
+        self.probes.iter().any(endless)
+    }
+
     /// Every stream of its loads, each with where it goes.
     pub fn stream_runs(&self, target: LoadTarget) -> impl Iterator<Item = StreamRun> + '_ {
         self.loads.iter().zip(0..).flat_map(move |(load, index)| {

@@ -4,6 +4,7 @@ use crate::hop::Hop;
 use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
 use crate::series::{SeriesPoint, SeriesValue};
+use crate::stream_report::StreamReport;
 use crate::transfer::Transfer;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
 use std::error::Error;
@@ -41,6 +42,22 @@ pub trait Sink {
     /// Nothing is due for a while: a good time to hand on what was kept back.
     fn pause(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+/// What came of a trial, beside its records.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrialFacts {
+    /// Of each probe, in their order.
+    pub probes: Vec<ProbeFacts>,
+    /// Of each stream of load; empty where the world only has their series.
+    pub streams: Vec<StreamReport>,
+}
+
+impl From<Vec<ProbeFacts>> for TrialFacts {
+    fn from(probes: Vec<ProbeFacts>) -> Self {
+        let streams = Vec::new();
+        Self { probes, streams }
     }
 }
 
@@ -98,12 +115,11 @@ pub trait World: Send {
     /// Every field of the trial that this world cannot honour. Empty: it can run.
     fn refusals(&self, trial: &Trial) -> Vec<Refusal>;
 
-    /// Carries one trial out and hands its records over. Returns the facts of each probe, in their
-    /// order.
+    /// Carries one trial out and hands its records over.
     ///
     /// # Errors
     /// The trial cannot be carried out, or broke off. What was recorded until then has been handed over.
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError>;
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError>;
 
     /// How many trials may run at once, each in a world of its own.
     fn parallelism(&self) -> usize {

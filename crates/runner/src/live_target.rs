@@ -6,11 +6,12 @@ use crate::worlds::{self, RunOptions};
 use crate::{load_limit, target};
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::reflect::DEFAULT_PORT;
-use delaylab_live::world::{Live, check_ports};
+use delaylab_live::world::{Live, LiveError, check_ports};
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Target;
+use delaylab_model::world::{Refusal, World};
 use delaylab_wire::stamp;
 
 /// The target of a live run.
@@ -36,7 +37,7 @@ impl LiveTarget {
     /// # Errors
     /// The name cannot be resolved, or no reflector can be started.
     pub fn find(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
-        let load_target = |target| target::load_target(&options.load, target, false, false);
+        let load_target = |target| target::load_target(&options.load, target, options.family);
         if !resolved.planned.iter().any(asks) {
             return Ok(Self {
                 name: "ports of this host".to_owned(),
@@ -56,7 +57,7 @@ impl LiveTarget {
                 own: Some(own),
             });
         };
-        let at = |default| target::resolve(name, options.port.unwrap_or(default), false, false);
+        let at = |default| target::resolve(name, options.port.unwrap_or(default), options.family);
         Ok(Self {
             name: name.clone(),
             target: Some(Target {
@@ -76,17 +77,19 @@ impl LiveTarget {
             .filter(|_| self.own.is_none() && self.target.is_some());
         let mut world = worlds::live(key, options.stop.clone());
         world.reflector = self.own.as_ref().map(OwnReflector::id);
+        world.watches_noise = options.watches_noise;
+        world.on_condition = options.on_condition;
         world
     }
 
     /// The trials with where they go.
     ///
     /// # Errors
-    /// Where one would send to another host what that host may take for an attack.
+    /// Where one cannot be sent, or would send to another host what that host may take for an attack.
     pub fn aimed(
         &self,
         resolved: &Resolved,
-        allow_load: bool,
+        options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
         for planned in &resolved.planned {
             check_ports(&planned.trial)?;
@@ -95,14 +98,21 @@ impl LiveTarget {
         let Some(target) = self.target else {
             return Ok(planned);
         };
+        let world = self.world(options);
         for planned in &mut planned {
             let trial = &mut planned.trial;
             trial.target = Some(target);
-            load_limit::check_load(&trial.loads, target.load, allow_load)?;
+            load_limit::check_load(&trial.loads, target.load, options.allow_load)?;
             for run in trial.probe_runs(target) {
-                load_limit::check(&run, allow_load)?;
+                load_limit::check(&run, options.allow_load)?;
+            }
+            // What a method can honour depends on where it goes.
+            if let Some(Refusal { field, reason }) = world.refusals(trial).into_iter().next() {
+                return Err(RunnerError::usage(format!("{field}: {reason}")));
             }
         }
+        let trials = planned.iter().map(|planned| &planned.trial);
+        world.check_loads(trials).map_err(LiveError::from)?;
         Ok(planned)
     }
 }

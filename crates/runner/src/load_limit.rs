@@ -83,3 +83,43 @@ fn packets_a_second(pacing: Pacing) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::probe::{HostCondition, Probe};
+    use delaylab_model::record::Method;
+
+    #[test]
+    fn load_on_others_needs_a_word() {
+        let allows = |target: &str, pacing: Pacing, payload: u32, allowed: bool| {
+            let mut probe = Probe::new("echo", Method::Icmp);
+            (probe.pacing, probe.payload) = (pacing, payload);
+            let run = ProbeRun {
+                trial: 0,
+                index: 0,
+                target: format!("{target}:0").parse().unwrap(),
+                probe,
+                host: HostCondition::Normal,
+                seed: 0,
+            };
+            check(&run, allowed).is_ok()
+        };
+        let every = |interval_ns| Pacing::Every { interval_ns };
+        let (wait, burst) = (
+            Pacing::Wait { wait_ns: 0 },
+            Pacing::Burst {
+                burst: 2000,
+                interval_ns: SECOND,
+            },
+        );
+        assert!(!allows("192.0.2.1", every(MILLISECOND / 2), 56, false));
+        assert!(!allows("192.0.2.1", wait, 56, false));
+        assert!(!allows("192.0.2.1", every(MILLISECOND), 2000, false));
+        assert!(!allows("192.0.2.1", burst, 56, false));
+        assert!(allows("192.0.2.1", every(MILLISECOND), 56, false));
+        assert!(allows("192.0.2.1", wait, 56, true));
+        assert!(allows("127.0.0.1", wait, 56, false));
+    }
+}

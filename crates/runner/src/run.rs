@@ -8,7 +8,7 @@ use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::procedure::ProcedurePlan;
-use delaylab_lab::run::{Ending, Laboratory, Progress, TrialOutcome, Watch};
+use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
 use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
@@ -23,21 +23,45 @@ use std::time::SystemTime;
 
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
 
-/// A run that has a folder, a world and a plan.
-pub struct Started {
+/// Where what trials bring is kept.
+pub trait Keep {
+    /// Writes it; `None`: nobody does.
+    fn writer(&self) -> Option<&RunWriter>;
+}
+
+impl Keep for RunWriter {
+    fn writer(&self) -> Option<&RunWriter> {
+        Some(self)
+    }
+}
+
+/// Nowhere: those who watch are all who see it.
+pub struct Nowhere;
+
+impl Keep for Nowhere {
+    fn writer(&self) -> Option<&RunWriter> {
+        None
+    }
+}
+
+/// A run that has a world, a plan and, unless nothing is kept, a folder.
+pub struct Started<K = RunWriter> {
     resolved: Resolved,
     world: OpenWorld,
     plan: AnyPlan,
-    writer: RunWriter,
+    /// Its trials with where they go, in the order of the design.
+    planned: Vec<Planned>,
+    keep: K,
     /// How many trials are recorded already.
     done: usize,
     stop: Stop,
+    stop_means: StopMeans,
 }
 
-/// A run whose trials are all recorded.
-pub struct Recorded {
+/// A run whose trials are all over.
+pub struct Recorded<K = RunWriter> {
     resolved: Resolved,
-    writer: RunWriter,
+    keep: K,
 }
 
 /// A run that is over.
@@ -63,28 +87,8 @@ impl Started {
         options: &RunOptions,
         runs: &Path,
     ) -> Result<Self, RunnerError> {
-        let (world, planned) = open(&resolved, options)?;
         // What is wrong with the plan is said before there is a folder.
-        let done = BTreeSet::new();
-        let plan = plan(&resolved, &planned, &world, &done, None)?;
-        let conditions = conditions(&resolved, &planned);
-        let supplied = options.supplied.clone();
-        let new = NewRun {
-            name: &resolved.name,
-            world: resolved.world.name(),
-            started: Some(SystemTime::now()),
-            experiment: &resolved.toml,
-            environment: &environment::document(supplied, world.target_name(), &conditions),
-        };
-        let writer = RunWriter::create(runs, &new)?;
-        Ok(Self {
-            resolved,
-            world,
-            plan,
-            writer,
-            done: 0,
-            stop: options.stop.clone(),
-        })
+        Started::unrecorded(resolved, options)?.recorded_in(runs, options)
     }
 
     /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment. For a testbed, see
@@ -108,20 +112,79 @@ impl Started {
             resolved,
             world,
             plan,
-            writer,
+            planned,
+            keep: writer,
             done: done.len(),
             stop: options.stop.clone(),
+            stop_means: options.stop_means,
         })
     }
 
+    /// Where it is recorded.
+    pub fn folder(&self) -> &Path {
+        self.keep.folder()
+    }
+}
+
+impl Started<Nowhere> {
+    /// Opens the world of an experiment whose trials are only watched: there is no folder. For a testbed, see
+    /// [`Started::create`].
+    ///
+    /// # Errors
+    /// The world cannot be opened, or may not send what the experiment asks for.
+    pub fn unrecorded(resolved: Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
+        let (world, planned) = open(&resolved, options)?;
+        let plan = plan(&resolved, &planned, &world, &BTreeSet::new(), None)?;
+        Ok(Self {
+            resolved,
+            world,
+            plan,
+            planned,
+            keep: Nowhere,
+            done: 0,
+            stop: options.stop.clone(),
+            stop_means: options.stop_means,
+        })
+    }
+
+    /// Makes the run's folder in `runs`: what trials bring is kept there.
+    ///
+    /// # Errors
+    /// Nothing can be written.
+    pub fn recorded_in(self, runs: &Path, options: &RunOptions) -> Result<Started, RunnerError> {
+        let resolved = &self.resolved;
+        let conditions = conditions(resolved, &self.planned);
+        let (supplied, target) = (options.supplied.clone(), self.world.target_name());
+        let new = NewRun {
+            name: &resolved.name,
+            world: resolved.world.name(),
+            started: Some(SystemTime::now()),
+            experiment: &resolved.toml,
+            environment: &environment::document(supplied, target, &conditions),
+        };
+        let writer = RunWriter::create(runs, &new)?;
+        Ok(Started {
+            resolved: self.resolved,
+            world: self.world,
+            plan: self.plan,
+            planned: self.planned,
+            keep: writer,
+            done: self.done,
+            stop: self.stop,
+            stop_means: self.stop_means,
+        })
+    }
+}
+
+impl<K: Keep> Started<K> {
     /// What it carries out.
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
     }
 
-    /// Where it is recorded.
-    pub fn folder(&self) -> &Path {
-        self.writer.folder()
+    /// Its trials with where they go, in the order of the design.
+    pub fn planned(&self) -> &[Planned] {
+        &self.planned
     }
 
     /// Carries out every trial that is left. `progress` follows the trials, and `watch` sees records as they come.
@@ -133,18 +196,19 @@ impl Started {
         mut self,
         progress: &mut dyn Progress,
         watch: Option<&dyn Watch>,
-    ) -> Result<Option<Recorded>, RunnerError> {
+    ) -> Result<Option<Recorded<K>>, RunnerError> {
         let mut laboratory = Laboratory {
             world: self.world.world(),
-            writer: &self.writer,
+            writer: self.keep.writer(),
             done: self.done,
             stop: &self.stop,
+            stop_means: self.stop_means,
             watch,
         };
         let ending = laboratory.carry_out(&mut *self.plan, progress)?;
         let recorded = Recorded {
             resolved: self.resolved,
-            writer: self.writer,
+            keep: self.keep,
         };
         Ok((ending == Ending::Complete).then_some(recorded))
     }
@@ -156,7 +220,7 @@ impl Recorded {
     /// # Errors
     /// What was recorded cannot be read, or the rest cannot be written.
     pub fn finish(self) -> Result<Finished, RunnerError> {
-        let partial = run_folder::open(self.writer.folder())?;
+        let partial = run_folder::open(self.keep.folder())?;
         let Resolved { findings, seed, .. } = &self.resolved;
         let judged = judge(findings, &Stored::new(&partial), *seed);
         run_folder::whole(&partial)?;
@@ -173,7 +237,7 @@ impl Recorded {
     }
 
     fn conclude(self, judged: Vec<Judged>) -> Result<Finished, RunnerError> {
-        let finished = self.writer.finish(&json!(judged))?;
+        let finished = self.keep.finish(&json!(judged))?;
         Ok(Finished {
             folder: finished.folder,
             judged,

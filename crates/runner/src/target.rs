@@ -5,11 +5,23 @@ use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
-/// Resolves a name or address, of this family if one is asked for.
+/// Which of a name's addresses are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AddressFamily {
+    /// The first, whichever it is.
+    #[default]
+    Any,
+    /// IPv4 alone.
+    V4,
+    /// IPv6 alone.
+    V6,
+}
+
+/// Resolves a name or address, of this family.
 ///
 /// # Errors
 /// The name has no address, or one of a group.
-pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, RunnerError> {
+pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAddr, RunnerError> {
     // An IPv6 address may be written in brackets, as in a URL.
     let bare = name
         .strip_prefix('[')
@@ -20,13 +32,16 @@ pub fn resolve(name: &str, port: u16, v4: bool, v6: bool) -> Result<SocketAddr, 
             "cannot resolve `{name}`: {error}. Check the name, or use an address"
         ))
     })?;
-    let wanted = |address: &SocketAddr| match (v4, v6) {
-        (true, _) => address.is_ipv4(),
-        (_, true) => address.is_ipv6(),
-        _ => true,
+    let wanted = |address: &SocketAddr| match family {
+        AddressFamily::Any => true,
+        AddressFamily::V4 => address.is_ipv4(),
+        AddressFamily::V6 => address.is_ipv6(),
     };
     let found = addresses.into_iter().find(wanted).ok_or_else(|| {
-        let (family, other) = if v4 { ("IPv4", "-4") } else { ("IPv6", "-6") };
+        let (family, other) = match family {
+            AddressFamily::V6 => ("IPv6", "-6"),
+            AddressFamily::Any | AddressFamily::V4 => ("IPv4", "-4"),
+        };
         RunnerError::unreachable(format!(
             "`{name}` has no {family} address: leave {other} out"
         ))
@@ -67,15 +82,14 @@ pub struct LoadChoice {
 pub fn load_target(
     load: &LoadChoice,
     target: &str,
-    v4: bool,
-    v6: bool,
+    family: AddressFamily,
 ) -> Result<LoadTarget, RunnerError> {
     let (name, port, server) = match &load.server {
         Some(at) => (at.host.as_str(), at.port, at.server),
         None => (target, load.port.unwrap_or(LOAD_PORT), Server::Reflector),
     };
     Ok(LoadTarget {
-        address: resolve(name, port, v4, v6)?,
+        address: resolve(name, port, family)?,
         server,
     })
 }
@@ -94,19 +108,21 @@ mod tests {
     #[test]
     fn addresses_resolve_to_themselves() {
         assert_eq!(
-            resolve("127.0.0.1", 5, false, false).unwrap(),
+            resolve("127.0.0.1", 5, AddressFamily::Any).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("[::1]", 5, false, true).unwrap(),
+            resolve("[::1]", 5, AddressFamily::V6).unwrap(),
             "[::1]:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("127.0.0.1", 5, false, true).unwrap_err().kind,
+            resolve("127.0.0.1", 5, AddressFamily::V6).unwrap_err().kind,
             FailureKind::Unreachable
         );
         assert_eq!(
-            resolve("224.0.0.1", 5, false, false).unwrap_err().kind,
+            resolve("224.0.0.1", 5, AddressFamily::Any)
+                .unwrap_err()
+                .kind,
             FailureKind::Usage
         );
     }

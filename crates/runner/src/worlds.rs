@@ -2,8 +2,10 @@
 
 use crate::error::RunnerError;
 use crate::live_target::LiveTarget;
-use crate::target::LoadChoice;
+use crate::target::{AddressFamily, LoadChoice};
 use delaylab_lab::experiment::Resolved;
+use delaylab_lab::run::StopMeans;
+use delaylab_live::condition::Measure;
 use delaylab_live::prober::Probing;
 use delaylab_live::world::Live;
 use delaylab_model::experiment::WorldName;
@@ -23,6 +25,8 @@ use std::thread::available_parallelism;
 pub struct RunOptions {
     /// live: port of the target's reflector.
     pub port: Option<u16>,
+    /// live: which of its addresses.
+    pub family: AddressFamily,
     /// live: key shared with it.
     pub key: Option<Key>,
     /// live: the user said that load on another host is wanted.
@@ -31,10 +35,16 @@ pub struct RunOptions {
     pub load: LoadChoice,
     /// live: the program that answers as `delaylab reflect` does, for runs without a target.
     pub reflector: Option<PathBuf>,
+    /// live: watch for noise, which takes some of this host's time.
+    pub watches_noise: bool,
+    /// live: is told how far the host is in a trial's condition, before its first packet.
+    pub on_condition: Option<fn(&[Measure])>,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,
     /// Ends it early.
     pub stop: Stop,
+    /// What it is then.
+    pub stop_means: StopMeans,
     /// The words in which the run was asked for: `environment.json` has them.
     pub supplied: Vec<String>,
 }
@@ -82,14 +92,14 @@ impl OpenWorld {
     /// Every trial, with where it goes.
     ///
     /// # Errors
-    /// Where one would send to another host what that host may take for an attack.
+    /// Where one cannot be sent, or would send to another host what that host may take for an attack.
     pub(crate) fn aimed(
         &self,
         resolved: &Resolved,
         options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
         match &self.live {
-            Some(target) => target.aimed(resolved, options.allow_load),
+            Some(target) => target.aimed(resolved, options),
             None => Ok(resolved.planned.clone()),
         }
     }

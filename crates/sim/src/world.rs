@@ -10,7 +10,7 @@ use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
 };
-use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, World, WorldError};
+use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use std::io;
 
 /// Events between two looks at what the user wants, and two deliveries of records.
@@ -52,10 +52,11 @@ impl World for Simulated {
         crate::refusals(trial)
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         let engine = Engine::<Tournament>::new(trial, Serving::Lazy).map_err(SimError::Refused);
         let ran = engine.and_then(|mut engine| simulate(&mut engine, trial, sink, &self.stop));
-        ran.map_err(|error| WorldError::new(FailureKind::Environment, error))
+        ran.map(TrialFacts::from)
+            .map_err(|error| WorldError::new(FailureKind::Environment, error))
     }
 
     fn parallelism(&self) -> usize {

@@ -14,8 +14,8 @@ use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
 use delaylab_model::probe::Family;
 use delaylab_model::record::Method;
-use delaylab_model::trial::{LoadTarget, ProbeFacts, ProbeRun, Server, StreamRun, Target, Trial};
-use delaylab_model::world::{FailureKind, Refusal, Sink, World, WorldError};
+use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
+use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -100,7 +100,7 @@ impl World for Testbed {
         refusals
     }
 
-    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, WorldError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         Ok(self.carry_out(trial, sink)?)
     }
 }
@@ -111,7 +111,7 @@ impl Testbed {
         &mut self,
         trial: &Trial,
         sink: &mut dyn Sink,
-    ) -> Result<Vec<ProbeFacts>, TestbedError> {
+    ) -> Result<TrialFacts, TestbedError> {
         let layout = layout::lay_out(trial).map_err(TestbedError::Refused)?;
         let standing = self.stand(&layout)?;
         let switches = standing.start_switches(&layout.devices, trial.seed)?;
@@ -137,7 +137,7 @@ impl Testbed {
         }
         let watched = watched.map_err(TestbedError::Queues)?;
         warnings.extend(seen::hand_over_queues(watched, trial, sink).map_err(failed)?);
-        if let Some(first) = facts.first_mut() {
+        if let Some(first) = facts.probes.first_mut() {
             first.warnings.extend(warnings);
         }
         Ok(facts)

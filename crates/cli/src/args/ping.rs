@@ -1,18 +1,22 @@
 //! `delaylab ping`.
 
+use super::experiment::RUNS;
 use super::load::{self, LoadArg, LoadServerArgs};
 use super::values;
 use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
+use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::record::Method;
-use std::path::PathBuf;
+use delaylab_runner::target::AddressFamily;
+use std::path::{Path, PathBuf};
 
 /// Probe a target and say where the time goes, host and network apart
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "delaylab ping [OPTIONS] <TARGET>",
+    after_help = "\
 Durations and sizes carry units: 200ms, 0.2s, 56B, 9KiB. Ctrl-C ends the run and prints the summary.
 
 Examples:
@@ -22,11 +26,14 @@ Examples:
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
   delaylab ping 192.0.2.1 -c 100 -qq --fail-if 'lost > 1%'  one line; code 1 if more is lost
   delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
+  delaylab ping 192.0.2.1 -i 20ms -w 1min --save        keep it as a run, to explain and compare
   delaylab ping 192.0.2.1 --method udp --load tcp:4     idle, then under load: which queue grows
-  delaylab ping 192.0.2.1 --method udp --load rrul      the same up, down and both ways at once")]
+  delaylab ping 192.0.2.1 --method udp --load rrul      the same up, down and both ways at once"
+)]
 pub struct PingArgs {
     /// Host name or address
-    pub target: String,
+    #[arg(required_unless_present = "save", value_name = "TARGET")]
+    pub target: Option<String>,
 
     /// How to ask; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for
     /// stamp, any STAMP or TWAMP-Light reflector) at the target
@@ -80,7 +87,7 @@ pub struct PingArgs {
 
     /// Fill the payload with these bytes (hexadecimal, repeated) [default: random bytes]
     #[arg(short, long, value_name = "HEX", value_parser = values::pattern, help_heading = "What to send")]
-    pub pattern: Option<values::Pattern>,
+    pub pattern: Option<Fill>,
 
     /// Leave by this interface
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "What to send")]
@@ -186,4 +193,37 @@ pub struct PingArgs {
     /// - is standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+
+    /// Record a run as `delaylab run` does, in a folder of its own in DIR [default: runs]: explain, compare, report and
+    /// serve read it
+    #[arg(long, value_name = "DIR", num_args = 0..=1, help_heading = "Output")]
+    pub save: Option<Option<PathBuf>>,
+}
+
+impl PingArgs {
+    /// The same, where `--save` stands before the target and took it for its own.
+    pub fn settled(mut self) -> Self {
+        if self.target.is_none()
+            && let Some(taken) = self.save.as_mut().and_then(Option::take)
+        {
+            self.target = Some(taken.display().to_string());
+        }
+        self
+    }
+
+    /// The host.
+    pub fn target(&self) -> &str {
+        self.target.as_deref().unwrap_or_default()
+    }
+
+    /// Which of its addresses are wanted.
+    pub const fn family(&self) -> AddressFamily {
+        values::family(self.v4, self.v6)
+    }
+
+    /// Where the run is recorded; `None`: it is not.
+    pub fn runs(&self) -> Option<&Path> {
+        let save = self.save.as_ref()?;
+        Some(save.as_deref().unwrap_or(Path::new(RUNS)))
+    }
 }

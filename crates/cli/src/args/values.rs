@@ -2,9 +2,19 @@
 
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::probe::{DontFragment, HostCondition, StampRequest, WaitMode};
+use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::record::Method;
 use delaylab_model::units::{self, UnitError};
+use delaylab_runner::target::AddressFamily;
+
+/// The family that `-4` and `-6` ask for.
+pub const fn family(v4: bool, v6: bool) -> AddressFamily {
+    match (v4, v6) {
+        (true, _) => AddressFamily::V4,
+        (_, true) => AddressFamily::V6,
+        _ => AddressFamily::Any,
+    }
+}
 
 /// A duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos, UnitError> {
@@ -67,21 +77,10 @@ pub fn ecn(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Bytes to fill a payload with. (A bare `Vec` clap would take for a flag given more than once.)
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern(pub Vec<u8>);
-
 /// Bytes in hexadecimal, as `ping -p` takes them.
-pub fn pattern(text: &str) -> Result<Pattern, String> {
-    let wrong = || format!("`{text}` is not hexadecimal: write pairs of digits, like ff00");
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return Err(wrong());
-    }
-    let pairs = (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16));
-    let bytes: Result<_, _> = pairs.collect();
-    bytes.map(Pattern).map_err(|_| wrong())
+pub fn pattern(text: &str) -> Result<Fill, String> {
+    Fill::hexadecimal(text)
+        .ok_or_else(|| format!("`{text}` is not hexadecimal: write pairs of digits, like ff00"))
 }
 
 /// Makes a clap value parser of names.
@@ -156,7 +155,7 @@ mod tests {
 
     #[test]
     fn patterns_are_pairs_of_digits() {
-        assert_eq!(pattern("ff00").unwrap().0, [255, 0]);
+        assert_eq!(pattern("ff00").unwrap(), Fill::Pattern(vec![255, 0]));
         for wrong in ["", "f", "xy", "é0"] {
             assert!(pattern(wrong).is_err(), "{wrong}");
         }

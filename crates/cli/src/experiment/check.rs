@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
-use delaylab_model::experiment::WorldName;
+use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_runner::worlds;
 use serde_json::{Value, json};
@@ -32,14 +32,24 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
 /// Columns that the name of a finding has at least.
 const ID: usize = 8;
 
+/// How the order of trials came about; ends before the seed.
+fn order(resolved: &Resolved) -> &'static str {
+    match resolved.order {
+        _ if resolved.planned.len() == 1 => "seed",
+        Order::Interleaved => "their order is drawn with seed",
+        Order::AsWritten => "in the order of the file, seed",
+    }
+}
+
 fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
     let _ = writeln!(
         text,
-        "{} in {}, {}; their order is drawn with seed {}",
+        "{} in {}, {}; {} {}",
         trials(resolved),
         resolved.world,
         duration(resolved),
+        order(resolved),
         resolved.seed
     );
     let combinations = resolved.planned.iter().filter(|p| p.repeat == 0);

@@ -8,7 +8,8 @@ use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Sourc
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use delaylab_runner::run_folder::{self, shortest, whole};
-use delaylab_runner::{target, worlds};
+use delaylab_runner::target::{self, AddressFamily};
+use delaylab_runner::worlds;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, Run, State};
 use std::hash::{BuildHasher, RandomState};
@@ -58,7 +59,10 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
         drawn_seed: RandomState::new().hash_one(std::process::id()),
         target: args.target.clone(),
         measured: args.measured.clone(),
-        v6: args.target.as_deref().is_some_and(is_v6),
+        v6: args
+            .target
+            .as_deref()
+            .is_some_and(|target| is_v6(target, AddressFamily::Any)),
     }
 }
 
@@ -127,7 +131,8 @@ fn with_measured(
     in_world(experiment, &choices).map_err(wrong)
 }
 
-fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
+/// The trials of an experiment with these choices, as far as its world can honour them.
+pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
     let world = experiment.world_of(choices);
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
 }
@@ -137,7 +142,8 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     let experiment = Experiment::read(source)?;
     let mut choices = Choices::default();
     let resolved = in_world(&experiment, &choices)?;
-    if !resolved.target.as_deref().is_some_and(is_v6) {
+    let v6 = |target: &str| is_v6(target, AddressFamily::Any);
+    if !resolved.target.as_deref().is_some_and(v6) {
         return Ok(resolved);
     }
     choices.v6 = true;
@@ -191,6 +197,6 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
 }
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.
-pub fn is_v6(target: &str) -> bool {
-    target::resolve(target, 0, false, false).is_ok_and(|address| address.is_ipv6())
+pub fn is_v6(target: &str, family: AddressFamily) -> bool {
+    target::resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
 }

@@ -10,9 +10,9 @@ use crate::key;
 use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
-use delaylab_lab::run::Watch;
+use delaylab_lab::run::{StopMeans, Watch};
 use delaylab_runner::run::{Recorded, Started};
-use delaylab_runner::target::LoadChoice;
+use delaylab_runner::target::{AddressFamily, LoadChoice};
 use delaylab_runner::worlds::RunOptions;
 use std::path::PathBuf;
 
@@ -39,18 +39,22 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
 pub fn options() -> RunOptions {
     RunOptions {
         port: None,
+        family: AddressFamily::Any,
         key: None,
         allow_load: false,
         load: LoadChoice::default(),
         reflector: std::env::current_exe().ok(),
+        watches_noise: true,
+        on_condition: None,
         threads: None,
         stop: signals::stop(),
+        stop_means: StopMeans::Interrupted,
         supplied: words(),
     }
 }
 
 /// The command line, word by word.
-fn words() -> Vec<String> {
+pub fn words() -> Vec<String> {
     let words = std::env::args_os();
     words
         .map(|word| word.to_string_lossy().into_owned())

@@ -7,17 +7,17 @@ use crate::exit::Failed;
 use crate::terminal;
 use crate::tui::Tui;
 use delaylab_lab::finding::single::{Answer, Watched};
-use delaylab_lab::pipeline::Consumer;
 use delaylab_lab::run::Watch;
-use delaylab_live::load::StreamReport;
 use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
+use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, ReflectorClock};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_report::format::{Format, format_of};
 use delaylab_report::json::{SystemInfo, UnderLoad};
 use delaylab_report::line::LineWriter;
 use delaylab_report::ping::Ping;
+use delaylab_report::style::Style;
 use delaylab_report::terminal::asked;
 use delaylab_report::visible::visible;
 use delaylab_report::working::Working;
@@ -26,9 +26,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// Answered packets whose delays are kept as they are; beyond, quantiles come from histograms and
-/// memory stays flat.
-const EXACT_LIMIT: usize = 200_000;
 /// Packets further apart than this get a line each.
 const LINES_FROM: Nanos = 50 * MILLISECOND;
 
@@ -107,48 +104,15 @@ pub struct Written<'a> {
     storage: Storage<'a>,
     conditions: Vec<Watched>,
     summary_to_stdout: bool,
-    summary: SummaryBuilder,
     facts: RecordFacts,
     lines: Option<LineWriter>,
     live: Option<LiveLine>,
     tui: Option<Tui>,
-    /// Parts that are over: the trial that records name.
+    /// The trial under way, without load if it is the first.
     part: u32,
     first_due: Option<Nanos>,
     answered: u64,
-    any: bool,
-}
-
-impl Consumer for Written<'_> {
-    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
-        self.facts = *facts;
-        self.summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
-        self.lines = self.wants_lines().then(|| self.line_writer());
-        if let Some(tui) = &self.tui {
-            tui.watcher().begins(self.part, probe, facts);
-        }
-        for condition in &mut self.conditions {
-            condition.begin(facts);
-        }
-        self.storage.begin(probe, facts)
-    }
-
-    fn records(&mut self, records: &[Record]) -> io::Result<()> {
-        for record in records {
-            self.record(record)?;
-        }
-        if let Some(tui) = &self.tui {
-            tui.watcher().records(records);
-        }
-        if let Some(live) = &mut self.live {
-            live.draw()?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.storage.flush()
-    }
+    packets: u64,
 }
 
 impl<'a> Written<'a> {
@@ -172,7 +136,6 @@ impl<'a> Written<'a> {
             storage,
             conditions,
             summary_to_stdout,
-            summary: SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT),
             facts: RecordFacts::default(),
             lines: None,
             live: show_live.then(LiveLine::new),
@@ -180,8 +143,40 @@ impl<'a> Written<'a> {
             part: 0,
             first_due: None,
             answered: 0,
-            any: false,
+            packets: 0,
         })
+    }
+
+    /// Packets of a trial are about to come: they are read so.
+    pub fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        self.facts = *facts;
+        self.lines = self.wants_lines().then(|| self.line_writer());
+        if let Some(tui) = &self.tui {
+            tui.watcher().begins(self.part, probe, facts)?;
+        }
+        for condition in &mut self.conditions {
+            condition.begin(facts);
+        }
+        self.storage.begin(probe, facts)
+    }
+
+    /// Some packets have ended.
+    pub fn records(&mut self, records: &[Record]) -> io::Result<()> {
+        for record in records {
+            self.record(record)?;
+        }
+        if let Some(tui) = &self.tui {
+            tui.watcher().records(records)?;
+        }
+        if let Some(live) = &mut self.live {
+            live.draw()?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what was kept back.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.storage.flush()
     }
 
     fn wants_lines(&self) -> bool {
@@ -204,11 +199,10 @@ impl<'a> Written<'a> {
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        self.any = true;
+        self.packets += 1;
         self.answered += u64::from(record.answered());
         let first = self.first_due.get_or_insert(record.t_intended);
         *first = (*first).min(record.t_intended);
-        self.summary.push(record);
         if let Some(live) = &mut self.live {
             live.take(record);
         }
@@ -234,104 +228,83 @@ impl<'a> Written<'a> {
 
     /// Was there any record?
     pub const fn any(&self) -> bool {
-        self.any
+        self.packets > 0
     }
 
-    /// A part of the run is over, of which this is known, and another begins, under this load; `None`: it was the last.
-    pub fn end_part(&mut self, facts: &ProbeFacts, next: Option<&str>) -> Part {
-        let records = self.storage.take_records();
-        self.part += 1;
-        if let (Some(tui), Some(load)) = (&self.tui, next) {
-            begin_part(tui, self.part, &format!("under {load}"), self.shown);
+    /// A trial begins, under this load, if any.
+    pub fn begin_part(&mut self, trial: u32, load: Option<&str>) {
+        self.part = trial;
+        if let Some(tui) = &self.tui {
+            let which = load.map_or_else(|| "idle".to_owned(), |load| format!("under {load}"));
+            begin_part(tui, trial, &which, self.shown);
+        }
+    }
+
+    /// A trial is over: what is known of its packets.
+    pub fn end_part(&mut self, summary: Summary, facts: ProbeFacts) -> Part {
+        if facts.records.reflector_clock == ReflectorClock::Unrelated {
+            let conditions = self.conditions.iter_mut();
+            conditions.for_each(Watched::withdraw_one_way);
         }
         Part {
-            summary: self.summed(facts),
-            records,
+            load: String::new(),
+            way: None,
+            summary,
+            facts,
+            streams: Vec::new(),
+            records: self.storage.take_records(),
             start: self.first_due.take().unwrap_or(0),
         }
     }
 
-    /// The run is over, which had a part without load and others under it: writes all.
-    pub fn finish_under_load(
-        mut self,
-        idle: &Part,
-        idle_facts: &ProbeFacts,
-        loaded: &[PartUnderLoad],
-        shown: Shown<'_>,
-    ) -> io::Result<Ended> {
+    /// The run is over, and these are its parts: writes the rest and the summary.
+    pub fn finish(mut self, mut parts: Vec<Part>) -> io::Result<Ended> {
         self.leave_terminal()?;
+        let shown = self.shown;
         let answers = self.answers();
-        let last = loaded.len().saturating_sub(1);
-        let idle_ping = idle.ping(idle_facts, &[], shown);
-        let working = loaded.iter().enumerate().map(|(at, part)| Working {
-            idle: idle_ping,
+        if parts.is_empty() {
+            parts.push(Part::default());
+        }
+        let broken = parts[0].facts.flaws.clone();
+        let last = parts.len() - 1;
+        let pings = parts.iter().enumerate().map(|(at, part)| {
             // The last one is held against the conditions.
-            loaded: (part.part).ping(&part.facts, if at == last { &answers } else { &[] }, shown),
-            load: &part.label,
-            streams: &part.streams,
+            part.ping(if at == last { &answers } else { &[] }, shown)
         });
-        let working: Vec<_> = working.collect();
-        let documents = working.iter().zip(loaded);
-        let documents: Vec<_> = documents
-            .map(|(working, part)| (part.way, UnderLoad::new(working, &part.part.records)))
+        let pings: Vec<Ping<'_>> = pings.collect();
+        let idle = pings[0];
+        let loaded = pings.iter().zip(&parts).skip(1);
+        let loaded: Vec<Working<'_>> = loaded
+            .map(|(&loaded, part)| Working {
+                idle,
+                loaded,
+                load: &part.load,
+                streams: &part.streams,
+            })
+            .collect();
+        let documents = loaded.iter().zip(&parts[1..]);
+        let documents = documents
+            .map(|(working, part)| (part.way, UnderLoad::new(working, &part.records)))
             .collect();
         self.storage
-            .finish_under_load(&idle_ping, &idle.records, documents, shown)?;
+            .finish(&idle, &parts[0].records, documents, shown)?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
-            if self.lines.is_some() && self.any {
+            if self.lines.is_some() && self.any() {
                 writeln!(io::stdout())?;
             }
-            let text = if shown.args.quiet > 1 {
-                delaylab_report::terminal::in_lines(&idle_ping, &working, &style)
-            } else {
-                let idle = delaylab_report::terminal::summary(&idle_ping, &style);
-                let loaded = delaylab_report::terminal::working_latency(&working, &style);
-                [idle, loaded].join("\n")
-            };
-            print(&text)?;
-        }
-        Ok(self.ended(answers))
-    }
-
-    /// The run is over: writes the rest and the summary.
-    pub fn finish(mut self, facts: &ProbeFacts, shown: Shown<'_>) -> io::Result<Ended> {
-        self.leave_terminal()?;
-        let summary = self.summed(facts);
-        let answers = self.answers();
-        let ping = Ping {
-            target: &shown.args.target,
-            run: shown.run,
-            facts,
-            summary: &summary,
-            start: self.first_due.unwrap_or(0),
-            conditions: &answers,
-        };
-        self.storage.finish(&ping, shown)?;
-        if self.summary_to_stdout {
-            let style = terminal::style(&io::stdout(), shown.args.verbose);
-            if self.lines.is_some() && self.any {
-                writeln!(io::stdout())?;
+            if loaded.is_empty() {
+                self.say_which_lines(idle.summary.counts.sent);
             }
-            self.say_which_lines(facts_of_lines(shown));
-            print(&if shown.args.quiet > 1 {
-                delaylab_report::terminal::in_one_line(&ping, &style)
-            } else {
-                delaylab_report::terminal::summary(&ping, &style)
-            })?;
+            print(&in_text(&idle, &loaded, shown.args.quiet > 1, &style))?;
         }
-        Ok(self.ended(answers))
-    }
-
-    /// The summary, and what conditions are held against, by what the end of the run has shown of the clocks.
-    fn summed(&mut self, facts: &ProbeFacts) -> Summary {
-        let mut summary = self.summary.finish();
-        if facts.records.reflector_clock == ReflectorClock::Unrelated {
-            summary.withdraw_one_way();
-            let conditions = self.conditions.iter_mut();
-            conditions.for_each(Watched::withdraw_one_way);
-        }
-        summary
+        Ok(Ended {
+            any: self.any(),
+            answered: self.answered > 0,
+            answers,
+            broken,
+            not_stored: self.storage.lacks(),
+        })
     }
 
     fn answers(&mut self) -> Vec<Answer> {
@@ -339,17 +312,9 @@ impl<'a> Written<'a> {
         conditions.into_iter().map(Watched::finish).collect()
     }
 
-    fn ended(&self, answers: Vec<Answer>) -> Ended {
-        Ended {
-            answered: self.answered > 0,
-            answers,
-            not_stored: self.storage.lacks(),
-        }
-    }
-
     /// Where packets come too fast for a line each, and nobody asked for fewer lines, that is said.
-    fn say_which_lines(&self, wanted: bool) {
-        let packets = self.summary.counts().sent;
+    fn say_which_lines(&self, packets: u64) {
+        let wanted = self.shown.args.quiet == 0 && !self.shown.args.tui;
         if wanted && self.lines.is_none() && packets > 0 {
             terminal::say(format!(
                 "0 of {packets} lines shown: packets less than 50 ms apart get none. -D shows them all, with the time of \
@@ -361,17 +326,27 @@ impl<'a> Written<'a> {
 
 /// What a finished run is judged by.
 pub struct Ended {
+    /// Was any packet due?
+    pub any: bool,
     /// Was anything answered?
     pub answered: bool,
     /// What came of each `--fail-if`.
     pub answers: Vec<Answer>,
+    /// Why the part without load is not what was asked for.
+    pub broken: Vec<String>,
     /// What is not stored, and why.
     pub not_stored: Option<String>,
 }
 
-/// Would a user who asked for this expect a line a packet?
-fn facts_of_lines(shown: Shown<'_>) -> bool {
-    shown.args.quiet == 0 && !shown.args.tui
+/// The summary, of loads with what they did to it; or a line of each.
+fn in_text(idle: &Ping<'_>, loaded: &[Working<'_>], in_lines: bool, style: &Style) -> String {
+    use delaylab_report::terminal::{in_lines as lines, in_one_line, summary, working_latency};
+    match (loaded.is_empty(), in_lines) {
+        (true, true) => in_one_line(idle, style),
+        (true, false) => summary(idle, style),
+        (false, true) => lines(idle, loaded, style),
+        (false, false) => [summary(idle, style), working_latency(loaded, style)].join("\n"),
+    }
 }
 
 /// The conditions that the run is to be held against.
@@ -387,46 +362,45 @@ pub fn conditions(args: &PingArgs) -> Result<Vec<Watched>, Failed> {
 }
 
 fn live_view(shown: Shown<'_>) -> Result<Tui, Failed> {
-    let tui = Tui::open(format!("delaylab ping {}", shown.args.target))?;
-    begin_part(&tui, 0, "idle", shown);
-    Ok(tui)
+    Tui::open(format!("delaylab ping {}", shown.args.target()))
 }
 
 /// The first part of a run, or one under load.
 fn begin_part(tui: &Tui, part: u32, which: &str, shown: Shown<'_>) {
-    let mut detail = asked(&shown.args.target, shown.run).join(", ");
+    let mut detail = asked(shown.args.target(), shown.run).join(", ");
     if !shown.args.loads.is_empty() {
         detail += &format!(", {which}");
     }
     tui.begin_trial(part, detail, std::slice::from_ref(&shown.run.probe));
 }
 
-/// What came of a part of a run.
+/// What came of a trial.
 pub struct Part {
-    summary: Summary,
-    records: Vec<Record>,
-    start: Nanos,
-}
-
-/// The same of a part under load.
-pub struct PartUnderLoad {
-    /// The load as it was typed, and which part of it.
-    pub label: String,
-    /// Of a part that goes one way: which.
+    /// The load as it was typed, and which part of it; empty: none.
+    pub load: String,
+    /// Of a load that goes one way: which.
     pub way: Option<Direction>,
-    /// What came of its packets.
-    pub part: Part,
+    /// Statistics of its packets.
+    pub summary: Summary,
     /// How they are to be read.
     pub facts: ProbeFacts,
-    /// What each stream did.
+    /// What each stream of its load did.
     pub streams: Vec<StreamReport>,
+    /// Its packets, for a document.
+    pub records: Vec<Record>,
+    /// When the first was due.
+    pub start: Nanos,
 }
 
 impl Default for Part {
     /// One without packets.
     fn default() -> Self {
         Self {
+            load: String::new(),
+            way: None,
             summary: SummaryBuilder::new(RecordFacts::default(), 0).finish(),
+            facts: ProbeFacts::default(),
+            streams: Vec::new(),
             records: Vec::new(),
             start: 0,
         }
@@ -434,21 +408,11 @@ impl Default for Part {
 }
 
 impl Part {
-    /// Was there any packet?
-    pub fn any(&self) -> bool {
-        self.summary.counts.sent > 0
-    }
-
-    fn ping<'a>(
-        &'a self,
-        facts: &'a ProbeFacts,
-        conditions: &'a [Answer],
-        shown: Shown<'a>,
-    ) -> Ping<'a> {
+    fn ping<'a>(&'a self, conditions: &'a [Answer], shown: Shown<'a>) -> Ping<'a> {
         Ping {
-            target: &shown.args.target,
+            target: shown.args.target(),
             run: shown.run,
-            facts,
+            facts: &self.facts,
             summary: &self.summary,
             start: self.start,
             conditions,

@@ -108,37 +108,27 @@ impl<'a> Storage<'a> {
         }
     }
 
-    /// Writes what comes last.
-    pub fn finish(&mut self, ping: &Ping<'_>, shown: Shown<'_>) -> io::Result<()> {
-        self.write(|writer| match writer {
-            Writer::Nothing => Ok(()),
-            Writer::Json(out, records) => {
-                Document::new(head(shown), ping, records).write(&mut *out)?;
-                out.flush()
-            }
-            Writer::Stream(stream) => stream.summary(ping),
-            Writer::Csv(csv) => csv.flush(),
-        })
-    }
-
-    /// The same of a run with parts under load; of those that go one way it is known which.
-    pub fn finish_under_load(
+    /// Writes what comes last: documents with these packets, and with parts under load, of which it is known which way
+    /// they go.
+    pub fn finish(
         &mut self,
-        idle: &Ping<'_>,
+        ping: &Ping<'_>,
         records: &[Record],
         parts: Vec<(Option<Direction>, UnderLoad<'_>)>,
         shown: Shown<'_>,
     ) -> io::Result<()> {
         self.write(|writer| match writer {
+            Writer::Nothing => Ok(()),
             Writer::Json(out, _) => {
-                let document = Document::new(head(shown), idle, records);
+                let document = Document::new(head(shown), ping, records);
                 let document = (parts.into_iter()).fold(document, |document, (way, part)| {
                     document.under_load(way, part)
                 });
                 document.write(&mut *out)?;
                 out.flush()
             }
-            Writer::Nothing | Writer::Stream(_) | Writer::Csv(_) => Ok(()),
+            Writer::Stream(stream) => stream.summary(ping),
+            Writer::Csv(csv) => csv.flush(),
         })
     }
 
@@ -179,7 +169,7 @@ impl<'a> Storage<'a> {
 
 fn head(shown: Shown<'_>) -> Head<'_> {
     Head::new(
-        &shown.args.target,
+        shown.args.target(),
         shown.run,
         shown.system_info,
         shown.supplied,

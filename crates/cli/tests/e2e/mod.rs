@@ -23,6 +23,7 @@
 //! | [`methods`] | every method, size, mark, pacing and kind of loss |
 //! | [`planted`] | a delay shows in the stage where it was planted, and in no other |
 //! | [`refusals`] | ICMP errors keep their meaning, and who sent them |
+//! | [`saved`] | a ping that is saved is a run |
 //! | [`scripted`] | `ping` in scripts: conditions, one line, full disks |
 //! | [`simulations`] | simulations are the same every time |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
@@ -52,6 +53,7 @@ mod measured;
 mod methods;
 mod planted;
 mod refusals;
+mod saved;
 mod scripted;
 mod simulations;
 mod testbeds;

@@ -110,7 +110,7 @@ impl RunTrials {
         let trials = resolved.planned.iter().map(|planned| {
             let mut kept = Kept(vec![Vec::new(); planned.trial.probes.len()]);
             let facts = world.run(&planned.trial, &mut kept)?;
-            Ok(Trial::of_world(planned, &facts, kept))
+            Ok(Trial::of_world(planned, &facts.probes, kept))
         });
         Ok(Self {
             framing: framing(resolved),

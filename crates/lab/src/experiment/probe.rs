@@ -2,9 +2,9 @@
 
 use super::frame_probe::{frame_probe, no_frames};
 use delaylab_model::Nanos;
-use delaylab_model::experiment::{FillName, PacingSection, ProbeSection, Warmup};
+use delaylab_model::experiment::{FillText, PacingSection, ProbeSection, Warmup};
 use delaylab_model::path::Path;
-use delaylab_model::probe::{Fill, MAX_TCP_PAYLOAD, Pacing, Probe};
+use delaylab_model::probe::{MAX_TCP_PAYLOAD, Pacing, Probe};
 use delaylab_model::quantity::Size;
 use delaylab_model::record::Method;
 use delaylab_model::{PICOS_PER_NANO, SECOND};
@@ -55,10 +55,9 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
     probe.ecn = ecn(section)?;
     probe.ttl = section.ttl;
     probe.dont_fragment = section.dont_fragment;
-    probe.fill = match section.fill {
-        Some(FillName::Zeros) => Fill::Zeros,
-        Some(FillName::Random) | None => Fill::Random,
-    };
+    if let Some(FillText(fill)) = &section.fill {
+        probe.fill.clone_from(fill);
+    }
     probe.pacing = pacing;
     probe.warmup = warmup(section, pacing)?;
     probe.count = section.count;
@@ -74,7 +73,16 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
 
 /// Does it end, and was there anything?
 fn ends(section: &ProbeSection) -> Result<(), Wrong> {
-    if section.count.is_none() && section.duration.is_none() {
+    let bounded = section.count.is_some() || section.duration.is_some();
+    if section.until_stopped && bounded {
+        let help = "leave it out, or leave out `count` and `duration`";
+        return wrong("until_stopped", "the probe has an end of its own", help);
+    }
+    if section.until_stopped && section.method == Method::Frame {
+        let help = "give them a `count` or a `duration`";
+        return wrong("until_stopped", "each frame is kept account of", help);
+    }
+    if !section.until_stopped && !bounded {
         let what = format!("probe `{}` never ends", section.name);
         return wrong("name", what, "give it a `count`, a `duration` or both");
     }

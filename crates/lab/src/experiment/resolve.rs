@@ -75,6 +75,8 @@ pub struct Resolved {
     pub factors: Vec<(String, Vec<Level>)>,
     /// The trials, in the order in which they run. With a stop rule, as many repeats as there may be.
     pub planned: Vec<Planned>,
+    /// How that order came about.
+    pub order: Order,
     /// When to stop repeating.
     pub stop: Option<Precision>,
     /// The device benchmark that looks for its trials; `planned` is then the pattern for them.
@@ -157,6 +159,10 @@ impl Experiment {
         let quick = choices.quick || header.resolved.quick;
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
         let trials = combinations(&root, &factors, choices.v6, refusals)?;
+        let planned = in_order(&trials.kept, &design, seed.unsigned_abs());
+        if let Some(problem) = endless_among_others(&root, &planned) {
+            return Err(vec![problem]);
+        }
         Ok(Resolved {
             name: header.name,
             title: header.title,
@@ -166,7 +172,8 @@ impl Experiment {
             quick,
             toml: root.table().map(write::document).unwrap_or_default(),
             factors: factors.into_iter().map(named_levels).collect(),
-            planned: in_order(&trials.kept, &design, seed.unsigned_abs()),
+            planned,
+            order: design.order,
             stop,
             procedure: design.procedure,
             skipped: trials.skipped,
@@ -176,6 +183,19 @@ impl Experiment {
             target: target(&root),
         })
     }
+}
+
+/// A trial that goes on until the run is stopped leaves no time for others.
+fn endless_among_others(root: &Node, planned: &[Planned]) -> Option<Problem> {
+    let endless = planned.iter().any(|planned| planned.trial.is_endless());
+    let others = planned.len().saturating_sub(1);
+    (endless && others > 0).then(|| {
+        let what = format!(
+            "a probe goes on until the run is stopped, and {others} other trials wait for it"
+        );
+        let help = "give it a `count` or a `duration` in place of `until_stopped`";
+        Problem::new(&name_at(root), what).help(help)
+    })
 }
 
 /// Its name, and its levels as they are written.

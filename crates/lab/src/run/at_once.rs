@@ -86,6 +86,7 @@ fn work(
         let _ = events.send(TrialEvent::Begins(at));
         let begun = clock::monotonic();
         let result = runner.trial(world, &trials[at], at);
+        let result = result.map_err(|broken_off| broken_off.error);
         if !matches!(result, Ok(Some(_))) {
             queue.close();
         }

@@ -20,6 +20,7 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
 use delaylab_model::record::Record;
 use delaylab_model::stop::Stop;
+use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{World, WorldError};
 use delaylab_stats::frames::FrameTrial;
@@ -40,6 +41,8 @@ pub struct Ended<'a> {
     pub rows: &'a [TrialRow],
     /// Of each probe.
     pub summaries: &'a [Summary],
+    /// Of each stream of load, in worlds that say more of them than their series.
+    pub streams: &'a [StreamReport],
 }
 
 impl Ended<'_> {
@@ -65,17 +68,25 @@ pub trait Progress {
     fn begins(&mut self, planned: &Planned, done: usize, left: Left);
     /// A trial is recorded. Trials are told of in the order of the plan.
     fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left);
+    /// A trial broke off; of each of its probes, what was recorded until then. Why is the run's error.
+    fn broke_off(&mut self, _trial: u32, _summaries: &[Summary]) {}
     /// The run is over, one way or the other.
     fn over(&mut self) {}
 }
 
 /// Sees records of trials as they are recorded, on the threads that record them: nobody who measures waits
 /// for it, but it is to be quick.
+///
+/// An error ends the trial.
 pub trait Watch: Sync {
     /// Records of this probe are about to come.
-    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts);
+    fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()>;
     /// Some packets have ended.
-    fn records(&self, records: &[Record]);
+    fn records(&self, records: &[Record]) -> io::Result<()>;
+    /// Nothing has come for a while: a good time to hand on what was kept back.
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The result of a trial, as its plan observes it.
@@ -87,6 +98,18 @@ pub struct TrialOutcome {
     pub summaries: Vec<Summary>,
     /// Of its streams of frames.
     pub frames: FrameTrial,
+    /// Of its streams of load, in worlds that say more of them than their series.
+    pub streams: Vec<StreamReport>,
+}
+
+/// What a stop, such as Ctrl-C, makes of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StopMeans {
+    /// It is interrupted: the trial under way is not of it, and it can be resumed.
+    #[default]
+    Interrupted,
+    /// It is over: what was recorded of the trial under way is the whole trial.
+    Over,
 }
 
 /// How a run came to its end.
@@ -116,12 +139,14 @@ pub enum LabError {
 pub struct Laboratory<'a> {
     /// Carries trials out.
     pub world: &'a mut dyn World,
-    /// Records them.
-    pub writer: &'a RunWriter,
+    /// Records them; `None`: what they bring is only seen.
+    pub writer: Option<&'a RunWriter>,
     /// Trials that were recorded before, if the run is resumed.
     pub done: usize,
     /// Ends it early.
     pub stop: &'a Stop,
+    /// What it is then. A trial without an end of its own is over in any case.
+    pub stop_means: StopMeans,
     /// Sees records as they come, if there is an observer.
     pub watch: Option<&'a dyn Watch>,
 }
@@ -140,10 +165,19 @@ impl<'a> Laboratory<'a> {
         ending
     }
 
+    /// How a run ends that was asked to stop before one of its trials was over.
+    fn stopped(&self) -> Ending {
+        match self.stop_means {
+            StopMeans::Interrupted => Ending::Interrupted,
+            StopMeans::Over => Ending::Complete,
+        }
+    }
+
     fn runner(&self) -> TrialRunner<'a> {
         TrialRunner {
             writer: self.writer,
             stop: self.stop,
+            stop_means: self.stop_means,
             watch: self.watch,
         }
     }
@@ -173,6 +207,9 @@ impl<'a> Laboratory<'a> {
             if ending == Ending::Interrupted {
                 return Ok(ending);
             }
+            if self.stop.is_asked() && self.stop_means == StopMeans::Over {
+                return Ok(ending);
+            }
         }
     }
 
@@ -186,8 +223,10 @@ impl<'a> Laboratory<'a> {
             run_progress.begins(planned);
             let begun = clock::monotonic();
             let runner = self.runner();
-            let Some(outcome) = runner.trial(&mut *self.world, planned, run_progress.done)? else {
-                return Ok(Ending::Interrupted);
+            let ran = runner.trial(&mut *self.world, planned, run_progress.done);
+            let ran = ran.map_err(|broken_off| run_progress.broke_off(planned, broken_off));
+            let Some(outcome) = ran? else {
+                return Ok(self.stopped());
             };
             run_progress.took(planned, clock::monotonic() - begun);
             run_progress.ended(planned, &outcome);

@@ -24,7 +24,7 @@ pub const EXACT_LIMIT: usize = 200_000;
 pub struct Recorder<'a> {
     trial: u32,
     watch: Option<&'a dyn Watch>,
-    writer: TrialWriter,
+    writer: Option<TrialWriter>,
     summaries: Vec<SummaryBuilder>,
     probes: Vec<Probe>,
     frames: FramesSeen,
@@ -32,8 +32,8 @@ pub struct Recorder<'a> {
 
 /// What is left of a trial when it is over.
 pub struct Recorded {
-    /// What it wrote.
-    pub writer: TrialWriter,
+    /// What it wrote, where it is kept.
+    pub writer: Option<TrialWriter>,
     /// Of each probe.
     pub summaries: Vec<Summary>,
     /// Of its streams of frames; the flaws are the world's to say.
@@ -41,8 +41,8 @@ pub struct Recorded {
 }
 
 impl<'a> Recorder<'a> {
-    /// Of a trial that is about to begin. `watch` sees what it records.
-    pub fn new(writer: TrialWriter, trial: &Trial, watch: Option<&'a dyn Watch>) -> Self {
+    /// Of a trial that is about to begin. `watch` sees what it records; without a writer, nobody else does.
+    pub fn new(writer: Option<TrialWriter>, trial: &Trial, watch: Option<&'a dyn Watch>) -> Self {
         let blank = || SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT);
         Self {
             trial: trial.id,
@@ -52,6 +52,20 @@ impl<'a> Recorder<'a> {
             frames: FramesSeen::new(trial),
             summaries: trial.probes.iter().map(|_| blank()).collect(),
         }
+    }
+
+    /// Writes by this, where it is kept.
+    fn write<E: Into<io::Error>>(
+        &mut self,
+        write: impl FnOnce(&mut TrialWriter) -> Result<(), E>,
+    ) -> io::Result<()> {
+        self.writer
+            .as_mut()
+            .map_or(Ok(()), |writer| write(writer).map_err(E::into))
+    }
+
+    fn sync_if_due(&mut self) -> io::Result<()> {
+        self.write(|writer| writer.sync_if_due(clock::monotonic()))
     }
 
     /// The trial is over.
@@ -70,13 +84,13 @@ impl Consumer for Recorder<'_> {
             *summary = SummaryBuilder::new(*facts, EXACT_LIMIT);
         }
         if let Some(watch) = self.watch {
-            watch.begins(self.trial, probe, facts);
+            watch.begins(self.trial, probe, facts)?;
         }
         Ok(())
     }
 
     fn records(&mut self, records: &[Record]) -> io::Result<()> {
-        self.writer.records(records)?;
+        self.write(|writer| writer.records(records))?;
         for record in records {
             self.frames.push(record);
             let probe = usize::from(record.probe);
@@ -86,39 +100,42 @@ impl Consumer for Recorder<'_> {
             }
         }
         if let Some(watch) = self.watch {
-            watch.records(records);
+            watch.records(records)?;
         }
-        Ok(self.writer.sync_if_due(clock::monotonic())?)
+        self.sync_if_due()
     }
 
     fn noise(&mut self, events: &[NoiseEvent]) -> io::Result<()> {
-        Ok(self.writer.noise(events)?)
+        self.write(|writer| writer.noise(events))
     }
 
     fn clock_reads(&mut self, bin: ClockReads) -> io::Result<()> {
-        Ok(self.writer.clock_reads(&[bin])?)
+        self.write(|writer| writer.clock_reads(&[bin]))
     }
 
     fn hops(&mut self, hops: &[Hop]) -> io::Result<()> {
-        Ok(self.writer.hops(hops)?)
+        self.write(|writer| writer.hops(hops))
     }
 
     fn series(&mut self, points: &[SeriesPoint]) -> io::Result<()> {
         points
             .iter()
             .for_each(|point| self.frames.see_series(point));
-        Ok(self.writer.series(points)?)
+        self.write(|writer| writer.series(points))
     }
 
     fn series_values(&mut self, values: &[SeriesValue]) -> io::Result<()> {
-        Ok(self.writer.series_values(values)?)
+        self.write(|writer| writer.series_values(values))
     }
 
     fn transfers(&mut self, transfers: &[Transfer]) -> io::Result<()> {
-        Ok(self.writer.transfers(transfers)?)
+        self.write(|writer| writer.transfers(transfers))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(self.writer.sync_if_due(clock::monotonic())?)
+        if let Some(watch) = self.watch {
+            watch.flush()?;
+        }
+        self.sync_if_due()
     }
 }

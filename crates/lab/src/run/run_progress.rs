@@ -1,7 +1,8 @@
 //! How a run goes on, told to its plan and to whoever wants to know.
 
 use super::time_left::TimeLeft;
-use super::{Ended, Progress, TrialOutcome};
+use super::trial::BrokenOff;
+use super::{Ended, LabError, Progress, TrialOutcome};
 use crate::experiment::estimate;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -51,8 +52,16 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
             planned,
             rows: &outcome.rows,
             summaries: &outcome.summaries,
+            streams: &outcome.streams,
         };
         self.progress.ended(&ended, self.done, left);
+    }
+
+    /// Tells what was recorded of a trial that broke off. Why it did.
+    pub(super) fn broke_off(&mut self, planned: &Planned, broken_off: BrokenOff) -> LabError {
+        let BrokenOff { error, summaries } = broken_off;
+        self.progress.broke_off(planned.trial.id, &summaries);
+        error
     }
 
     fn left(&self) -> Option<(Remaining, Option<Nanos>)> {

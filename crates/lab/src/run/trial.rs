@@ -1,14 +1,14 @@
 //! One trial, from its beginning to its rows on disk.
 
 use super::recorder::{Recorded, Recorder};
-use super::{LabError, TrialOutcome, Watch};
+use super::{LabError, StopMeans, TrialOutcome, Watch};
 use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, ReflectorClock};
-use delaylab_model::world::{Clock, World};
+use delaylab_model::world::{Clock, TrialFacts, World};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::Summary;
 use delaylab_store::trial_row::TrialRow;
@@ -17,9 +17,26 @@ use delaylab_store::writer::{RunWriter, TrialWriter};
 /// Where trials are recorded, and who may stop them.
 #[derive(Clone, Copy)]
 pub(super) struct TrialRunner<'a> {
-    pub(super) writer: &'a RunWriter,
+    pub(super) writer: Option<&'a RunWriter>,
     pub(super) stop: &'a Stop,
+    pub(super) stop_means: StopMeans,
     pub(super) watch: Option<&'a dyn Watch>,
+}
+
+/// A trial that broke off.
+pub(super) struct BrokenOff {
+    pub(super) error: LabError,
+    /// Of each probe: what was recorded until then.
+    pub(super) summaries: Vec<Summary>,
+}
+
+impl<E: Into<LabError>> From<E> for BrokenOff {
+    fn from(error: E) -> Self {
+        Self {
+            error: error.into(),
+            summaries: Vec::new(),
+        }
+    }
 }
 
 impl TrialRunner<'_> {
@@ -30,38 +47,56 @@ impl TrialRunner<'_> {
         world: &mut dyn World,
         planned: &Planned,
         turn: usize,
-    ) -> Result<Option<TrialOutcome>, LabError> {
+    ) -> Result<Option<TrialOutcome>, BrokenOff> {
         if self.stop.is_asked() {
             return Ok(None);
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
-        let recorder = Recorder::new(self.writer.begin_trial(trial.id)?, trial, self.watch);
+        let writer = self.writer.map(|writer| writer.begin_trial(trial.id));
+        let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
         let (ran, recorder, recorded) =
             pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
-        recorded.map_err(LabError::Recording)?;
-        // A session that was not set up because the user asked to stop is no failure.
-        if self.stop.is_asked() {
-            return Ok(None);
-        }
-        let facts = ran.map_err(LabError::World)?;
         let Recorded {
             writer,
             mut summaries,
             mut frames,
         } = recorder.end();
-        frames.flaws = facts.iter().flat_map(|facts| facts.flaws.clone()).collect();
-        for (summary, facts) in summaries.iter_mut().zip(&facts) {
+        if let Err(error) = recorded {
+            let error = LabError::Recording(error);
+            return Err(BrokenOff { error, summaries });
+        }
+        let stopped = self.stop.is_asked();
+        if stopped && self.stop_means == StopMeans::Interrupted && !trial.is_endless() {
+            return Ok(None);
+        }
+        let TrialFacts { probes, streams } = match ran {
+            Ok(facts) => facts,
+            // A session that was not set up because the user asked to stop is no failure.
+            Err(_) if stopped => return Ok(None),
+            Err(error) => {
+                let error = LabError::World(error);
+                return Err(BrokenOff { error, summaries });
+            }
+        };
+        frames.flaws = probes
+            .iter()
+            .flat_map(|facts| facts.flaws.clone())
+            .collect();
+        for (summary, facts) in summaries.iter_mut().zip(&probes) {
             if facts.records.reflector_clock == ReflectorClock::Unrelated {
                 summary.withdraw_one_way();
             }
         }
-        let rows = begun.rows(planned, turn, facts, &summaries);
-        finish(writer, &rows)?;
+        let rows = begun.rows(planned, turn, probes, &summaries);
+        if let Some(writer) = writer {
+            finish(writer, &rows)?;
+        }
         Ok(Some(TrialOutcome {
             rows,
             summaries,
             frames,
+            streams,
         }))
     }
 }

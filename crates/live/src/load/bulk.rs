@@ -2,7 +2,6 @@
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::report::{Amount, StreamReport};
 use super::{CONGESTION_CONTROL, LoadState, StreamRun, UNSENT, WRITE};
 use crate::prober::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
@@ -10,6 +9,7 @@ use delaylab_kernel::{clock, socket_options, wait};
 use delaylab_model::load::Direction;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::Fill;
+use delaylab_model::stream_report::{Amount, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;

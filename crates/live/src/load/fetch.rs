@@ -5,12 +5,12 @@
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::report::{Amount, Received, StreamReport};
 use super::session::Questions;
 use super::{LoadState, StreamRun};
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::plan::Unit;
+use delaylab_model::stream_report::{Amount, Received, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_wire::control::{Counted, Name, SIZE};
 use socket2::SockRef;

@@ -3,12 +3,12 @@
 use super::bulk::{self, Bulk};
 use super::error::LoadError;
 use super::paced::{self, Heading, Paced};
-use super::report::{Amount, Received, StreamReport};
 use super::{Flow, HORIZON, StreamRun};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{random, socket_options};
 use delaylab_model::SECOND;
 use delaylab_model::load::{Direction, LoadKind};
+use delaylab_model::stream_report::{Amount, Received, StreamReport};
 use delaylab_model::trial::Server;
 use delaylab_traffic::arrival::section;
 use delaylab_wire::iperf3::{

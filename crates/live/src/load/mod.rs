@@ -11,7 +11,6 @@
 //! | `session` | agrees with `delaylab reflect --accept-load`, and asks what arrived |
 //! | `iperf3` | the same with `iperf3 -s` |
 //! | `over_time` | what a stream was, a few times a second |
-//! | [`report`] | what it did, held against what was asked |
 //! | [`error`] | why it could not be started |
 
 mod bulk;
@@ -20,11 +19,10 @@ mod fetch;
 mod iperf3;
 mod over_time;
 mod paced;
-pub mod report;
 mod session;
 
+pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
-pub use report::{Amount, Received, StreamReport, lost};
 
 use crate::gather::Message;
 use crate::prober::Probing;

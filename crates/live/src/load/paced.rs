@@ -5,7 +5,6 @@
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::report::{Amount, StreamReport};
 use super::{LoadState, StreamRun, headers, packets};
 use crate::prober::error::NO_BUFFERS;
 use crate::prober::payload;
@@ -15,6 +14,7 @@ use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::socket_options as options;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::{DontFragment, Fill};
+use delaylab_model::stream_report::{Amount, StreamReport};
 use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO};
 use delaylab_traffic::arrival::{Arrival, Packet};
 use delaylab_wire::{iperf3, load};

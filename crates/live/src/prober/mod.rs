@@ -109,12 +109,6 @@ impl Probing {
             );
             refuse("timeout", reason);
         }
-        if self.key.is_some() && probe.method == Method::Icmp {
-            refuse(
-                "key",
-                "icmp knows no keys: use --method udp, tcp or stamp".to_owned(),
-            );
-        }
         refusals
     }
 

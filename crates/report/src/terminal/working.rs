@@ -39,8 +39,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
     text += &table(working).render(style);
     let flaws = working.streams.iter().flat_map(StreamReport::flaws);
     let warnings = working.loaded.facts.warnings.iter().cloned();
-    let own = working.streams.iter().flat_map(StreamReport::warnings);
-    for warning in flaws.chain(warnings).chain(own) {
+    for warning in flaws.chain(warnings) {
         text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
     }
     text

@@ -120,6 +120,10 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
         // A count of slots, one after the other.
         let lasts = probe.expected_duration().unwrap_or(0);
         in_time(field("count"), Some(Duration(lasts)))?;
+        if probe.count.is_none() && probe.duration.is_none() {
+            let what = "nobody waits for the end of a simulation: give a `count` or a `duration`";
+            return refuse(field("until_stopped"), what);
+        }
         if probe.interface.is_some() {
             return refuse(
                 field("interface"),
@@ -167,6 +171,11 @@ const fn gap(pacing: Pacing) -> Nanos {
 fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
     for load in &trial.loads {
         let field = |name: &str| format!("load.{}.{name}", load.name);
+        if load.lead.is_some() {
+            let what =
+                "simulated load begins with the probes: leave the first packets out by `warmup`";
+            return refuse(field("lead"), what);
+        }
         in_time(field("start"), load.start)?;
         in_time(field("stagger"), load.stagger)?;
         in_time(field("on"), load.on)?;

@@ -1,9 +1,9 @@
-//! What a stream did, held against what was asked of it.
+//! What a stream of load did, held against what was asked of it.
 
-use delaylab_model::Nanos;
-use delaylab_model::load::{Direction, LoadKind};
-use delaylab_model::trial::StreamRun;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use crate::Nanos;
+use crate::load::{Direction, LoadKind};
+use crate::trial::StreamRun;
+use crate::units::{format_duration, format_duration_f64};
 
 /// A rate-controlled stream may miss this share of what was asked of it.
 pub const TOLERANCE: f64 = 0.01;
@@ -19,7 +19,7 @@ pub struct Amount {
 
 impl Amount {
     /// One packet more.
-    pub(super) fn add(&mut self, bytes: usize) {
+    pub fn add(&mut self, bytes: usize) {
         self.packets += 1;
         self.bytes += bytes as u64;
     }
@@ -70,7 +70,7 @@ pub struct StreamReport {
 
 impl StreamReport {
     /// Of a stream that has not begun.
-    pub(super) fn new(run: &StreamRun) -> Self {
+    pub fn new(run: &StreamRun) -> Self {
         let load = &run.load;
         Self {
             name: run.name(),

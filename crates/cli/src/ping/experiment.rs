@@ -1,0 +1,410 @@
+//! From what was typed to an experiment: one trial, or with `--load` one for each part.
+
+use crate::args::load::{self, LoadArg, UnderPart};
+use crate::args::ping::PingArgs;
+use crate::exit::Failed;
+use crate::experiment::choose;
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
+use delaylab_live::prober::ip_size;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::record::Method;
+use delaylab_model::units::write_duration;
+use delaylab_model::{Nanos, SECOND};
+use delaylab_report::format::{Format, format_of};
+use serde_json::{Map, Value, json};
+use std::hash::{BuildHasher, RandomState};
+
+/// Its probe.
+const PROBE: &str = "ping";
+/// ping's default.
+const PAYLOAD: u32 = 56;
+/// A STAMP base packet with every extension that tells more of the delay, and with its seals.
+const STAMP_PAYLOAD: u32 = 84;
+const STAMP_PAYLOAD_WITH_KEY: u32 = 172;
+/// Idle and under load, where nobody says how long.
+const PART: Nanos = 10 * SECOND;
+/// Enough packets in that to compare.
+const INTERVAL_WITH_LOAD: Nanos = SECOND / 10;
+/// The load is there so long before the first packet: its queue is to be full.
+const LEAD: Nanos = 2 * SECOND;
+/// What kernels have for TCP where nobody says which.
+const CONGESTION_CONTROL: &str = "cubic";
+/// The most of a target's name in that of a run.
+const MOST_OF_NAME: usize = 48;
+
+/// What was typed, as an experiment in the world `live`.
+///
+/// # Errors
+/// Flags that do not go together.
+pub fn resolve(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
+    if args.target().is_empty() {
+        return Err(Failed::usage(
+            "which host? `delaylab ping TARGET`: a host name or an address",
+        ));
+    }
+    if args.method == Method::Icmp && args.key_file.is_some() {
+        return Err(Failed::usage(
+            "--key-file: icmp knows no keys: use --method udp, tcp or stamp",
+        ));
+    }
+    let format = args.output.as_deref().and_then(|path| format_of(path).ok());
+    let in_lines = matches!(format, Some(Format::Stream | Format::Csv)) && !args.json;
+    if in_lines && !args.loads.is_empty() {
+        return Err(Failed::usage(
+            "--load compares two parts: write .json, or leave -o out",
+        ));
+    }
+    let text = document(args, with_key)?;
+    let source = Source {
+        name: "ping".to_owned(),
+        text: toml::to_string(&text)
+            .map_err(|error| Failed::usage(format!("this cannot be written down: {error}")))?,
+    };
+    let choices = Choices {
+        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        ..Choices::default()
+    };
+    let experiment = Experiment::read(source).map_err(in_words)?;
+    choose::in_world(&experiment, &choices).map_err(in_words)
+}
+
+/// Fields of the experiment, and what they are on the command line.
+const FLAGS: [(&str, &str); 8] = [
+    ("payload", "-s"),
+    ("reply_payload", "--reply-size"),
+    ("ttl", "-t"),
+    ("timeout", "-W"),
+    ("interface", "-I"),
+    ("stamps", "--stamps"),
+    ("pacing", "-i"),
+    ("host.condition", "--condition"),
+];
+
+/// What is wrong with settings, without the lines of a file that nobody wrote.
+fn in_words(diagnostics: Diagnostics) -> Failed {
+    let sentences = diagnostics.list.into_iter().map(|diagnostic| {
+        let help = diagnostic.help.map(|help| format!(": {help}"));
+        diagnostic.message + &help.unwrap_or_default()
+    });
+    Failed::usage(by_flag(&sentences.collect::<Vec<_>>().join("\n")))
+}
+
+/// A sentence about fields as one about flags.
+pub fn by_flag(message: &str) -> String {
+    let mut said = message.replace(&format!("probe.{PROBE}."), "");
+    for (field, flag) in FLAGS {
+        said = said.replace(&format!("`{field}`"), flag);
+        if let Some(rest) = said.strip_prefix(&format!("{field}: ")) {
+            said = format!("{flag}: {rest}");
+        }
+    }
+    said
+}
+
+/// A table without the entries that are null, which TOML does not have.
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    let given = entries.into_iter().filter(|(_, value)| !value.is_null());
+    let given = given.map(|(key, value)| (key.to_owned(), value));
+    Value::Object(given.collect())
+}
+
+fn document(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
+    let asked = named_apart(&args.loads);
+    let parts = load::parts(&asked);
+    let loads: Vec<&Load> = asked.iter().flat_map(|arg| &arg.loads).collect();
+    Ok(table([
+        ("name", json!(run_name(args.target()))),
+        ("title", json!(format!("ping {}", args.target()))),
+        ("world", json!("live")),
+        ("seed", json!(args.seed)),
+        ("path", json!({ "target": args.target() })),
+        ("host", json!({ "condition": args.condition.name() })),
+        ("design", json!({ "order": "as-written" })),
+        ("probe", json!([probe(args, with_key)?])),
+        (
+            "load",
+            json!(loads.iter().map(|load| section(load)).collect::<Vec<_>>()),
+        ),
+        ("case", cases(&loads, &parts)),
+    ]))
+}
+
+/// What folders of its runs are called by.
+fn run_name(target: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = target.chars().map(plain).take(MOST_OF_NAME).collect();
+    format!("ping-{}", name.trim_matches('-'))
+}
+
+fn probe(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
+    let (dscp, ecn) = marks(args);
+    let unbounded = args.count.is_none() && args.duration.is_none();
+    let part = Some(PART).filter(|_| unbounded && !args.loads.is_empty());
+    let duration = args.duration.or(part).map(write_duration);
+    Ok(table([
+        ("name", json!(PROBE)),
+        ("method", json!(args.method)),
+        ("payload", bytes(payload(args, with_key)?)),
+        ("reply_payload", args.reply_size.map_or(Value::Null, bytes)),
+        ("class", json!(dscp.to_string())),
+        ("ecn", json!(ecn)),
+        ("ttl", json!(args.ttl)),
+        ("dont_fragment", json!(args.dont_fragment)),
+        (
+            "fill",
+            json!(args.pattern.as_ref().map(ToString::to_string)),
+        ),
+        ("pacing", pacing(args)),
+        ("count", json!(args.count)),
+        (
+            "until_stopped",
+            json!((unbounded && duration.is_none()).then_some(true)),
+        ),
+        ("duration", json!(duration)),
+        ("timeout", json!(write_duration(args.timeout))),
+        ("wait_mode", json!(args.wait_mode)),
+        ("stamps", json!(args.stamps)),
+        ("interface", json!(args.interface)),
+    ]))
+}
+
+fn bytes(size: u32) -> Value {
+    json!(format!("{size}B"))
+}
+
+fn payload(args: &PingArgs, with_key: bool) -> Result<u32, Failed> {
+    let default = match (args.method, with_key) {
+        (Method::Stamp, true) => STAMP_PAYLOAD_WITH_KEY,
+        (Method::Stamp, false) => STAMP_PAYLOAD,
+        // A tag of 16 bytes and all stamps.
+        (Method::Udp | Method::Tcp, true) => PAYLOAD + 16,
+        _ => PAYLOAD,
+    };
+    let Some(ip) = args.ip_size else {
+        return Ok(args.size.unwrap_or(default));
+    };
+    let v6 = choose::is_v6(args.target(), args.family());
+    let Some(headers) = ip_size(args.method, v6, 0) else {
+        return Err(Failed::usage(
+            "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
+        ));
+    };
+    ip.checked_sub(headers).ok_or_else(|| {
+        Failed::usage(format!(
+            "--ip-size {ip}B: the headers alone take {headers} B"
+        ))
+    })
+}
+
+fn marks(args: &PingArgs) -> (Dscp, u8) {
+    let class = args.class.unwrap_or_default();
+    args.tos.unwrap_or((class, args.ecn.unwrap_or(0)))
+}
+
+fn pacing(args: &PingArgs) -> Value {
+    let usual = if args.loads.is_empty() {
+        SECOND
+    } else {
+        INTERVAL_WITH_LOAD
+    };
+    let interval = write_duration(args.interval.unwrap_or(usual));
+    match (args.wait, args.poisson, args.burst) {
+        (Some(wait), ..) => json!({ "wait": write_duration(wait) }),
+        (_, Some(mean), _) => json!({ "poisson": write_duration(mean) }),
+        (_, _, Some(burst)) => json!({ "every": interval, "burst": burst }),
+        _ => json!({ "every": interval }),
+    }
+}
+
+/// The same loads, no two of one name.
+fn named_apart(asked: &[LoadArg]) -> Vec<LoadArg> {
+    let mut asked = asked.to_vec();
+    let mut names: Vec<String> = Vec::new();
+    for load in asked.iter_mut().flat_map(|arg| &mut arg.loads) {
+        let before = names.iter().filter(|name| **name == load.name).count();
+        names.push(load.name.clone());
+        if before > 0 {
+            load.name = format!("{} ({})", load.name, before + 1);
+        }
+    }
+    asked
+}
+
+/// As `--load` makes them: what it cannot say is not looked at.
+fn section(load: &Load) -> Value {
+    let duration = |time: Option<delaylab_model::quantity::Duration>| {
+        json!(time.map(|time| write_duration(time.0)))
+    };
+    let size = |size: Option<delaylab_model::quantity::Size>| {
+        json!(size.map(|size| format!("{}B", size.0)))
+    };
+    let named = load.congestion_control.as_deref();
+    let usual = Some(CONGESTION_CONTROL).filter(|_| load.kind == LoadKind::Tcp);
+    table([
+        ("name", json!(load.name)),
+        ("kind", json!(load.kind.name())),
+        ("direction", json!(load.direction.name())),
+        ("class", json!(load.class.0.to_string())),
+        ("streams", json!(load.streams)),
+        (
+            "rate",
+            json!(load.rate.map(|rate| format!("{}bit/s", rate.0))),
+        ),
+        ("payload", size(load.payload)),
+        ("window", size(load.window)),
+        ("on", duration(load.on)),
+        ("off", duration(load.off)),
+        ("congestion_control", json!(named.or(usual))),
+        ("lead", json!(write_duration(LEAD))),
+    ])
+}
+
+/// Without load first, then one part after the other.
+fn cases(loads: &[&Load], parts: &[UnderPart]) -> Value {
+    if parts.is_empty() {
+        return Value::Null;
+    }
+    let case = |name: &str, sent: &[Load]| {
+        let streams = loads.iter().map(|load| {
+            let is_sent = sent.iter().any(|sent| sent.name == load.name);
+            let streams = if is_sent { load.streams } else { 0 };
+            (format!("load.\"{}\".streams", load.name), json!(streams))
+        });
+        json!({ "name": name, "set": streams.collect::<Map<_, _>>() })
+    };
+    let idle = case("idle", &[]);
+    let loaded = parts.iter().map(|part| case(&part.label, &part.loads));
+    json!(std::iter::once(idle).chain(loaded).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use delaylab_model::MILLISECOND;
+    use delaylab_model::probe::{Fill, Pacing, Probe};
+    use std::path::Path;
+
+    fn args(words: &str) -> PingArgs {
+        let words = ["delaylab", "ping"].into_iter().chain(words.split(' '));
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Ping(args) => args.settled(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn resolved(words: &str) -> Resolved {
+        let resolved = resolve(&args(words), false).map_err(|failed| failed.message);
+        resolved.unwrap()
+    }
+
+    fn probe_of(words: &str) -> Probe {
+        resolved(words).planned[0].trial.probes[0].clone()
+    }
+
+    #[test]
+    fn what_is_typed_is_what_is_sent() {
+        let words = "127.0.0.1 --method udp -s 1KiB -Q 0xb9 -i 0.2s -c 5 -t 3 -W 2s -p ff --seed 7";
+        let probe = probe_of(words);
+        assert_eq!(
+            (probe.payload, probe.dscp.to_string().as_str(), probe.ecn),
+            (1024, "ef", 1)
+        );
+        assert_eq!(
+            probe.pacing,
+            Pacing::Every {
+                interval_ns: 200 * MILLISECOND
+            }
+        );
+        assert_eq!(
+            (probe.count, probe.ttl, probe.timeout),
+            (Some(5), Some(3), 2 * SECOND)
+        );
+        assert_eq!(probe.fill, Fill::Pattern(vec![255]));
+        assert_eq!(resolved(words).seed, 7);
+    }
+
+    /// With nothing said, ping's defaults, until it is stopped.
+    #[test]
+    fn what_is_not_typed_is_usual() {
+        let methods = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
+        for (method, payload) in methods.into_iter().zip([56, 56, 56, 84]) {
+            let mut usual = Probe::new(PROBE, method);
+            usual.payload = payload;
+            assert_eq!(probe_of(&format!("::1 --method {method}")), usual);
+        }
+    }
+
+    #[test]
+    fn sizes_of_ip_packets() {
+        assert_eq!(probe_of("127.0.0.1 --ip-size 40B").payload, 12);
+        assert_eq!(probe_of("::1 --ip-size 9188B").payload, 9140);
+        for wrong in ["--ip-size 20B", "--method tcp --ip-size 90B"] {
+            assert!(resolve(&args(&format!("127.0.0.1 {wrong}")), false).is_err());
+        }
+    }
+
+    /// A run is read by the experiment that it records.
+    #[test]
+    fn what_is_recorded_is_what_is_carried_out() {
+        for words in [
+            "127.0.0.1",
+            "::1 --method tcp --wait 0s -c 3 -s 9KiB --reply-size 10B -Q 0xb9 -I lo -M do -W 20ms",
+            "a.b --method udp --burst 3 -i 1500us -w 1min -p 00ff --class 13 --condition quiet",
+            "h --method stamp --poisson 3ms --stamps none --wait-mode spin -c 7",
+            "h --load tcp:4:bbr:64KiB --load cbr:1.5Mbit/s:ef:2:1400B --load cbr:1.5Mbit/s:ef:2:1400B",
+            "h --load rrul --load on-off:10Mbit/s -c 9",
+        ] {
+            let resolved = resolved(words);
+            let text = resolved.toml.clone();
+            let again = choose::again(Source {
+                name: "experiment.toml".to_owned(),
+                text,
+            });
+            assert_eq!(again.unwrap().planned, resolved.planned, "{words}");
+        }
+    }
+
+    #[test]
+    fn load_is_sent_part_by_part_after_none() {
+        let planned = resolved("h --load rrul:2 -w 3s").planned;
+        let sent: Vec<(String, Vec<u32>)> = planned
+            .iter()
+            .map(|planned| {
+                let loads = planned.trial.loads.iter();
+                let level = planned.factors[0].1.to_string();
+                (level, loads.map(|load| load.streams).collect())
+            })
+            .collect();
+        let expected = [
+            ("idle", [0, 0]),
+            ("rrul:2 up", [2, 0]),
+            ("rrul:2 down", [0, 2]),
+            ("rrul:2 both", [2, 2]),
+        ];
+        assert_eq!(
+            sent,
+            expected.map(|(name, of)| (name.to_owned(), of.to_vec()))
+        );
+        assert_eq!(planned[0].trial.lead(), 0);
+        assert_eq!(planned[1].trial.lead(), LEAD);
+    }
+
+    #[test]
+    fn where_it_is_saved_may_be_said_or_not() {
+        let runs = |words: &str| {
+            let args = args(words);
+            assert_eq!(args.target(), "h", "{words}");
+            args.runs().map(Path::to_owned)
+        };
+        assert_eq!(runs("h"), None);
+        assert_eq!(runs("h --save"), Some("runs".into()));
+        assert_eq!(runs("--save h"), Some("runs".into()));
+        assert_eq!(runs("h --save there"), Some("there".into()));
+        assert_eq!(runs("--save there h"), Some("there".into()));
+        assert!(resolve(&args("--save"), false).is_err());
+    }
+}

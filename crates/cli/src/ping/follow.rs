@@ -1,0 +1,135 @@
+//! Follows the trials of a ping: packets as they come, parts as they end.
+
+use super::output::{Part, Written};
+use crate::args::load::{self, UnderPart};
+use crate::args::ping::PingArgs;
+use delaylab_kernel::signals;
+use delaylab_lab::run::{Ended, Left, Progress, Watch};
+use delaylab_model::plan::Planned;
+use delaylab_model::record::Record;
+use delaylab_model::stream_report::StreamReport;
+use delaylab_model::trial::{ProbeFacts, RecordFacts};
+use delaylab_stats::summary::Summary;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a thread left behind that panicked is as good to look at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands packets to what writes them.
+pub struct Packets<'a, 'w> {
+    written: &'a Mutex<Written<'w>>,
+    /// Why they can no longer be written.
+    broken: Mutex<Option<io::Error>>,
+}
+
+impl<'a, 'w> Packets<'a, 'w> {
+    /// None has come yet.
+    pub fn new(written: &'a Mutex<Written<'w>>) -> Self {
+        Self {
+            written,
+            broken: Mutex::new(None),
+        }
+    }
+
+    /// Why they could no longer be written, and the run ended; `None`: they could.
+    pub fn broken(self) -> Option<io::Error> {
+        self.broken
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the first error: what ends the trial says it again, in words alone.
+    fn keep(&self, written: io::Result<()>) -> io::Result<()> {
+        written.map_err(|error| {
+            let said = io::Error::other(error.to_string());
+            lock(&self.broken).get_or_insert(error);
+            said
+        })
+    }
+}
+
+impl Watch for Packets<'_, '_> {
+    fn begins(&self, _trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        let written = lock(self.written).begin(probe, facts);
+        self.keep(written)
+    }
+
+    fn records(&self, records: &[Record]) -> io::Result<()> {
+        let written = lock(self.written).records(records);
+        self.keep(written)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let written = lock(self.written).flush();
+        self.keep(written)
+    }
+}
+
+/// Takes down what came of each part: without load first, then under one load after the other.
+pub struct Parts<'a, 'w> {
+    written: &'a Mutex<Written<'w>>,
+    under: Vec<UnderPart>,
+    over: Vec<Part>,
+}
+
+impl<'a, 'w> Parts<'a, 'w> {
+    /// None is over yet.
+    pub fn new(written: &'a Mutex<Written<'w>>, args: &PingArgs) -> Self {
+        Self {
+            written,
+            under: load::parts(&args.loads),
+            over: Vec::new(),
+        }
+    }
+
+    /// Those that are over.
+    pub fn over(self) -> Vec<Part> {
+        self.over
+    }
+
+    /// The load of a trial; `None`: the first has none.
+    fn load(&self, trial: u32) -> Option<&UnderPart> {
+        self.under.get(usize::try_from(trial).ok()?.checked_sub(1)?)
+    }
+
+    fn end(&mut self, trial: u32, summary: Summary, facts: ProbeFacts, streams: &[StreamReport]) {
+        let load = self.load(trial);
+        let part = Part {
+            load: load.map(|load| load.label.clone()).unwrap_or_default(),
+            way: load.and_then(|load| load.way),
+            streams: streams.to_vec(),
+            ..lock(self.written).end_part(summary, facts)
+        };
+        self.over.push(part);
+    }
+}
+
+impl Progress for Parts<'_, '_> {
+    fn begins(&mut self, planned: &Planned, _done: usize, _left: Left) {
+        let load = self.load(planned.trial.id);
+        lock(self.written).begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
+    }
+
+    fn ended(&mut self, ended: &Ended<'_>, _done: usize, _left: Left) {
+        let trial = ended.planned.trial.id;
+        let (Some(row), Some(summary)) = (ended.rows.first(), ended.summaries.first()) else {
+            return;
+        };
+        self.end(trial, summary.clone(), row.facts.clone(), ended.streams);
+        // What is not what was asked for without load tells nothing about load.
+        if self.over.len() == 1 && !row.facts.flaws.is_empty() {
+            signals::stop().ask();
+        }
+    }
+
+    fn broke_off(&mut self, trial: u32, summaries: &[Summary]) {
+        // What broke off before its first packet is told by the error alone.
+        let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
+        if let Some(summary) = summaries.first().filter(any) {
+            self.end(trial, summary.clone(), ProbeFacts::default(), &[]);
+        }
+    }
+}
