@@ -41,7 +41,7 @@ pub mod world;
 use delaylab_model::quantity::Duration;
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
 pub use engine::{advice, refusals};
@@ -73,12 +73,4 @@ pub(crate) fn picos(length: Option<Duration>) -> Picos {
     Picos::try_from(nanos)
         .unwrap_or(0)
         .saturating_mul(PICOS_PER_NANO)
-}
-
-/// What cannot be simulated, and why.
-pub(crate) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal {
-        field: field.into(),
-        reason: reason.into(),
-    })
 }
