@@ -1,9 +1,7 @@
 //! Experiment files: what is refused and how it is said, and what holds of every plan.
 
 use delaylab_lab::experiment::catalogue::catalogue;
-use delaylab_lab::experiment::{
-    Choices, Diagnostics, Experiment, FactorialPlan, Resolved, Source, not_applicable,
-};
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, FactorialPlan, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::Pacing;
@@ -494,94 +492,12 @@ fn a_plan_hands_out_what_is_not_done_yet() {
     assert_eq!(plan.remaining(), Some(Default::default()));
 }
 
-/// A factor of one world alone, and names that none has.
-const NAMES: &str = r#"name = "names"
-
-[[probe]]
-name = "echo"
-pacing = { wait = "0ms" }
-count = 10
-
-[sweep]
-condition = { set = "host.condition", to = ["normal", "quiet"] }
-
-[in.sim.sweep]
-latency = { set = "path.switch.latency", to = ["12us", "1ms"] }
-
-[[finding]]
-id = "1"
-says = "known everywhere"
-check = "sd(response | condition=quiet, probe=echo) > 0"
-
-[[finding]]
-id = "2"
-says = "known in sim"
-check = "mean(response | latency=1000us) > mean(response | latency=12us)"
-"#;
-
-#[test]
-fn names_that_no_world_knows_are_refused_with_the_nearest() {
-    let unknown = |text: &str| {
-        let experiment = Experiment::read(source(text)).unwrap();
-        experiment
-            .unknown_names()
-            .err()
-            .map(|problems| problems.to_string())
-    };
-    assert_eq!(unknown(NAMES), None);
-    for (right, wrong, why) in [
-        (
-            "condition=quiet",
-            "condtion=quiet",
-            "did you mean `condition`?",
-        ),
-        (
-            "condition=quiet",
-            "condition=quite",
-            "did you mean `quiet`?",
-        ),
-        ("probe=echo", "probe=ecco", "did you mean `echo`?"),
-        ("latency=12us", "latency=13us", "has no level `13us`"),
-        (
-            "latency=12us",
-            "speed=12us",
-            "this experiment has no factor",
-        ),
-    ] {
-        let problem = unknown(&NAMES.replace(right, wrong)).unwrap();
-        assert!(problem.contains(why), "{wrong}: {problem}");
-        assert_eq!(problem.matches("error").count(), 1, "{problem}");
-    }
-}
-
-#[test]
-fn what_another_world_alone_has_does_not_apply_here() {
-    let applies = |world| {
-        let experiment = Experiment::read(source(NAMES)).unwrap();
-        let choices = Choices {
-            world: Some(world),
-            ..seeded(1)
-        };
-        let resolved = experiment.resolve(&choices, &|_| Vec::new()).unwrap();
-        let check = |at: usize| &resolved.findings[at].check;
-        let why = [0, 1].map(|at| not_applicable(check(at), &resolved.planned));
-        // What a run writes has one world, and is read without complaint.
-        let written = Experiment::read(source(&resolved.toml)).unwrap();
-        assert!(written.unknown_names().is_ok());
-        why
-    };
-    assert_eq!(applies(WorldName::Sim), [None, None]);
-    let why = "this run has no factor `latency`".to_owned();
-    assert_eq!(applies(WorldName::Testbed), [None, Some(why)]);
-}
-
 #[test]
 fn each_of_the_catalogue_resolves_in_each_of_its_worlds() {
     for entry in catalogue() {
         let experiment = Experiment::read(entry.source()).unwrap_or_else(|said| panic!("{said}"));
         assert_eq!(experiment.name(), entry.name());
         assert!(!experiment.title().is_empty() && !experiment.about().is_empty());
-        (experiment.unknown_names()).unwrap_or_else(|said| panic!("{said}"));
         for world in experiment.worlds() {
             for quick in [false, true] {
                 let choices = Choices {

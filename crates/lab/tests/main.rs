@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`experiment`] | what is refused, and what holds of every plan |
 //! | [`experiment_mutations`] | files that are broken at random |
+//! | [`names`] | names in findings and figures that nothing has |
 //! | [`power_cut`] | simulations that a power cut interrupts |
 //! | [`run`] | runs in a world whose time is its own |
 #![allow(clippy::unwrap_used)]
@@ -13,5 +14,6 @@ mod experiment_mutations;
 #[allow(dead_code)] // the tests of `store` use all of it
 #[path = "../../store/tests/faulty_disk.rs"]
 mod faulty_disk;
+mod names;
 mod power_cut;
 mod run;

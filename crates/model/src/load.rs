@@ -24,6 +24,14 @@ pub enum LoadKind {
 }
 
 impl LoadKind {
+    /// What real hosts keep over time of a stream of this kind.
+    pub const fn series_of_hosts(self) -> &'static [&'static str] {
+        match self {
+            LoadKind::Tcp | LoadKind::Transfers => &["cwnd", "srtt", "goodput", "load_retransmits"],
+            LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay => &["offered"],
+        }
+    }
+
     /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,6 +123,14 @@ pub struct Load {
 }
 
 impl Load {
+    /// What its stream of this number, from 1, is called in series and sentences.
+    pub fn stream_name(&self, number: u32) -> String {
+        match self.streams {
+            0 | 1 => self.name.clone(),
+            _ => format!("{} {number}", self.name),
+        }
+    }
+
     /// One stream of best effort, with nothing else said of it.
     pub fn new(name: impl Into<String>, kind: LoadKind) -> Self {
         Self {

@@ -4,6 +4,15 @@ use crate::Nanos;
 use crate::plan::Unit;
 use std::sync::Arc;
 
+/// A series that a world keeps of a trial: what it is and of which port or flow, as in [`SeriesPoint`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptSeries {
+    /// What it is. Transfers, of which each is one number, are `fct`.
+    pub series: &'static str,
+    /// Of which port or flow.
+    pub of: Arc<str>,
+}
+
 /// What a series was over a stretch of time. The stretches of a series follow each other without gaps
 /// or overlaps; a world that thins a series makes them longer and keeps their extremes.
 #[derive(Debug, Clone, PartialEq)]

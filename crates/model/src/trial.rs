@@ -6,9 +6,11 @@ use crate::noise::{Process, Ran};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
 use crate::record::Method;
+use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// What a world is asked to carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +118,24 @@ impl Trial {
     }
 }
 
+impl Trial {
+    /// The series that real hosts keep of its loads.
+    pub fn series_of_hosts(&self) -> Vec<KeptSeries> {
+        let streams = self.loads.iter().flat_map(|load| {
+            let names = (1..=load.streams).map(|number| load.stream_name(number));
+            names.map(|name| (load.kind, Arc::from(name)))
+        });
+        let series = streams.flat_map(|(kind, of): (_, Arc<str>)| {
+            let names = kind.series_of_hosts().iter();
+            names.map(move |&series| {
+                let of = of.clone();
+                KeptSeries { series, of }
+            })
+        });
+        series.collect()
+    }
+}
+
 /// Streams of a trial draw apart from each other, and from its probes.
 fn stream_seed(seed: u64, load: u64, number: u32) -> u64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -143,10 +163,7 @@ pub struct StreamRun {
 impl StreamRun {
     /// What it is called in series and sentences.
     pub fn name(&self) -> String {
-        match self.load.streams {
-            0 | 1 => self.load.name.clone(),
-            _ => format!("{} {}", self.load.name, self.number),
-        }
+        self.load.stream_name(self.number)
     }
 }
 

@@ -39,10 +39,21 @@ pub mod unit;
 pub mod world;
 
 use delaylab_model::quantity::Duration;
-use delaylab_model::world::Refusal;
+use delaylab_model::series::KeptSeries;
+use delaylab_model::trial::Trial;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
 pub use engine::{advice, refusals};
+
+use engine::{Engine, Serving};
+use event_set::Tournament;
+
+/// The series that a simulation of this trial keeps, or may keep; none where the trial is refused.
+pub fn kept_series(trial: &Trial) -> Vec<KeptSeries> {
+    let engine = Engine::<Tournament>::new(trial, Serving::Lazy);
+    engine.map_or_else(|_| Vec::new(), |mut engine| engine.kept_series())
+}
 
 /// A virtual clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
 const LONGEST: Nanos = 100 * 86_400 * SECOND;
@@ -62,12 +73,4 @@ pub(crate) fn picos(length: Option<Duration>) -> Picos {
     Picos::try_from(nanos)
         .unwrap_or(0)
         .saturating_mul(PICOS_PER_NANO)
-}
-
-/// What cannot be simulated, and why.
-pub(crate) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal {
-        field: field.into(),
-        reason: reason.into(),
-    })
 }

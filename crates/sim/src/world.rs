@@ -27,7 +27,7 @@ pub struct Simulated {
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// It asks for what cannot be.
-    #[error("{}: {}", .0.field, .0.reason)]
+    #[error(transparent)]
     Refused(Refusal),
     /// Nothing will ever happen again, and probes are still waiting.
     #[error("the simulation stands still: no event is to come, and a probe still waits")]

@@ -8,7 +8,8 @@
 
 use delaylab_model::path::{self, CoDel, Credit, Discipline, Pool};
 use delaylab_model::quantity::{Duration, Limit, Share};
-use delaylab_switch::{Counts, Item, Settings, Switch, Wrong};
+use delaylab_model::world::Refusal;
+use delaylab_switch::{Counts, Item, Settings, Switch};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -50,7 +51,7 @@ impl Item for Cell {
     }
 }
 
-fn settings(discipline: Discipline, pool: Pool) -> Result<Settings, Wrong> {
+fn settings(discipline: Discipline, pool: Pool) -> Result<Settings, Refusal> {
     let switch = path::Switch {
         discipline: Some(discipline),
         buffer: Some(Limit::Cells(13_000)),
@@ -116,7 +117,7 @@ fn pairs(switch: &mut Switch<Cell>, from: u32) -> f64 {
     took.as_nanos() as f64 / f64::from(PAIRS)
 }
 
-fn main() -> Result<(), Wrong> {
+fn main() -> Result<(), Refusal> {
     let own = Pool::Output;
     let rows = [
         ("fifo", Discipline::Fifo, own),

@@ -35,5 +35,5 @@ pub mod token_bucket;
 
 pub use discipline::{Discipline, Queue};
 pub use item::{Backlog, Cause, Dropped, Item, Pdu};
-pub use settings::{Counts, Settings, Wrong};
+pub use settings::{Counts, Settings};
 pub use switch::Switch;

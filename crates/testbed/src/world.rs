@@ -24,7 +24,7 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// It asks for what cannot be built.
-    #[error("{}: {}", .0.field, .0.reason)]
+    #[error(transparent)]
     Refused(Refusal),
     /// The testbed could not be built.
     #[error("cannot build the testbed: {0}")]

@@ -7,6 +7,8 @@ use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
+use delaylab_model::series::KeptSeries;
+use delaylab_model::trial::Trial;
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_runner::target::{self, AddressFamily};
 use delaylab_runner::worlds;
@@ -21,9 +23,17 @@ pub fn experiment(named: &str) -> Result<Experiment, Failed> {
         Some(entry) => entry.source(),
         None => file(named)?,
     };
-    let experiment = Experiment::read(source).map_err(wrong)?;
-    experiment.unknown_names().map_err(wrong)?;
-    Ok(experiment)
+    Experiment::read(source).map_err(wrong)
+}
+
+/// Which series a world keeps of a trial; `None` where it cannot honour the trial.
+fn kept_series(world: WorldName, trial: &Trial) -> Option<Vec<KeptSeries>> {
+    let refused = !worlds::refusals(world, trial).is_empty();
+    (!refused).then(|| match world {
+        WorldName::Live => trial.series_of_hosts(),
+        WorldName::Testbed => delaylab_testbed::layout::kept_series(trial),
+        WorldName::Sim => delaylab_sim::kept_series(trial),
+    })
 }
 
 /// Every error of a file, as it is shown.
@@ -75,6 +85,9 @@ pub fn resolve(experiment: &Experiment, choices: &Choices) -> Result<Resolved, F
         )));
     }
     let resolved = in_world(experiment, choices).map_err(wrong)?;
+    experiment
+        .unknown_series(&resolved, &kept_series)
+        .map_err(wrong)?;
     match &resolved.measured {
         None => Ok(resolved),
         Some(named) => with_measured(experiment, choices, &resolved, named),

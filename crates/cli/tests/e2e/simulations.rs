@@ -168,6 +168,25 @@ fn a_check_expects_what_the_last_run_measured() {
     );
 }
 
+/// Which ports there are, the world alone knows.
+#[test]
+fn a_port_that_the_path_lacks_is_refused_where_it_is_named() {
+    let scratch = Scratch::new();
+    let wrong = SMALL.replacen("of='s1→s2') > 100cells", "of='s1→s3') > 100cells", 1);
+    scratch.file("wrong.toml", &wrong);
+    for words in ["check wrong.toml", "run wrong.toml --no-report"] {
+        let said = ran(&scratch, words);
+        assert_eq!(said.code, 2, "{}", said.stdout);
+        for part in [
+            "this experiment keeps no `backlog` of `s1→s3`",
+            "wrong.toml:38:39",
+            "did you mean `s1→s2`?",
+        ] {
+            assert!(said.stderr.contains(part), "{}", said.stderr);
+        }
+    }
+}
+
 /// What `fct` and `load_goodput` are of, in a figure's table and in findings.
 #[test]
 fn incasts_are_told_by_completion_time_and_goodput() {

@@ -153,10 +153,7 @@ fn in_run(statistic: &Statistic, run: &str) -> Statistic {
     let mut statistic = statistic.clone();
     statistic.selectors.push(Selector {
         factor: RUN.to_owned(),
-        which: Which::In(vec![LevelText {
-            text: run.to_owned(),
-            number: None,
-        }]),
+        which: Which::In(vec![LevelText::named(run)]),
         span: Span::default(),
     });
     statistic

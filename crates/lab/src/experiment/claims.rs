@@ -1,12 +1,14 @@
-//! What is wrong with the checks of findings and with figures of parts, shown where they are written.
+//! Findings and figures of parts: what is wrong with them, and what they speak of, where it is written.
 
 use super::diagnostic::{Origin, Problem, Source};
+use super::literal::within;
+use super::names::Use;
 use super::sections::{Common, PLAIN_NAMES, is_plain_name};
+use super::suggest::choices;
 use super::tree::{Key, Node};
-use crate::finding::check::Value;
-use crate::finding::{Finding, ParseError, Selection};
+use crate::finding::check::{LevelText, Name, NameKind, Value};
+use crate::finding::{Finding, Measure, ParseError, Selection};
 use delaylab_model::experiment::{Draw, FigureSection};
-use std::ops::Range;
 
 /// The findings of a tree, in its order, with where each is written. Those whose checks cannot be read are problems.
 pub(super) fn findings<'a>(
@@ -20,11 +22,68 @@ pub(super) fn findings<'a>(
         match Finding::read(section) {
             Ok(finding) => findings.push((finding, node)),
             Err(error) => {
-                problems.push(misspelt(node, "check", &section.check, &error, sources));
+                problems.push(misspelt(key(node, "check"), &section.check, error, sources));
             }
         }
     }
     findings
+}
+
+/// Every name that findings and figures of a tree speak of. What cannot be read is left out.
+pub(super) fn names(root: &Node, common: &Common, sources: &[Source]) -> Vec<Use> {
+    let mut uses = Vec::new();
+    for (finding, node) in findings(root, common, sources, &mut Vec::new()) {
+        let named = finding.check.names();
+        uses.extend(written(named, key(node, "check"), &finding.text, sources));
+    }
+    for (figure, node) in common.figures.iter().zip(nodes(root, "figure")) {
+        uses.extend(names_of_figure(figure, node, sources));
+    }
+    uses
+}
+
+fn names_of_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<Use> {
+    let mut uses = Vec::new();
+    if let Some(text) = figure.levels.as_deref() {
+        let named = Selection::parse(text).map_or_else(|_| Vec::new(), |chosen| chosen.names());
+        uses.extend(written(named, key(node, "where"), text, sources));
+    }
+    for (text, at) in values(figure, node) {
+        let named = Value::parse(text).map_or_else(|_| Vec::new(), |value| value.names());
+        uses.extend(written(named, at, text, sources));
+    }
+    let factors = [
+        ("against", &figure.against),
+        ("rows", &figure.rows),
+        ("columns", &figure.columns),
+    ];
+    for (field, factor) in factors {
+        let kind = factor
+            .clone()
+            .map(|name| NameKind::Factor { name, of: None });
+        uses.extend(kind.map(|kind| (key(node, field).clone(), kind)));
+    }
+    let series = figure.series.as_deref().and_then(Measure::named);
+    uses.extend(series.map(|series| (key(node, "series").clone(), NameKind::Measure(series))));
+    let printed = node.table_at("printed").filter(|_| figure.rows.is_some());
+    for entry in printed.into_iter().flat_map(|table| &table.0) {
+        let level = NameKind::Level {
+            factor: figure.rows.clone().unwrap_or_default(),
+            level: LevelText::named(&entry.key),
+            of: None,
+        };
+        uses.push((entry.key_at.clone(), level));
+    }
+    uses
+}
+
+/// Names of a text, where they are written in its file.
+fn written(named: Vec<Name>, at: &Origin, text: &str, sources: &[Source]) -> Vec<Use> {
+    let use_of = |name: Name| {
+        let span = name.span.start..name.span.end;
+        (within(at, text, span, sources), name.kind)
+    };
+    named.into_iter().map(use_of).collect()
 }
 
 /// Figures of a tree that do not say what they mean.
@@ -49,15 +108,40 @@ fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<
     for (name, text) in [("where", figure.levels.as_deref()), ("measured", measured)] {
         let wrong = text.and_then(|text| Some((text, Selection::parse(text).err()?)));
         if let Some((text, error)) = wrong {
-            problems.push(misspelt(node, name, text, &error, sources));
+            problems.push(misspelt(key(node, name), text, error, sources));
         }
     }
-    for text in &figure.values {
+    for (text, at) in values(figure, node) {
         if let Err(error) = Value::parse(text) {
-            problems.push(misspelt(node, "values", text, &error, sources));
+            problems.push(misspelt(at, text, error, sources));
         }
+    }
+    if let Some(series) = figure.series.as_deref() {
+        problems.extend(no_series(series, key(node, "series")));
     }
     problems
+}
+
+/// What stands in the cells of a table, and where that is written.
+fn values<'a>(figure: &'a FigureSection, node: &'a Node) -> Vec<(&'a String, &'a Origin)> {
+    let nodes = node.get(&Key::Name("values".to_owned()));
+    let nodes = nodes.and_then(Node::array).unwrap_or_default().iter();
+    figure
+        .values
+        .iter()
+        .zip(nodes.map(|node| &node.at))
+        .collect()
+}
+
+/// Is there such a series at all?
+fn no_series(name: &str, at: &Origin) -> Option<Problem> {
+    let series = || Measure::all().filter(|measure| measure.is_series());
+    if series().any(|measure| measure.name() == name) {
+        return None;
+    }
+    let problem = Problem::new(at, format!("there is no series `{name}`"));
+    let help = choices(name, series().map(Measure::name));
+    Some(help.into_iter().fold(problem, Problem::help))
 }
 
 /// What a figure of this kind has not, and what it owes.
@@ -102,34 +186,12 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
     problems
 }
 
-pub(super) fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
+fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
     &node.nearest(&[Key::Name(name.to_owned())]).at
 }
 
-fn misspelt(
-    node: &Node,
-    name: &str,
-    text: &str,
-    error: &ParseError,
-    sources: &[Source],
-) -> Problem {
+fn misspelt(at: &Origin, text: &str, error: ParseError, sources: &[Source]) -> Problem {
     let span = error.span.start..error.span.end;
-    let at = within(key(node, name), text, span, sources);
-    Problem::new(&at, &error.message)
-}
-
-/// Bytes of a text's value as bytes of the source: exact where the text has no escapes.
-pub(super) fn within(at: &Origin, value: &str, span: Range<usize>, sources: &[Source]) -> Origin {
-    let written = sources
-        .get(at.source)
-        .and_then(|source| source.text.get(at.span.clone()))
-        .and_then(|text| text.find(value));
-    let Some(quotes) = written else {
-        return at.clone();
-    };
-    let start = at.span.start + quotes;
-    Origin {
-        source: at.source,
-        span: start + span.start..start + span.end,
-    }
+    let problem = Problem::new(&within(at, text, span, sources), error.message);
+    error.help.into_iter().fold(problem, Problem::help)
 }

@@ -19,8 +19,9 @@
 //! | `combine` | combinations of levels as trials |
 //! | `estimate` | how long trials take |
 //! | `order` | their order, from the seed |
-//! | `claims` | findings as they are written |
-//! | `names` | what findings speak of, and whether there is such a thing |
+//! | `claims` | findings and figures as they are written |
+//! | `literal` | where a word of a text is in the file |
+//! | `names` | what findings and figures speak of, and whether there is such a thing |
 //! | [`plan`] | the factorial design as a plan |
 //! | [`stop`], [`sequential`] | the stop rule, and the design as a plan that repeats until it is met |
 //! | `write` | the resolved experiment as text |
@@ -37,6 +38,7 @@ mod exclusive;
 mod factor;
 mod frame_probe;
 mod level;
+mod literal;
 mod names;
 mod order;
 pub mod plan;

@@ -1,63 +1,157 @@
-//! Names in findings that no world of the experiment knows, in either form: slips of the pen. What only another world
-//! has is none: the finding is not applicable there.
+//! Names in findings and figures that no world of the experiment knows, in either form: slips of the pen. What only
+//! another world has is none: the finding is not applicable there.
 
-use super::claims::{findings, key, within};
-use super::diagnostic::{Diagnostics, Problem};
+use super::claims::names;
+use super::combine::combinations;
+use super::diagnostic::{Diagnostics, Origin, Problem};
 use super::factor::factors;
 use super::read::Experiment;
+use super::resolve::Resolved;
 use super::sections::{Common, Setup};
 use super::suggest::choices;
 use super::tree::Node;
-use crate::finding::Check;
-use crate::finding::check::{NameKind, Span};
+use crate::finding::Measure;
+use crate::finding::check::{Check, LevelText, NameKind};
 use crate::finding::data::{OF, PROBE, StreamInfo};
-use crate::finding::judge::{known_factor, known_level};
-use delaylab_model::plan::{Factor, Planned};
+use crate::finding::judge::{dimension, known_factor, known_level, levels};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::{Factor, Level, Planned};
+use delaylab_model::series::KeptSeries;
+use delaylab_model::trial::Trial;
+use std::collections::BTreeSet;
+
+/// A name and where it is written.
+pub(super) type Use = (Origin, NameKind);
+
+/// Which series a world keeps of a trial; `None` where it cannot honour the trial.
+type Kept<'a> = &'a dyn Fn(WorldName, &Trial) -> Option<Vec<KeptSeries>>;
 
 impl Experiment {
-    /// Factors and levels of findings that are in no world and in neither form, with the nearest that are. A file that a
-    /// run wrote has one world alone, and is not judged by it.
-    ///
-    /// # Errors
-    /// These names, where they are written.
-    pub fn unknown_names(&self) -> Result<(), Diagnostics> {
-        if self.root.table_at("resolved").is_some() {
-            return Ok(());
+    /// Factors, levels and probes that are in no world and in neither form. A file that a run wrote has one world alone,
+    /// and is not judged by it.
+    pub(super) fn unknown_names(&self) -> Vec<Problem> {
+        if self.is_resolved() {
+            return Vec::new();
         }
-        let mut forms = Vec::new();
-        for world in self.worlds() {
-            forms.push(self.base(world, false));
-            if self.has_quick() {
-                forms.push(self.base(world, true));
-            }
-        }
-        let known: Vec<StreamInfo> = forms.iter().flat_map(streams).collect();
-        let problems = forms.iter().flat_map(|form| self.unknown_in(form, &known));
-        let problems: Vec<Problem> = problems.collect();
-        if problems.is_empty() {
-            return Ok(());
-        }
-        let sources = std::slice::from_ref(&self.source);
-        Err(Diagnostics::new(problems, sources))
+        let forms = self.forms(&self.worlds());
+        let known: Vec<StreamInfo> = forms.iter().flat_map(|(_, form)| streams(form)).collect();
+        let uses = forms.iter().flat_map(|(_, form)| self.uses(form));
+        let uses = uses.filter(|(_, kind)| !is_of_series(kind));
+        uses.filter_map(|name| unknown(&name, &known)).collect()
     }
 
-    fn unknown_in(&self, form: &Node, known: &[StreamInfo]) -> Vec<Problem> {
-        let sources = std::slice::from_ref(&self.source);
-        // What cannot be read was said when the file was.
-        let ignored = &mut Vec::new();
-        let Some(common) = Common::read(form, ignored) else {
-            return Vec::new();
+    /// Series, and ports and flows that they are of, that no trial of this run has, nor one of another world of the
+    /// experiment or of the other form. Worlds are asked only where the experiment names a series, and until all that it
+    /// names are found. Where none of them can honour all trials, nothing is known of those that are missing.
+    ///
+    /// # Errors
+    /// These names, where they are written, with the nearest that there are.
+    pub fn unknown_series(&self, run: &Resolved, kept: Kept<'_>) -> Result<(), Diagnostics> {
+        let mut worlds = self.worlds();
+        worlds.retain(|world| *world != run.world);
+        worlds.insert(0, run.world);
+        let forms = self.forms(&worlds);
+        let uses = forms.iter().flat_map(|(_, form)| self.uses(form));
+        let mut search = Search {
+            missing: uses.filter(|(_, kind)| is_of_series(kind)).collect(),
+            known: Vec::new(),
+            is_whole: false,
         };
-        let mut problems = Vec::new();
-        for (finding, node) in findings(form, &common, sources, ignored) {
-            for (span, message, help) in unknown(&finding.check, known) {
-                let span = span.start..span.end;
-                let at = within(key(node, "check"), &finding.text, span, sources);
-                let problem = Problem::new(&at, message);
-                problems.push(help.into_iter().fold(problem, Problem::help));
+        if self.is_resolved() {
+            return Ok(());
+        }
+        // With all that was set for it.
+        let planned = run.planned.iter().filter(|planned| planned.repeat == 0);
+        search.ask(planned.map(|planned| kept(run.world, &planned.trial)));
+        for (world, form) in &forms {
+            let factors = factors(form, &mut Vec::new());
+            // What contradicts itself is said when it is resolved, and has no trials.
+            if let Ok(trials) = combinations(form, &factors, false, &|_| Vec::new()) {
+                search.ask(trials.kept.iter().map(|(trial, _)| kept(*world, trial)));
             }
         }
-        problems
+        match search.problems() {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(Diagnostics::new(
+                problems,
+                std::slice::from_ref(&self.source),
+            )),
+        }
+    }
+
+    fn is_resolved(&self) -> bool {
+        self.root.table_at("resolved").is_some()
+    }
+
+    /// Of each world the form and the short form.
+    fn forms(&self, worlds: &[WorldName]) -> Vec<(WorldName, Node)> {
+        let forms = |&world: &WorldName| {
+            let short = self.has_quick().then(|| self.base(world, true));
+            let both = std::iter::once(self.base(world, false)).chain(short);
+            both.map(move |form| (world, form)).collect::<Vec<_>>()
+        };
+        worlds.iter().flat_map(forms).collect()
+    }
+
+    /// What cannot be read was said when the file was.
+    fn uses(&self, form: &Node) -> Vec<Use> {
+        let sources = std::slice::from_ref(&self.source);
+        let common = Common::read(form, &mut Vec::new());
+        common.map_or_else(Vec::new, |common| names(form, &common, sources))
+    }
+}
+
+/// Which names of series are still to be found.
+struct Search {
+    missing: Vec<Use>,
+    known: Vec<StreamInfo>,
+    /// There is a form of which every trial can be honoured.
+    is_whole: bool,
+}
+
+impl Search {
+    /// Asks for the series of each trial of a form, until all names are found.
+    fn ask(&mut self, trials: impl Iterator<Item = Option<Vec<KeptSeries>>>) {
+        let mut is_whole = true;
+        for kept in trials {
+            is_whole &= kept.is_some();
+            let streams = kept.into_iter().flatten().filter_map(of_series);
+            for stream in streams {
+                if !self.known.contains(&stream) {
+                    self.known.push(stream);
+                }
+            }
+            self.missing.retain(|(_, kind)| !is_kept(kind, &self.known));
+            if self.missing.is_empty() {
+                return;
+            }
+        }
+        self.is_whole |= is_whole;
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let missing = self.missing.iter().filter(|_| self.is_whole);
+        missing
+            .filter_map(|name| unknown(name, &self.known))
+            .collect()
+    }
+}
+
+/// Only the world knows which series there are, and of what.
+fn is_of_series(kind: &NameKind) -> bool {
+    match kind {
+        NameKind::Measure(measure) => measure.is_of_flow(),
+        NameKind::Level { factor, .. } => factor == OF,
+        NameKind::Factor { .. } => false,
+    }
+}
+
+/// Is there such a series among these?
+fn is_kept(kind: &NameKind, known: &[StreamInfo]) -> bool {
+    match kind {
+        NameKind::Measure(measure) => known.iter().any(|stream| stream.can_have(*measure)),
+        NameKind::Level { level, of, .. } => known_level(OF, level, &meant(OF, *of, known)).is_ok(),
+        NameKind::Factor { .. } => true,
     }
 }
 
@@ -86,48 +180,111 @@ fn stream((probe, factors): (String, Vec<Factor>)) -> StreamInfo {
     }
 }
 
-/// The names of a check that these streams do not have: where, what is wrong, and what was meant.
-fn unknown(check: &Check, known: &[StreamInfo]) -> Vec<(Span, String, Option<String>)> {
-    let mut unknown = Vec::new();
-    for name in check.names() {
-        // Ports and flows are known when the run is.
-        let NameKind::Factor {
-            name: factor,
-            levels,
-        } = name.kind
-        else {
-            continue;
-        };
-        if factor == OF {
-            continue;
-        }
-        if known_factor(&factor, known).is_err() {
-            let mut names: Vec<&str> = known
-                .iter()
-                .flat_map(|stream| &stream.factors)
-                .map(|(name, _)| name.as_str())
-                .collect();
-            names.push(PROBE);
-            names.sort_unstable();
-            names.dedup();
-            let message = format!("this experiment has no factor `{factor}`");
-            unknown.push((name.span, message, choices(&factor, names)));
-            continue;
-        }
-        for level in levels {
-            if known_level(&factor, &level, known).is_err() {
-                let labels = known.iter().filter_map(|stream| stream.level(&factor));
-                let mut labels: Vec<String> = labels.map(|level| level.label).collect();
-                labels.retain(|label| !label.is_empty());
-                labels.sort_unstable();
-                labels.dedup();
-                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-                let message = format!("`{factor}` has no level `{}`", level.text);
-                unknown.push((name.span, message, choices(&level.text, labels)));
-            }
-        }
+fn of_series(kept: KeptSeries) -> Option<StreamInfo> {
+    let measure = Measure::named(kept.series)?;
+    Some(StreamInfo {
+        series: Some(measure),
+        ..stream((kept.of.to_string(), Vec::new()))
+    })
+}
+
+/// What is wrong with a name that these streams do not have, and what was meant.
+fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
+    let (message, help) = match kind {
+        NameKind::Measure(measure) => no_series(*measure, known)?,
+        NameKind::Factor { name, of } => of
+            .and_then(|measure| misplaced(measure, name))
+            .or_else(|| no_factor(name, known))?,
+        NameKind::Level { factor, level, of } => no_level(factor, level, *of, known)?,
+    };
+    let problem = Problem::new(at, message);
+    Some(help.into_iter().fold(problem, Problem::help))
+}
+
+type Said = (String, Option<String>);
+
+fn no_series(measure: Measure, known: &[StreamInfo]) -> Option<Said> {
+    if is_kept(&NameKind::Measure(measure), known) {
+        return None;
     }
-    unknown
+    let there = known.iter().filter_map(|stream| stream.series);
+    let there: BTreeSet<&str> = there.map(Measure::name).collect();
+    let message = format!(
+        "no world of this experiment keeps `{measure}` ({})",
+        measure.about()
+    );
+    Some((message, choices(measure.name(), there)))
+}
+
+/// Packets are of probes, series of ports and flows.
+fn misplaced(measure: Measure, factor: &str) -> Option<Said> {
+    let (other, owner) = match measure.is_of_flow() {
+        true => (PROBE, OF),
+        false => (OF, PROBE),
+    };
+    let message = format!("`{measure}` has no factor `{factor}`");
+    (factor == other).then(|| (message, Some(format!("write `{owner}`"))))
+}
+
+fn no_factor(factor: &str, known: &[StreamInfo]) -> Option<Said> {
+    if factor == OF || known_factor(factor, known).is_ok() {
+        return None;
+    }
+    let names = known.iter().flat_map(|stream| &stream.factors);
+    let names: BTreeSet<&str> = names
+        .map(|(name, _)| name.as_str())
+        .chain([PROBE])
+        .collect();
+    let message = format!("this experiment has no factor `{factor}`");
+    Some((message, choices(factor, names)))
+}
+
+/// Nothing where its factor is not there: that is said of the factor.
+fn no_level(
+    factor: &str,
+    level: &LevelText,
+    of: Option<Measure>,
+    known: &[StreamInfo],
+) -> Option<Said> {
+    if of.is_some_and(|measure| misplaced(measure, factor).is_some()) {
+        return None;
+    }
+    let known = meant(factor, of, known);
+    if known_factor(factor, &known).is_err() || known_level(factor, level, &known).is_ok() {
+        return None;
+    }
+    let mut levels = levels(factor, &known);
+    levels.retain(|level| !level.label.is_empty());
+    let text = &level.text;
+    let message = match of {
+        _ if factor != OF => format!("`{factor}` has no level `{text}`"),
+        Some(measure) => format!("this experiment keeps no `{measure}` of `{text}`"),
+        None => format!("this experiment keeps no series of `{text}`"),
+    };
+    Some((message, nearest(level, &levels)))
+}
+
+/// Those whose levels of a factor are meant where this measure is selected.
+fn meant(factor: &str, of: Option<Measure>, known: &[StreamInfo]) -> Vec<StreamInfo> {
+    let of = of.filter(|_| factor == OF);
+    let is_meant = |stream: &&StreamInfo| of.is_none_or(|measure| stream.can_have(measure));
+    known.iter().filter(is_meant).cloned().collect()
+}
+
+/// The level that was meant: of quantities the nearest number.
+fn nearest(written: &LevelText, levels: &[Level]) -> Option<String> {
+    let number = written.number.as_ref();
+    let distances = levels.iter().filter_map(|level| {
+        let number = number.filter(|number| number.dimension == dimension(level))?;
+        Some(((level.value? - number.value).abs(), level))
+    });
+    match distances.min_by(|one, other| one.0.total_cmp(&other.0)) {
+        Some((_, level)) => Some(format!("the nearest level is `{level}`")),
+        None => choices(
+            &written.text,
+            levels.iter().map(|level| level.label.as_str()),
+        ),
+    }
 }
 
 /// Why a check does not apply to trials like these, in a clause; `None` where it may.
@@ -138,12 +295,9 @@ pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
     });
     let streams: Vec<StreamInfo> = streams.collect();
     check.names().into_iter().find_map(|name| match name.kind {
-        NameKind::Factor { name, levels } if name != OF => {
-            let mut levels = levels.iter();
-            let known = known_factor(&name, &streams);
-            known
-                .and_then(|()| levels.try_for_each(|level| known_level(&name, level, &streams)))
-                .err()
+        NameKind::Factor { name, .. } if name != OF => known_factor(&name, &streams).err(),
+        NameKind::Level { factor, level, .. } if factor != OF => {
+            known_level(&factor, &level, &streams).err()
         }
         _ => None,
     })

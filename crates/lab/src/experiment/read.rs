@@ -43,6 +43,9 @@ impl Experiment {
             }
         }
         if problems.is_empty() {
+            problems.extend(experiment.unknown_names());
+        }
+        if problems.is_empty() {
             Ok(experiment)
         } else {
             Err(shown(problems))

@@ -24,7 +24,7 @@ pub struct Precision {
 impl Precision {
     /// Reads a rule; why not, in a sentence, where its statistic is none of a trial's summary.
     pub fn read(rule: &StopRule, at_least: u32) -> Result<Self, String> {
-        let check = Check::parse(&format!("{} > 0", rule.of)).map_err(|error| error.message)?;
+        let check = Check::parse(&format!("{} > 0", rule.of)).map_err(|error| error.sentence())?;
         let Some(statistic) = only_statistic(check) else {
             return Err(format!("`{}` is no statistic of a measure", rule.of));
         };

@@ -258,7 +258,7 @@ const ALIASES: [(&str, Measure); 4] = [
 
 impl Measure {
     /// Every measure, but for variations of other delays than the round trip.
-    pub fn all() -> impl Iterator<Item = Measure> {
+    pub fn all() -> impl Iterator<Item = Measure> + Clone {
         TABLE.iter().map(|row| row.0)
     }
 

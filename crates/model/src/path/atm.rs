@@ -1,8 +1,42 @@
-//! What ATM switches alone have: ERICA's measurements, and crossbars between input buffers and output ports.
+//! What ATM switches alone have: credits, rates that they tell sources, and crossbars between input buffers and output ports.
 
 use crate::quantity::{Duration, Share};
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+/// Credit flow control (N23), in cells a virtual channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Credit {
+    /// Cells forwarded between two credits.
+    pub n2: u32,
+    /// Cells that cover the round trip.
+    pub n3: u32,
+}
+
+/// How a switch finds the rate that it tells ABR sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateAlgorithm {
+    /// EPRCA with intelligent marking.
+    #[default]
+    Eprca,
+    /// ERICA: a fair share of the measured load.
+    Erica,
+}
+
+/// What becomes of the cells of an AAL5 packet that is not whole any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketDiscard {
+    /// They go on.
+    #[default]
+    None,
+    /// Once a cell is lost, so are those behind it (PPD).
+    Partial,
+    /// And a packet that begins when the buffer is nearly full is not begun (EPD).
+    Early,
+}
 
 /// What ERICA measures by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

@@ -78,6 +78,11 @@ impl Paused {
         }
     }
 
+    /// The port's name, and the priority's where there are several.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
     /// From now until then, or no longer.
     fn set(&mut self, now: Picos, until: Picos) {
         self.lapse(now);

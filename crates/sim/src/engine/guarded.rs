@@ -186,11 +186,11 @@ pub(super) fn small_headroom(
     });
     let (needed, from, given) = short.max()?;
     let name = &built.network.nodes[switch as usize].name;
-    Some(Refusal {
-        field: format!("{under}.flow_control.headroom"),
-        reason: format!(
+    Some(Refusal::new(
+        format!("{under}.flow_control.headroom"),
+        format!(
             "{given} B are too few to lose nothing: up to {needed} B come to {name} from {from} after XOFF. Leave it out to \
              have what each link needs"
         ),
-    })
+    ))
 }

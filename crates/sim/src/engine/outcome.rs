@@ -9,7 +9,7 @@ use crate::trace::{OverTime, Point, Trace};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
 use delaylab_model::probe::HostCondition;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::series::{KeptSeries, SeriesPoint, SeriesValue};
 use delaylab_model::trial::{Dropped, RecordFacts};
 use delaylab_switch::Cause;
 use std::sync::Arc;
@@ -164,6 +164,53 @@ impl<E: EventSet> Engine<E> {
             series.points.extend(shares.series(trial, end));
         }
         (series.points, series.values)
+    }
+
+    /// What [`Engine::take_series`] and `take_transfers` may have at the end, before anything ran.
+    pub fn kept_series(&mut self) -> Vec<KeptSeries> {
+        let mut kept = Vec::new();
+        let mut keep = |series, of: &Arc<str>| {
+            let of = of.clone();
+            kept.push(KeptSeries { series, of });
+        };
+        for (port, name) in self.ports.iter().zip(&self.port_names) {
+            if port.series.is_some() {
+                keep("backlog", name);
+                keep("utilisation", name);
+            }
+        }
+        for paused in self.controls.iter().flat_map(|control| &control.paused) {
+            keep("paused", paused.name());
+        }
+        for (flow, name) in self.flows.iter().zip(&self.flow_names) {
+            if let Flow::Tcp(connection) = flow {
+                if connection.cwnd.is_some() {
+                    for series in ["cwnd", "goodput", "srtt"] {
+                        keep(series, name);
+                    }
+                }
+                if connection.transfers.is_some() {
+                    keep("fct", name);
+                }
+            }
+        }
+        for (goodput, name) in self.goodputs.iter().zip(&self.load_names) {
+            if goodput.is_some() {
+                keep("load_goodput", name);
+            }
+        }
+        for nic in &mut self.nics {
+            for (channel, abr) in nic.all_abr() {
+                if abr.trace.is_some() {
+                    let flow = self.channels[channel as usize].flow;
+                    keep("acr", &self.flow_names[flow as usize]);
+                }
+            }
+        }
+        for shares in self.shares.iter().filter(|shares| shares.is_shared()) {
+            keep("fairness", shares.load());
+        }
+        kept
     }
 
     /// The allowed cell rates of flows.

@@ -77,9 +77,7 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
     }
     if let Some(abr) = &path.abr {
         let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
-        if let Err(wrong) = Parameters::read(&abr.0, rate) {
-            return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
-        }
+        Parameters::read(&abr.0, rate)?;
     }
     for (class, to) in &path.remark {
         if [class, to].iter().any(|name| name.parse::<Dscp>().is_err()) {
@@ -399,9 +397,7 @@ fn of_the_rates(path: &Path, network: &Network) -> Result<(), Refusal> {
         .iter()
         .filter(|port| network.is_host(port.from))
     {
-        if let Err(wrong) = Parameters::read(&abr.0, port.rate) {
-            return refuse(format!("path.abr.{}", wrong.field), wrong.reason);
-        }
+        Parameters::read(&abr.0, port.rate)?;
     }
     Ok(())
 }

@@ -53,10 +53,8 @@ pub fn switch_settings(
     } else {
         Counts::Packets
     };
-    let settings = match Settings::read(section, counts, &QUEUES) {
-        Ok(settings) => settings,
-        Err(wrong) => return refuse(format!("path.switch.{}", wrong.field), wrong.reason),
-    };
+    let settings = Settings::read(section, counts, &QUEUES);
+    let settings = settings.map_err(|refusal| refusal.within("path.switch"))?;
     // Of a packet that needs no padding.
     let overhead = match counts {
         Counts::Cells => 0,
@@ -76,10 +74,8 @@ pub fn switch_settings(
         return Ok(settings);
     };
     let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
-    match Parameters::read(&abr.0, rate) {
-        Ok(parameters) => Ok(settings.with_mark(parameters.mark)),
-        Err(wrong) => refuse(format!("path.abr.{}", wrong.field), wrong.reason),
-    }
+    let parameters = Parameters::read(&abr.0, rate)?;
+    Ok(settings.with_mark(parameters.mark))
 }
 
 /// Early packet discard begins at four fifths of the buffer (Romanow and Floyd 1995 leave it open).

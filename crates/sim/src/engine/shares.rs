@@ -36,6 +36,16 @@ impl Shares {
         }
     }
 
+    /// Whose streams they are.
+    pub(super) fn load(&self) -> &Arc<str> {
+        &self.load
+    }
+
+    /// Is there more than one stream to share anything?
+    pub(super) fn is_shared(&self) -> bool {
+        self.received.len() > 1
+    }
+
     /// A stream received so many bytes.
     pub(super) fn received(&mut self, now: Picos, stream: u32, bytes: u64) {
         if now - self.since >= STRETCH {
@@ -54,9 +64,9 @@ impl Shares {
         }
     }
 
-    /// The series, if there is more than one stream to share anything.
+    /// The series, if there are streams to share anything.
     pub(super) fn series(mut self, trial: u32, end: Picos) -> Vec<SeriesPoint> {
-        if self.received.len() < 2 {
+        if !self.is_shared() {
             return Vec::new();
         }
         self.received(end, 0, 0);

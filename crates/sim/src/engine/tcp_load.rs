@@ -29,10 +29,8 @@ pub(super) fn settings_of(load: &Load, mtu: u32) -> Result<Settings, Refusal> {
     };
     let mut settings = preset;
     if let Some(options) = &load.tcp {
-        settings = match with(settings, options) {
-            Ok(settings) => settings,
-            Err((name, what)) => return refuse(field(&format!("tcp.{name}")), what),
-        };
+        let settled = with(settings, options);
+        settings = settled.map_err(|refusal| refusal.within(&field("tcp")))?;
     }
     if settings.window < u64::from(settings.mss.min(64)) {
         return refuse(field("window"), "is smaller than any segment");
@@ -103,10 +101,8 @@ fn preset(load: &Load, mtu: u32) -> Option<Settings> {
     })
 }
 
-/// A field of `[load.tcp]` and what is wrong with it.
-type Wrong = (&'static str, &'static str);
-
-fn with(preset: Settings, options: &TcpOptions) -> Result<Settings, Wrong> {
+/// What is refused is called as within `[load.tcp]`.
+fn with(preset: Settings, options: &TcpOptions) -> Result<Settings, Refusal> {
     let sack = options.sack.unwrap_or(preset.sack);
     let ecn = options.ecn.unwrap_or(preset.ecn);
     let settings = Settings {
@@ -139,33 +135,35 @@ fn with(preset: Settings, options: &TcpOptions) -> Result<Settings, Wrong> {
             None => preset.host_queue,
             Some(Limit::Unlimited) => None,
             Some(Limit::Bytes(bytes)) => Some(bytes),
-            Some(_) => return Err(("host_queue", "is in bytes, or `unlimited`")),
+            Some(_) => return refuse("host_queue", "is in bytes, or `unlimited`"),
         },
         ..preset
     };
     let needs_sack = "needs selective acknowledgements: leave `sack = false` out";
     match settings {
-        _ if settings.prr && !sack => Err(("prr", needs_sack)),
-        _ if settings.rack_tlp && !sack => Err(("rack_tlp", needs_sack)),
-        _ if settings.abe && !ecn => Err(("abe", "is about marks: give `ecn = true` too")),
+        _ if settings.prr && !sack => refuse("prr", needs_sack),
+        _ if settings.rack_tlp && !sack => refuse("rack_tlp", needs_sack),
+        _ if settings.abe && !ecn => refuse("abe", "is about marks: give `ecn = true` too"),
         _ if settings.congestion == Congestion::Bbr && !sack => {
-            Err(("sack", "bbr's delivery rates need it"))
+            refuse("sack", "bbr's delivery rates need it")
         }
         _ if settings.congestion == Congestion::Bbr && !settings.pacing => {
-            Err(("pacing", "bbr is its pacing rate"))
+            refuse("pacing", "bbr is its pacing rate")
         }
-        _ if settings.congestion == Congestion::Dctcp && !ecn => Err(("ecn", "dctcp counts marks")),
+        _ if settings.congestion == Congestion::Dctcp && !ecn => {
+            refuse("ecn", "dctcp counts marks")
+        }
         _ if settings.congestion == Congestion::Prague && !ecn => {
-            Err(("ecn", "prague counts marks"))
+            refuse("ecn", "prague counts marks")
         }
         _ if settings.send_buffer < u64::from(settings.mss.min(64)) => {
-            Err(("send_buffer", "is smaller than any segment"))
+            refuse("send_buffer", "is smaller than any segment")
         }
         _ => Ok(settings),
     }
 }
 
-fn timer(preset: Timer, options: &TcpOptions) -> Result<Timer, Wrong> {
+fn timer(preset: Timer, options: &TcpOptions) -> Result<Timer, Refusal> {
     let tick = PICOS_PER_SECOND / 2;
     let mut timer = match options.retransmission_timer {
         None => preset,
@@ -193,7 +191,7 @@ fn timer(preset: Timer, options: &TcpOptions) -> Result<Timer, Wrong> {
                 *min_rto = least;
             }
             Timer::Coarse { .. } => {
-                return Err(("min_rto", "coarse timers count ticks: leave it out"));
+                return refuse("min_rto", "coarse timers count ticks: leave it out");
             }
         }
     }

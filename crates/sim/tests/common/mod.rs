@@ -13,8 +13,10 @@ use delaylab_model::world::Sink;
 use delaylab_model::{Nanos, load::Load};
 use delaylab_sim::engine::{Counts, Engine, Serving};
 use delaylab_sim::event_set::{EventSet, Tournament};
+use delaylab_sim::kept_series;
 use delaylab_sim::world::simulate;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::io;
 
 /// `[path]` and `[[load]]` of an experiment file.
@@ -157,6 +159,19 @@ pub fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
+/// What experiments are checked by before they run has every series and transfer.
+fn assert_series_are_foretold(trial: &Trial, taken: &Taken) {
+    let kept: BTreeSet<_> = kept_series(trial).into_iter().collect();
+    let names = taken.series.iter().map(|point| (&*point.series, &point.of));
+    let transfers = taken.transfers.iter();
+    for (series, of) in names.chain(transfers.map(|transfer| ("fct", &transfer.of))) {
+        let is_kept = kept
+            .iter()
+            .any(|kept| kept.series == series && kept.of == *of);
+        assert!(is_kept, "{series} of {of} is not among {kept:?}");
+    }
+}
+
 /// Simulates a trial.
 pub fn run(trial: &Trial) -> Taken {
     run_with::<Tournament>(trial, Serving::Lazy)
@@ -168,6 +183,7 @@ pub fn run_with<E: EventSet>(trial: &Trial, serving: Serving) -> Taken {
         Engine::<E>::new(trial, serving).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let mut taken = Taken::default();
     taken.facts = simulate(&mut engine, trial, &mut taken, &Stop::default()).unwrap();
+    assert_series_are_foretold(trial, &taken);
     taken.hash = engine.trace_hash();
     taken.counts = engine.counts.clone();
     taken

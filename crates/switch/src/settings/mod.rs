@@ -39,6 +39,7 @@ use crate::flow_control;
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
+use delaylab_model::world::Refusal;
 
 /// What the links of a switch carry, and so what its queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,20 +156,10 @@ impl Weights {
     }
 }
 
-/// A setting that cannot be carried out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
-pub struct Wrong {
-    /// Which one, as in the file: `red.min`.
-    pub field: &'static str,
-    /// Why, and what would be right.
-    pub reason: String,
-}
-
 impl Settings {
     /// Of a `[path.switch]` between links that carry `counts`. The index of a name in `queues` is the
-    /// number that items of that class queue say.
-    pub fn read(switch: &path::Switch, counts: Counts, queues: &[&str]) -> Result<Self, Wrong> {
+    /// number that items of that class queue say. What is refused is called as within `[path.switch]`: `red.min`.
+    pub fn read(switch: &path::Switch, counts: Counts, queues: &[&str]) -> Result<Self, Refusal> {
         read::Reader::new(switch, counts, queues)?.settings()
     }
 

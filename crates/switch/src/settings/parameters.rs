@@ -1,14 +1,14 @@
 //! The parameters of disciplines.
 
-use super::limit::wrong;
 use super::read::Reader;
-use super::{By, Counts, Weights, Wrong};
+use super::{By, Counts, Weights};
 use crate::buffer::Bound;
 use crate::crossbar;
 use crate::discipline::{cake, codel, dual_pi2, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path::{self, Discipline, Scheduler};
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
 /// What is not given.
@@ -36,7 +36,7 @@ impl Reader<'_> {
         &self,
         field: &'static str,
         given: Option<path::TokenBucket>,
-    ) -> Result<Option<Buckets>, Wrong> {
+    ) -> Result<Option<Buckets>, Refusal> {
         let Some(given) = given else {
             return Ok(None);
         };
@@ -50,19 +50,19 @@ impl Reader<'_> {
         };
         let each = || std::iter::once(rate).chain(ceiling);
         if each().any(|bucket| bucket.rate == 0 || bucket.burst == 0) {
-            return wrong(field, "nothing would pass: give more than 0");
+            return refuse(field, "nothing would pass: give more than 0");
         }
         if ceiling.is_none() && given.ceil_burst.is_some() {
-            return wrong(field, "`ceil_burst` is the bucket of `ceil`: give both");
+            return refuse(field, "`ceil_burst` is the bucket of `ceil`: give both");
         }
         if ceiling.is_some_and(|ceiling| ceiling.rate < rate.rate) {
-            return wrong(
+            return refuse(
                 field,
                 "`ceil` is the higher of the two rates: raise it above `rate`",
             );
         }
         if self.limits.counts == Counts::Cells && given.header.is_some() {
-            return wrong(field, "cells are counted whole: leave `header` out");
+            return refuse(field, "cells are counted whole: leave `header` out");
         }
         Ok(Some(Buckets {
             rate,
@@ -72,12 +72,12 @@ impl Reader<'_> {
     }
 
     /// The way from input buffers.
-    pub(super) fn crossbar(&self) -> Result<Option<crossbar::Parameters>, Wrong> {
+    pub(super) fn crossbar(&self) -> Result<Option<crossbar::Parameters>, Refusal> {
         let Some(given) = self.switch.crossbar else {
             return Ok(None);
         };
         if self.limits.counts == Counts::Packets {
-            return wrong("crossbar", "moves cells: the links must carry cells");
+            return refuse("crossbar", "moves cells: the links must carry cells");
         }
         let serves = matches!(
             self.discipline,
@@ -90,23 +90,23 @@ impl Reader<'_> {
         );
         if !serves {
             let why = "each of its queues is served as fifo, per-flow, drr, priority, wrr or wfq: set `discipline` to one of them";
-            return wrong("crossbar", why);
+            return refuse("crossbar", why);
         }
         if self.switch.shaper.is_some() || self.switch.policer.is_some() {
             let why =
                 "what waits at the inputs passes no token bucket: leave `shaper` and `policer` out";
-            return wrong("crossbar", why);
+            return refuse("crossbar", why);
         }
         if self.switch.queue_buffer.is_some() {
             let why = "class queues have no limits of their own at the inputs of a crossbar: leave it out";
-            return wrong("queue_buffer", why);
+            return refuse("queue_buffer", why);
         }
         if given.scheduler == Scheduler::Fifo && self.discipline != Discipline::Fifo {
             let why = "fifo is one queue an input, and `discipline` another: leave `discipline` out, or take \"pim\" or \"islip\"";
-            return wrong("crossbar.scheduler", why);
+            return refuse("crossbar.scheduler", why);
         }
         match given.iterations.unwrap_or(ITERATIONS) {
-            0 => wrong("crossbar.iterations", "nothing would cross: give 1 or more"),
+            0 => refuse("crossbar.iterations", "nothing would cross: give 1 or more"),
             iterations => Ok(Some(crossbar::Parameters {
                 scheduler: given.scheduler,
                 iterations,
@@ -114,7 +114,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn weights(&self) -> Result<Weights, Wrong> {
+    pub(super) fn weights(&self) -> Result<Weights, Refusal> {
         let given = &self.switch.weights;
         if given.is_empty() {
             return Ok(Weights::new(By::Flow, Vec::new()));
@@ -123,7 +123,7 @@ impl Reader<'_> {
         for (name, weight) in given {
             *self.weight(&mut of, name)? = *weight;
             if *weight == 0 {
-                return wrong(
+                return refuse(
                     "weights",
                     format!("{name:?} would never be served: give it 1"),
                 );
@@ -132,13 +132,13 @@ impl Reader<'_> {
         Ok(Weights::new(By::Queue, of))
     }
 
-    fn weight<'b>(&self, of: &'b mut [u32], name: &str) -> Result<&'b mut u32, Wrong> {
+    fn weight<'b>(&self, of: &'b mut [u32], name: &str) -> Result<&'b mut u32, Refusal> {
         let number = self.queues.iter().position(|queue| *queue == name);
         match number.and_then(|number| of.get_mut(number)) {
             Some(weight) => Ok(weight),
             None => {
                 let known = self.queues.join(", ");
-                wrong(
+                refuse(
                     "weights",
                     format!("no queue is called {name:?}; there are: {known}"),
                 )
@@ -154,38 +154,38 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn quantum(&self, default: Size) -> Result<u32, Wrong> {
+    pub(super) fn quantum(&self, default: Size) -> Result<u32, Refusal> {
         match u32::try_from(self.switch.quantum.unwrap_or(default).0) {
-            Ok(0) => wrong("quantum", "nothing would be served: give a packet's size"),
+            Ok(0) => refuse("quantum", "nothing would be served: give a packet's size"),
             Ok(quantum) => Ok(quantum),
-            Err(_) => wrong("quantum", "is more than 4 GiB: give a packet's size"),
+            Err(_) => refuse("quantum", "is more than 4 GiB: give a packet's size"),
         }
     }
 
-    pub(super) fn credit(&self) -> Result<path::Credit, Wrong> {
+    pub(super) fn credit(&self) -> Result<path::Credit, Refusal> {
         let Some(credit) = self.switch.credit else {
             let reason =
                 "is missing: give n2 and n3 in cells, n3 = the channel's rate × the round trip";
-            return wrong("credit", reason);
+            return refuse("credit", reason);
         };
         if self.limits.counts == Counts::Packets {
-            return wrong(
+            return refuse(
                 "discipline",
                 "credit counts cells: the links must carry cells",
             );
         }
         if credit.n2 == 0 {
-            return wrong("credit.n2", "a credit after every 0 cells: give 1 or more");
+            return refuse("credit.n2", "a credit after every 0 cells: give 1 or more");
         }
         Ok(credit)
     }
 
-    pub(super) fn codel(&self) -> Result<codel::Parameters, Wrong> {
+    pub(super) fn codel(&self) -> Result<codel::Parameters, Refusal> {
         let codel = self.switch.codel.unwrap_or(CODEL);
         let target = picos("codel.target", codel.target)?;
         let interval = picos("codel.interval", codel.interval)?;
         if target >= interval {
-            return wrong(
+            return refuse(
                 "codel.target",
                 "is not below the interval: 5 to 10 % of it is usual (RFC 8289)",
             );
@@ -193,13 +193,13 @@ impl Reader<'_> {
         Ok(codel::Parameters { target, interval })
     }
 
-    pub(super) fn pie(&self) -> Result<pie::Parameters, Wrong> {
+    pub(super) fn pie(&self) -> Result<pie::Parameters, Refusal> {
         let given = self.switch.pie.unwrap_or_default();
         let or =
             |given: Option<Duration>, usual: i64| given.unwrap_or(Duration(usual * MILLISECOND));
         let mark_up_to = given.mark_up_to.unwrap_or(Share(Share::WHOLE.0 / 10));
         if mark_up_to > Share::WHOLE {
-            return wrong("pie.mark_up_to", "is a probability: at most 100 %");
+            return refuse("pie.mark_up_to", "is a probability: at most 100 %");
         }
         Ok(pie::Parameters {
             target: picos("pie.target", or(given.target, 15))?,
@@ -209,22 +209,22 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn cake(&self) -> Result<cake::Parameters, Wrong> {
+    pub(super) fn cake(&self) -> Result<cake::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
-            return wrong(
+            return refuse(
                 "discipline",
                 "cake tells packets apart: the links must carry packets",
             );
         }
         let given = self.switch.cake.unwrap_or_default();
         if given.rate.is_some_and(|rate| rate.0 == 0) {
-            return wrong("cake.rate", "nothing would pass: give more than 0");
+            return refuse("cake.rate", "nothing would pass: give more than 0");
         }
         let bytes = |given: Option<Size>, usual: u32| match u32::try_from(
             given.map_or(u64::from(usual), |size| size.0),
         ) {
             Ok(bytes) if bytes <= 65_535 => Ok(bytes),
-            _ => wrong(
+            _ => refuse(
                 "cake",
                 "`overhead` and `mpu` are bytes of a packet: 65,535 at most",
             ),
@@ -242,9 +242,9 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Wrong> {
+    pub(super) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
-            return wrong(
+            return refuse(
                 "discipline",
                 "dualpi2 tells packets by their ECN bits: the links must carry packets",
             );
@@ -254,19 +254,19 @@ impl Reader<'_> {
             |given: Option<Duration>, us: i64| given.unwrap_or(Duration(us * MILLISECOND / 1000));
         let classic_share = given.classic_share.unwrap_or(Share(Share::WHOLE.0 / 10));
         if classic_share.0 == 0 || classic_share > Share::WHOLE {
-            return wrong(
+            return refuse(
                 "dualpi2.classic_share",
                 "must be above 0 % and at most 100 %",
             );
         }
         let coupling = given.coupling.unwrap_or(2);
         if coupling == 0 {
-            return wrong("dualpi2.coupling", "nothing would be coupled: 2 is usual");
+            return refuse("dualpi2.coupling", "nothing would be coupled: 2 is usual");
         }
         let mark_from = picos("dualpi2.mark_from", or(given.mark_from, 800))?;
         let mark_all_from = picos("dualpi2.mark_all_from", or(given.mark_all_from, 1_200))?;
         if mark_from > mark_all_from {
-            return wrong(
+            return refuse(
                 "dualpi2.mark_from",
                 "is above `mark_all_from`: lower it, or raise the other",
             );
@@ -282,26 +282,26 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn red(&self) -> Result<red::Parameters, Wrong> {
+    pub(super) fn red(&self) -> Result<red::Parameters, Refusal> {
         let red = match (self.switch.red, self.limits.counts) {
             (Some(red), _) => red,
             (None, Counts::Packets) => RED,
             (None, Counts::Cells) => {
-                return wrong("red", "is missing: give min, max and probability");
+                return refuse("red", "is missing: give min, max and probability");
             }
         };
         let min = self.limits.within("red.min", red.min, self.size)?;
         let max = self.limits.within("red.max", red.max, self.size)?;
         let (min, max, unit) = same_unit(min, max)?;
         if min > max {
-            return wrong(
+            return refuse(
                 "red.min",
                 "is above `red.max`: three times min is a usual max",
             );
         }
         let probability = red.probability;
         if probability.0 == 0 || probability > Share::WHOLE {
-            return wrong("red.probability", "must be above 0 % and at most 100 %");
+            return refuse("red.probability", "must be above 0 % and at most 100 %");
         }
         Ok(red::Parameters {
             probability: probability.as_f64(),
@@ -311,22 +311,22 @@ impl Reader<'_> {
 }
 
 /// The limits of RED as numbers of one unit.
-fn same_unit(min: Bound, max: Bound) -> Result<(u64, u64, red::Unit), Wrong> {
+fn same_unit(min: Bound, max: Bound) -> Result<(u64, u64, red::Unit), Refusal> {
     let limited = |value: u64| value != u64::MAX;
     if limited(min.items) && limited(max.items) {
         Ok((min.items, max.items, red::Unit::Items))
     } else if limited(min.bytes) && limited(max.bytes) {
         Ok((min.bytes, max.bytes, red::Unit::Bytes))
     } else {
-        wrong("red", "min and max must both be limits, of one unit")
+        refuse("red", "min and max must both be limits, of one unit")
     }
 }
 
-fn picos(field: &'static str, duration: Duration) -> Result<Picos, Wrong> {
+fn picos(field: &'static str, duration: Duration) -> Result<Picos, Refusal> {
     let nanos = Picos::try_from(duration.0).ok().filter(|nanos| *nanos > 0);
     let picos = nanos.and_then(|nanos| nanos.checked_mul(PICOS_PER_NANO));
     match picos {
         Some(picos) => Ok(picos),
-        None => wrong(field, "must be above 0 and below 213 days"),
+        None => refuse(field, "must be above 0 and below 213 days"),
     }
 }

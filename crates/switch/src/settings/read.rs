@@ -1,14 +1,15 @@
 //! From a file's `[path.switch]` to [`Settings`].
 
-use super::limit::{Limits, wrong};
+use super::limit::Limits;
 use super::parameters::QUANTUM;
-use super::{Counts, Kind, Settings, Wrong};
+use super::{Counts, Kind, Settings};
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
 use crate::discipline::fq_codel;
 use delaylab_model::path::{self, AbrMark, Discipline, Pool};
 use delaylab_model::quantity::{Limit, Share};
+use delaylab_model::world::{Refusal, refuse};
 
 /// What is not given.
 const PACKETS: Limit = Limit::Packets(1_000);
@@ -33,7 +34,7 @@ impl<'a> Reader<'a> {
         switch: &'a path::Switch,
         counts: Counts,
         queues: &'a [&'a str],
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, Refusal> {
         let limits = Limits { counts };
         let discipline = switch.discipline.unwrap_or(Discipline::Fifo);
         let default = default_size(discipline, counts);
@@ -46,7 +47,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, Wrong> {
+    pub(super) fn settings(&self) -> Result<Settings, Refusal> {
         Ok(Settings {
             kind: self.kind()?,
             memory: self.memory()?,
@@ -59,7 +60,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn kind(&self) -> Result<Kind, Wrong> {
+    fn kind(&self) -> Result<Kind, Refusal> {
         Ok(match self.discipline {
             Discipline::Fifo => Kind::Fifo { mark: None },
             Discipline::Efci => Kind::Fifo {
@@ -94,7 +95,7 @@ impl<'a> Reader<'a> {
             | Discipline::KernelHtb
             | Discipline::KernelFqCodel
             | Discipline::KernelNetem => {
-                return wrong(
+                return refuse(
                     "discipline",
                     "is a queue of the kernel, which only a testbed has: use \"fifo\" here",
                 );
@@ -107,13 +108,13 @@ impl<'a> Reader<'a> {
         matches!(self.discipline, Discipline::FqCoDel | Discipline::Cake)
     }
 
-    fn memory(&self) -> Result<Memory, Wrong> {
+    fn memory(&self) -> Result<Memory, Refusal> {
         let owner = match self.switch.flow_control {
             None => self.owner()?,
             Some(_) => Owner::Guarded,
         };
         if self.makes_room() && owner != Owner::Output {
-            return wrong(
+            return refuse(
                 "pool",
                 "fq-codel and cake make room in their own queues: leave `pool` and `alpha` out",
             );
@@ -126,7 +127,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What each class queue gets.
-    fn queue_share(&self) -> Result<Bound, Wrong> {
+    fn queue_share(&self) -> Result<Bound, Refusal> {
         let Some(limit) = self.switch.queue_buffer else {
             return Ok(Bound::UNLIMITED);
         };
@@ -134,7 +135,7 @@ impl<'a> Reader<'a> {
             self.discipline,
             Discipline::Priority | Discipline::Wrr | Discipline::Wfq
         ) {
-            return wrong(
+            return refuse(
                 "queue_buffer",
                 "is of class queues, which priority, wrr and wfq have: leave it out, or set `buffer`",
             );
@@ -142,25 +143,27 @@ impl<'a> Reader<'a> {
         self.limits.within("queue_buffer", limit, self.size)
     }
 
-    fn owner(&self) -> Result<Owner, Wrong> {
+    fn owner(&self) -> Result<Owner, Refusal> {
         let alpha = self.switch.alpha;
         if alpha == Some(Share(0)) {
-            return wrong("alpha", "no port would get anything: give more than 0 %");
+            return refuse("alpha", "no port would get anything: give more than 0 %");
         }
         match self.switch.pool {
-            Some(Pool::Output | Pool::Input) if alpha.is_some() => wrong(
+            Some(Pool::Output | Pool::Input) if alpha.is_some() => refuse(
                 "alpha",
                 "is of a shared buffer: set `pool` to \"shared\", or leave `alpha` out",
             ),
-            Some(Pool::Shared) | None if alpha.is_some() && self.size == Bound::UNLIMITED => wrong(
-                "alpha",
-                "of an unlimited buffer limits nothing: limit `buffer`, or leave `alpha` out",
-            ),
-            Some(Pool::Output | Pool::Shared) if self.switch.crossbar.is_some() => wrong(
+            Some(Pool::Shared) | None if alpha.is_some() && self.size == Bound::UNLIMITED => {
+                refuse(
+                    "alpha",
+                    "of an unlimited buffer limits nothing: limit `buffer`, or leave `alpha` out",
+                )
+            }
+            Some(Pool::Output | Pool::Shared) if self.switch.crossbar.is_some() => refuse(
                 "pool",
                 "a crossbar has its buffers at the inputs: set `pool` to \"input\", or leave it out",
             ),
-            None if alpha.is_some() && self.switch.crossbar.is_some() => wrong(
+            None if alpha.is_some() && self.switch.crossbar.is_some() => refuse(
                 "alpha",
                 "is of a shared buffer, and a crossbar has one at each input: leave it out",
             ),
@@ -173,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     /// From where on a port gets no more.
-    fn share(&self, owner: Owner) -> Result<Bound, Wrong> {
+    fn share(&self, owner: Owner) -> Result<Bound, Refusal> {
         let acts = matches!(self.discipline, Discipline::Efci | Discipline::ExplicitRate);
         match self.switch.threshold {
             Some(limit) if !acts => self.port_share(owner, limit),
@@ -181,15 +184,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn port_share(&self, owner: Owner, limit: Limit) -> Result<Bound, Wrong> {
+    fn port_share(&self, owner: Owner, limit: Limit) -> Result<Bound, Refusal> {
         if owner == Owner::Input {
-            return wrong(
+            return refuse(
                 "threshold",
                 "an input port's buffer is shared by no rule: leave it out, or set another `pool`",
             );
         }
         if self.makes_room() {
-            return wrong(
+            return refuse(
                 "threshold",
                 "fq-codel and cake know one limit: set `buffer` instead",
             );
@@ -198,15 +201,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The threshold of efci and explicit-rate.
-    fn congested(&self) -> Result<Bound, Wrong> {
+    fn congested(&self) -> Result<Bound, Refusal> {
         let limit = match (self.switch.threshold, self.limits.counts) {
             (Some(Limit::Unlimited), _) => {
-                return wrong("threshold", "would never be reached: give a limit");
+                return refuse("threshold", "would never be reached: give a limit");
             }
             (Some(limit), _) => limit,
             (None, Counts::Cells) => CONGESTED,
             (None, Counts::Packets) => {
-                return wrong(
+                return refuse(
                     "threshold",
                     "is missing: from how many packets on does it act?",
                 );

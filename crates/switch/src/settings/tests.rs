@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const QUEUES: &[&str] = &["control", "ef", "scavenger"];
 
-fn read(counts: Counts, change: impl FnOnce(&mut path::Switch)) -> Result<Settings, Wrong> {
+fn read(counts: Counts, change: impl FnOnce(&mut path::Switch)) -> Result<Settings, Refusal> {
     let mut switch = path::Switch::default();
     change(&mut switch);
     Settings::read(&switch, counts, QUEUES)

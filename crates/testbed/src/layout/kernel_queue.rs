@@ -4,11 +4,11 @@
 //! delay does not grow with size. Rates and limits are of Ethernet frames without preamble, gap and
 //! check sequence.
 
-use crate::layout::refusals::{least_burst, refuse};
+use crate::layout::refusals::least_burst;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Path, Switch};
 use delaylab_model::quantity::{Limit, Share};
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_sim::engine::{QUEUES, queue_of};
 
 /// What a Linux interface holds.

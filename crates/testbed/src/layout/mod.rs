@@ -23,6 +23,7 @@ use crate::step::Step;
 use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Framing, NodeKind, Path, Switch, Topology};
+use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_sim::engine::{queue_of, switch_settings};
@@ -122,6 +123,22 @@ pub struct Layout {
     pub probes: Vec<[usize; 2]>,
     /// Of each stream of each load.
     pub loads: Vec<Vec<[usize; 2]>>,
+}
+
+/// The series that a testbed keeps of this trial, or may keep; none where it is refused.
+pub fn kept_series(trial: &Trial) -> Vec<KeptSeries> {
+    let Ok(built) = refusals::build(trial) else {
+        return Vec::new();
+    };
+    let ports = 0..built.network.ports.len() as PortId;
+    let names = ports.map(|port| Arc::from(built.network.port_name(port)));
+    let of_ports = names.flat_map(|of: Arc<str>| {
+        ["backlog", "utilisation"].map(|series| KeptSeries {
+            series,
+            of: of.clone(),
+        })
+    });
+    of_ports.chain(trial.series_of_hosts()).collect()
 }
 
 /// Lays a trial's path out.

@@ -7,7 +7,7 @@ use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_sim::engine::{QUEUES, switch_settings};
 use delaylab_sim::network::{self, Built, Kind};
 use std::process::{Command, Stdio};
@@ -25,13 +25,6 @@ const STALL_NS: u64 = 130_000;
 pub fn least_burst(rate: u64, mtu: u32) -> u64 {
     let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
     u64::from(mtu) + 14 + collected as u64
-}
-
-pub(super) fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal {
-        field: field.into(),
-        reason: reason.into(),
-    })
 }
 
 /// The nodes, links and flows of a trial.

@@ -36,7 +36,7 @@ mod source;
 mod tests;
 
 pub use destination::Destination;
-pub use parameters::{CELL_BITS, Parameters, Wrong};
+pub use parameters::{CELL_BITS, Parameters};
 pub use source::{InRate, Source};
 
 /// What a resource management cell says.

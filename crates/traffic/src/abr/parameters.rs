@@ -2,20 +2,11 @@
 
 use delaylab_model::path::{AbrDecrease, AbrIdle, AbrMark, AbrParameters, AbrPreset};
 use delaylab_model::quantity::{Duration, Rate, Share};
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
 
 /// Bits of a cell.
 pub const CELL_BITS: f64 = 424.0;
-
-/// A parameter that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("path.abr.{field}: {reason}")]
-pub struct Wrong {
-    /// Its name in `[path.abr]`.
-    pub field: &'static str,
-    /// What would fit.
-    pub reason: &'static str,
-}
 
 /// What both ends of a connection agreed on. Rates in cells a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +93,7 @@ impl Parameters {
 
     /// What a file says, checked. `line_rate` is the link's in bit/s and caps PCR; an ICR or MCR that
     /// the file leaves to the preset gives way to PCR.
-    pub fn read(file: &AbrParameters, line_rate: u64) -> Result<Self, Wrong> {
+    pub fn read(file: &AbrParameters, line_rate: u64) -> Result<Self, Refusal> {
         let preset = Self::preset(file.preset, line_rate);
         let pcr = file.pcr.map_or(preset.pcr, cells);
         let pcr = pcr.min(cells(Rate(line_rate)));
@@ -139,7 +130,7 @@ impl Parameters {
         }
     }
 
-    fn check(&self) -> Result<(), Wrong> {
+    fn check(&self) -> Result<(), Refusal> {
         let rules = [
             (self.pcr > 0.0, "pcr", "more than 0, and so the link's rate"),
             (self.icr <= self.pcr, "icr", "at most PCR"),
@@ -156,7 +147,10 @@ impl Parameters {
             (self.tcr > 0.0, "tcr", "at least 1 cell a second"),
         ];
         let broken = rules.into_iter().find(|(holds, ..)| !holds);
-        broken.map_or(Ok(()), |(_, field, reason)| Err(Wrong { field, reason }))
+        match broken {
+            Some((_, field, reason)) => refuse(format!("path.abr.{field}"), reason),
+            None => Ok(()),
+        }
     }
 
     /// TDF = TDFF/RDF·2^⌈log2 PCR⌉ a second.

@@ -61,6 +61,14 @@ impl Limit {
 }
 
 impl Statistic {
+    /// What it is of; of a fit, what is fitted.
+    pub fn measure(&self) -> Measure {
+        match &self.kind {
+            Kind::Of(_, measure) | Kind::Share(measure, ..) => *measure,
+            Kind::On(_, of, _) => of.measure(),
+        }
+    }
+
     /// Is it what `lost` stands for, of all packets?
     fn is_lost(&self) -> bool {
         let bound = match &self.kind {

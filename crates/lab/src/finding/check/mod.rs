@@ -33,6 +33,7 @@ use super::dimension::Dimension;
 use super::measure::Measure;
 pub use delaylab_stats::functional::{Beyond, Functional};
 pub use limit::{Bound, Limit};
+pub(in crate::finding) use names::of_selectors;
 pub use names::{Name, NameKind};
 pub(crate) use print::sign;
 use std::fmt;
@@ -53,7 +54,7 @@ pub struct Each {
     pub factor: String,
     /// Only these levels; empty: all that the run has.
     pub levels: Vec<LevelText>,
-    /// Where it is written.
+    /// Where the factor is written.
     pub span: Span,
 }
 
@@ -137,8 +138,8 @@ pub struct Statistic {
     pub kind: Kind,
     /// Of which packets. Factors not named are pooled.
     pub selectors: Vec<Selector>,
-    /// Where it is written.
-    pub span: Span,
+    /// Where its measure is written; of a fit, the factor that it is on.
+    pub of: Span,
 }
 
 /// Which statistic.
@@ -192,6 +193,19 @@ pub struct LevelText {
     pub text: String,
     /// As a quantity, where it is one.
     pub number: Option<Number>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl LevelText {
+    /// A level by its name, wherever it is written.
+    pub fn named(name: &str) -> Self {
+        Self {
+            text: name.to_owned(),
+            number: None,
+            span: Span::default(),
+        }
+    }
 }
 
 /// Where something is written: bytes of the check's text. Makes no difference to what it is, so
@@ -212,14 +226,16 @@ impl PartialEq for Span {
 
 /// Why a check could not be read.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("column {}: {message}", .column)]
+#[error("column {column}: {}", self.sentence())]
 pub struct ParseError {
     /// The text at fault.
     pub span: Span,
     /// Its first character, from 1.
     pub column: usize,
-    /// What is wrong, and what would do.
+    /// What is wrong.
     pub message: String,
+    /// What would do, where that is not said with it.
+    pub help: Option<String>,
 }
 
 impl ParseError {
@@ -229,6 +245,15 @@ impl ParseError {
             span,
             column: before.chars().count() + 1,
             message: message.into(),
+            help: None,
+        }
+    }
+
+    /// What is wrong and what would do, in one sentence.
+    pub fn sentence(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}: {help}", self.message),
+            None => self.message.clone(),
         }
     }
 
@@ -238,7 +263,7 @@ impl ParseError {
         let carets = "^".repeat(faulty.chars().count().max(1));
         let line = text.replace(['\n', '\t'], " ");
         let indent = " ".repeat(self.column - 1);
-        format!("{line}\n{indent}{carets} {}", self.message)
+        format!("{line}\n{indent}{carets} {}", self.sentence())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a check speaks of, so that it can be held against an experiment before anything runs.
 
-use super::{Check, Claim, Kind, LevelText, Span, Statistic, Value, Which};
+use super::{Check, Claim, Kind, LevelText, Selector, Span, Statistic, Value, Which};
 use crate::finding::measure::Measure;
 
 /// A thing that a check needs to be there.
@@ -15,34 +15,79 @@ pub struct Name {
 /// What a check may need.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NameKind {
-    /// A factor, and the levels of it that are named.
+    /// A factor.
     Factor {
         /// Its name.
         name: String,
-        /// Empty: it is only said on which side of a quantity they are, or all are meant.
-        levels: Vec<LevelText>,
+        /// The measure that is selected by it; `None`: any.
+        of: Option<Measure>,
+    },
+    /// A level of a factor.
+    Level {
+        /// The factor.
+        factor: String,
+        /// Its level.
+        level: LevelText,
+        /// The measure that is selected by it; `None`: any.
+        of: Option<Measure>,
     },
     /// A measure.
     Measure(Measure),
 }
 
 impl Check {
-    /// Every factor and measure that it speaks of, in the order of the text; one named twice is there
-    /// twice.
+    /// Every factor, level and measure that it speaks of, in the order of the text; one named twice is there twice.
     pub fn names(&self) -> Vec<Name> {
         let mut names = Vec::new();
         for each in &self.each {
-            push_factor(&each.factor, each.levels.clone(), each.span, &mut names);
+            push_factor(&each.factor, &each.levels, each.span, None, &mut names);
         }
         of_claim(&self.claim, &mut names);
         names
     }
 }
 
-fn push_factor(name: &str, levels: Vec<LevelText>, span: Span, names: &mut Vec<Name>) {
-    let name = name.to_owned();
-    let kind = NameKind::Factor { name, levels };
+impl Value {
+    /// Every factor, level and measure that it speaks of, as of a check.
+    pub fn names(&self) -> Vec<Name> {
+        let mut names = Vec::new();
+        of_value(self, &mut names);
+        names
+    }
+}
+
+/// Every factor and level of selectors; `of`: the measure that they select, where it is one.
+pub(in crate::finding) fn of_selectors(selectors: &[Selector], of: Option<Measure>) -> Vec<Name> {
+    let mut names = Vec::new();
+    for selector in selectors {
+        let levels = match &selector.which {
+            Which::In(levels) => levels.as_slice(),
+            Which::Not(level) => std::slice::from_ref(level),
+            Which::Is(..) => &[],
+        };
+        push_factor(&selector.factor, levels, selector.span, of, &mut names);
+    }
+    names
+}
+
+fn push_factor(
+    factor: &str,
+    levels: &[LevelText],
+    span: Span,
+    of: Option<Measure>,
+    names: &mut Vec<Name>,
+) {
+    let name = factor.to_owned();
+    let kind = NameKind::Factor { name, of };
     names.push(Name { kind, span });
+    names.extend(levels.iter().map(|level| Name {
+        kind: NameKind::Level {
+            factor: factor.to_owned(),
+            level: level.clone(),
+            of,
+        },
+        span: level.span,
+    }));
 }
 
 fn of_claim(claim: &Claim, names: &mut Vec<Name>) {
@@ -72,25 +117,24 @@ fn of_value(value: &Value, names: &mut Vec<Name>) {
 }
 
 fn of_statistic(statistic: &Statistic, names: &mut Vec<Name>) {
-    let span = statistic.span;
-    let push = |kind, names: &mut Vec<Name>| names.push(Name { kind, span });
+    let span = statistic.of;
     match &statistic.kind {
-        Kind::Of(_, measure) => push(NameKind::Measure(*measure), names),
+        Kind::Of(_, measure) => names.push(Name {
+            kind: NameKind::Measure(*measure),
+            span,
+        }),
         Kind::Share(measure, _, bound) => {
-            push(NameKind::Measure(*measure), names);
+            let kind = NameKind::Measure(*measure);
+            names.push(Name { kind, span });
             of_value(bound, names);
         }
         Kind::On(_, of, factor) => {
             of_statistic(of, names);
-            push_factor(factor, Vec::new(), span, names);
+            push_factor(factor, &[], span, None, names);
         }
     }
-    for selector in &statistic.selectors {
-        let levels = match &selector.which {
-            Which::In(levels) => levels.clone(),
-            Which::Not(level) => vec![level.clone()],
-            Which::Is(..) => Vec::new(),
-        };
-        push_factor(&selector.factor, levels, selector.span, names);
-    }
+    names.extend(of_selectors(
+        &statistic.selectors,
+        Some(statistic.measure()),
+    ));
 }

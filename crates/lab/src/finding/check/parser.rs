@@ -208,7 +208,6 @@ impl Parser<'_> {
                 true => self.levels()?,
                 false => Vec::new(),
             };
-            let span = self.since(span);
             each.push(Each {
                 factor,
                 levels,

@@ -101,7 +101,7 @@ fn quantiles_by_name() {
 fn refuses(text: &str, column: usize, message: &str) {
     let error = Check::parse(text).unwrap_err();
     assert!(
-        error.column == column && error.message.contains(message),
+        error.column == column && error.sentence().contains(message),
         "{}\n(column {})",
         error.pretty(text),
         error.column
@@ -115,7 +115,7 @@ fn errors_say_what_would_do() {
     refuses(
         "p50(latency) > 1ms",
         5,
-        "there is no measure `latency` (measures: response,",
+        "there is no measure `latency`: one of `response`,",
     );
     refuses("mena(response) > 1ms", 1, "did you mean `mean`?");
     refuses(
@@ -228,30 +228,32 @@ fn names_are_what_a_check_needs() {
     let text = "for each condition in [quiet]: slope(p50(response | wait=1ms) on size) > 0 \
                 and steps(min(pdv) on size) > 0B";
     let names = Check::parse(text).unwrap().names();
-    let kinds: Vec<_> = names.iter().map(|name| &name.kind).collect();
-    let factor = |name: &str, levels: &[&str]| {
-        let names = kinds.iter().any(|kind| match kind {
-            NameKind::Factor {
-                name: found,
-                levels: of,
-            } => {
-                let of: Vec<_> = of.iter().map(|level| level.text.as_str()).collect();
-                found == name && of == levels
-            }
-            _ => false,
-        });
-        assert!(names, "{name}: {kinds:?}");
-    };
-    factor("condition", &["quiet"]);
-    factor("wait", &["1ms"]);
-    factor("size", &[]);
-    assert!(kinds.contains(&&NameKind::Measure(Measure::Response)));
-    assert!(kinds.contains(&&NameKind::Measure(Measure::Pdv)));
-    let wait = names
+    let each = names.iter().map(|name| {
+        let what = match &name.kind {
+            NameKind::Factor { of, .. } => format!("factor of {of:?}"),
+            NameKind::Level { factor, of, .. } => format!("level of {factor} of {of:?}"),
+            NameKind::Measure(_) => "measure".to_owned(),
+        };
+        (&text[name.span.start..name.span.end], what)
+    });
+    let each: Vec<_> = each.collect();
+    let each: Vec<_> = each
         .iter()
-        .find(|name| matches!(&name.kind, NameKind::Factor { name, .. } if name == "wait"));
-    let span = wait.unwrap().span;
-    assert_eq!(&text[span.start..span.end], "wait");
+        .map(|(text, what)| (*text, what.as_str()))
+        .collect();
+    assert_eq!(
+        each,
+        [
+            ("condition", "factor of None"),
+            ("quiet", "level of condition of None"),
+            ("response", "measure"),
+            ("wait", "factor of Some(Response)"),
+            ("1ms", "level of wait of Some(Response)"),
+            ("size", "factor of None"),
+            ("pdv", "measure"),
+            ("size", "factor of None"),
+        ]
+    );
 }
 
 #[test]
@@ -279,7 +281,7 @@ fn a_variation_may_be_of_any_delay() {
         };
         assert_eq!(found, measure, "{text}");
     }
-    let error = |text: &str| Value::parse(text).unwrap_err().message;
+    let error = |text: &str| Value::parse(text).unwrap_err().sentence();
     assert!(error("sd(ipdv(lost))").contains("lost is no delay"));
     assert!(error("sd(ipdv(netwok))").contains("did you mean `network`?"));
     assert!(error("sd(ipdv(network | probe=ef))").contains("`)` to end `ipdv(`"));
@@ -307,10 +309,15 @@ fn any_time() -> impl Strategy<Value = Number> {
 }
 
 fn any_level() -> impl Strategy<Value = LevelText> {
-    let named = any_name().prop_map(|text| LevelText { text, number: None });
+    let named = any_name().prop_map(|text| LevelText {
+        text,
+        number: None,
+        span: Span::default(),
+    });
     let number = any_number().prop_map(|number| LevelText {
         text: number.text.clone(),
         number: Some(number),
+        span: Span::default(),
     });
     prop_oneof![named, number]
 }
@@ -362,7 +369,7 @@ fn any_statistic() -> impl Strategy<Value = Statistic> {
     (of, any_selectors()).prop_map(|(kind, selectors)| Statistic {
         kind,
         selectors,
-        span: Span::default(),
+        of: Span::default(),
     })
 }
 
@@ -370,7 +377,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     let fit = (any_statistic(), any_name()).prop_map(|(of, factor)| Statistic {
         kind: Kind::On(Fit::Slope, Box::new(of), factor),
         selectors: Vec::new(),
-        span: Span::default(),
+        of: Span::default(),
     });
     let leaf = prop_oneof![
         any_time().prop_map(Value::Number),
@@ -524,6 +531,6 @@ fn a_limit_that_is_none_is_pointed_at() {
     ] {
         let error = Limit::parse(text).unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");
-        assert!(error.message.contains(says), "{text}: {error}");
+        assert!(error.sentence().contains(says), "{text}: {error}");
     }
 }

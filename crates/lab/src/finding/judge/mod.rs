@@ -29,7 +29,7 @@ use super::entry::Finding;
 use super::verdict::{Compared, Evaluated, FixedLevel, Judged, Part, Verdict};
 use measured::Measured;
 pub use select::Selection;
-pub(crate) use select::{known_factor, known_level};
+pub(crate) use select::{dimension, known_factor, known_level, levels};
 pub use table::{Cell, Row, Tabulated, tabulate};
 
 /// Why there is no number to judge by.

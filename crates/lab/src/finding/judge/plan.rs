@@ -139,7 +139,7 @@ impl Plan {
         measured: &Measured<'_>,
     ) -> Planned {
         let selection = selection.within(&of.selectors);
-        let measure = measure_of(of).ok_or_else(|| Why::unknown("a fit has no distribution"))?;
+        let measure = of.measure();
         let chosen = selection.streams_of(measure, measured.streams());
         let chosen = chosen.map_err(Why::not_applicable)?;
         let streams = measured.streams();
@@ -183,14 +183,6 @@ impl Plan {
         let dimension = plan.dimension;
         self.fits.push(plan);
         Ok((Term::Fit(self.fits.len() - 1), dimension))
-    }
-}
-
-/// What a statistic is of; `None` for a fit.
-fn measure_of(statistic: &Statistic) -> Option<Measure> {
-    match &statistic.kind {
-        Kind::Of(_, measure) | Kind::Share(measure, ..) => Some(*measure),
-        Kind::On(..) => None,
     }
 }
 
@@ -457,7 +449,7 @@ fn written_fit(fit: Fit, of: &Statistic, factor: &str, selection: &Selection) ->
     let whole = Statistic {
         kind: Kind::On(fit, Box::new(inner), factor.to_owned()),
         selectors: selection.selectors().to_vec(),
-        span: of.span,
+        of: of.of,
     };
     whole.to_string()
 }

@@ -1,6 +1,8 @@
 //! Which streams a statistic is of.
 
-use crate::finding::check::{Each, LevelText, ParseError, Selector, Span, Which, selectors};
+use crate::finding::check::{
+    Each, LevelText, Name, ParseError, Selector, Span, Which, of_selectors, selectors,
+};
 use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
@@ -19,6 +21,11 @@ impl Selection {
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let selectors = selectors(text)?;
         Ok(Self { selectors })
+    }
+
+    /// Every factor and level that it speaks of.
+    pub(crate) fn names(&self) -> Vec<Name> {
+        of_selectors(&self.selectors, None)
     }
 
     /// Exactly these levels.
@@ -96,10 +103,7 @@ impl Selection {
 fn exactly(factor: &str, label: &str) -> Selector {
     Selector {
         factor: factor.to_owned(),
-        which: Which::In(vec![LevelText {
-            text: label.to_owned(),
-            number: None,
-        }]),
+        which: Which::In(vec![LevelText::named(label)]),
         span: Span::default(),
     }
 }
@@ -130,7 +134,7 @@ fn is(text: &LevelText, level: &Level) -> bool {
 }
 
 /// What a level counts.
-pub(super) fn dimension(level: &Level) -> Dimension {
+pub(crate) fn dimension(level: &Level) -> Dimension {
     level.unit.map_or(Dimension::NUMBER, Dimension::from)
 }
 
@@ -158,7 +162,7 @@ pub(crate) fn known_level(
 }
 
 /// The levels of a factor: in order of size where they are quantities, else as they come.
-pub(super) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
+pub(crate) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for level in streams.iter().filter_map(|stream| stream.level(factor)) {
         if !levels.contains(&level) {

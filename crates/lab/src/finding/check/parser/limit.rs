@@ -108,6 +108,6 @@ fn share_lost(span: Span) -> Statistic {
     Statistic {
         kind,
         selectors: Vec::new(),
-        span,
+        of: span,
     }
 }

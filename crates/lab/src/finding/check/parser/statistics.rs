@@ -2,10 +2,11 @@
 
 use super::agree::{dimension, is_zero};
 use super::{Parsed, Parser};
-use crate::experiment::suggest::closest;
+use crate::experiment::suggest::choices;
 use crate::finding::check::lexer::Token;
 use crate::finding::check::{
-    Beyond, Fit, Functional, Kind, LevelText, Number, Selector, Statistic, Value, Which,
+    Beyond, Fit, Functional, Kind, LevelText, Number, ParseError, Selector, Span, Statistic, Value,
+    Which,
 };
 use crate::finding::measure::Measure;
 
@@ -49,10 +50,10 @@ impl Parser<'_> {
             return self.error(start, "expected a statistic");
         };
         let Some(form) = Form::named(&name) else {
-            return self.error(start, unknown_statistic(&name));
+            return self.unknown_statistic(start, &name);
         };
         self.expect_sign("(", &format!("`(` after `{name}`"))?;
-        let kind = self.arguments(form)?;
+        let (kind, of) = self.arguments(form)?;
         let selectors = match self.takes_sign("|") {
             true => self.selectors()?,
             false => Vec::new(),
@@ -62,21 +63,28 @@ impl Parser<'_> {
         Ok(Statistic {
             kind,
             selectors,
-            span: self.since(start),
+            of,
         })
     }
 
-    fn arguments(&mut self, form: Form) -> Parsed<Kind> {
+    /// What stands in the parentheses of a statistic, and where its measure or factor does.
+    fn arguments(&mut self, form: Form) -> Parsed<(Kind, Span)> {
+        let start = self.span();
         match form {
-            Form::Of(functional) => Ok(Kind::Of(functional, self.measure()?)),
+            Form::Of(functional) => {
+                let measure = self.measure()?;
+                Ok((Kind::Of(functional, measure), self.since(start)))
+            }
             Form::Share => {
                 let measure = self.measure()?;
+                let of = self.since(start);
                 let (beyond, bound) = self.bound(measure)?;
-                Ok(Kind::Share(measure, beyond, Box::new(bound)))
+                Ok((Kind::Share(measure, beyond, Box::new(bound)), of))
             }
             Form::On(fit) => {
                 let of = self.deeper(Self::inner_statistic)?;
-                Ok(Kind::On(fit, Box::new(of), self.on()?))
+                let (factor, span) = self.on()?;
+                Ok((Kind::On(fit, Box::new(of), factor), span))
             }
         }
     }
@@ -96,11 +104,12 @@ impl Parser<'_> {
         }
     }
 
-    fn on(&mut self) -> Parsed<String> {
+    fn on(&mut self) -> Parsed<(String, Span)> {
         if !self.takes_word("on") {
             return self.expected("`on` and a factor, like `on size`");
         }
-        self.factor()
+        let span = self.span();
+        Ok((self.factor()?, span))
     }
 
     fn measure(&mut self) -> Parsed<Measure> {
@@ -109,15 +118,13 @@ impl Parser<'_> {
             return self.expected("a measure such as `response`");
         };
         self.take();
-        let known: Vec<&str> = Measure::all().map(Measure::name).collect();
         match Measure::named(&name) {
             Some(measure) => self.variation(measure),
             None => {
-                let suggestion = did_you_mean(&name, &known);
-                let list = known.join(", ");
-                let message =
-                    format!("there is no measure `{name}`{suggestion} (measures: {list})");
-                self.error(span, message)
+                let message = format!("there is no measure `{name}`");
+                let mut error = ParseError::new(self.text, span, message);
+                error.help = choices(&name, Measure::all().map(Measure::name));
+                Err(error)
             }
         }
     }
@@ -208,6 +215,7 @@ impl Parser<'_> {
     }
 
     fn level(&mut self) -> Parsed<LevelText> {
+        let span = self.span();
         let (text, number) = match self.peek().clone() {
             Token::Name(text) | Token::Quoted(text) => (text, None),
             Token::Keyword(word) => (word.to_owned(), None),
@@ -215,7 +223,7 @@ impl Parser<'_> {
             _ => return self.expected("a level, such as `1ms`, `quiet` or `'with spaces'`"),
         };
         self.take();
-        Ok(LevelText { text, number })
+        Ok(LevelText { text, number, span })
     }
 
     fn level_number(&mut self) -> Parsed<Number> {
@@ -227,23 +235,26 @@ impl Parser<'_> {
             _ => self.expected("a quantity, like `1ms`"),
         }
     }
-}
 
-fn unknown_statistic(name: &str) -> String {
-    let functions = Functional::PLAIN.iter().map(|row| row.0);
-    let fits = FITS.iter().map(|row| row.0);
-    let others = ["share", "p50", "p90", "p99", "p999"];
-    let known: Vec<&str> = functions.chain(fits).chain(others).collect();
-    let hint = match Measure::named(name) {
-        Some(_) => format!(": it is a measure; write a statistic of it, like `p50({name})`"),
-        None => did_you_mean(name, &known),
-    };
-    let list = known.join(", ");
-    format!("there is no statistic `{name}`{hint} (statistics: {list}, and other p1 to p99)")
-}
-
-/// `: did you mean …?`, or nothing where nothing is near.
-fn did_you_mean(name: &str, known: &[&str]) -> String {
-    closest(name, known.iter().copied())
-        .map_or(String::new(), |near| format!(": did you mean `{near}`?"))
+    fn unknown_statistic<T>(&self, span: Span, name: &str) -> Parsed<T> {
+        let message = format!("there is no statistic `{name}`");
+        let mut error = ParseError::new(self.text, span, message);
+        error.help = match Measure::named(name) {
+            Some(_) => Some(format!(
+                "it is a measure; write a statistic of it, like `p50({name})`"
+            )),
+            None => {
+                let functions = Functional::PLAIN.iter().map(|row| row.0);
+                let fits = FITS.iter().map(|row| row.0);
+                // Of p1 to p99 those that are asked for most.
+                let others = ["share", "p50", "p90", "p99", "p999"];
+                let known: Vec<&str> = functions.chain(fits).chain(others).collect();
+                choices(name, known).map(|help| match help.starts_with("one of") {
+                    true => help + ", and other p1 to p99",
+                    false => help,
+                })
+            }
+        };
+        Err(error)
+    }
 }
