@@ -43,7 +43,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
         name: format!("bench {}", procedure.name),
         text,
     };
-    let experiment = Experiment::read(source).map_err(crate::experiment::choose::wrong)?;
+    let experiment = Experiment::read(source)?;
     let choices = Choices {
         world: Some(world),
         quick: args.quick,

@@ -46,7 +46,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         name: "cells".to_owned(),
         text,
     };
-    let experiment = Experiment::read(source).map_err(choose::wrong)?;
+    let experiment = Experiment::read(source)?;
     let choices = Choices {
         world: Some(WorldName::Live),
         seed: args.seed,

@@ -1,5 +1,6 @@
 //! Exit codes, and errors with the code that they end in.
 
+use delaylab_lab::experiment::Diagnostics;
 use delaylab_live::load::error::LoadError;
 use delaylab_live::prober::error::RunError;
 use delaylab_live::world::LiveError;
@@ -87,6 +88,12 @@ impl From<delaylab_live::world::LiveError> for Failed {
             LiveError::Probe(error) => error.into(),
             other => Self::new(exit_of(other.failure()), other.to_string()),
         }
+    }
+}
+
+impl From<Diagnostics> for Failed {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::usage(diagnostics.to_string())
     }
 }
 

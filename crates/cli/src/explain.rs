@@ -8,13 +8,14 @@ use delaylab_explain::why;
 use delaylab_explain::why::slow::{Baseline, Slow};
 use delaylab_report::explain::{json, terminal as page};
 use delaylab_report::run::stored;
+use delaylab_runner::run_folder;
 use delaylab_runner::run_folder::{shortest, whole};
 use std::io;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let run = choose::run(&args.run, &args.runs)?;
-    let resolved = choose::of_run(&run);
+    let resolved = run_folder::experiment_of(&run);
     let other = other(args)?;
     let baseline = match (&other, args.against.is_some()) {
         (Some(other), _) => Baseline::Run(other),
@@ -44,7 +45,7 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
         return Ok(None);
     };
     let run = choose::run(named, &args.runs)?;
-    let baseline = why::baseline(&run, choose::of_run(&run).as_ref());
+    let baseline = why::baseline(&run, run_folder::experiment_of(&run).as_ref());
     whole(&run)?;
     Ok(Some(baseline))
 }

@@ -11,6 +11,7 @@ use delaylab_model::MILLISECOND;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::path::Topology;
 use delaylab_model::trial::Trial;
+use delaylab_runner::resolve;
 use delaylab_testbed::build::{self, Found, Standing};
 use delaylab_testbed::layout::{Layout, lay_out};
 use delaylab_testbed::reflectors::Reflectors;
@@ -68,9 +69,8 @@ fn trial(args: &UpArgs) -> Result<Trial, Failed> {
         Some(text) => Experiment::read(Source {
             name: args.choice.experiment.clone(),
             text,
-        })
-        .map_err(choose::wrong)?,
-        None => choose::experiment(&args.choice.experiment)?,
+        })?,
+        None => resolve::experiment(&args.choice.experiment)?,
     };
     let choices = Choices {
         world: Some(WorldName::Testbed),

@@ -1,5 +1,6 @@
 //! Why a run cannot start, or broke off.
 
+use delaylab_lab::experiment::Diagnostics;
 use delaylab_lab::run::LabError;
 use delaylab_live::world::LiveError;
 use delaylab_model::world::{FailureKind, WorldError};
@@ -35,6 +36,12 @@ impl RunnerError {
     /// This host lacks something.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Environment, message)
+    }
+}
+
+impl From<Diagnostics> for RunnerError {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::usage(diagnostics.to_string())
     }
 }
 

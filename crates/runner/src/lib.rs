@@ -1,6 +1,7 @@
 //! Starts experiments, carries them out and records them, for any face: the command line, a notebook, a service.
 //!
 //! ```text
+//! resolve::resolve(&experiment, &choices, runs)?  the trials of an experiment, with what was chosen
 //! Started::create(resolved, &options, &runs)?    opens the world and makes the run's folder
 //!     .run(&mut progress, watch)?                carries out every trial that is left; None: it was stopped
 //!     .finish()                                  judges the findings and gives the run its name
@@ -8,6 +9,7 @@
 //!
 //! | module | does |
 //! |---|---|
+//! | [`mod@resolve`] | from a name to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
 //! | `live_target` | the live world's target, or a reflector of the run's own |
@@ -27,6 +29,7 @@ pub mod error;
 mod live_target;
 pub mod load_limit;
 pub mod own_reflector;
+pub mod resolve;
 pub mod run;
 pub mod run_folder;
 pub mod target;

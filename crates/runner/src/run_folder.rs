@@ -1,7 +1,10 @@
 //! Runs on disk: read whole, or refused by name.
 
 use crate::error::RunnerError;
-use delaylab_store::run::Run;
+use crate::resolve;
+use delaylab_lab::experiment::{Resolved, Source};
+use delaylab_store::resolve::resolve_run;
+use delaylab_store::run::{OpenError, Run, State};
 use std::path::Path;
 
 /// The run in this folder.
@@ -10,6 +13,59 @@ use std::path::Path;
 /// There is none, or it is not what was recorded.
 pub fn open(folder: &Path) -> Result<Run, RunnerError> {
     Run::open(folder).map_err(|error| RunnerError::environment(error.to_string()))
+}
+
+/// The run of this name in `runs`, or in this folder. Every file of it is held against its manifest, once.
+///
+/// # Errors
+/// There is none, or it is not what was recorded.
+pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
+    let folder = resolve_run(named, runs).map_err(|error| RunnerError::usage(error.to_string()))?;
+    let run = open(&folder)?;
+    whole(&run)?;
+    Ok(run)
+}
+
+/// What a reader has to know of a run that nothing can be held against; `None`: its files are what was recorded.
+pub fn unchecked(run: &Run) -> Option<String> {
+    let unchecked = !run.is_checked() && run.state() == State::Complete;
+    unchecked.then(|| {
+        format!(
+            "{} has no manifest.json, which older versions did not write: nothing says whether its files are what was \
+             recorded",
+            shortest(run.folder())
+        )
+    })
+}
+
+/// The measured part of a run, if it is there, is whole, too.
+///
+/// # Errors
+/// It is not what was recorded.
+pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerError> {
+    let measured = resolved.and_then(|resolved| resolved.measured.as_ref());
+    match measured.map(|folder| Run::open(Path::new(folder))) {
+        Some(Ok(run)) => whole(&run),
+        Some(Err(error @ OpenError::Changed { .. })) => {
+            Err(RunnerError::environment(error.to_string()))
+        }
+        // A part that is gone is among the problems of the page.
+        Some(Err(_)) | None => Ok(()),
+    }
+}
+
+/// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
+pub fn experiment_of(run: &Run) -> Option<Resolved> {
+    let source = Source {
+        name: "experiment.toml".to_owned(),
+        text: run.experiment()?.to_owned(),
+    };
+    let read = resolve::again(source);
+    if read.is_err() && !run.environment()["imported"].is_object() {
+        let file = shortest(&run.folder().join("experiment.toml"));
+        run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
+    }
+    read.ok()
 }
 
 /// Nothing, as far as the run was read. What could not be read may be any of its packets, and what is left of them has

@@ -10,6 +10,7 @@ use delaylab_live::prober::Probing;
 use delaylab_live::world::Live;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
+use delaylab_model::series::KeptSeries;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Clock, Refusal, World};
@@ -127,6 +128,16 @@ pub fn refusals(world: WorldName, trial: &Trial) -> Vec<Refusal> {
         WorldName::Testbed => testbed(Stop::default()).refusals(trial),
         WorldName::Sim => delaylab_sim::refusals(trial),
     }
+}
+
+/// Which series a world keeps of a trial; `None` where it cannot honour the trial.
+pub fn kept_series(world: WorldName, trial: &Trial) -> Option<Vec<KeptSeries>> {
+    let refused = !refusals(world, trial).is_empty();
+    (!refused).then(|| match world {
+        WorldName::Live => trial.series_of_hosts(),
+        WorldName::Testbed => delaylab_testbed::layout::kept_series(trial),
+        WorldName::Sim => delaylab_sim::kept_series(trial),
+    })
 }
 
 /// What a world can honour of a trial and may not be what was meant.

@@ -40,7 +40,7 @@ pub(super) fn resolve(
         name: "model.toml".to_owned(),
         text: text.to_owned(),
     };
-    let experiment = Experiment::read(source).map_err(choose::wrong)?;
+    let experiment = Experiment::read(source)?;
     let choices = Choices {
         sets: sets.to_vec(),
         seed,

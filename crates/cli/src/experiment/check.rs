@@ -9,6 +9,7 @@ use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
+use delaylab_runner::resolve;
 use delaylab_runner::worlds;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ const LISTED: usize = 12;
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<(), Failed> {
-    let experiment = choose::experiment(&args.choice.experiment)?;
+    let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
     let expected = Expected::new(&resolved, args.from.as_deref(), &args.runs)?;

@@ -1,6 +1,5 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
-use super::choose;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
@@ -93,13 +92,21 @@ impl Concluded {
 
 /// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
-    stored::in_full(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    stored::in_full(
+        run,
+        run_folder::experiment_of(run).as_ref(),
+        &shortest(run.folder()),
+    )
 }
 
 /// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
 /// than all else.
 pub fn terminal_data(run: &Run) -> RunData {
-    stored::of(run, choose::of_run(run).as_ref(), &shortest(run.folder()))
+    stored::of(
+        run,
+        run_folder::experiment_of(run).as_ref(),
+        &shortest(run.folder()),
+    )
 }
 
 /// The run as it is shown, with or without a page.
@@ -108,7 +115,7 @@ pub fn terminal_data(run: &Run) -> RunData {
 /// Something of it cannot be read.
 pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
     let data = if with_page {
-        choose::whole_measured_part(choose::of_run(run).as_ref())?;
+        run_folder::measured_part_whole(run_folder::experiment_of(run).as_ref())?;
         run_data(run)
     } else {
         terminal_data(run)

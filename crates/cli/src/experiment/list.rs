@@ -55,7 +55,7 @@ impl From<Entry> for ListedRun {
 /// Runs the command.
 pub fn run(args: &ListArgs) -> Result<(), Failed> {
     let experiments = catalogue().iter().map(|entry| {
-        let experiment = Experiment::read(entry.source()).map_err(super::choose::wrong)?;
+        let experiment = Experiment::read(entry.source())?;
         Ok(ListedExperiment {
             name: entry.name().to_owned(),
             title: experiment.title().to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`choose`] | finds the experiment and lays what was typed over it |
+//! | [`choose`] | what was typed of an experiment or a run |
 //! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |

@@ -1,6 +1,5 @@
 //! `delaylab resume`.
 
-use super::choose;
 use super::run::{carry_out, catch_stop, with_load};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
@@ -8,6 +7,7 @@ use crate::key;
 use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
+use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
 use delaylab_runner::worlds::RunOptions;
 use delaylab_store::resolve::resolve_run;
@@ -32,7 +32,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         name: folder.join("experiment.toml").display().to_string(),
         text: resumed.experiment,
     };
-    let resolved = choose::again(source).map_err(choose::wrong)?;
+    let resolved = resolve::again(source)?;
     let options = RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,

@@ -11,6 +11,7 @@ use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::{StopMeans, Watch};
+use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::target::{AddressFamily, LoadChoice};
 use delaylab_runner::worlds::RunOptions;
@@ -21,7 +22,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
     if args.tui {
         tui::check()?;
     }
-    let experiment = choose::experiment(&args.choice.experiment)?;
+    let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
     let options = RunOptions {

@@ -3,7 +3,6 @@
 use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
-use crate::experiment::choose;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_live::prober::ip_size;
 use delaylab_model::dscp::Dscp;
@@ -12,6 +11,7 @@ use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_report::format::{Format, format_of};
+use delaylab_runner::resolve;
 use serde_json::{Map, Value, json};
 use std::hash::{BuildHasher, RandomState};
 
@@ -37,7 +37,7 @@ const MOST_OF_NAME: usize = 48;
 ///
 /// # Errors
 /// Flags that do not go together.
-pub fn resolve(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
+pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
     if args.target().is_empty() {
         return Err(Failed::usage(
             "which host? `delaylab ping TARGET`: a host name or an address",
@@ -66,7 +66,7 @@ pub fn resolve(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
         ..Choices::default()
     };
     let experiment = Experiment::read(source).map_err(in_words)?;
-    choose::in_world(&experiment, &choices).map_err(in_words)
+    resolve::in_world(&experiment, &choices).map_err(in_words)
 }
 
 /// Fields of the experiment, and what they are on the command line.
@@ -184,7 +184,7 @@ fn payload(args: &PingArgs, with_key: bool) -> Result<u32, Failed> {
     let Some(ip) = args.ip_size else {
         return Ok(args.size.unwrap_or(default));
     };
-    let v6 = choose::is_v6(args.target(), args.family());
+    let v6 = resolve::is_v6(args.target(), args.family());
     let Some(headers) = ip_size(args.method, v6, 0) else {
         return Err(Failed::usage(
             "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn resolved(words: &str) -> Resolved {
-        let resolved = resolve(&args(words), false).map_err(|failed| failed.message);
+        let resolved = from_args(&args(words), false).map_err(|failed| failed.message);
         resolved.unwrap()
     }
 
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(probe_of("127.0.0.1 --ip-size 40B").payload, 12);
         assert_eq!(probe_of("::1 --ip-size 9188B").payload, 9140);
         for wrong in ["--ip-size 20B", "--method tcp --ip-size 90B"] {
-            assert!(resolve(&args(&format!("127.0.0.1 {wrong}")), false).is_err());
+            assert!(from_args(&args(&format!("127.0.0.1 {wrong}")), false).is_err());
         }
     }
 
@@ -360,7 +360,7 @@ mod tests {
         ] {
             let resolved = resolved(words);
             let text = resolved.toml.clone();
-            let again = choose::again(Source {
+            let again = resolve::again(Source {
                 name: "experiment.toml".to_owned(),
                 text,
             });
@@ -405,6 +405,6 @@ mod tests {
         assert_eq!(runs("--save h"), Some("runs".into()));
         assert_eq!(runs("h --save there"), Some("there".into()));
         assert_eq!(runs("--save there h"), Some("there".into()));
-        assert!(resolve(&args("--save"), false).is_err());
+        assert!(from_args(&args("--save"), false).is_err());
     }
 }

@@ -49,7 +49,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     // A key in the environment is for methods that know keys.
     let key = key.filter(|_| args.method != Method::Icmp);
-    let resolved = experiment::resolve(args, key.is_some())?;
+    let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
     run::catch_stop()?;
     let options = options(args, key);

@@ -1,0 +1,134 @@
+//! From a name to the trials of a run: finds the experiment, lays what was chosen over it, and asks its world.
+
+use crate::error::RunnerError;
+use crate::target::{self, AddressFamily};
+use crate::{run_folder, worlds};
+use delaylab_lab::experiment::catalogue::{Entry, catalogue};
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Level;
+use std::path::Path;
+
+/// The experiment of this name in the catalogue, or in this file.
+pub fn experiment(named: &str) -> Result<Experiment, RunnerError> {
+    let source = match Entry::find(named) {
+        Some(entry) => entry.source(),
+        None => file(named)?,
+    };
+    Ok(Experiment::read(source)?)
+}
+
+fn file(named: &str) -> Result<Source, RunnerError> {
+    if !Path::new(named).exists() && !named.contains(['/', '.']) {
+        let names: Vec<_> = catalogue().iter().map(|entry| entry.name()).collect();
+        return Err(RunnerError::usage(format!(
+            "there is no experiment `{named}`: the catalogue has {}. A file is named with its path",
+            names.join(", ")
+        )));
+    }
+    let text = std::fs::read_to_string(named)
+        .map_err(|error| RunnerError::environment(format!("cannot read {named}: {error}")))?;
+    Ok(Source {
+        name: named.to_owned(),
+        text,
+    })
+}
+
+/// The trials of an experiment with these choices, in a world that there is.
+///
+/// # Errors
+/// What is wrong with the experiment or the choices, or its measured part is not what was recorded. Runs are looked for in
+/// `runs`.
+pub fn resolve(
+    experiment: &Experiment,
+    choices: &Choices,
+    runs: &Path,
+) -> Result<Resolved, RunnerError> {
+    let world = experiment.world_of(choices);
+    if world != WorldName::Live && choices.target.is_some() {
+        return Err(RunnerError::usage(format!(
+            "--target is for the world `live`: the world `{world}` builds its own path"
+        )));
+    }
+    let resolved = in_world(experiment, choices)?;
+    experiment.unknown_series(&resolved, &worlds::kept_series)?;
+    match &resolved.measured {
+        None => Ok(resolved),
+        Some(named) => with_measured(experiment, choices, &resolved, (named, runs)),
+    }
+}
+
+/// The same with the folder of its measured part, wherever it will be read from.
+///
+/// # Errors
+/// Where there is no such run, or nothing in it to show beside this one.
+fn with_measured(
+    experiment: &Experiment,
+    choices: &Choices,
+    resolved: &Resolved,
+    (named, runs): (&str, &Path),
+) -> Result<Resolved, RunnerError> {
+    let measured = run_folder::named(named, runs).map_err(|error| {
+        RunnerError::new(error.kind, format!("measured.run: {}", error.message))
+    })?;
+    if !resolved
+        .figures
+        .iter()
+        .any(|figure| figure.measured.is_some())
+    {
+        let why = "no figure would show the measured part: write `measured = \"\"` in a [[figure]]";
+        return Err(RunnerError::usage(why));
+    }
+    let streams = measured.trials().iter();
+    let theirs: Vec<_> = streams.flat_map(|row| &row.factors).collect();
+    let common = resolved.factors.iter().filter(|(name, levels)| {
+        let is_known = |level: &Level| levels.iter().any(|known| known.is_same(level));
+        theirs
+            .iter()
+            .any(|(other, level)| other == name && is_known(level))
+    });
+    if common.count() == 0 {
+        let mut names: Vec<&str> = theirs.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        return Err(RunnerError::usage(format!(
+            "measured.run: {named} has no factor level in common with this experiment: it varies {}",
+            if names.is_empty() {
+                "nothing".to_owned()
+            } else {
+                names.join(", ")
+            }
+        )));
+    }
+    let folder = measured.folder();
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let choices = Choices {
+        measured: Some(folder.display().to_string()),
+        ..choices.clone()
+    };
+    Ok(in_world(experiment, &choices)?)
+}
+
+/// The trials of an experiment with these choices, as far as its world can honour them.
+pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Diagnostics> {
+    let world = experiment.world_of(choices);
+    experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
+}
+
+/// A run's own experiment: it resolves to what it did before.
+pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
+    let experiment = Experiment::read(source)?;
+    let mut choices = Choices::default();
+    let resolved = in_world(&experiment, &choices)?;
+    let v6 = |target: &str| is_v6(target, AddressFamily::Any);
+    if !resolved.target.as_deref().is_some_and(v6) {
+        return Ok(resolved);
+    }
+    choices.v6 = true;
+    in_world(&experiment, &choices)
+}
+
+/// Do probes to this target go over IPv6? A name that does not resolve is said later.
+pub fn is_v6(target: &str, family: AddressFamily) -> bool {
+    target::resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
+}
