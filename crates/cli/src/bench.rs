@@ -9,6 +9,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::units::write_duration;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
+use delaylab_report::json::enveloped;
 use serde_json::json;
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
@@ -62,7 +63,7 @@ fn list(json: bool) -> Result<(), Failed> {
             json!({ "name": known.name, "rfc": known.rfc, "about": about, "needs": known.needs })
         };
         let all: Vec<_> = procedures().iter().map(one).collect();
-        let document = json!({ "schema": "delaylab/procedures/1", "procedures": all });
+        let document = enveloped("delaylab/procedures/1", json!({ "procedures": all }));
         return terminal::write(format!("{document}\n"));
     }
     let mut out = String::new();

@@ -41,6 +41,7 @@ pub fn schema(document: SchemaOf) -> Result<(), Failed> {
     let schema = match document {
         SchemaOf::Ping => delaylab_report::json::schema(),
         SchemaOf::PingStream => delaylab_report::stream::schema(),
+        SchemaOf::Run => delaylab_report::json::run::schema(),
         SchemaOf::Trace => delaylab_report::trace::json::schema(),
         SchemaOf::Explain => delaylab_report::explain::json::schema(),
         SchemaOf::Compare => delaylab_report::compare::json::schema(),

@@ -1,5 +1,6 @@
 //! What `delaylab cells` says: the answer in a sentence, what to type, and what it rests on.
 
+use crate::json::enveloped;
 use crate::run::RunData;
 use crate::style::{Paint, Style, percent, plural};
 use crate::terminal::paragraph;
@@ -162,8 +163,7 @@ fn longer(cells: &Cells<'_>, way: &Way) -> String {
 pub fn json(cells: &Cells<'_>) -> Value {
     let main = cells.main();
     let [sent, lost] = cells.sent();
-    json!({
-        "schema": SCHEMA,
+    let body = json!({
         "target": cells.target,
         "method": cells.method.name(),
         "sent": sent,
@@ -174,7 +174,8 @@ pub fn json(cells: &Cells<'_>) -> Value {
         "problems": cells.run.problems,
         "folder": cells.run.head.folder,
         "report": cells.page,
-    })
+    });
+    enveloped(SCHEMA, body)
 }
 
 fn of_way(way: &Way) -> Value {

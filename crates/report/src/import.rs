@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/import/1";
+pub const SCHEMA: &str = "delaylab/import/2";
 
 /// What `delaylab import --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -19,8 +19,10 @@ pub struct Document<'a> {
     pub schema: &'static str,
     /// The format that was read.
     pub format: &'static str,
+    /// Version of delaylab.
+    pub version: &'static str,
     /// The other tool's version, where the file says it.
-    pub version: Option<&'a str>,
+    pub tool_version: Option<&'a str>,
     /// The run that was made.
     pub folder: &'a str,
     /// Its page, if it has one.
@@ -99,7 +101,8 @@ impl<'a> Document<'a> {
         Self {
             schema: SCHEMA,
             format: imported.format.name,
-            version: imported.version.as_deref(),
+            version: env!("CARGO_PKG_VERSION"),
+            tool_version: imported.version.as_deref(),
             folder,
             report,
             streams: streams.map(Stream::new).collect(),

@@ -1,7 +1,6 @@
 //! What every face of `delaylab ping` is made from.
 
 use delaylab_lab::finding::single::Answer;
-use delaylab_model::Nanos;
 use delaylab_model::trial::{ProbeFacts, ProbeRun};
 use delaylab_stats::summary::Summary;
 use delaylab_stats::verdict;
@@ -17,8 +16,6 @@ pub struct Ping<'a> {
     pub facts: &'a ProbeFacts,
     /// Its statistics.
     pub summary: &'a Summary,
-    /// When the first packet was due: offsets are counted from here. `CLOCK_MONOTONIC`.
-    pub start: Nanos,
     /// What came of each condition that it was held against.
     pub conditions: &'a [Answer],
 }

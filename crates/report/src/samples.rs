@@ -31,7 +31,6 @@ impl Sample {
             run: &self.run,
             facts: &self.facts,
             summary: &self.summary,
-            start: START,
             conditions: &[],
         }
     }

@@ -72,7 +72,7 @@ impl<'a, W: Write> StreamWriter<'a, W> {
 
     /// Writes the last line.
     pub fn summary(&mut self, ping: &Ping<'_>) -> io::Result<()> {
-        let results = Results::new(ping);
+        let results = Results::of_ping(ping);
         write_line(&mut self.out, &mut self.line, &Line::Summary(&results))?;
         self.out.flush()
     }

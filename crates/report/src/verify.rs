@@ -16,6 +16,8 @@ pub struct Document<'a> {
     /// Name and version of this document's shape.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
+    /// Version of delaylab.
+    pub version: &'static str,
     /// Is no run damaged?
     pub intact: bool,
     /// Each run that was looked at.
@@ -53,6 +55,7 @@ impl<'a> Document<'a> {
     pub fn new(found: &'a [(String, Verified)]) -> Self {
         Self {
             schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
             intact: found.iter().all(|(_, run)| run.wrong.is_empty()),
             runs: found.iter().map(|(name, run)| looked(name, run)).collect(),
         }

@@ -203,7 +203,9 @@ pub struct Summary {
     /// interquartile range is a difference of two such values, the histogram's bins are filled with
     /// them, and a band of the anatomy may be wider by as much at both ends.
     pub quantile_error: Option<f64>,
-    /// Time from the first packet's intended send to the last event.
+    /// When the first packet was due, on the clock of its records; 0 without packets.
+    pub start: Nanos,
+    /// Time from then to the last event.
     pub span_ns: Nanos,
 }
 

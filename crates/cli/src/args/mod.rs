@@ -105,6 +105,8 @@ pub enum SchemaOf {
     Ping,
     /// One line of `ping --json-stream`
     PingStream,
+    /// One line of `run --json`
+    Run,
     /// `trace --json`
     Trace,
     /// `explain --json`

@@ -9,6 +9,8 @@ use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
+use delaylab_report::json::enveloped;
+use delaylab_report::json::run::factors;
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
 use serde_json::{Value, json};
@@ -182,8 +184,7 @@ fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
             json!({"case": s.case, "why": why})
         })
         .collect();
-    json!({
-        "schema": "delaylab/check/1",
+    let body = json!({
         "name": resolved.name,
         "world": resolved.world.name(),
         "seed": resolved.seed,
@@ -193,13 +194,6 @@ fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
         "skipped": skipped,
         "warnings": warnings(resolved),
         "findings": findings,
-    })
-}
-
-/// Factors and the labels of their levels.
-pub fn factors(factors: &[delaylab_model::plan::Factor]) -> Value {
-    let labels = factors
-        .iter()
-        .map(|(name, level)| (name.clone(), Value::from(level.label.clone())));
-    Value::Object(labels.collect())
+    });
+    enveloped("delaylab/check/1", body)
 }

@@ -1,16 +1,17 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
+use super::run::words;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
+use crate::ping::system_info;
 use crate::terminal;
-use delaylab_lab::finding::{Judged, Verdict};
+use delaylab_lab::finding::Judged;
+use delaylab_report::json::run::Line;
 use delaylab_report::run::{RunData, stored};
 use delaylab_report::{benchmark, html, run_terminal};
 use delaylab_runner::run::{Finished, Recorded};
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
-use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ impl Concluded {
     /// Where nothing was answered, once that is shown.
     pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
         if shown.json {
-            terminal::write(self.document())?;
+            terminal::write(self.document()?)?;
         } else {
             let style = terminal::style(&io::stdout(), shown.verbose);
             let page = self.page.as_deref();
@@ -65,18 +66,14 @@ impl Concluded {
     }
 
     /// The last line of `--json`.
-    fn document(&self) -> String {
-        let data = &self.data;
-        let tally = Verdict::ALL.map(|verdict| {
-            let of_it = self.judged.iter().filter(|it| it.verdict == verdict);
-            (verdict.name().replace(' ', "_"), of_it.count())
-        });
-        let document = json!({
-            "schema": "delaylab/run/1", "kind": "run", "folder": data.head.folder,
-            "tally": BTreeMap::from(tally), "findings": self.judged,
-            "report": self.page, "problems": data.problems, "benchmark": data.benchmark,
-        });
-        format!("{document}\n")
+    fn document(&self) -> Result<Vec<u8>, Failed> {
+        let (system_info, supplied) = (system_info(), words());
+        let page = self.page.as_deref();
+        let line = Line::run(&self.data, &self.judged, page, &system_info, &supplied);
+        let mut text = Vec::new();
+        line.write(&mut text)
+            .map_err(|error| Failed::environment(error.to_string()))?;
+        Ok(text)
     }
 
     /// An error where nothing was answered.

@@ -1,7 +1,6 @@
 //! What a run says while it goes on: to people on standard error, a bar on a terminal and else a line
 //! now and then, or the live view; to programs a line of JSON a trial on standard output.
 
-use super::check::factors;
 use crate::args::experiment::ShownArgs;
 use crate::terminal;
 use crate::tui::{Tui, Watcher};
@@ -10,13 +9,12 @@ use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
+use delaylab_report::json::run::Line;
 use delaylab_report::run::without_numbers;
 use delaylab_report::visible::visible;
-use delaylab_store::trial_row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Without a terminal, one line in so long.
@@ -165,9 +163,9 @@ impl Progress for ProgressDisplay {
             People::View { tui, .. } => tui.set_progress(so_far(done, remaining)),
         }
         if self.json {
-            for row in ended.rows {
+            for (row, summary) in ended.rows.iter().zip(ended.summaries) {
                 // Whoever stops reading has seen enough; the run goes on.
-                let _ = writeln!(std::io::stdout(), "{}", line(row));
+                let _ = Line::trial(row, summary).write(std::io::stdout().lock());
             }
         }
     }
@@ -182,24 +180,6 @@ impl Progress for ProgressDisplay {
             }
         }
     }
-}
-
-/// A trial's line of JSON. Figures that are not there are null.
-fn line(row: &TrialRow) -> Value {
-    let figures = row.figures.iter();
-    let stats: serde_json::Map<_, _> = figures
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect();
-    json!({
-        "schema": "delaylab/run/1",
-        "kind": "trial",
-        "trial": row.trial,
-        "probe": row.probe_name,
-        "repeat": row.repeat,
-        "factors": factors(&row.factors),
-        "stats": stats,
-        "warnings": row.facts.warnings,
-    })
 }
 
 /// `size=64B condition=quiet`.

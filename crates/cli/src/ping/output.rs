@@ -110,7 +110,6 @@ pub struct Written<'a> {
     tui: Option<Tui>,
     /// The trial under way, without load if it is the first.
     part: u32,
-    first_due: Option<Nanos>,
     answered: u64,
     packets: u64,
 }
@@ -141,7 +140,6 @@ impl<'a> Written<'a> {
             live: show_live.then(LiveLine::new),
             tui,
             part: 0,
-            first_due: None,
             answered: 0,
             packets: 0,
         })
@@ -201,8 +199,6 @@ impl<'a> Written<'a> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.packets += 1;
         self.answered += u64::from(record.answered());
-        let first = self.first_due.get_or_insert(record.t_intended);
-        *first = (*first).min(record.t_intended);
         if let Some(live) = &mut self.live {
             live.take(record);
         }
@@ -253,7 +249,6 @@ impl<'a> Written<'a> {
             facts,
             streams: Vec::new(),
             records: self.storage.take_records(),
-            start: self.first_due.take().unwrap_or(0),
         }
     }
 
@@ -388,8 +383,6 @@ pub struct Part {
     pub streams: Vec<StreamReport>,
     /// Its packets, for a document.
     pub records: Vec<Record>,
-    /// When the first was due.
-    pub start: Nanos,
 }
 
 impl Default for Part {
@@ -402,7 +395,6 @@ impl Default for Part {
             facts: ProbeFacts::default(),
             streams: Vec::new(),
             records: Vec::new(),
-            start: 0,
         }
     }
 }
@@ -414,7 +406,6 @@ impl Part {
             run: shown.run,
             facts: &self.facts,
             summary: &self.summary,
-            start: self.start,
             conditions,
         }
     }

@@ -181,7 +181,7 @@ fn a_line_of_json_a_trial_and_one_at_the_end() {
         .collect();
     let (last, trials) = lines.split_last().unwrap();
     assert_eq!(trials.len() as u64, TRIALS);
-    assert!(trials.iter().all(|trial| trial["stats"]["sent"] == 40.0));
+    assert!(trials.iter().all(|trial| trial["stats"]["sent"] == 40));
     assert_eq!(last["findings"][0]["verdict"], "true", "{last}");
     assert!(Path::new(last["report"].as_str().unwrap()).ends_with("report.html"));
 }

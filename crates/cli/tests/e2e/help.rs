@@ -93,7 +93,8 @@ fn schemas_are_those_in_the_docs() {
         ("ping-stream", "ping-stream-1.json"),
         ("trace", "trace-1.json"),
         ("compare", "compare-1.json"),
-        ("import", "import-1.json"),
+        ("import", "import-2.json"),
+        ("run", "run-2.json"),
         ("verify", "verify-1.json"),
     ] {
         let kept = std::fs::read_to_string(docs.join(file)).unwrap();

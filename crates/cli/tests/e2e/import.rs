@@ -73,7 +73,7 @@ fn imported(scratch: &Scratch, file: &Path) -> Value {
     let ran = import(scratch, file, "--json --no-report");
     assert_eq!(ran.code, 0, "{}: {}", file.display(), ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(document["schema"], "delaylab/import/1");
+    assert_eq!(document["schema"], "delaylab/import/2");
     document
 }
 

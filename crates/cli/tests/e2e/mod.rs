@@ -10,6 +10,7 @@
 //! | [`compare`] | what changed between two runs, and what must not have |
 //! | [`condition`] | host conditions leave nothing behind |
 //! | [`culprits`] | random processes that disturb are named, with period and share |
+//! | [`documents`] | every document keeps to its schema, and to one vocabulary |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
 //! | [`flips`] | a flipped bit of a run is said, or changes nothing; links and devices in runs |
@@ -38,6 +39,7 @@ mod cells;
 mod compare;
 mod condition;
 mod culprits;
+mod documents;
 mod errors;
 mod experiments;
 mod explain;

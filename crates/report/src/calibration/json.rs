@@ -1,6 +1,7 @@
 //! One JSON document. Times are whole nanoseconds; what is not known is null.
 
 use super::{Calibrated, Prediction};
+use crate::json::enveloped;
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::Counts;
 use delaylab_explain::calibrate::limiter::Limiter;
@@ -22,13 +23,13 @@ pub fn calibration_document(shown: &Calibrated<'_>) -> Value {
         );
         Value::Object(row)
     });
-    json!({
-        "schema": "delaylab/calibration/1",
+    let body = json!({
         "run": shown.run,
         "model": shown.model,
         "found": found(shown.found),
         "overlay": overlay.collect::<Vec<_>>(),
-    })
+    });
+    enveloped("delaylab/calibration/1", body)
 }
 
 /// What `delaylab predict --json` prints.
@@ -51,14 +52,14 @@ pub fn prediction_document(shown: &Prediction<'_>) -> Value {
         .sets
         .iter()
         .map(|(path, value)| (path.clone(), json!(value)));
-    json!({
-        "schema": "delaylab/prediction/1",
+    let body = json!({
         "run": shown.run,
         "model": shown.model,
         "changed": sets.collect::<Map<_, _>>(),
         "found": found(shown.found),
         "lanes": lanes.collect::<Vec<_>>(),
-    })
+    });
+    enveloped("delaylab/prediction/1", body)
 }
 
 fn lane(lane: &Lane) -> Map<String, Value> {

@@ -5,6 +5,7 @@
 //! the field's name.
 
 mod config;
+pub mod run;
 mod stats;
 mod working;
 
@@ -19,6 +20,7 @@ use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts};
+use delaylab_stats::summary::Summary;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
@@ -109,18 +111,23 @@ impl<'a> Condition<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of a finished trial.
-    pub fn new(ping: &Ping<'a>) -> Self {
-        let stamps = ping.facts.stamps.iter();
+    /// Of a probe of a finished trial, held against these conditions.
+    pub fn new(summary: &Summary, facts: &'a ProbeFacts, conditions: &'a [Answer]) -> Self {
+        let stamps = facts.stamps.iter();
         Self {
-            stats: Stats::new(ping),
+            stats: Stats::new(summary, facts),
             stamps: stamps
                 .map(|&(point, delivery)| (point.name(), delivery))
                 .collect(),
-            facts: Facts::new(ping.facts),
-            warnings: &ping.facts.warnings,
-            fail_if: ping.conditions.iter().map(Condition::new).collect(),
+            facts: Facts::new(facts),
+            warnings: &facts.warnings,
+            fail_if: conditions.iter().map(Condition::new).collect(),
         }
+    }
+
+    /// Of a finished ping.
+    pub fn of_ping(ping: &Ping<'a>) -> Self {
+        Self::new(ping.summary, ping.facts, ping.conditions)
     }
 }
 
@@ -208,7 +215,7 @@ impl<'a> Document<'a> {
         Self {
             schema: SCHEMA,
             head,
-            results: Results::new(ping),
+            results: Results::of_ping(ping),
             round_trips: Rows { records, facts },
             under_load: None,
             each_way: None,
@@ -232,6 +239,18 @@ impl<'a> Document<'a> {
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         write_line(self, out)
     }
+}
+
+/// A document under its name, with the version of delaylab that made it.
+pub fn enveloped(schema: &str, body: serde_json::Value) -> serde_json::Value {
+    let mut document = serde_json::json!({
+        "schema": schema,
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    if let (Some(document), serde_json::Value::Object(body)) = (document.as_object_mut(), body) {
+        document.extend(body);
+    }
+    document
 }
 
 /// Writes a document as one line.
@@ -402,7 +421,9 @@ mod tests {
             ("trace-1.json", crate::trace::json::schema()),
             ("explain-1.json", crate::explain::json::schema()),
             ("compare-1.json", crate::compare::json::schema()),
-            ("import-1.json", crate::import::schema()),
+            ("import-2.json", crate::import::schema()),
+            ("run-2.json", run::schema()),
+            ("verify-1.json", crate::verify::schema()),
         ] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../../docs/schema")

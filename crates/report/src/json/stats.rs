@@ -1,12 +1,11 @@
 //! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
 
 use crate::missing;
-use crate::ping::Ping;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::trial::{LossDirection, ProbeFacts};
 use delaylab_stats::anatomy::Part;
-use delaylab_stats::summary;
+use delaylab_stats::{summary, verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -62,8 +61,7 @@ pub struct Stats {
 
 impl Stats {
     /// Of a finished trial.
-    pub fn new(ping: &Ping<'_>) -> Self {
-        let summary = ping.summary;
+    pub fn new(summary: &summary::Summary, facts: &ProbeFacts) -> Self {
         let distribution = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
         Self {
             response: distribution(&summary.response),
@@ -75,20 +73,20 @@ impl Stats {
             back: distribution(&summary.back),
             counts: Counts::new(&summary.counts),
             refusals: summary.refusals.iter().map(Refusal::new).collect(),
-            loss_direction: ping.facts.loss,
+            loss_direction: facts.loss,
             variation: Variation::new(&summary.variation),
             anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
             worst: summary
                 .worst
                 .iter()
-                .map(|worst| Worst::new(worst, ping.start))
+                .map(|worst| Worst::new(worst, summary.start))
                 .collect(),
             histogram: summary.histogram.as_ref().map(Histogram::new),
             within_500us: summary.within_500us,
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,
-            verdict: ping.verdict(),
-            reasons: reasons(summary, ping.facts),
+            verdict: verdict::dominant(summary).map(|verdict| verdict.to_string()),
+            reasons: reasons(summary, facts),
         }
     }
 }

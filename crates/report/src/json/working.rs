@@ -155,7 +155,7 @@ impl<'a> UnderLoad<'a> {
             },
             grew,
             verdict: working.verdict(),
-            results: Results::new(&working.loaded),
+            results: Results::of_ping(&working.loaded),
             round_trips: Rows {
                 records,
                 facts: &working.loaded.facts.records,

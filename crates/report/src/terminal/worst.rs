@@ -32,7 +32,7 @@ fn row(worst: &Worst, ping: &Ping<'_>) -> [Cell; 4] {
     let response = record.response().unwrap_or_default();
     [
         Cell::new(format!("seq {}", record.seq)),
-        Cell::new(format_duration(record.t_intended - ping.start)),
+        Cell::new(format_duration(record.t_intended - ping.summary.start)),
         Cell::new(format_duration(response)),
         Cell::left(largest(&worst.parts, response as f64)),
     ]

@@ -206,6 +206,7 @@ impl SummaryBuilder {
                 .collect(),
             within_500us: self.within(round_trips, 500 * MICROSECOND),
             quantile_error: self.is_spilled().then_some(loglinear::RELATIVE_ERROR),
+            start: self.span.map_or(0, |span| span.first),
             span_ns: self
                 .span
                 .map_or(0, |span| span.last.wrapping_sub(span.first)),
