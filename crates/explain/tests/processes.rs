@@ -86,7 +86,7 @@ impl World for Host {
             sink.record(&record).unwrap();
         }
         for event in &self.events {
-            sink.noise(event).unwrap();
+            sink.rows(event.into()).unwrap();
         }
         let sources = self.watched.then(|| "scheduler and interrupts".to_owned());
         Ok(TrialFacts::from(vec![ProbeFacts {

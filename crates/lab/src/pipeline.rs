@@ -3,11 +3,8 @@
 //! Batches go through a bounded channel, so memory stays flat. A reader so slow that the channel
 //! fills up holds the sender back, and the records say so as schedule slip.
 
-use delaylab_model::hop::Hop;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::transfer::Transfer;
+use delaylab_model::rows::{RowBuffer, Rows};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{Clock, Sink};
 use std::io;
@@ -29,28 +26,8 @@ pub trait Consumer: Send {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()>;
     /// Some packets have ended.
     fn records(&mut self, records: &[Record]) -> io::Result<()>;
-    /// Something disturbed the host.
-    fn noise(&mut self, _events: &[NoiseEvent]) -> io::Result<()> {
-        Ok(())
-    }
-    /// What clock reads cost.
-    fn clock_reads(&mut self, _bin: ClockReads) -> io::Result<()> {
-        Ok(())
-    }
-    /// What packets met in queues.
-    fn hops(&mut self, _hops: &[Hop]) -> io::Result<()> {
-        Ok(())
-    }
-    /// What was over time.
-    fn series(&mut self, _points: &[SeriesPoint]) -> io::Result<()> {
-        Ok(())
-    }
-    /// For how long series had which values.
-    fn series_values(&mut self, _values: &[SeriesValue]) -> io::Result<()> {
-        Ok(())
-    }
-    /// Finite transfers of loads.
-    fn transfers(&mut self, _transfers: &[Transfer]) -> io::Result<()> {
+    /// What the trial brings beside its records.
+    fn rows(&mut self, _rows: Rows<'_>) -> io::Result<()> {
         Ok(())
     }
     /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
@@ -61,12 +38,7 @@ pub trait Consumer: Send {
 enum Message {
     Begin(u16, RecordFacts),
     Records(Vec<Record>),
-    Noise(Vec<NoiseEvent>),
-    ClockReads(ClockReads),
-    Hops(Vec<Hop>),
-    Series(Vec<SeriesPoint>),
-    SeriesValues(Vec<SeriesValue>),
-    Transfers(Vec<Transfer>),
+    Rows(Box<RowBuffer>),
 }
 
 /// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
@@ -86,11 +58,7 @@ pub fn run<C: Consumer, T>(
         let mut sink = Batches {
             sender,
             batch: Vec::with_capacity(BATCH),
-            noise: Vec::new(),
-            hops: Vec::new(),
-            series: Vec::new(),
-            series_values: Vec::new(),
-            transfers: Vec::new(),
+            rows: RowBuffer::default(),
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
@@ -120,12 +88,7 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
         match message {
             Message::Begin(probe, facts) => consumer.begin(probe, &facts)?,
             Message::Records(records) => consumer.records(&records)?,
-            Message::Noise(events) => consumer.noise(&events)?,
-            Message::ClockReads(bin) => consumer.clock_reads(bin)?,
-            Message::Hops(hops) => consumer.hops(&hops)?,
-            Message::Series(points) => consumer.series(&points)?,
-            Message::SeriesValues(values) => consumer.series_values(&values)?,
-            Message::Transfers(transfers) => consumer.transfers(&transfers)?,
+            Message::Rows(rows) => rows.hand_on(|rows| consumer.rows(rows))?,
         }
     }
 }
@@ -146,11 +109,7 @@ fn next(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Resul
 struct Batches {
     sender: SyncSender<Message>,
     batch: Vec<Record>,
-    noise: Vec<NoiseEvent>,
-    hops: Vec<Hop>,
-    series: Vec<SeriesPoint>,
-    series_values: Vec<SeriesValue>,
-    transfers: Vec<Transfer>,
+    rows: RowBuffer,
     sent: Instant,
 }
 
@@ -162,25 +121,9 @@ impl Batches {
             let batch = std::mem::replace(&mut self.batch, next);
             self.send(Message::Records(batch))?;
         }
-        if !self.noise.is_empty() {
-            let noise = std::mem::take(&mut self.noise);
-            self.send(Message::Noise(noise))?;
-        }
-        if !self.hops.is_empty() {
-            let hops = std::mem::take(&mut self.hops);
-            self.send(Message::Hops(hops))?;
-        }
-        if !self.series.is_empty() {
-            let points = std::mem::take(&mut self.series);
-            self.send(Message::Series(points))?;
-        }
-        if !self.series_values.is_empty() {
-            let values = std::mem::take(&mut self.series_values);
-            self.send(Message::SeriesValues(values))?;
-        }
-        if !self.transfers.is_empty() {
-            let transfers = std::mem::take(&mut self.transfers);
-            self.send(Message::Transfers(transfers))?;
+        if !self.rows.is_empty() {
+            let rows = std::mem::take(&mut self.rows);
+            self.send(Message::Rows(Box::new(rows)))?;
         }
         Ok(())
     }
@@ -206,45 +149,9 @@ impl Sink for Batches {
         Ok(())
     }
 
-    fn noise(&mut self, event: &NoiseEvent) -> io::Result<()> {
-        self.noise.push(event.clone());
-        if self.noise.len() >= BATCH {
-            self.hand_over()?;
-        }
-        Ok(())
-    }
-
-    fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {
-        self.send(Message::ClockReads(*bin))
-    }
-
-    fn hop(&mut self, hop: &Hop) -> io::Result<()> {
-        self.hops.push(hop.clone());
-        if self.hops.len() >= BATCH {
-            self.hand_over()?;
-        }
-        Ok(())
-    }
-
-    fn series_value(&mut self, value: &SeriesValue) -> io::Result<()> {
-        self.series_values.push(value.clone());
-        if self.series_values.len() >= BATCH {
-            self.hand_over()?;
-        }
-        Ok(())
-    }
-
-    fn series(&mut self, point: &SeriesPoint) -> io::Result<()> {
-        self.series.push(point.clone());
-        if self.series.len() >= BATCH {
-            self.hand_over()?;
-        }
-        Ok(())
-    }
-
-    fn transfer(&mut self, transfer: &Transfer) -> io::Result<()> {
-        self.transfers.push(transfer.clone());
-        if self.transfers.len() >= BATCH {
+    fn rows(&mut self, rows: Rows<'_>) -> io::Result<()> {
+        self.rows.push(rows);
+        if self.rows.len() >= BATCH {
             self.hand_over()?;
         }
         Ok(())

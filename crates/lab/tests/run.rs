@@ -82,7 +82,7 @@ impl World for Toy {
             record.outcome = Outcome::Ok;
             sink.record(&record).unwrap();
         }
-        sink.series(&point(trial.id)).unwrap();
+        sink.rows((&point(trial.id)).into()).unwrap();
         Ok(TrialFacts::from(vec![ProbeFacts {
             simulated: Some(50_000_000),
             trace_hash: Some(random.next() ^ u64::from(trial.probes[0].payload)),

@@ -1,6 +1,7 @@
 //! Brings what several threads measure to one sink.
 
 use delaylab_model::record::Record;
+use delaylab_model::rows::Rows;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
@@ -32,7 +33,7 @@ pub(crate) fn hand_over(receiver: Receiver<Message>, sink: &mut dyn Sink) -> io:
     receiver.into_iter().try_for_each(|message| match message {
         Message::Begin(probe, facts) => sink.begin(probe, &facts),
         Message::Records(records) => records.iter().try_for_each(|record| sink.record(record)),
-        Message::Series(points) => points.iter().try_for_each(|point| sink.series(point)),
+        Message::Series(points) => sink.rows(Rows::Series(&points)),
     })
 }
 

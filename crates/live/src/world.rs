@@ -15,6 +15,7 @@ use delaylab_model::Nanos;
 use delaylab_model::load::Load;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
 use delaylab_model::record::Method;
+use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use std::io;
@@ -400,10 +401,8 @@ fn condition_options(trial: &Trial) -> Options {
 }
 
 fn hand_over(seen: &noise::TrialNoise, sink: &mut dyn Sink) -> io::Result<()> {
-    seen.events.iter().try_for_each(|event| sink.noise(event))?;
-    seen.clock_reads
-        .iter()
-        .try_for_each(|bin| sink.clock_reads(bin))
+    sink.rows(Rows::Noise(&seen.events))?;
+    sink.rows(Rows::ClockReads(&seen.clock_reads))
 }
 
 /// Everything of a trial, at once.

@@ -1,11 +1,8 @@
 //! The trait that carries a trial out.
 
-use crate::hop::Hop;
-use crate::noise::{ClockReads, NoiseEvent};
 use crate::record::Record;
-use crate::series::{SeriesPoint, SeriesValue};
+use crate::rows::Rows;
 use crate::stream_report::StreamReport;
-use crate::transfer::Transfer;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
 use std::error::Error;
 
@@ -15,28 +12,8 @@ pub trait Sink {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> std::io::Result<()>;
     /// One packet. An error ends the trial; what was handed over before stays.
     fn record(&mut self, record: &Record) -> std::io::Result<()>;
-    /// Something that disturbed the host. They come in any order, some after the last record.
-    fn noise(&mut self, _event: &NoiseEvent) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// A bin of what clock reads cost; after the last record.
-    fn clock_reads(&mut self, _bin: &ClockReads) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// What a packet met in a queue. In any order.
-    fn hop(&mut self, _hop: &Hop) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// What a series was for a while. The points of one series in their order.
-    fn series(&mut self, _point: &SeriesPoint) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// For how long a series had a value. Those of one series in order of their values, after its points.
-    fn series_value(&mut self, _value: &SeriesValue) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// A finite transfer of a load. Those of one stream in their order.
-    fn transfer(&mut self, _transfer: &Transfer) -> std::io::Result<()> {
+    /// What the trial brings beside its records.
+    fn rows(&mut self, _rows: Rows<'_>) -> std::io::Result<()> {
         Ok(())
     }
     /// Nothing is due for a while: a good time to hand on what was kept back.

@@ -11,12 +11,11 @@
 //! and wall time are those of the simulation and its statistics; building the network is apart.
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
-use delaylab_model::hop::Hop;
 use delaylab_model::load::Load;
 use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_model::world::Sink;
@@ -165,12 +164,12 @@ impl Sink for Statistics {
         }
         Ok(())
     }
-    fn hop(&mut self, _: &Hop) -> io::Result<()> {
-        self.hops += 1;
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesPoint) -> io::Result<()> {
-        self.points += 1;
+    fn rows(&mut self, rows: Rows<'_>) -> io::Result<()> {
+        match rows {
+            Rows::Hops(hops) => self.hops += hops.len() as u64,
+            Rows::Series(points) => self.points += points.len() as u64,
+            _ => {}
+        }
         Ok(())
     }
 }

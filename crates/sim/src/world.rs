@@ -5,6 +5,7 @@ use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::NoiseEvent;
+use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
@@ -98,23 +99,21 @@ pub fn simulate<E: EventSet>(
         }
     }
     for bin in engine.take_clock_reads(trial.id) {
-        sink.clock_reads(&bin)?;
+        sink.rows((&bin).into())?;
     }
     let (points, values) = engine.take_series(trial.id);
-    points.iter().try_for_each(|point| sink.series(point))?;
-    values
-        .iter()
-        .try_for_each(|value| sink.series_value(value))?;
-    for transferred in engine.take_transfers() {
-        sink.transfer(&Transfer {
-            trial: trial.id,
-            of: transferred.of,
-            number: transferred.number,
-            bytes: transferred.bytes,
-            start: crate::engine::nanos(transferred.start),
-            end: transferred.end.map(crate::engine::nanos),
-        })?;
-    }
+    sink.rows(Rows::Series(&points))?;
+    sink.rows(Rows::SeriesValues(&values))?;
+    let transfers = engine.take_transfers().into_iter();
+    let transfers = transfers.map(|transferred| Transfer {
+        trial: trial.id,
+        of: transferred.of,
+        number: transferred.number,
+        bytes: transferred.bytes,
+        start: crate::engine::nanos(transferred.start),
+        end: transferred.end.map(crate::engine::nanos),
+    });
+    sink.rows(Rows::Transfers(&transfers.collect::<Vec<_>>()))?;
     Ok((0..trial.probes.len())
         .map(|index| facts(engine, trial, &mut settling, index))
         .collect())
@@ -135,7 +134,7 @@ fn hand_over<E: EventSet>(
         sink.record(&record)?;
     }
     for hop in engine.take_hops() {
-        sink.hop(&Hop {
+        let hop = Hop {
             trial: trial.id,
             probe: hop.probe,
             seq: hop.seq,
@@ -149,10 +148,11 @@ fn hand_over<E: EventSet>(
             t_enqueue: crate::engine::nanos(hop.enqueue),
             t_dequeue: crate::engine::nanos(hop.dequeue),
             backlog: hop.backlog,
-        })?;
+        };
+        sink.rows((&hop).into())?;
     }
     for noise in engine.take_noise() {
-        sink.noise(&NoiseEvent {
+        let noise = NoiseEvent {
             trial: trial.id,
             start: crate::engine::nanos(noise.start),
             length: crate::engine::nanos(noise.length),
@@ -161,7 +161,8 @@ fn hand_over<E: EventSet>(
             who: Some(noise.who).filter(|who| !who.is_empty()),
             pid: None,
             preempted: None,
-        })?;
+        };
+        sink.rows((&noise).into())?;
     }
     Ok(())
 }

@@ -14,11 +14,10 @@ use crate::part::{self, NoiseOf};
 use crate::table::{self, Row};
 use crate::trial_row::TrialRow;
 use delaylab_model::Nanos;
-use delaylab_model::hop::Hop;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
+use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::transfer::Transfer;
+use delaylab_model::rows::Rows;
+use delaylab_model::with_tables;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fs::{File, TryLockError};
@@ -264,6 +263,51 @@ impl Drop for Hidden<'_> {
     }
 }
 
+macro_rules! journals {
+    ({} $($(#[$doc:meta])* $table:ident $field:ident: $row:ty,)+) => {
+        /// A journal for each table beside the records.
+        struct Journals {
+            $($field: Journal<$row>,)+
+        }
+
+        impl Journals {
+            fn create(disk: &SharedDisk, folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+                Ok(Self {
+                    $($field: Journal::create(&**disk, folder.journal::<$row>(trial))?,)+
+                })
+            }
+
+            fn push(&mut self, rows: Rows<'_>) -> Result<(), StoreError> {
+                match rows {
+                    $(Rows::$table(rows) => self.$field.push(rows),)+
+                }
+            }
+
+            fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
+                $(self.$field.sync_if_due(now)?;)+
+                Ok(())
+            }
+
+            /// Makes each a part of the run.
+            fn write_parts(
+                &mut self,
+                disk: &SharedDisk,
+                folder: &Folder,
+                trial: u32,
+                parts: &mut Manifest,
+            ) -> Result<(), StoreError> {
+                $(part::write(disk, folder, trial, &mut self.$field, parts)?;)+
+                Ok(())
+            }
+
+            fn paths(&self) -> impl Iterator<Item = &Path> {
+                [$(self.$field.path()),+].into_iter()
+            }
+        }
+    };
+}
+with_tables!((journals) {});
+
 /// Records one trial. Dropped without [`TrialWriter::finish`], it leaves the trial's rows on disk as
 /// those of an interrupted one.
 pub struct TrialWriter {
@@ -271,12 +315,7 @@ pub struct TrialWriter {
     folder: Folder,
     trial: u32,
     records: Journal<Record>,
-    noise: Journal<NoiseEvent>,
-    clock_reads: Journal<ClockReads>,
-    hops: Journal<Hop>,
-    series: Journal<SeriesPoint>,
-    series_values: Journal<SeriesValue>,
-    transfers: Journal<Transfer>,
+    beside: Journals,
 }
 
 impl TrialWriter {
@@ -286,12 +325,7 @@ impl TrialWriter {
             folder: folder.clone(),
             trial,
             records: Journal::create(&**disk, folder.journal::<Record>(trial))?,
-            noise: Journal::create(&**disk, folder.journal::<NoiseEvent>(trial))?,
-            clock_reads: Journal::create(&**disk, folder.journal::<ClockReads>(trial))?,
-            hops: Journal::create(&**disk, folder.journal::<Hop>(trial))?,
-            series: Journal::create(&**disk, folder.journal::<SeriesPoint>(trial))?,
-            series_values: Journal::create(&**disk, folder.journal::<SeriesValue>(trial))?,
-            transfers: Journal::create(&**disk, folder.journal::<Transfer>(trial))?,
+            beside: Journals::create(disk, folder, trial)?,
         };
         durable::sync_folder(&**disk, &folder.0)?;
         Ok(writer)
@@ -302,52 +336,23 @@ impl TrialWriter {
         self.records.push(records)
     }
 
-    /// Disturbances, in about the order in which they began.
-    pub fn noise(&mut self, events: &[NoiseEvent]) -> Result<(), StoreError> {
-        self.noise.push(events)
-    }
-
-    /// What clock reads cost.
-    pub fn clock_reads(&mut self, bins: &[ClockReads]) -> Result<(), StoreError> {
-        self.clock_reads.push(bins)
-    }
-
-    /// What packets met on their way, in about the order of their numbers.
-    pub fn hops(&mut self, hops: &[Hop]) -> Result<(), StoreError> {
-        self.hops.push(hops)
-    }
-
-    /// What was over time. All points of a trial are in memory once, when it ends.
-    pub fn series(&mut self, points: &[SeriesPoint]) -> Result<(), StoreError> {
-        self.series.push(points)
-    }
-
-    /// For how long series had which values.
-    pub fn series_values(&mut self, values: &[SeriesValue]) -> Result<(), StoreError> {
-        self.series_values.push(values)
-    }
-
-    /// Finite transfers of loads. All of a trial are in memory once, when it ends.
-    pub fn transfers(&mut self, transfers: &[Transfer]) -> Result<(), StoreError> {
-        self.transfers.push(transfers)
+    /// What comes beside packets: noise in about the order in which it began, hops in about that of packets. Points of
+    /// series and transfers of a trial are in memory once, when it ends.
+    pub fn rows(&mut self, rows: Rows<'_>) -> Result<(), StoreError> {
+        self.beside.push(rows)
     }
 
     /// Puts on disk what came, if that was last done half a second ago. To be called at least as
     /// often, with the time of any clock that only goes forward.
     pub fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
         self.records.sync_if_due(now)?;
-        self.noise.sync_if_due(now)?;
-        self.clock_reads.sync_if_due(now)?;
-        self.hops.sync_if_due(now)?;
-        self.series.sync_if_due(now)?;
-        self.series_values.sync_if_due(now)?;
-        self.transfers.sync_if_due(now)
+        self.beside.sync_if_due(now)
     }
 
     /// Every disturbance so far, in the order in which they began.
     pub fn noise_so_far(&mut self) -> Result<Vec<NoiseEvent>, StoreError> {
-        self.noise.flush()?;
-        let path = self.noise.path();
+        self.beside.noise.flush()?;
+        let path = self.beside.noise.path();
         let (mut all, mut rows) = (Vec::new(), Vec::new());
         for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
             let batch = batch.map_err(arrow(path))?;
@@ -367,23 +372,11 @@ impl TrialWriter {
         self.records.flush()?;
         let mut parts = Manifest::new();
         part::write_records(&disk, &folder, trial, &self.records, noise_of, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.noise, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.clock_reads, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.hops, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.series, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.series_values, &mut parts)?;
-        part::write(&disk, &folder, trial, &mut self.transfers, &mut parts)?;
+        self.beside.write_parts(&disk, &folder, trial, &mut parts)?;
         part::write_trial(&disk, &folder, trial, rows, parts)?;
         durable::sync_folder(&*disk, &folder.parts())?;
-        for journal in [
-            self.records.path(),
-            self.noise.path(),
-            self.clock_reads.path(),
-            self.hops.path(),
-            self.series.path(),
-            self.series_values.path(),
-            self.transfers.path(),
-        ] {
+        let records = std::iter::once(self.records.path());
+        for journal in records.chain(self.beside.paths()) {
             durable::remove(&*disk, journal)?;
         }
         Ok(())

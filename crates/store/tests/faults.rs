@@ -7,6 +7,7 @@
 use crate::faulty_disk::{Call, EIO, ENOSPC, Fault, FaultyDisk, Picture};
 use crate::harness::*;
 use delaylab_model::record::Record;
+use delaylab_model::rows::Rows;
 use delaylab_stats::random::SplitMix;
 use delaylab_store::error::StoreError;
 use delaylab_store::index::Index;
@@ -106,7 +107,7 @@ impl Recorder {
         let mut writer = run.begin_trial(trial)?;
         let records = as_they_come(trial, COUNT);
         self.unless_stubborn(writer.sync_if_due(0))?;
-        self.unless_stubborn(writer.noise(&noise(trial)))?;
+        self.unless_stubborn(writer.rows(Rows::Noise(&noise(trial))))?;
         for (at, chunk) in (1..).zip(records[..packets].chunks(CHUNK)) {
             let recorded = writer.records(chunk);
             let synced = recorded.and_then(|()| writer.sync_if_due(at * 500_000_000));
@@ -123,7 +124,7 @@ impl Recorder {
         if packets < records.len() {
             return Ok(());
         }
-        writer.clock_reads(&clock_reads(trial))?;
+        writer.rows(Rows::ClockReads(&clock_reads(trial)))?;
         add_series_and_hops(&mut writer, trial);
         writer.finish(&[row(trial, 0), row(trial, 1)], &noise_of)?;
         self.note(Ack::Recorded(trial));

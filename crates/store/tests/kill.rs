@@ -2,6 +2,7 @@
 //! run is resumed to its end.
 
 use crate::harness::*;
+use delaylab_model::rows::Rows;
 use delaylab_store::error::StoreError;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};
@@ -34,8 +35,8 @@ fn records_until_it_is_killed() {
             writer.records(&[*record]).unwrap();
             writer.sync_if_due(at as i64 * 5_000_000).unwrap();
         }
-        writer.noise(&noise(trial)).unwrap();
-        writer.clock_reads(&clock_reads(trial)).unwrap();
+        writer.rows(Rows::Noise(&noise(trial))).unwrap();
+        writer.rows(Rows::ClockReads(&clock_reads(trial))).unwrap();
         add_series_and_hops(&mut writer, trial);
         let rows = [row(trial, 0), row(trial, 1)];
         writer.finish(&rows, &noise_of).unwrap();

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
+use delaylab_model::rows::Rows;
 use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -280,7 +281,7 @@ fn the_noise_so_far_is_in_order() {
     let mut trial = run.begin_trial(0).unwrap();
     let mut events = noise(0);
     events.reverse();
-    trial.noise(&events).unwrap();
+    trial.rows(Rows::Noise(&events)).unwrap();
     assert_eq!(trial.noise_so_far().unwrap(), noise(0));
 }
 

@@ -7,6 +7,7 @@ use crate::soft_switch::driver::{MOST_MET, SwitchObservations};
 use crate::soft_switch::probes::unwrap;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::plan::Unit;
+use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::{Dropped, Trial};
 use delaylab_model::world::Sink;
@@ -65,8 +66,8 @@ pub fn hand_over(
         };
         before = Some(packet);
         hop.hop = number;
-        sink.hop(hop)?;
     }
+    sink.rows(Rows::Hops(&hops))?;
     let mut warnings = Vec::new();
     for (device, traces) in layout.devices.iter().zip(seen.devices) {
         let unit = if in_cells(device.settings.framing) {
@@ -133,17 +134,19 @@ fn hand_over_port(
     for (series, unit, over_time) in series {
         let series: Arc<str> = series.into();
         for point in over_time.points {
-            sink.series(&series_point(trial, &series, &name, unit, began, &point))?;
+            let point = series_point(trial, &series, &name, unit, began, &point);
+            sink.rows((&point).into())?;
         }
         for (value, length) in over_time.held {
-            sink.series_value(&SeriesValue {
+            let held = SeriesValue {
                 trial,
                 series: series.clone(),
                 of: name.clone(),
                 unit,
                 value,
                 length: (length / PICOS_PER_NANO) as Nanos,
-            })?;
+            };
+            sink.rows((&held).into())?;
         }
     }
     Ok(())

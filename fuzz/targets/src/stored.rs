@@ -1,5 +1,6 @@
 //! A run on disk with one file of any bytes, read as every reader does.
 
+use delaylab_model::rows::Rows;
 use delaylab_store::index::Index;
 use delaylab_store::run::Run;
 use delaylab_store::run::tail::Tail;
@@ -126,7 +127,7 @@ fn write(is_finished: bool) -> Result<Files, Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
     sample.for_each_record(Some(0), |record| rows.push(*record));
     trial.records(&rows)?;
-    trial.noise(&sample.noise(Some(0)))?;
+    trial.rows(Rows::Noise(&sample.noise(Some(0))))?;
     trial.sync_if_due(0)?;
     trial.sync_if_due(1_000_000_000)?;
     if !is_finished {

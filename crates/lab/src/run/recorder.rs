@@ -4,12 +4,9 @@ use super::Watch;
 use crate::frames_seen::FramesSeen;
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
-use delaylab_model::hop::Hop;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::transfer::Transfer;
+use delaylab_model::rows::Rows;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -105,31 +102,13 @@ impl Consumer for Recorder<'_> {
         self.sync_if_due()
     }
 
-    fn noise(&mut self, events: &[NoiseEvent]) -> io::Result<()> {
-        self.write(|writer| writer.noise(events))
-    }
-
-    fn clock_reads(&mut self, bin: ClockReads) -> io::Result<()> {
-        self.write(|writer| writer.clock_reads(&[bin]))
-    }
-
-    fn hops(&mut self, hops: &[Hop]) -> io::Result<()> {
-        self.write(|writer| writer.hops(hops))
-    }
-
-    fn series(&mut self, points: &[SeriesPoint]) -> io::Result<()> {
-        points
-            .iter()
-            .for_each(|point| self.frames.see_series(point));
-        self.write(|writer| writer.series(points))
-    }
-
-    fn series_values(&mut self, values: &[SeriesValue]) -> io::Result<()> {
-        self.write(|writer| writer.series_values(values))
-    }
-
-    fn transfers(&mut self, transfers: &[Transfer]) -> io::Result<()> {
-        self.write(|writer| writer.transfers(transfers))
+    fn rows(&mut self, rows: Rows<'_>) -> io::Result<()> {
+        if let Rows::Series(points) = rows {
+            points
+                .iter()
+                .for_each(|point| self.frames.see_series(point));
+        }
+        self.write(|writer| writer.rows(rows))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -5,6 +5,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{Method, Record};
+use delaylab_model::rows::Rows;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
@@ -82,24 +83,15 @@ impl Sink for Taken {
         self.records.push(*record);
         Ok(())
     }
-    fn noise(&mut self, event: &NoiseEvent) -> io::Result<()> {
-        self.noise.push(event.clone());
-        Ok(())
-    }
-    fn clock_reads(&mut self, bin: &ClockReads) -> io::Result<()> {
-        self.clock_reads.push(*bin);
-        Ok(())
-    }
-    fn hop(&mut self, hop: &Hop) -> io::Result<()> {
-        self.hops.push(hop.clone());
-        Ok(())
-    }
-    fn series(&mut self, point: &SeriesPoint) -> io::Result<()> {
-        self.series.push(point.clone());
-        Ok(())
-    }
-    fn transfer(&mut self, transfer: &Transfer) -> io::Result<()> {
-        self.transfers.push(transfer.clone());
+    fn rows(&mut self, rows: Rows<'_>) -> io::Result<()> {
+        match rows {
+            Rows::Noise(events) => self.noise.extend_from_slice(events),
+            Rows::ClockReads(bins) => self.clock_reads.extend_from_slice(bins),
+            Rows::Hops(hops) => self.hops.extend_from_slice(hops),
+            Rows::Series(points) => self.series.extend_from_slice(points),
+            Rows::SeriesValues(_) => {}
+            Rows::Transfers(transfers) => self.transfers.extend_from_slice(transfers),
+        }
         Ok(())
     }
 }

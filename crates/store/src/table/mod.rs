@@ -98,39 +98,25 @@ pub(crate) use columns;
 /// Says the same of the rows of every table but that of the trials.
 macro_rules! every_table {
     ($row:ident => $say:expr) => {
+        delaylab_model::with_tables!((crate::table::said_of_each) { $row => $say })
+    };
+}
+
+macro_rules! said_of_each {
+    ({ $row:ident => $say:expr } $($(#[$doc:meta])* $table:ident $field:ident: $type:ty,)+) => {
         [
             {
                 type $row = delaylab_model::record::Record;
                 $say
             },
-            {
-                type $row = delaylab_model::noise::NoiseEvent;
+            $({
+                type $row = $type;
                 $say
-            },
-            {
-                type $row = delaylab_model::noise::ClockReads;
-                $say
-            },
-            {
-                type $row = delaylab_model::hop::Hop;
-                $say
-            },
-            {
-                type $row = delaylab_model::series::SeriesPoint;
-                $say
-            },
-            {
-                type $row = delaylab_model::series::SeriesValue;
-                $say
-            },
-            {
-                type $row = delaylab_model::transfer::Transfer;
-                $say
-            },
+            },)+
         ]
     };
 }
-pub(crate) use every_table;
+pub(crate) use {every_table, said_of_each};
 
 /// The Arrow field of the field that `_get` gets.
 pub(crate) fn field_of<R, C: Cell>(name: &str, _get: fn(&R) -> &C) -> Field {

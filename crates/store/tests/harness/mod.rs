@@ -5,6 +5,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Process, Ran};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
@@ -303,8 +304,8 @@ pub fn begin(run: &RunWriter, trial: u32, count: u64) -> TrialWriter {
     for chunk in as_they_come(trial, count).chunks(64) {
         writer.records(chunk).unwrap();
     }
-    writer.noise(&noise(trial)).unwrap();
-    writer.clock_reads(&clock_reads(trial)).unwrap();
+    writer.rows(Rows::Noise(&noise(trial))).unwrap();
+    writer.rows(Rows::ClockReads(&clock_reads(trial))).unwrap();
     add_series_and_hops(&mut writer, trial);
     writer
 }
@@ -313,12 +314,14 @@ pub fn begin(run: &RunWriter, trial: u32, count: u64) -> TrialWriter {
 pub fn add_series_and_hops(writer: &mut TrialWriter, trial: u32) {
     let mut points = series(trial);
     points.sort_by_key(|point| point.t);
-    writer.series(&points).unwrap();
-    writer.series_values(&series_values(trial)).unwrap();
-    writer.transfers(&transfers(trial)).unwrap();
+    writer.rows(Rows::Series(&points)).unwrap();
+    writer
+        .rows(Rows::SeriesValues(&series_values(trial)))
+        .unwrap();
+    writer.rows(Rows::Transfers(&transfers(trial))).unwrap();
     let mut hops = hops(trial);
     hops.reverse();
-    writer.hops(&hops).unwrap();
+    writer.rows(Rows::Hops(&hops)).unwrap();
 }
 
 /// What the noise of every run here is: some for some records.
