@@ -27,7 +27,7 @@ rate = "1Gbit/s"
 [[finding]]
 id = "1"
 says = "Larger packets take longer"
-check = "p50(response, size=64B) < p50(response, size=1000B)"
+check = "p50(response | size=64B) < p50(response | size=1000B)"
 "#;
 
 /// The schema that the program prints for a document.
@@ -77,7 +77,10 @@ fn one_vocabulary_in_every_document() {
             let value = document.pointer(&format!("/stats/{path}"));
             assert!(value.is_some_and(Value::is_u64), "{path}: {value:?}");
         }
-        for path in ["/stats/response/mean_ns", "/stats/anatomy/0/stages/0/ns"] {
+        for path in [
+            "/stats/response/mean_ns",
+            "/stats/anatomy/0/stages/0/time_ns",
+        ] {
             assert!(
                 document.pointer(path).is_some_and(Value::is_number),
                 "{path}"
