@@ -36,20 +36,21 @@ fn schema(document: &str) -> Value {
     serde_json::from_str(&printed.stdout).unwrap()
 }
 
-/// The lines of a command's output, each held against the schema of its document.
+/// The documents of a command's output, each held against the schema of its document.
 fn lines(scratch: &Scratch, document: &str, words: &str) -> Vec<Value> {
     let ran = ran(scratch, words);
     assert_eq!(ran.code, 0, "{words}: {}", ran.stderr);
     let schema = schema(document);
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let parse = |line: &str| -> Value {
-        let line: Value = serde_json::from_str(line).unwrap();
+    let valid = |line: Result<Value, serde_json::Error>| {
+        let line = line.unwrap();
         let errors = validator.iter_errors(&line).map(|error| error.to_string());
         let errors: Vec<_> = errors.collect();
         assert!(errors.is_empty(), "{words}: {errors:#?}");
         line
     };
-    ran.stdout.lines().map(parse).collect()
+    let documents = serde_json::Deserializer::from_str(&ran.stdout);
+    documents.into_iter().map(valid).collect()
 }
 
 #[test]
