@@ -11,6 +11,7 @@ use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_report::json::enveloped;
 use delaylab_report::json::run::factors;
+use delaylab_report::style::plural;
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
 use serde_json::{Value, json};
@@ -56,7 +57,10 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
         resolved.seed
     );
     let combinations = resolved.planned.iter().filter(|p| p.repeat == 0);
-    let _ = writeln!(text, "\nCombinations, in the order of the first repeat:");
+    if !resolved.factors.is_empty() {
+        let _ = writeln!(text, "\nCombinations, in the order of the first repeat:");
+    }
+    let combinations = combinations.filter(|planned| !planned.factors.is_empty());
     for planned in combinations.clone().take(LISTED) {
         let _ = writeln!(text, "  {}", levels(&planned.factors));
     }
@@ -126,11 +130,15 @@ fn trials(resolved: &Resolved) -> String {
     } else {
         ""
     };
-    format!("{at_most}{} trials", resolved.planned.len())
+    at_most.to_owned() + &plural(resolved.planned.len() as u64, "trial")
 }
 
 /// `about 31 s`, or at least that where round trips come on top; where there is nothing else, what decides.
 fn duration(resolved: &Resolved) -> String {
+    let trials = &resolved.planned;
+    if trials.iter().any(|planned| planned.trial.is_endless()) {
+        return "until it is stopped".to_owned();
+    }
     let estimate = resolved.estimate();
     if estimate.length == 0 {
         return "as long as its round trips take".to_owned();

@@ -103,6 +103,9 @@ until_stopped = true
 fn an_experiment_may_go_on_until_it_is_stopped() {
     let scratch = Scratch::new();
     scratch.file("watch.toml", WATCH);
+    let check = ran(&scratch, "check watch.toml");
+    let says = "1 trial in live, until it is stopped; seed ";
+    assert!(check.stdout.contains(says), "{}", check.stdout);
     let mut command = inside(&scratch, "run watch.toml --json --no-report");
     let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     std::thread::sleep(Duration::from_secs(2));

@@ -73,7 +73,9 @@ impl TrialRunner<'_> {
         let TrialFacts { probes, streams } = match ran {
             Ok(facts) => facts,
             // A session that was not set up because the user asked to stop is no failure.
-            Err(_) if stopped => return Ok(None),
+            Err(_) if stopped && summaries.iter().all(|it| it.counts.sent == 0) => {
+                return Ok(None);
+            }
             Err(error) => {
                 let error = LabError::World(error);
                 return Err(BrokenOff { error, summaries });
