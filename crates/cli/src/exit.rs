@@ -1,9 +1,7 @@
 //! Exit codes, and errors with the code that they end in.
 
 use delaylab_lab::experiment::Diagnostics;
-use delaylab_live::load::error::LoadError;
 use delaylab_live::prober::error::RunError;
-use delaylab_live::world::LiveError;
 use delaylab_model::world::FailureKind;
 use delaylab_runner::error::RunnerError;
 use std::process::ExitCode;
@@ -73,21 +71,6 @@ impl From<delaylab_live::prober::error::RunError> for Failed {
             return Self::new(Exit::Fine, "");
         }
         Self::new(exit_of(error.failure()), error.to_string())
-    }
-}
-
-impl From<delaylab_live::load::error::LoadError> for Failed {
-    fn from(error: LoadError) -> Self {
-        Self::new(exit_of(error.failure()), error.to_string())
-    }
-}
-
-impl From<delaylab_live::world::LiveError> for Failed {
-    fn from(error: LiveError) -> Self {
-        match error {
-            LiveError::Probe(error) => error.into(),
-            other => Self::new(exit_of(other.failure()), other.to_string()),
-        }
     }
 }
 

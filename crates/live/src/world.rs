@@ -47,10 +47,9 @@ pub struct Live {
     pub probing: Probing,
     /// The process that answers, where it is on this host: what it runs is no noise.
     pub reflector: Option<u32>,
-    /// Watch for noise? It takes some CPU time and, from root, the kernel's tracer: for nothing where nobody keeps what it
-    /// sees.
+    /// Watches for noise. That takes CPU time and, of root, the kernel's tracer: leave it out where noise is not recorded.
     pub watches_noise: bool,
-    /// Is told how far the host is in a trial's condition, before its first packet.
+    /// Called before the first packet of a trial with how far the host is in its condition.
     pub on_condition: Option<fn(&[Measure])>,
     /// Started with the first trial.
     watcher: Option<noise::Watcher>,
@@ -68,8 +67,8 @@ impl Live {
         }
     }
 
-    /// Sets up and ends again every stream of these trials that no earlier one has: what is wrong with load that comes
-    /// later is known now. That of the first trial is about to be set up anyway. Nothing is sent.
+    /// Checks that the load of later trials can be set up, each load once. The first trial's is about to be set up anyway.
+    /// Nothing is sent.
     ///
     /// # Errors
     /// See [`LoadError`].
@@ -92,8 +91,7 @@ impl Live {
                 ..trial.clone()
             };
             let streams: Vec<_> = part.stream_runs(target.load).map(Placed::here).collect();
-            let (series, _none) = gather::channel();
-            UnderWay::begin(&streams, &self.probing, &series).map(UnderWay::cancel)?;
+            UnderWay::check(&streams, &self.probing)?;
         }
         Ok(())
     }

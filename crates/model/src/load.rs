@@ -103,7 +103,7 @@ pub struct Load {
     pub tcp: Option<TcpOptions>,
     /// How long after the probes it starts; stream i starts at i times `stagger` later.
     pub start: Option<Duration>,
-    /// live: how long it is there before the first packet of the probes, so that its queue is full by then. Not at all by
+    /// live, testbed: how long it is there before the first packet of the probes, so that its queue is full by then. Not at all by
     /// default.
     pub lead: Option<Duration>,
     /// From the start of a stream to the start of the next.

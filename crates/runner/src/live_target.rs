@@ -1,9 +1,10 @@
 //! Where the probes and loads of a live run go, and what may be sent there.
 
 use crate::error::RunnerError;
+use crate::load_limit;
 use crate::own_reflector::OwnReflector;
+use crate::target::{self, with_port};
 use crate::worlds::{self, RunOptions};
-use crate::{load_limit, target};
 use delaylab_lab::experiment::Resolved;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::{Live, LiveError, check_ports};
@@ -11,7 +12,7 @@ use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Target;
-use delaylab_model::world::{Refusal, World};
+use delaylab_model::world::World;
 use delaylab_wire::stamp;
 
 /// The target of a live run.
@@ -37,7 +38,6 @@ impl LiveTarget {
     /// # Errors
     /// The name cannot be resolved, or no reflector can be started.
     pub fn find(resolved: &Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
-        let load_target = |target| target::load_target(&options.load, target, options.family);
         if !resolved.planned.iter().any(asks) {
             return Ok(Self {
                 name: "ports of this host".to_owned(),
@@ -49,7 +49,7 @@ impl LiveTarget {
             let own = OwnReflector::start(options.reflector.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
-                target.load = load_target("")?;
+                target.load = target::load_target(&options.load, target.echo, options.family)?;
             }
             return Ok(Self {
                 name: "a reflector of its own on 127.0.0.1".to_owned(),
@@ -57,13 +57,14 @@ impl LiveTarget {
                 own: Some(own),
             });
         };
-        let at = |default| target::resolve(name, options.port.unwrap_or(default), options.family);
+        let address = target::resolve(name, 0, options.family)?;
+        let at = |default| with_port(address, options.port.unwrap_or(default));
         Ok(Self {
             name: name.clone(),
             target: Some(Target {
-                echo: at(DEFAULT_PORT)?,
-                stamp: at(stamp::PORT)?,
-                load: load_target(name)?,
+                echo: at(DEFAULT_PORT),
+                stamp: at(stamp::PORT),
+                load: target::load_target(&options.load, address, options.family)?,
             }),
             own: None,
         })
@@ -107,8 +108,8 @@ impl LiveTarget {
                 load_limit::check(&run, options.allow_load)?;
             }
             // What a method can honour depends on where it goes.
-            if let Some(Refusal { field, reason }) = world.refusals(trial).into_iter().next() {
-                return Err(RunnerError::usage(format!("{field}: {reason}")));
+            if let Some(refusal) = world.refusals(trial).into_iter().next() {
+                return Err(RunnerError::usage(refusal.to_string()));
             }
         }
         let trials = planned.iter().map(|planned| &planned.trial);

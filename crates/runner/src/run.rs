@@ -46,16 +46,47 @@ impl Keep for Nowhere {
 
 /// A run that has a world, a plan and, unless nothing is kept, a folder.
 pub struct Started<K = RunWriter> {
+    prepared: Prepared,
+    keep: K,
+}
+
+/// What can be carried out.
+struct Prepared {
     resolved: Resolved,
     world: OpenWorld,
     plan: AnyPlan,
     /// Its trials with where they go, in the order of the design.
     planned: Vec<Planned>,
-    keep: K,
     /// How many trials are recorded already.
     done: usize,
     stop: Stop,
     stop_means: StopMeans,
+    /// The words in which it was asked for.
+    supplied: Vec<String>,
+}
+
+impl Prepared {
+    /// Opens the world of this run, of which these trials are done and `recorded`.
+    fn new(
+        resolved: Resolved,
+        options: &RunOptions,
+        done: &BTreeSet<u32>,
+        recorded: Option<Run>,
+    ) -> Result<Self, RunnerError> {
+        let world = OpenWorld::open(&resolved, options)?;
+        let planned = world.aimed(&resolved, options)?;
+        let plan = plan(&resolved, &planned, &world, done, recorded)?;
+        Ok(Self {
+            resolved,
+            world,
+            plan,
+            planned,
+            done: done.len(),
+            stop: options.stop.clone(),
+            stop_means: options.stop_means,
+            supplied: options.supplied.clone(),
+        })
+    }
 }
 
 /// A run whose trials are all over.
@@ -88,7 +119,7 @@ impl Started {
         runs: &Path,
     ) -> Result<Self, RunnerError> {
         // What is wrong with the plan is said before there is a folder.
-        Started::unrecorded(resolved, options)?.recorded_in(runs, options)
+        Started::unrecorded(resolved, options)?.recorded_in(runs)
     }
 
     /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment. For a testbed, see
@@ -102,21 +133,13 @@ impl Started {
         writer: RunWriter,
         done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
-        let (world, planned) = open(&resolved, options)?;
         let recorded = match done.is_empty() {
             true => None,
             false => Some(run_folder::open(writer.folder())?),
         };
-        let plan = plan(&resolved, &planned, &world, done, recorded)?;
         Ok(Self {
-            resolved,
-            world,
-            plan,
-            planned,
+            prepared: Prepared::new(resolved, options, done, recorded)?,
             keep: writer,
-            done: done.len(),
-            stop: options.stop.clone(),
-            stop_means: options.stop_means,
         })
     }
 
@@ -133,17 +156,9 @@ impl Started<Nowhere> {
     /// # Errors
     /// The world cannot be opened, or may not send what the experiment asks for.
     pub fn unrecorded(resolved: Resolved, options: &RunOptions) -> Result<Self, RunnerError> {
-        let (world, planned) = open(&resolved, options)?;
-        let plan = plan(&resolved, &planned, &world, &BTreeSet::new(), None)?;
         Ok(Self {
-            resolved,
-            world,
-            plan,
-            planned,
+            prepared: Prepared::new(resolved, options, &BTreeSet::new(), None)?,
             keep: Nowhere,
-            done: 0,
-            stop: options.stop.clone(),
-            stop_means: options.stop_means,
         })
     }
 
@@ -151,27 +166,25 @@ impl Started<Nowhere> {
     ///
     /// # Errors
     /// Nothing can be written.
-    pub fn recorded_in(self, runs: &Path, options: &RunOptions) -> Result<Started, RunnerError> {
-        let resolved = &self.resolved;
-        let conditions = conditions(resolved, &self.planned);
-        let (supplied, target) = (options.supplied.clone(), self.world.target_name());
+    pub fn recorded_in(self, runs: &Path) -> Result<Started, RunnerError> {
+        let Prepared {
+            resolved,
+            planned,
+            supplied,
+            world,
+            ..
+        } = &self.prepared;
+        let conditions = conditions(resolved, planned);
         let new = NewRun {
             name: &resolved.name,
             world: resolved.world.name(),
             started: Some(SystemTime::now()),
             experiment: &resolved.toml,
-            environment: &environment::document(supplied, target, &conditions),
+            environment: &environment::document(supplied.clone(), world.target_name(), &conditions),
         };
-        let writer = RunWriter::create(runs, &new)?;
         Ok(Started {
-            resolved: self.resolved,
-            world: self.world,
-            plan: self.plan,
-            planned: self.planned,
-            keep: writer,
-            done: self.done,
-            stop: self.stop,
-            stop_means: self.stop_means,
+            keep: RunWriter::create(runs, &new)?,
+            prepared: self.prepared,
         })
     }
 }
@@ -179,12 +192,12 @@ impl Started<Nowhere> {
 impl<K: Keep> Started<K> {
     /// What it carries out.
     pub fn resolved(&self) -> &Resolved {
-        &self.resolved
+        &self.prepared.resolved
     }
 
     /// Its trials with where they go, in the order of the design.
     pub fn planned(&self) -> &[Planned] {
-        &self.planned
+        &self.prepared.planned
     }
 
     /// Carries out every trial that is left. `progress` follows the trials, and `watch` sees records as they come.
@@ -193,22 +206,23 @@ impl<K: Keep> Started<K> {
     /// # Errors
     /// A trial could not be carried out or recorded. What was recorded stays, and the run can be resumed.
     pub fn run(
-        mut self,
+        self,
         progress: &mut dyn Progress,
         watch: Option<&dyn Watch>,
     ) -> Result<Option<Recorded<K>>, RunnerError> {
+        let Self { mut prepared, keep } = self;
         let mut laboratory = Laboratory {
-            world: self.world.world(),
-            writer: self.keep.writer(),
-            done: self.done,
-            stop: &self.stop,
-            stop_means: self.stop_means,
+            world: prepared.world.world(),
+            writer: keep.writer(),
+            done: prepared.done,
+            stop: &prepared.stop,
+            stop_means: prepared.stop_means,
             watch,
         };
-        let ending = laboratory.carry_out(&mut *self.plan, progress)?;
+        let ending = laboratory.carry_out(&mut *prepared.plan, progress)?;
         let recorded = Recorded {
-            resolved: self.resolved,
-            keep: self.keep,
+            resolved: prepared.resolved,
+            keep,
         };
         Ok((ending == Ending::Complete).then_some(recorded))
     }
@@ -244,16 +258,6 @@ impl Recorded {
             warnings: finished.warnings,
         })
     }
-}
-
-/// The world, and every trial with where it goes.
-fn open(
-    resolved: &Resolved,
-    options: &RunOptions,
-) -> Result<(OpenWorld, Vec<Planned>), RunnerError> {
-    let world = OpenWorld::open(resolved, options)?;
-    let planned = world.aimed(resolved, options)?;
-    Ok((world, planned))
 }
 
 /// Which trial comes next, when these are done and recorded.

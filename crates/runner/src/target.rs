@@ -75,22 +75,30 @@ pub struct LoadChoice {
     pub port: Option<u16>,
 }
 
-/// The address that load goes to.
+/// The same address, at this port.
+pub const fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
+    address.set_port(port);
+    address
+}
+
+/// The address that load goes to, where probes go to `target`.
 ///
 /// # Errors
 /// See [`resolve`].
 pub fn load_target(
     load: &LoadChoice,
-    target: &str,
+    target: SocketAddr,
     family: AddressFamily,
 ) -> Result<LoadTarget, RunnerError> {
-    let (name, port, server) = match &load.server {
-        Some(at) => (at.host.as_str(), at.port, at.server),
-        None => (target, load.port.unwrap_or(LOAD_PORT), Server::Reflector),
-    };
-    Ok(LoadTarget {
-        address: resolve(name, port, family)?,
-        server,
+    Ok(match &load.server {
+        Some(at) => LoadTarget {
+            address: resolve(&at.host, at.port, family)?,
+            server: at.server,
+        },
+        None => LoadTarget {
+            address: with_port(target, load.port.unwrap_or(LOAD_PORT)),
+            server: Server::Reflector,
+        },
     })
 }
 

@@ -38,7 +38,7 @@ pub struct RunOptions {
     pub reflector: Option<PathBuf>,
     /// live: watch for noise, which takes some of this host's time.
     pub watches_noise: bool,
-    /// live: is told how far the host is in a trial's condition, before its first packet.
+    /// live: called before the first packet of a trial with how far the host is in its condition.
     pub on_condition: Option<fn(&[Measure])>,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,

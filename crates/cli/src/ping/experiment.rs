@@ -1,4 +1,4 @@
-//! From what was typed to an experiment: one trial, or with `--load` one for each part.
+//! Makes an experiment of the command line: one trial, or with `--load` one for each part.
 
 use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
@@ -6,7 +6,7 @@ use crate::exit::Failed;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
 use delaylab_live::prober::ip_size;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::load::Load;
 use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
@@ -15,7 +15,7 @@ use delaylab_runner::resolve;
 use serde_json::{Map, Value, json};
 use std::hash::{BuildHasher, RandomState};
 
-/// Its probe.
+/// The name of its only probe.
 const PROBE: &str = "ping";
 /// ping's default.
 const PAYLOAD: u32 = 56;
@@ -28,8 +28,6 @@ const PART: Nanos = 10 * SECOND;
 const INTERVAL_WITH_LOAD: Nanos = SECOND / 10;
 /// The load is there so long before the first packet: its queue is to be full.
 const LEAD: Nanos = 2 * SECOND;
-/// What kernels have for TCP where nobody says which.
-const CONGESTION_CONTROL: &str = "cubic";
 /// The most of a target's name in that of a run.
 const MOST_OF_NAME: usize = 48;
 
@@ -55,14 +53,19 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
             "--load compares two parts: write .json, or leave -o out",
         ));
     }
-    let text = document(args, with_key)?;
+    // The same IP packet holds less; without a size there is nothing to look an address up for.
+    let sized = args.size.is_some() || args.ip_size.is_some();
+    let v6 = sized && resolve::is_v6(args.target(), args.family());
+    let text = document(args, with_key, v6)?;
     let source = Source {
         name: "ping".to_owned(),
         text: toml::to_string(&text)
             .map_err(|error| Failed::usage(format!("this cannot be written down: {error}")))?,
     };
     let choices = Choices {
+        seed: args.seed,
         drawn_seed: RandomState::new().hash_one(std::process::id()),
+        v6,
         ..Choices::default()
     };
     let experiment = Experiment::read(source).map_err(in_words)?;
@@ -81,25 +84,27 @@ const FLAGS: [(&str, &str); 8] = [
     ("host.condition", "--condition"),
 ];
 
-/// What is wrong with settings, without the lines of a file that nobody wrote.
+/// Errors of the experiment by flags, without the lines of a file that nobody wrote.
 fn in_words(diagnostics: Diagnostics) -> Failed {
     let sentences = diagnostics.list.into_iter().map(|diagnostic| {
         let help = diagnostic.help.map(|help| format!(": {help}"));
-        diagnostic.message + &help.unwrap_or_default()
+        let said = diagnostic.message + &help.unwrap_or_default();
+        FLAGS.iter().fold(said, |said, (field, flag)| {
+            said.replace(&format!("`{field}`"), flag)
+        })
     });
-    Failed::usage(by_flag(&sentences.collect::<Vec<_>>().join("\n")))
+    Failed::usage(sentences.collect::<Vec<_>>().join("\n"))
 }
 
-/// A sentence about fields as one about flags.
-pub fn by_flag(message: &str) -> String {
-    let mut said = message.replace(&format!("probe.{PROBE}."), "");
-    for (field, flag) in FLAGS {
-        said = said.replace(&format!("`{field}`"), flag);
-        if let Some(rest) = said.strip_prefix(&format!("{field}: ")) {
-            said = format!("{flag}: {rest}");
-        }
-    }
-    said
+/// An error that may begin with a field of the experiment, with the flag in its place.
+pub fn with_flag(message: &str) -> String {
+    let probe = format!("probe.{PROBE}.");
+    let message = message.strip_prefix(&probe).unwrap_or(message);
+    let named = FLAGS.iter().find_map(|(field, flag)| {
+        let reason = message.strip_prefix(field)?.strip_prefix(": ")?;
+        Some(format!("{flag}: {reason}"))
+    });
+    named.unwrap_or_else(|| message.to_owned())
 }
 
 /// A table without the entries that are null, which TOML does not have.
@@ -109,7 +114,7 @@ fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::Object(given.collect())
 }
 
-fn document(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
+fn document(args: &PingArgs, with_key: bool, v6: bool) -> Result<Value, Failed> {
     let asked = named_apart(&args.loads);
     let parts = load::parts(&asked);
     let loads: Vec<&Load> = asked.iter().flat_map(|arg| &arg.loads).collect();
@@ -117,11 +122,10 @@ fn document(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
         ("name", json!(run_name(args.target()))),
         ("title", json!(format!("ping {}", args.target()))),
         ("world", json!("live")),
-        ("seed", json!(args.seed)),
         ("path", json!({ "target": args.target() })),
         ("host", json!({ "condition": args.condition.name() })),
         ("design", json!({ "order": "as-written" })),
-        ("probe", json!([probe(args, with_key)?])),
+        ("probe", json!([probe(args, with_key, v6)?])),
         (
             "load",
             json!(loads.iter().map(|load| section(load)).collect::<Vec<_>>()),
@@ -137,7 +141,7 @@ fn run_name(target: &str) -> String {
     format!("ping-{}", name.trim_matches('-'))
 }
 
-fn probe(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
+fn probe(args: &PingArgs, with_key: bool, v6: bool) -> Result<Value, Failed> {
     let (dscp, ecn) = marks(args);
     let unbounded = args.count.is_none() && args.duration.is_none();
     let part = Some(PART).filter(|_| unbounded && !args.loads.is_empty());
@@ -145,7 +149,7 @@ fn probe(args: &PingArgs, with_key: bool) -> Result<Value, Failed> {
     Ok(table([
         ("name", json!(PROBE)),
         ("method", json!(args.method)),
-        ("payload", bytes(payload(args, with_key)?)),
+        ("payload", bytes(payload(args, with_key, v6)?)),
         ("reply_payload", args.reply_size.map_or(Value::Null, bytes)),
         ("class", json!(dscp.to_string())),
         ("ecn", json!(ecn)),
@@ -173,7 +177,7 @@ fn bytes(size: u32) -> Value {
     json!(format!("{size}B"))
 }
 
-fn payload(args: &PingArgs, with_key: bool) -> Result<u32, Failed> {
+fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
     let default = match (args.method, with_key) {
         (Method::Stamp, true) => STAMP_PAYLOAD_WITH_KEY,
         (Method::Stamp, false) => STAMP_PAYLOAD,
@@ -184,7 +188,6 @@ fn payload(args: &PingArgs, with_key: bool) -> Result<u32, Failed> {
     let Some(ip) = args.ip_size else {
         return Ok(args.size.unwrap_or(default));
     };
-    let v6 = resolve::is_v6(args.target(), args.family());
     let Some(headers) = ip_size(args.method, v6, 0) else {
         return Err(Failed::usage(
             "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
@@ -231,7 +234,7 @@ fn named_apart(asked: &[LoadArg]) -> Vec<LoadArg> {
     asked
 }
 
-/// As `--load` makes them: what it cannot say is not looked at.
+/// The `[[load]]` of a `--load`: the fields that it can set.
 fn section(load: &Load) -> Value {
     let duration = |time: Option<delaylab_model::quantity::Duration>| {
         json!(time.map(|time| write_duration(time.0)))
@@ -239,8 +242,6 @@ fn section(load: &Load) -> Value {
     let size = |size: Option<delaylab_model::quantity::Size>| {
         json!(size.map(|size| format!("{}B", size.0)))
     };
-    let named = load.congestion_control.as_deref();
-    let usual = Some(CONGESTION_CONTROL).filter(|_| load.kind == LoadKind::Tcp);
     table([
         ("name", json!(load.name)),
         ("kind", json!(load.kind.name())),
@@ -255,7 +256,7 @@ fn section(load: &Load) -> Value {
         ("window", size(load.window)),
         ("on", duration(load.on)),
         ("off", duration(load.off)),
-        ("congestion_control", json!(named.or(usual))),
+        ("congestion_control", json!(load.congestion_control)),
         ("lead", json!(write_duration(LEAD))),
     ])
 }
@@ -342,9 +343,22 @@ mod tests {
     fn sizes_of_ip_packets() {
         assert_eq!(probe_of("127.0.0.1 --ip-size 40B").payload, 12);
         assert_eq!(probe_of("::1 --ip-size 9188B").payload, 9140);
-        for wrong in ["--ip-size 20B", "--method tcp --ip-size 90B"] {
+        assert_eq!(probe_of("::1 -s 65527B").payload, 65_527);
+        for wrong in ["-s 65508B", "--ip-size 20B", "--method tcp --ip-size 90B"] {
             assert!(from_args(&args(&format!("127.0.0.1 {wrong}")), false).is_err());
         }
+    }
+
+    #[test]
+    fn errors_name_flags() {
+        let refused = |words: &str| from_args(&args(words), false).unwrap_err().message;
+        let words = "h --method tcp -s 64B --reply-size 65B";
+        assert!(refused(words).ends_with("raise -s"), "{}", refused(words));
+        let seed = refused("h --seed 18446744073709551615");
+        assert!(seed.contains("2⁶³ − 1"), "{seed}");
+        assert_eq!(with_flag("probe.ping.payload: too much"), "-s: too much");
+        let host = "cannot resolve `ttl`: no such host";
+        assert_eq!(with_flag(host), host);
     }
 
     /// A run is read by the experiment that it records.

@@ -13,7 +13,7 @@ use delaylab_stats::summary::Summary;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a thread left behind that panicked is as good to look at.
+/// Also after a panic of the thread that held it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,7 +68,7 @@ impl Watch for Packets<'_, '_> {
     }
 }
 
-/// Takes down what came of each part: without load first, then under one load after the other.
+/// Keeps the results of each part: the one without load first, then one for each load.
 pub struct Parts<'a, 'w> {
     written: &'a Mutex<Written<'w>>,
     under: Vec<UnderPart>,
@@ -118,15 +118,23 @@ impl Progress for Parts<'_, '_> {
         let (Some(row), Some(summary)) = (ended.rows.first(), ended.summaries.first()) else {
             return;
         };
-        self.end(trial, summary.clone(), row.facts.clone(), ended.streams);
-        // What is not what was asked for without load tells nothing about load.
+        let mut facts = row.facts.clone();
+        // The summary names the congestion control of each stream.
+        let named: Vec<String> = ended
+            .streams
+            .iter()
+            .filter_map(StreamReport::by_default)
+            .collect();
+        facts.warnings.retain(|warning| !named.contains(warning));
+        self.end(trial, summary.clone(), facts, ended.streams);
+        // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {
             signals::stop().ask();
         }
     }
 
     fn broke_off(&mut self, trial: u32, summaries: &[Summary]) {
-        // What broke off before its first packet is told by the error alone.
+        // A part under load without a packet has no results; the error says why.
         let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
         if let Some(summary) = summaries.first().filter(any) {
             self.end(trial, summary.clone(), ProbeFacts::default(), &[]);

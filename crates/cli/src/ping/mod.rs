@@ -28,17 +28,17 @@ use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
 use delaylab_report::json::SystemInfo;
 use delaylab_runner::error::RunnerError;
-use delaylab_runner::run::{Keep, Recorded, Started};
+use delaylab_runner::run::{Finished, Keep, Recorded, Started};
 use delaylab_runner::run_folder::shortest;
 use delaylab_runner::worlds::RunOptions;
-use delaylab_store::run::Run;
+use delaylab_store::writer::RunWriter;
 use delaylab_wire::auth::Key;
 use follow::{Packets, Parts};
 use output::{Ended, Output, Shown, Written};
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Runs the command.
 pub fn run(args: PingArgs) -> Result<(), Failed> {
@@ -51,26 +51,25 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let key = key.filter(|_| args.method != Method::Icmp);
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
-    run::catch_stop()?;
-    let options = options(args, key);
-    let seed = resolved.seed;
-    let started = Started::unrecorded(resolved, &options).map_err(by_flag)?;
+    let started = Started::unrecorded(resolved, &options(args, key)).map_err(with_flag)?;
     let output = Output::new(args)?;
+    // Not before: until the first packet Ctrl-C ends the process, also where a name server does not answer.
+    run::catch_stop()?;
     let ended = match args.runs() {
-        None => carry_out(started, args, seed, output, conditions)?.0,
+        None => carry_out(started, args, output, conditions)?.ended,
         Some(runs) => {
-            let started = started.recorded_in(runs, &options)?;
+            let started = started.recorded_in(runs)?;
             let folder = started.folder().to_owned();
-            let ran = carry_out(started, args, seed, output, conditions);
-            let (ended, recorded) = ran.map_err(|failed| keep_or_remove(failed, &folder))?;
-            match recorded {
-                Some(recorded) if ended.any => save(recorded)?,
-                _ => drop(fs::remove_dir_all(&folder)),
+            match carry_out(started, args, output, conditions) {
+                Ok(carried_out) => keep(carried_out, &folder),
+                Err(failed) => {
+                    remove(&folder);
+                    Err(failed)
+                }
             }
-            ended
         }
     };
-    judge(&ended)
+    judge(&ended?)
 }
 
 fn options(args: &PingArgs, key: Option<Key>) -> RunOptions {
@@ -80,30 +79,47 @@ fn options(args: &PingArgs, key: Option<Key>) -> RunOptions {
         key,
         allow_load: args.allow_load,
         load: args.load_server.choice(),
-        // Without a table of it, nobody would see what was watched.
+        // Only a saved run has a table for noise.
         watches_noise: args.save.is_some(),
-        on_condition: Some(say_condition),
+        on_condition: Some(if args.tui {
+            keep_condition
+        } else {
+            say_condition
+        }),
         stop_means: StopMeans::Over,
         ..run::options()
     }
 }
 
-/// An error in the words of the command line.
-fn by_flag(error: RunnerError) -> Failed {
+/// An error that names flags.
+fn with_flag(error: RunnerError) -> Failed {
     let failed = Failed::from(error);
-    Failed::new(failed.exit, experiment::by_flag(&failed.message))
+    Failed::new(failed.exit, experiment::with_flag(&failed.message))
 }
 
-/// Carries the trials out and shows them. `seed` is what `--seed` takes to have them again.
+/// A ping that is over, one way or the other.
+struct CarriedOut<K> {
+    /// How it is judged; an error where it broke off, or its results could not be written.
+    ended: Result<Ended, Failed>,
+    /// Was any packet recorded?
+    any: bool,
+    /// The run, unless it broke off.
+    recorded: Option<Recorded<K>>,
+}
+
+/// Carries the trials out and prints what they measured.
+///
+/// # Errors
+/// There is no terminal to draw on.
 fn carry_out<K: Keep>(
     started: Started<K>,
     args: &PingArgs,
-    seed: u64,
     output: Output,
     conditions: Vec<Watched>,
-) -> Result<(Ended, Option<Recorded<K>>), Failed> {
+) -> Result<CarriedOut<K>, Failed> {
     let run = ProbeRun {
-        seed,
+        // That of the experiment, which `--seed` takes.
+        seed: started.resolved().seed,
         ..only_probe(&started)?
     };
     let (system_info, supplied) = (system_info(), run::words());
@@ -119,15 +135,25 @@ fn carry_out<K: Keep>(
     let ran = started.run(&mut parts, Some(&packets));
     let (parts, broken) = (parts.over(), packets.broken());
     let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match (ran, broken) {
-        // Why it broke off is the writer's to say.
-        (_, Some(error)) => Err(cannot_write(error)),
-        (Ok(recorded), None) => {
-            let ended = written.finish(parts).map_err(cannot_write)?;
-            Ok((ended, recorded))
+    let any = written.any();
+    let (ended, recorded) = match (ran, broken) {
+        // The writer knows why it broke off.
+        (_, Some(error)) => (Err(cannot_write(error)), None),
+        (Ok(recorded), None) => (written.finish(parts).map_err(cannot_write), recorded),
+        (Err(error), None) => {
+            let failed = with_flag(error);
+            (Err(with_what_was_measured(failed, written, parts)), None)
         }
-        (Err(error), None) => Err(with_what_was_measured(by_flag(error), written, parts)),
+    };
+    if args.tui {
+        let kept = CONDITION.get().into_iter().flatten();
+        kept.for_each(terminal::say);
     }
+    Ok(CarriedOut {
+        ended,
+        any,
+        recorded,
+    })
 }
 
 fn only_probe<K: Keep>(started: &Started<K>) -> Result<ProbeRun, Failed> {
@@ -136,7 +162,7 @@ fn only_probe<K: Keep>(started: &Started<K>) -> Result<ProbeRun, Failed> {
     run.ok_or_else(|| Failed::usage("there is nothing to send"))
 }
 
-/// A run that broke off: what was recorded until then is shown before the error.
+/// A run that broke off: prints what was recorded until then before the error.
 fn with_what_was_measured(
     failed: Failed,
     written: Written<'_>,
@@ -150,29 +176,44 @@ fn with_what_was_measured(
     failed
 }
 
-/// The same of a run that is recorded: a folder without a packet is nobody's.
-fn keep_or_remove(failed: Failed, folder: &Path) -> Failed {
-    let mut any = false;
-    if let Ok(run) = Run::open(folder) {
-        any = run.record_count() > 0;
-        run.for_each_interrupted(|_| any = true);
-    }
+/// Gives a saved run its name and says what can be done with it. Of a run that broke off, the error says where its packets
+/// are; a run without a packet leaves no folder.
+fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<Ended, Failed> {
+    let CarriedOut {
+        ended,
+        any,
+        recorded,
+    } = carried_out;
     if !any {
-        let _ = fs::remove_dir_all(folder);
-        return failed;
+        remove(folder);
+        return ended;
     }
-    let folder = shortest(folder);
-    let message = format!("{}\nWhat was recorded is in {folder}", failed.message);
-    Failed::new(failed.exit, message.trim_start())
-}
-
-/// Gives the run its name and says what can be done with it.
-fn save(recorded: Recorded) -> Result<(), Failed> {
-    let folder = shortest(&recorded.finish_unjudged()?.folder);
+    let Some(recorded) = recorded else {
+        let folder = shortest(folder);
+        return ended.map_err(|failed| {
+            let message = format!("{}\nWhat was recorded is in {folder}", failed.message);
+            Failed::new(failed.exit, message.trim_start())
+        });
+    };
+    let Finished {
+        folder, warnings, ..
+    } = recorded.finish_unjudged()?;
+    for warning in warnings {
+        terminal::say(format!("warning: {warning}"));
+    }
+    let folder = shortest(&folder);
     terminal::say(format!(
         "saved in {folder}: see `delaylab explain {folder}`, `delaylab report {folder}`"
     ));
-    Ok(())
+    ended
+}
+
+/// Removes the folder of a run that has no packet.
+fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        let folder = folder.display();
+        terminal::say(format!("warning: cannot remove {folder}: {error}"));
+    }
 }
 
 /// How the command ends. Nothing measured is hidden by it: the summary has been printed.
@@ -197,22 +238,28 @@ fn cannot_write(error: io::Error) -> Failed {
     Failed::environment(format!("cannot write the results: {error}"))
 }
 
-/// How far this host is in its condition; that of later parts is the same.
+/// How far this host is in its condition, of the first part: later parts have the same.
+static CONDITION: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Keeps it for the end of the live view, which has the terminal.
+fn keep_condition(measures: &[Measure]) {
+    let _ = CONDITION.set(measures.iter().map(condition_line).collect());
+}
+
 fn say_condition(measures: &[Measure]) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        for measure in measures {
-            let (mark, detail) = match &measure.state {
-                State::Held(detail) => ("holds", detail),
-                State::Partly(detail) => ("in part", detail),
-                State::NotHeld(detail) => ("not", detail),
-            };
-            terminal::say(format!(
-                "condition: {:<22} {mark:<8} {detail}",
-                measure.name
-            ));
-        }
-    });
+    let lines: Vec<String> = measures.iter().map(condition_line).collect();
+    if CONDITION.set(lines.clone()).is_ok() {
+        lines.iter().for_each(terminal::say);
+    }
+}
+
+fn condition_line(measure: &Measure) -> String {
+    let (mark, detail) = match &measure.state {
+        State::Held(detail) => ("holds", detail),
+        State::Partly(detail) => ("in part", detail),
+        State::NotHeld(detail) => ("not", detail),
+    };
+    format!("condition: {:<22} {mark:<8} {detail}", measure.name)
 }
 
 /// The measuring host.

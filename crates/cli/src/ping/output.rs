@@ -294,7 +294,6 @@ impl<'a> Written<'a> {
             print(&in_text(&idle, &loaded, shown.args.quiet > 1, &style))?;
         }
         Ok(Ended {
-            any: self.any(),
             answered: self.answered > 0,
             answers,
             broken,
@@ -321,13 +320,11 @@ impl<'a> Written<'a> {
 
 /// What a finished run is judged by.
 pub struct Ended {
-    /// Was any packet due?
-    pub any: bool,
     /// Was anything answered?
     pub answered: bool,
     /// What came of each `--fail-if`.
     pub answers: Vec<Answer>,
-    /// Why the part without load is not what was asked for.
+    /// Why the part without load is not valid.
     pub broken: Vec<String>,
     /// What is not stored, and why.
     pub not_stored: Option<String>,
@@ -369,7 +366,7 @@ fn begin_part(tui: &Tui, part: u32, which: &str, shown: Shown<'_>) {
     tui.begin_trial(part, detail, std::slice::from_ref(&shown.run.probe));
 }
 
-/// What came of a trial.
+/// The results of a trial.
 pub struct Part {
     /// The load as it was typed, and which part of it; empty: none.
     pub load: String,

@@ -66,7 +66,7 @@ fn one_vocabulary_in_every_document() {
     let ping = lines(&scratch, "ping", &words).remove(0);
     let (whole, trials) = run.split_last().unwrap();
     assert_eq!(trials.len(), 2);
-    // What came of packets is read from a ping as from any trial.
+    // Results of packets have the same paths in a ping and in a trial.
     for document in trials.iter().chain([&ping]) {
         for path in [
             "sent",

@@ -7,7 +7,7 @@ use crate::or_skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -50,14 +50,6 @@ fn runs(scratch: &Scratch) -> Vec<Value> {
     let listed = ran(scratch, "list --json");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     listed["runs"].as_array().unwrap().clone()
-}
-
-/// The folder of the only run.
-fn only_run(scratch: &Scratch) -> PathBuf {
-    let runs = runs(scratch);
-    assert_eq!(runs.len(), 1, "{runs:?}");
-    let folder = runs[0]["folder"].as_str().unwrap();
-    scratch.path("runs").join(folder)
 }
 
 fn assert_whole(scratch: &Scratch, context: &str) {
@@ -128,7 +120,7 @@ fn the_same_seed_gives_the_same_order() {
 fn what_is_damaged_is_named_and_nothing_is_said_without_it() {
     let scratch = with_small();
     assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
-    let run = only_run(&scratch);
+    let run = scratch.only_run("runs");
     // As of an older version: what was recorded is not known, and what cannot be read is named all the same.
     for is_older in [false, true] {
         if is_older {
@@ -193,7 +185,7 @@ fn a_run_without_a_page_has_all_else_and_can_be_given_one() {
     let last: Value = serde_json::from_str(told.stdout.lines().last().unwrap()).unwrap();
     assert!(last["report"].is_null(), "{last}");
     assert_eq!(last["findings"][0]["verdict"], "true", "{last}");
-    let page = only_run(&scratch).join("report.html");
+    let page = scratch.only_run("runs").join("report.html");
     assert!(!page.exists());
     assert_eq!(ran(&scratch, "report latest").code, 0);
     assert!(page.exists());
@@ -274,7 +266,7 @@ fn the_summary_is_what_polars_makes_of_the_records() {
     let mut python = or_skip!(python());
     let scratch = with_small();
     assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
-    let reference = Ran::of(python.args(["-c", REFERENCE]).arg(only_run(&scratch)));
+    let reference = Ran::of(python.args(["-c", REFERENCE]).arg(scratch.only_run("runs")));
     assert_eq!(reference.stdout.trim(), "126", "{}", reference.stderr);
 }
 

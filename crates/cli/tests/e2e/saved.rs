@@ -5,7 +5,7 @@ use crate::harness::run::Run;
 use crate::harness::scratch::Scratch;
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,18 +15,7 @@ fn words(reflector: &Reflector, more: &str) -> String {
     format!("ping 127.0.0.1 --method udp --port {port} --load-port {load} {more}")
 }
 
-/// The folder of the only run there.
-fn only_run(runs: &Path) -> PathBuf {
-    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
-    let folders = entries.map(|entry| entry.path());
-    let mut folders: Vec<_> = folders
-        .filter(|path| path.is_dir() && !path.is_symlink())
-        .collect();
-    assert_eq!(folders.len(), 1, "{folders:?}");
-    folders.remove(0)
-}
-
-/// It is whole, and has so many packets.
+/// A run passes `verify`, and `explain` counts so many packets.
 fn assert_packets(scratch: &Scratch, run: &Path, packets: u64) {
     let run = run.display();
     let verified = ran(scratch, &format!("verify {run}"));
@@ -48,7 +37,7 @@ fn a_saved_ping_is_read_as_a_run_and_its_document_stays_what_it_is() {
         "{}",
         saved.stderr
     );
-    let run = only_run(&scratch.path("runs"));
+    let run = scratch.only_run("runs");
     assert_packets(&scratch, &run, 40);
     let run = run.display();
     for (read, says) in [
@@ -69,7 +58,7 @@ fn a_saved_ping_is_read_as_a_run_and_its_document_stays_what_it_is() {
     assert_eq!(environment["target"], "127.0.0.1");
 }
 
-/// Whoever stops a ping has seen enough: what it recorded is a whole run.
+/// A ping that is stopped leaves a complete run.
 #[test]
 fn ctrl_c_ends_a_saved_ping_and_its_run_is_whole() {
     let scratch = Scratch::new();
@@ -81,7 +70,7 @@ fn ctrl_c_ends_a_saved_ping_and_its_run_is_whole() {
     let text = std::io::read_to_string(process.child.stdout.take().unwrap()).unwrap();
     assert!(process.child.wait().unwrap().success());
     let sent = Run::from_document(&text).count("sent");
-    let run = only_run(&scratch.path("there"));
+    let run = scratch.only_run("there");
     assert_ne!(run.extension().and_then(|it| it.to_str()), Some("partial"));
     assert_packets(&scratch, &run, sent);
 }
@@ -97,6 +86,20 @@ fill = "0xff00"
 pacing = { every = "5ms" }
 until_stopped = true
 "#;
+
+/// Nobody reads the summary; the run is complete all the same.
+#[test]
+fn a_run_is_saved_where_its_summary_cannot_be_printed() {
+    let scratch = Scratch::new();
+    let reflector = Reflector::local();
+    let mut command = inside(&scratch, &words(&reflector, "-i 5ms -c 20 -q --save"));
+    let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    drop(process.child.stdout.take());
+    assert!(process.child.wait().unwrap().success());
+    let run = scratch.only_run("runs");
+    assert_ne!(run.extension().and_then(|it| it.to_str()), Some("partial"));
+    assert_packets(&scratch, &run, 20);
+}
 
 /// The same in a file: a probe without an end of its own.
 #[test]
@@ -134,7 +137,7 @@ fn parts_under_load_are_cases_of_one_run() {
     let more = "-i 20ms -w 1s --save --json --load cbr:1Mbit/s";
     let saved = ran(&scratch, &words(&reflector, more));
     assert_eq!(saved.code, 0, "{}", saved.stderr);
-    let run = only_run(&scratch.path("runs"));
+    let run = scratch.only_run("runs");
     let report = ran(&scratch, &format!("report {}", run.display()));
     for case in ["idle", "cbr:1Mbit/s", "offered"] {
         assert!(report.stdout.contains(case), "{}", report.stdout);

@@ -32,10 +32,10 @@ rate = "1Gbit/s"
 repeats = 8
 "#;
 
-/// A short trial and one that goes on until it is told to stop.
+/// A short trial and one that lasts until the test stops it.
 const ENDLESS: &str = r#"
 name = "endless"
-title = "Goes on until it is told to stop"
+title = "Lasts until it is stopped"
 world = "live"
 
 [[probe]]

@@ -27,6 +27,20 @@ impl Scratch {
         self.0.join(name)
     }
 
+    /// The folder of the only run in this directory.
+    pub fn only_run(&self, runs: &str) -> PathBuf {
+        let entries = fs::read_dir(self.path(runs))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let paths = entries.map(|entry| entry.path());
+        let mut runs: Vec<_> = paths
+            .filter(|path| path.is_dir() && !path.is_symlink())
+            .collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.remove(0)
+    }
+
     /// Is there a run in `runs` that has begun and not ended?
     pub fn has_partial_run(&self) -> bool {
         let entries = fs::read_dir(self.path("runs")).into_iter().flatten();

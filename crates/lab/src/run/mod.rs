@@ -165,14 +165,6 @@ impl<'a> Laboratory<'a> {
         ending
     }
 
-    /// How a run ends that was asked to stop before one of its trials was over.
-    fn stopped(&self) -> Ending {
-        match self.stop_means {
-            StopMeans::Interrupted => Ending::Interrupted,
-            StopMeans::Over => Ending::Complete,
-        }
-    }
-
     fn runner(&self) -> TrialRunner<'a> {
         TrialRunner {
             writer: self.writer,
@@ -205,10 +197,10 @@ impl<'a> Laboratory<'a> {
                 at_once::carry_out(runner, worlds, &trials, run_progress)?
             };
             if ending == Ending::Interrupted {
-                return Ok(ending);
-            }
-            if self.stop.is_asked() && self.stop_means == StopMeans::Over {
-                return Ok(ending);
+                return Ok(match self.stop_means {
+                    StopMeans::Interrupted => Ending::Interrupted,
+                    StopMeans::Over => Ending::Complete,
+                });
             }
         }
     }
@@ -226,7 +218,7 @@ impl<'a> Laboratory<'a> {
             let ran = runner.trial(&mut *self.world, planned, run_progress.done);
             let ran = ran.map_err(|broken_off| run_progress.broke_off(planned, broken_off));
             let Some(outcome) = ran? else {
-                return Ok(self.stopped());
+                return Ok(Ending::Interrupted);
             };
             run_progress.took(planned, clock::monotonic() - begun);
             run_progress.ended(planned, &outcome);

@@ -72,10 +72,8 @@ impl TrialRunner<'_> {
         }
         let TrialFacts { probes, streams } = match ran {
             Ok(facts) => facts,
-            // A session that was not set up because the user asked to stop is no failure.
-            Err(_) if stopped && summaries.iter().all(|it| it.counts.sent == 0) => {
-                return Ok(None);
-            }
+            // A session that was not set up because the user asked to stop is no failure of a run that can be resumed.
+            Err(_) if stopped && self.stop_means == StopMeans::Interrupted => return Ok(None),
             Err(error) => {
                 let error = LabError::World(error);
                 return Err(BrokenOff { error, summaries });

@@ -120,7 +120,11 @@ impl Test {
     }
 }
 
-fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
+/// The test that an `iperf3 -s` is asked for.
+///
+/// # Errors
+/// It has no such test.
+pub(super) fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
     let (run, load) = (&runs[0], &runs[0].load);
     if load.direction == Direction::Down {
         return Err(LoadError::Setting {

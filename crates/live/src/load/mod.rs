@@ -24,7 +24,7 @@ mod session;
 pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
 
-use crate::gather::Message;
+use crate::gather::{self, Message};
 use crate::prober::Probing;
 use crate::world::{Placed, enter_place};
 use bulk::Bulk;
@@ -205,6 +205,14 @@ impl UnderWay {
         probing: &Probing,
         series: &SyncSender<Message>,
     ) -> Result<Self, LoadError> {
+        Self::begin_jobs(jobs(loads)?, probing, series)
+    }
+
+    fn begin_jobs(
+        jobs: Vec<Job>,
+        probing: &Probing,
+        series: &SyncSender<Message>,
+    ) -> Result<Self, LoadError> {
         let state = Arc::new(LoadState {
             is_over: AtomicBool::new(false),
             stop: probing.stop.clone(),
@@ -215,7 +223,7 @@ impl UnderWay {
             state: state.clone(),
         };
         let (ready, all_ready) = channel();
-        for job in jobs(loads)? {
+        for job in jobs {
             let (go, gone) = channel();
             let worker = Worker {
                 job,
@@ -237,8 +245,23 @@ impl UnderWay {
         Ok(under_way)
     }
 
+    /// Sets all streams up and ends them again, to see that they can be. An `iperf3 -s` has one test at a time, and with
+    /// `-1` one in all: of it only the settings are checked.
+    ///
+    /// # Errors
+    /// They cannot be set up.
+    pub(crate) fn check(loads: &[Placed<StreamRun>], probing: &Probing) -> Result<(), LoadError> {
+        let of_iperf3 = |job: &Job| job.run[0].server == Server::Iperf3;
+        let (iperf3, others): (Vec<Job>, Vec<Job>) = jobs(loads)?.into_iter().partition(of_iperf3);
+        for job in iperf3 {
+            iperf3::parameters(&job.run)?;
+        }
+        let (series, _none) = gather::channel();
+        Self::begin_jobs(others, probing, &series).map(UnderWay::cancel)
+    }
+
     /// Ends streams that have not been released, and returns when they have ended.
-    pub(crate) fn cancel(self) {
+    fn cancel(self) {
         drop(self.go);
         for thread in self.threads {
             // One that panicked has ended, too.

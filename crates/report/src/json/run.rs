@@ -50,7 +50,7 @@ struct Trial<'a> {
     repeat: u32,
     /// Its levels, by factor.
     factors: BTreeMap<&'a str, &'a str>,
-    /// Bytes of payload and the like are in the run's `experiment.toml`.
+    /// The same fields as in a ping's document. Sizes and pacing are in the run's `experiment.toml`.
     #[serde(flatten)]
     results: Results<'a>,
     /// Why the trial is not what its experiment meant. None: it is valid.
