@@ -1,5 +1,5 @@
 // The data of a figure as a page has it, column by column, and the rows that it is of: see
-// crates/report/src/html/packed.rs.
+// crates/web/src/html/packed.rs.
 
 export type Row = Record<string, unknown>;
 export type Keep = (row: Row) => boolean;

@@ -9,7 +9,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::units::write_duration;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
-use delaylab_report::json::enveloped;
+use delaylab_view::json::enveloped;
 use serde_json::json;
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};

@@ -11,10 +11,10 @@ use delaylab_live::prober::ip_size;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
-use delaylab_report::cells::{self, Cells};
 use delaylab_runner::target::{self, AddressFamily};
 use delaylab_runner::worlds::RunOptions;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
+use delaylab_view::cells::{self, Cells};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::RangeInclusive;
@@ -83,7 +83,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         return terminal::write(format!("{}\n", cells::json(&cells)));
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(cells::text(&cells, &style))
+    terminal::print(delaylab_terminal::cells::text(&cells, &style))
 }
 
 fn unanswered(args: &CellsArgs) -> String {

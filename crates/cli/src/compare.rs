@@ -4,14 +4,14 @@ use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
 use crate::terminal;
-use delaylab_report::compare::json::Document;
-use delaylab_report::compare::stored::TwoRuns;
-use delaylab_report::compare::{Compared, terminal as shown};
-use delaylab_report::figure::quantile_shift;
-use delaylab_report::html;
-use delaylab_report::svg::Artist;
+use delaylab_figure::quantile_shift;
+use delaylab_figure::svg::Artist;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_store::run::Run;
+use delaylab_view::compare::Compared;
+use delaylab_view::compare::json::Document;
+use delaylab_view::compare::stored::TwoRuns;
+use delaylab_web::html;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         terminal::write(document(&compared)?)?;
     } else if args.output.as_deref() != Some(Path::new("-")) {
         let style = terminal::style(&io::stdout(), false);
-        terminal::print(shown::render(&compared, &style))?;
+        terminal::print(delaylab_terminal::compare::render(&compared, &style))?;
         if let Some(path) = &args.output {
             terminal::print(format!("\n{}\n", path.display()))?;
         }

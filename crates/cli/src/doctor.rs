@@ -24,5 +24,5 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
         return terminal::write(text + "\n");
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(delaylab_report::doctor::render(&checkup, &style))
+    terminal::print(delaylab_terminal::doctor::render(&checkup, &style))
 }

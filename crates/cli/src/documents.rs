@@ -39,14 +39,14 @@ pub fn man(command: Option<&str>) -> Result<(), Failed> {
 /// Prints a JSON Schema.
 pub fn schema(document: SchemaOf) -> Result<(), Failed> {
     let schema = match document {
-        SchemaOf::Ping => delaylab_report::json::schema(),
-        SchemaOf::PingStream => delaylab_report::stream::schema(),
-        SchemaOf::Run => delaylab_report::json::run::schema(),
-        SchemaOf::Trace => delaylab_report::trace::json::schema(),
-        SchemaOf::Explain => delaylab_report::explain::json::schema(),
-        SchemaOf::Compare => delaylab_report::compare::json::schema(),
-        SchemaOf::Import => delaylab_report::import::schema(),
-        SchemaOf::Verify => delaylab_report::verify::schema(),
+        SchemaOf::Ping => delaylab_view::json::schema(),
+        SchemaOf::PingStream => delaylab_view::stream::schema(),
+        SchemaOf::Run => delaylab_view::json::run::schema(),
+        SchemaOf::Trace => delaylab_view::trace::json::schema(),
+        SchemaOf::Explain => delaylab_view::explain::json::schema(),
+        SchemaOf::Compare => delaylab_view::compare::json::schema(),
+        SchemaOf::Import => delaylab_view::import::schema(),
+        SchemaOf::Verify => delaylab_view::verify::schema(),
     };
     write(format!("{schema:#}\n"))
 }

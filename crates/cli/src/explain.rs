@@ -6,10 +6,10 @@ use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::why;
 use delaylab_explain::why::slow::{Baseline, Slow};
-use delaylab_report::explain::{json, terminal as page};
-use delaylab_report::run::stored;
 use delaylab_runner::run_folder;
 use delaylab_runner::run_folder::{shortest, whole};
+use delaylab_view::explain::json;
+use delaylab_view::run::stored;
 use std::io;
 
 /// Runs the command.
@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     }
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);
-    terminal::print(page::page(&head, &found, &style))
+    terminal::print(delaylab_terminal::explain::page(&head, &found, &style))
 }
 
 /// What the run that it is to be held against says, if it is one.

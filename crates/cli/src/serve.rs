@@ -6,7 +6,7 @@ use crate::experiment;
 use crate::secret_file;
 use crate::terminal;
 use delaylab_kernel::privilege::{self, lock_down_beneath};
-use delaylab_report::serve::{ServeError, Server, Token};
+use delaylab_web::serve::{ServeError, Server, Token};
 use std::net::SocketAddr;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What the terminal can show, and printing to it.
 
 use crate::exit::Failed;
-use delaylab_report::style::Style;
-use delaylab_report::visible::visible;
+use delaylab_terminal::style::Style;
+use delaylab_terminal::visible::visible;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 

@@ -10,10 +10,10 @@ use delaylab_live::path_trace::{PathTracing, names};
 use delaylab_model::MILLISECOND;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::record::Method;
-use delaylab_report::trace::json::Document;
-use delaylab_report::trace::{Traced, terminal as shown};
 use delaylab_runner::target;
 use delaylab_traffic::path_trace::{PathTrace, Settings};
+use delaylab_view::trace::Traced;
+use delaylab_view::trace::json::Document;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr};
@@ -127,7 +127,7 @@ fn progress() -> impl FnMut(&PathTrace) {
 fn print(traced: &Traced<'_>, json: bool) -> Result<(), Failed> {
     if !json {
         let style = terminal::style(&io::stdout(), false);
-        return terminal::print(shown::render(traced, &style));
+        return terminal::print(delaylab_terminal::trace::render(traced, &style));
     }
     let supplied: Vec<String> = std::env::args().collect();
     let info = system_info();

@@ -3,10 +3,11 @@
 use crate::args::verify::VerifyArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
-use delaylab_report::verify::{Document, line};
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::verify::{Verified, runs_in, verify};
+use delaylab_terminal::verify::line;
+use delaylab_view::verify::Document;
 use std::io;
 use std::path::{Path, PathBuf};
 

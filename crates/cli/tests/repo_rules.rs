@@ -14,8 +14,9 @@ const ROWS: &[&[&str]] = &[
     &["testbed"],
     &["lab"],
     &["explain"],
-    &["runner"],
-    &["report"],
+    &["runner", "view"],
+    &["terminal", "figure"],
+    &["web"],
     &["cli", "python"],
 ];
 

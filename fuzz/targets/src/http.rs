@@ -3,7 +3,7 @@
 //! The file under test is taken alone: the crate that it belongs to is large.
 
 #[allow(dead_code)]
-#[path = "../../../crates/report/src/serve/http.rs"]
+#[path = "../../../crates/web/src/serve/http.rs"]
 mod requests;
 
 use crate::text;

@@ -13,10 +13,11 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
-use delaylab_report::calibration::{
-    Calibrated, Prediction, calibration_document, calibration_page, calibration_text,
-    prediction_document, prediction_page, prediction_text,
+use delaylab_terminal::calibration::{calibration_text, prediction_text};
+use delaylab_view::calibration::{
+    Calibrated, Prediction, calibration_document, prediction_document,
 };
+use delaylab_web::html::calibration::{calibration_page, prediction_page};
 use measured::Measured;
 use modelled::Modelled;
 use std::io;

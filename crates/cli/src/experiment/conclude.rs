@@ -6,12 +6,13 @@ use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
-use delaylab_report::json::run::Line;
-use delaylab_report::run::{RunData, stored};
-use delaylab_report::{benchmark, html, run_terminal};
 use delaylab_runner::run::{Finished, Recorded};
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
+use delaylab_view::benchmark;
+use delaylab_view::json::run::Line;
+use delaylab_view::run::{RunData, stored};
+use delaylab_web::html;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ impl Concluded {
         } else {
             let style = terminal::style(&io::stdout(), shown.verbose);
             let page = self.page.as_deref();
-            terminal::print(run_terminal::summary(&self.data, page, &style))?;
+            terminal::print(delaylab_terminal::run::summary(&self.data, page, &style))?;
         }
         self.unless_unanswered()
     }

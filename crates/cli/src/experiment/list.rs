@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
-use delaylab_report::style::plural;
 use delaylab_store::index::{Entry, Index};
+use delaylab_view::words::plural;
 use serde::Serialize;
 
 /// What there is to run and to look at.

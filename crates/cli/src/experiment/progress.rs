@@ -9,9 +9,9 @@ use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
-use delaylab_report::json::run::Line;
-use delaylab_report::run::without_numbers;
-use delaylab_report::visible::visible;
+use delaylab_terminal::visible::visible;
+use delaylab_view::json::run::Line;
+use delaylab_view::run::without_numbers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -191,8 +191,8 @@ pub fn levels(factors: &[Factor]) -> String {
     words.join(" ")
 }
 
-fn so_far(done: usize, remaining: Left) -> delaylab_report::live::Progress {
-    delaylab_report::live::Progress {
+fn so_far(done: usize, remaining: Left) -> crate::tui::Progress {
+    crate::tui::Progress {
         done,
         of: remaining.map(|(remaining, _)| done + remaining.trials),
         left: remaining.and_then(|(_, left)| left),

@@ -4,10 +4,11 @@ use super::{choose, conclude};
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
-use delaylab_report::beside::Beside;
-use delaylab_report::run::RunData;
-use delaylab_report::{html, run_terminal, svg};
+use delaylab_figure::svg;
 use delaylab_runner::run_folder::whole;
+use delaylab_view::beside::Beside;
+use delaylab_view::run::RunData;
+use delaylab_web::html;
 use std::io;
 use std::path::Path;
 
@@ -35,7 +36,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         None => conclude::put_in_run(&data, run.folder())?,
     };
     let style = terminal::style(&io::stdout(), args.verbose);
-    terminal::print(run_terminal::summary(&data, Some(&page), &style))
+    terminal::print(delaylab_terminal::run::summary(&data, Some(&page), &style))
 }
 
 fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {
@@ -46,7 +47,7 @@ fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {
         )));
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(run_terminal::beside(first, second, &style))
+    terminal::print(delaylab_terminal::run::beside(first, second, &style))
 }
 
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {

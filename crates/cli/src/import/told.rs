@@ -2,11 +2,12 @@
 
 use super::Found;
 use delaylab_explain::import::{Disagreement, Said, shown};
-use delaylab_report::import::stream_name;
-use delaylab_report::run::RunData;
-use delaylab_report::run_terminal;
-use delaylab_report::style::{Paint, Style, plural};
-use delaylab_report::table::{Cell, Table, wrap};
+use delaylab_terminal::style::{Paint, Style};
+use delaylab_terminal::table::{Cell, Table};
+use delaylab_terminal::text::wrap;
+use delaylab_view::import::stream_name;
+use delaylab_view::run::RunData;
+use delaylab_view::words::plural;
 
 /// What was imported, the peer's own figures beside those of its packets, and the run as any other.
 pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &Style) -> String {
@@ -23,7 +24,7 @@ pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &St
         text += &table.render(style);
     }
     text += "\n";
-    style.glyphs(text) + &run_terminal::summary(data, page, style)
+    style.glyphs(text) + &delaylab_terminal::run::summary(data, page, style)
 }
 
 /// `irtt.json is output of irtt 0.9.1: 1 stream, 12 packets, 8 answered`.

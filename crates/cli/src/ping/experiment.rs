@@ -10,8 +10,8 @@ use delaylab_model::load::Load;
 use delaylab_model::record::Method;
 use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_report::format::{Format, format_of};
 use delaylab_runner::resolve;
+use delaylab_view::format::{Format, format_of};
 use serde_json::{Map, Value, json};
 use std::hash::{BuildHasher, RandomState};
 

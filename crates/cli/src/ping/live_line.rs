@@ -3,8 +3,8 @@
 use crate::terminal;
 use delaylab_model::Nanos;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_report::line::Live;
-use delaylab_report::style::Style;
+use delaylab_terminal::line::Live;
+use delaylab_terminal::style::Style;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 

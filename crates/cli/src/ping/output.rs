@@ -13,15 +13,15 @@ use delaylab_model::record::Record;
 use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, ReflectorClock};
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_report::format::{Format, format_of};
-use delaylab_report::json::{SystemInfo, UnderLoad};
-use delaylab_report::line::LineWriter;
-use delaylab_report::ping::Ping;
-use delaylab_report::style::Style;
-use delaylab_report::terminal::asked;
-use delaylab_report::visible::visible;
-use delaylab_report::working::Working;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
+use delaylab_terminal::line::LineWriter;
+use delaylab_terminal::ping::asked;
+use delaylab_terminal::style::Style;
+use delaylab_terminal::visible::visible;
+use delaylab_view::format::{Format, format_of};
+use delaylab_view::json::{SystemInfo, UnderLoad};
+use delaylab_view::ping::Ping;
+use delaylab_view::working::Working;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -332,7 +332,7 @@ pub struct Ended {
 
 /// The summary, of loads with what they did to it; or a line of each.
 fn in_text(idle: &Ping<'_>, loaded: &[Working<'_>], in_lines: bool, style: &Style) -> String {
-    use delaylab_report::terminal::{in_lines as lines, in_one_line, summary, working_latency};
+    use delaylab_terminal::ping::{in_lines as lines, in_one_line, summary, working_latency};
     match (loaded.is_empty(), in_lines) {
         (true, true) => in_one_line(idle, style),
         (true, false) => summary(idle, style),

@@ -10,11 +10,11 @@ use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
-use delaylab_report::csv::CsvWriter;
-use delaylab_report::format::Format;
-use delaylab_report::json::{Document, Head, UnderLoad};
-use delaylab_report::ping::Ping;
-use delaylab_report::stream::StreamWriter;
+use delaylab_view::csv::CsvWriter;
+use delaylab_view::format::Format;
+use delaylab_view::json::{Document, Head, UnderLoad};
+use delaylab_view::ping::Ping;
+use delaylab_view::stream::StreamWriter;
 use std::io::{self, BufWriter, Write};
 
 /// Bytes kept back, so that not every packet is a system call.

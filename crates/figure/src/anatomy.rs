@@ -1,0 +1,136 @@
+//! Where the time goes: at each quantile of the response, the mean share of each stage.
+
+use super::{Figure, Table, parse, pooled_note, side_by_side};
+use delaylab_stats::anatomy::{Stage, StageSet};
+use delaylab_stats::summary::AnatomyAt;
+use delaylab_view::run::RunData;
+use delaylab_view::words::short_name;
+use serde_json::{Value, json};
+
+pub(super) struct Anatomy;
+
+const COLUMNS: [&str; 8] = [
+    "panel",
+    "quantile",
+    "stage",
+    "order",
+    "mean_ns",
+    "share",
+    "response_ns",
+    "packets",
+];
+
+impl Figure for Anatomy {
+    fn name(&self) -> &'static str {
+        "anatomy"
+    }
+
+    fn title(&self) -> &'static str {
+        "Where the time goes"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let pooled = pooled_note(run);
+        format!(
+            "The mean share of each stage in the responses around each quantile, in the order of the packet's way; at the right, the mean response. Orange is the host, blue the network.{pooled}"
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        for panel in &run.panels {
+            for at in panel
+                .summary
+                .anatomy
+                .iter()
+                .filter(|at| at.response_ns > 0.0)
+            {
+                rows(&mut table, &panel.label, at);
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/anatomy.json"));
+        let stages = stages(run);
+        let names: Vec<_> = stages.iter().map(|&set| short_name(set)).collect();
+        let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
+        spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
+            json!({ "domain": names, "range": colours });
+        side_by_side(&mut spec, run, 2, 90);
+        spec
+    }
+}
+
+fn rows(table: &mut Table, panel: &str, at: &AnatomyAt) {
+    for (order, part) in at.parts.iter().enumerate() {
+        table.row([
+            json!(panel),
+            json!(at.label),
+            json!(short_name(part.stages)),
+            json!(order),
+            json!(part.ns.round()),
+            json!(part.ns / at.response_ns),
+            json!(at.response_ns.round()),
+            json!(at.records),
+        ]);
+    }
+}
+
+/// The stages of all panels, each once, in the order of the packet's way.
+fn stages(run: &RunData) -> Vec<StageSet> {
+    let every = run.panels.iter().flat_map(|panel| &panel.summary.anatomy);
+    let mut stages: Vec<_> = every.flat_map(|at| &at.parts).map(|p| p.stages).collect();
+    stages.sort_by_key(|set| (set.iter().next(), set.len()));
+    stages.dedup();
+    stages
+}
+
+/// Oranges for the host, blues for the network, grey for the reflector, purple where a stage is both.
+fn colour(set: StageSet) -> &'static str {
+    let host = Stage::ALL
+        .into_iter()
+        .filter(|stage| !StageSet::NETWORK_AND_REFLECTOR.contains(*stage) && set.contains(*stage));
+    let first_of_host = host.into_iter().next();
+    match (first_of_host, set.touches(StageSet::BOTH_WAYS)) {
+        (Some(_), true) => "#8c6bb1",
+        (Some(Stage::ScheduleSlip), false) => "#7f3b08",
+        (Some(Stage::SendStack), false) => "#b35806",
+        (Some(Stage::LocalQueue), false) => "#e08214",
+        (Some(_), false) => "#fdb863",
+        (None, true) if set == StageSet::only(Stage::ReturnPath) => "#92c5de",
+        (None, true) => "#2166ac",
+        (None, false) => "#9e9e9e",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::runs;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_shares_of_each_bar_add_up() {
+        for (name, run) in runs() {
+            let mut bars: BTreeMap<String, f64> = BTreeMap::new();
+            for row in Anatomy.table(&run).rows {
+                let bar = format!("{name} {} {}", row[0], row[1]);
+                *bars.entry(bar).or_default() += row[5].as_f64().unwrap_or(f64::NAN);
+            }
+            assert!(!bars.is_empty());
+            assert!(
+                bars.values().all(|sum| (sum - 1.0).abs() < 1e-9),
+                "{bars:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn stages_of_one_trial_have_colours_of_their_own() {
+        let singles = Stage::ALL.map(|stage| colour(StageSet::only(stage)));
+        let distinct: std::collections::BTreeSet<_> = singles.into_iter().collect();
+        assert_eq!(distinct.len(), Stage::ALL.len());
+    }
+}

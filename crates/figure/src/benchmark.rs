@@ -1,0 +1,73 @@
+//! What a procedure of the device benchmark draws: lines over one axis, a chart for each of its
+//! figures.
+
+use super::{Figure, Table, WIDTH, parse};
+use delaylab_procedure::report;
+use delaylab_view::benchmark::heading;
+use delaylab_view::run::RunData;
+use serde_json::{Value, json};
+
+pub(super) struct Benchmark;
+
+const COLUMNS: [&str; 4] = ["figure", "line", "x", "y"];
+
+fn figures(run: &RunData) -> &[report::Figure] {
+    run.benchmark.as_ref().map_or(&[], |found| &found.figures)
+}
+
+impl Figure for Benchmark {
+    fn name(&self) -> &'static str {
+        "benchmark"
+    }
+
+    fn title(&self) -> &'static str {
+        "Device benchmark"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let titles: Vec<_> = figures(run)
+            .iter()
+            .map(|figure| figure.title.as_str())
+            .collect();
+        let titles = titles.join("; ");
+        format!("{titles}.")
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        for figure in figures(run) {
+            for line in &figure.lines {
+                for (x, y) in &line.points {
+                    table.row([json!(figure.title), json!(line.name), json!(x), json!(y)]);
+                }
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let charts: Vec<_> = figures(run).iter().enumerate().map(chart).collect();
+        json!({ "vconcat": charts, "resolve": { "scale": { "color": "independent" } } })
+    }
+}
+
+fn chart((index, figure): (usize, &report::Figure)) -> Value {
+    let mut spec = parse(include_str!("specs/benchmark.json"));
+    spec["params"][0]["name"] = json!(format!("zoom_{index}"));
+    spec["width"] = json!(WIDTH);
+    spec["title"] = json!(figure.title);
+    spec["transform"] = json!([{ "filter": { "field": "figure", "equal": figure.title } }]);
+    for (axis, column) in [("x", &figure.x), ("y", &figure.y)] {
+        spec["encoding"][axis]["title"] = json!(heading(column));
+        if column.unit.as_deref() == Some("ns") {
+            let seconds = "datum.value === 0 ? '0' : replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
+            spec["encoding"][axis]["axis"]["labelExpr"] = json!(seconds);
+        }
+    }
+    let names: Vec<_> = figure.lines.iter().map(|line| &line.name).collect();
+    spec["encoding"]["color"]["sort"] = json!(names);
+    if names.len() < 2 {
+        spec["encoding"]["color"]["legend"] = Value::Null;
+    }
+    spec
+}

@@ -1,0 +1,386 @@
+//! Cumulative distributions by probe (seed 004): of the round trip, of its tail, and of IPDV. A row of
+//! panels for each combination of levels, a line for each probe.
+
+use super::{Figure, Table, parse};
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_view::run::panels::{self, beside_probes, compare};
+use delaylab_view::run::{Delays, Lane, RunData, SeriesShown};
+use delaylab_view::words::plural;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(super) struct ByProbe;
+
+const COLUMNS: [&str; 7] = [
+    "panel",
+    "probe",
+    "measure",
+    "value_ns",
+    "at_or_below",
+    "at_or_beyond",
+    "packets",
+];
+
+/// Probes that are drawn at most: as many as there are colours.
+const PROBES: usize = 8;
+/// Steps of a line between its tails.
+const STEPS: u64 = 40;
+/// Points of a tail for each power of ten.
+const POINTS_A_DECADE: f64 = 8.0;
+
+impl Figure for ByProbe {
+    fn name(&self) -> &'static str {
+        "by_probe"
+    }
+
+    fn title(&self) -> &'static str {
+        "Probes beside each other"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let (_, pooled) = beside_probes(&run.lanes);
+        let pooled = match pooled.as_slice() {
+            [] => String::new(),
+            names => format!(" All levels of {} are shown together.", names.join(" and ")),
+        };
+        let more = match run.probes().len().saturating_sub(PROBES) {
+            0 => String::new(),
+            more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
+        };
+        let series = run.beside_probes.as_ref();
+        let series = series.map_or_else(String::new, |series| {
+            format!(" The line of {series} is of its values over time, in one trial of each panel.")
+        });
+        format!(
+            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{pooled}{more}"
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let probes = run.probes();
+        if probes.len() < 2 {
+            return table;
+        }
+        for panel in panels(run) {
+            if let Some((name, values)) = series_of(run, &panel) {
+                rows(&mut table, [&panel.label, &name, "delay"], &values);
+            }
+            for probe in probes.iter().take(PROBES) {
+                let lanes = || panel.lanes.iter().filter(|lane| lane.probe == *probe);
+                let of = |delays: fn(&Lane) -> &Delays| counted(lanes().map(|lane| delays(lane)));
+                for (measure, values) in [
+                    ("delay", of(|lane| &lane.round_trips)),
+                    ("ipdv", of(|lane| &lane.ipdv)),
+                ] {
+                    rows(&mut table, [&panel.label, probe, measure], &values);
+                }
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/by_probe.json"));
+        let labels: Vec<_> = panels(run).into_iter().map(|panel| panel.label).collect();
+        let series = panels(run)
+            .iter()
+            .find_map(|panel| Some(series_of(run, panel)?.0));
+        let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
+        let probes: Vec<String> = probes.chain(series).collect();
+        for view in spec["hconcat"].as_array_mut().into_iter().flatten() {
+            view["facet"]["sort"] = json!(labels);
+            let colours = json!({ "domain": probes, "range": "category" });
+            view["spec"]["encoding"]["color"]["scale"] = colours;
+            let range = widths(probes.len());
+            let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
+            view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
+            tick(view, &ticks(&run.lanes));
+            if labels.len() < 2 {
+                view["facet"]["header"] = json!({ "labels": false });
+                view["spec"]["height"] = json!(200);
+            }
+        }
+        let (linear, far) = symmetric(&run.lanes);
+        let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
+        ipdv["scale"]["constant"] = json!(linear);
+        tick(&mut spec["hconcat"][2], &[-far, 0, far]);
+        spec
+    }
+}
+
+/// One combination of the levels that are told apart.
+struct Shown<'a> {
+    label: String,
+    lanes: Vec<&'a Lane>,
+}
+
+fn panels(run: &RunData) -> Vec<Shown<'_>> {
+    let (names, _) = beside_probes(&run.lanes);
+    let key = |lane: &Lane| -> Vec<Factor> {
+        let own = lane.factors.iter();
+        let shown = own.filter(|(name, _)| names.contains(name));
+        shown.cloned().collect()
+    };
+    let mut lanes: Vec<_> = run.lanes.iter().map(|lane| (key(lane), lane)).collect();
+    lanes.sort_by(|(a, _), (b, _)| compare(a, b, &run.levels));
+    let of_one = lanes.chunk_by(|(a, _), (b, _)| a == b);
+    let shown = |lanes: &[(Vec<Factor>, &'_ Lane)]| {
+        let first = lanes.first().map_or(&[][..], |(key, _)| key);
+        name(first)
+    };
+    of_one
+        .map(|lanes| Shown {
+            label: shown(lanes),
+            lanes: lanes.iter().map(|&(_, lane)| lane).collect(),
+        })
+        .collect()
+}
+
+/// The series that is shown beside the probes, in this panel: what it is called, and in how many stretches of time it
+/// had which value.
+fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
+    let kind = run.beside_probes.as_ref()?;
+    let factors = &panel.lanes.first()?.factors;
+    let is_of = |shown: &&SeriesShown| {
+        let panel = run.panels.get(shown.panel);
+        let its = panel.is_some_and(|its| its.of_trial().all(|factor| factors.contains(factor)));
+        its && shown.series == *kind && shown.unit == Unit::Nanoseconds
+    };
+    let shown = run.series.iter().find(is_of)?;
+    let mut values = BTreeMap::new();
+    let there = shown
+        .stretches
+        .iter()
+        .filter(|point| point.mean.is_finite());
+    for point in there {
+        *values.entry(point.mean.round() as Nanos).or_default() += 1;
+    }
+    Some((format!("{}: {kind}", shown.of), values))
+}
+
+/// Of cases, the level says it all.
+fn name(factors: &[Factor]) -> String {
+    match factors {
+        [(factor, level)] if factor == "case" => level.label.clone(),
+        _ => panels::label(factors),
+    }
+}
+
+/// All of these together, in order, and how often each occurred.
+fn counted<'a>(all: impl Iterator<Item = &'a Delays>) -> BTreeMap<Nanos, u64> {
+    let mut counts = BTreeMap::new();
+    for delays in all {
+        delays.for_each(|delay, times| *counts.entry(delay).or_default() += times);
+    }
+    counts
+}
+
+fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap<Nanos, u64>) {
+    let count: u64 = values.values().sum();
+    let all = count as f64;
+    let kept = kept_ranks(count);
+    let mut kept = kept.iter().copied().peekable();
+    let mut before = 0;
+    for (&value, &times) in values {
+        let through = before + times;
+        let mut is_kept = false;
+        while kept.next_if(|&rank| rank < through).is_some() {
+            is_kept = true;
+        }
+        if is_kept {
+            if before == 0 {
+                // Where a line begins it rises from nothing.
+                let [zero, all_of_it] = [json!(0), json!(1)];
+                let [panel, probe, measure] = [json!(panel), json!(probe), json!(measure)];
+                table.row([
+                    panel,
+                    probe,
+                    measure,
+                    json!(value),
+                    zero,
+                    all_of_it,
+                    json!(count),
+                ]);
+            }
+            table.row([
+                json!(panel),
+                json!(probe),
+                json!(measure),
+                json!(value),
+                json!(through as f64 / all),
+                json!((count - before) as f64 / all),
+                json!(count),
+            ]);
+        }
+        before = through;
+    }
+}
+
+/// Which of so many values in order are drawn, from 0: evenly spread ones, in both tails ever nearer
+/// to the end, and both ends.
+fn kept_ranks(count: u64) -> Vec<u64> {
+    let Some(last) = count.checked_sub(1) else {
+        return Vec::new();
+    };
+    let even = (0..=STEPS).map(|step| last * step / STEPS);
+    let mut ranks: Vec<_> = even.collect();
+    let mut from_end = 1.0;
+    while from_end < count as f64 / STEPS as f64 {
+        let rank = from_end as u64 - 1;
+        ranks.extend([rank, last - rank]);
+        from_end *= 10_f64.powf(1.0 / POINTS_A_DECADE);
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+/// Ticks at these values while all is shown; close up, where Vega would have them.
+fn tick(view: &mut Value, ticks: &[Nanos]) {
+    let zoom = view["spec"]["params"][0]["name"]
+        .as_str()
+        .unwrap_or_default();
+    let values = format!("{zoom}_value_ns ? null : {}", json!(ticks));
+    view["spec"]["encoding"]["x"]["axis"]["values"] = json!({ "expr": values });
+}
+
+/// Lines that lie on each other are told apart by their widths: the first one is the widest, and below.
+fn widths(lines: usize) -> Vec<f64> {
+    let narrower = |line| 1.2 + 0.9 * (lines - 1 - line) as f64;
+    (0..lines).map(narrower).collect()
+}
+
+/// Ticks of the logarithmic axis at most.
+const TICKS: usize = 4;
+
+/// Powers of ten and, where there is room, what is between them.
+fn ticks(lanes: &[Lane]) -> Vec<Nanos> {
+    let ranges = lanes
+        .iter()
+        .filter_map(|lane| lane.summary.round_trip.as_ref());
+    let least = ranges.clone().map(|d| d.min).min().unwrap_or(1);
+    let most = ranges.map(|d| d.max).max().unwrap_or(1);
+    let within = |steps: &[Nanos]| -> Vec<Nanos> {
+        let decades = (0..=18).map(|power| 10_i64.pow(power));
+        let ticks = decades.flat_map(|ten| steps.iter().map(move |step| ten.saturating_mul(*step)));
+        ticks.filter(|tick| (least..=most).contains(tick)).collect()
+    };
+    let finer: [&[Nanos]; 4] = [&[1, 2, 3, 5, 7], &[1, 2, 5], &[1, 3], &[1]];
+    let fits = finer.into_iter().map(within);
+    let mut ticks = fits.skip_while(|ticks| ticks.len() > TICKS);
+    ticks.next().unwrap_or_else(|| {
+        let decades = within(&[1]);
+        let step = decades.len().div_ceil(TICKS);
+        decades.into_iter().step_by(step).collect()
+    })
+}
+
+/// Of an axis of both signs that is logarithmic but for its middle: up to where it is linear, and where
+/// it has a tick on either side.
+fn symmetric(lanes: &[Lane]) -> (Nanos, Nanos) {
+    let mut largest = MICROSECOND;
+    for lane in lanes {
+        let ipdv = &lane.ipdv;
+        ipdv.for_each(|ipdv, _| largest = largest.max(ipdv.saturating_abs()));
+    }
+    let ranges = lanes
+        .iter()
+        .filter_map(|lane| lane.summary.variation.ipdv_iqr);
+    let linear = ranges.min().unwrap_or(0).max(MICROSECOND);
+    (10_i64.pow(linear.ilog10()), 10_i64.pow(largest.ilog10()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::{classes, waits};
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_probe_is_not_compared() {
+        assert!(ByProbe.table(&waits()).rows.is_empty());
+    }
+
+    #[test]
+    fn each_line_ends_where_its_probe_does() {
+        let run = classes();
+        let table = ByProbe.table(&run);
+        for lane in &run.lanes {
+            let of_line = |measure: &str| {
+                let rows = table.rows.iter().filter(move |row| {
+                    row[0] == lane.level("case") && row[1] == lane.probe && row[2] == measure
+                });
+                rows.collect::<Vec<_>>()
+            };
+            let round_trips = of_line("delay");
+            let delays = lane.summary.round_trip.as_ref().unwrap();
+            assert_eq!(round_trips[0][3], delays.min);
+            assert_eq!(round_trips[0][4], 0);
+            let last = round_trips.last().unwrap();
+            assert_eq!((&last[3], &last[4]), (&json!(delays.max), &json!(1.0)));
+            assert_eq!(last[6], delays.count);
+            let pairs = lane.summary.variation.ipdv_count;
+            assert!(of_line("ipdv").iter().all(|row| row[6] == pairs));
+        }
+        let spec = ByProbe.spec(&run);
+        let color = &spec["hconcat"][0]["spec"]["encoding"]["color"];
+        assert_eq!(color["scale"]["domain"], json!(["ef", "be", "ss"]));
+    }
+
+    #[test]
+    fn ticks_are_few_and_within() {
+        let mut run = classes();
+        for (min, max, expected) in [
+            (1_000_000, 3_500_000, vec![1_000_000, 2_000_000, 3_000_000]),
+            (
+                1_000_000,
+                60_000_000,
+                vec![1_000_000, 3_000_000, 10_000_000, 30_000_000],
+            ),
+            (
+                200,
+                40_000_000_000,
+                vec![1_000, 100_000, 10_000_000, 1_000_000_000],
+            ),
+        ] {
+            for lane in &mut run.lanes {
+                let delays = lane.summary.round_trip.as_mut().unwrap();
+                (delays.min, delays.max) = (min, max);
+            }
+            assert_eq!(ticks(&run.lanes), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn thinned_lines_keep_their_ends_and_their_course(
+            values in prop::collection::vec(-5_000_i64..1_000_000, 1..4_000),
+        ) {
+            let mut counts = BTreeMap::new();
+            values.iter().for_each(|&value| *counts.entry(value).or_default() += 1);
+            let mut table = Table::new(&COLUMNS);
+            rows(&mut table, ["", "", ""], &counts);
+            prop_assert!(table.rows.len() < 120, "{}", table.rows.len());
+            let at = |row: &[Value], column: usize| row[column].as_f64().unwrap();
+            let (least, most) = (counts.keys().next().unwrap(), counts.keys().next_back().unwrap());
+            prop_assert_eq!(&table.rows[0][3], &json!(least));
+            prop_assert_eq!(&table.rows.last().unwrap()[3], &json!(most));
+            let all = values.len() as f64;
+            for row in &table.rows[1..] {
+                let value = row[3].as_i64().unwrap();
+                let below = values.iter().filter(|&&other| other <= value).count() as f64;
+                let beyond = values.iter().filter(|&&other| other >= value).count() as f64;
+                prop_assert_eq!((at(row, 4), at(row, 5)), (below / all, beyond / all));
+            }
+            for pair in table.rows.windows(2) {
+                prop_assert!(at(&pair[0], 3) <= at(&pair[1], 3));
+                // No gap is wider than a step, unless one value fills it.
+                let gap = at(&pair[0], 5) - at(&pair[1], 5) - (at(&pair[0], 4) - (1.0 - at(&pair[0], 5)));
+                prop_assert!(gap <= 1.0 / STEPS as f64 + 2.0 / all, "{gap}");
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What late packets lost their time to: one bar a cause, the worst first.
+
+use super::{Figure, Table, parse};
+use delaylab_explain::why::{Cause, Explanation};
+use delaylab_stats::anatomy::Place;
+use delaylab_view::run::RunData;
+use delaylab_view::words::plural;
+use serde_json::{Value, json};
+
+pub(super) struct Causes;
+
+const COLUMNS: [&str; 6] = ["cause", "place", "lost_ns", "share", "packets", "worst_ns"];
+/// Causes at most: what is left took next to nothing.
+const SHOWN: usize = 12;
+
+impl Figure for Causes {
+    fn name(&self) -> &'static str {
+        "causes"
+    }
+
+    fn title(&self) -> &'static str {
+        "What late packets lost their time to"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let late = run.explanation.as_ref().map_or(0, |found| found.late);
+        format!(
+            "{} that took far longer than the others of their stream: the time that they took longer than usual, by \
+             its cause.",
+            plural(late, "packet")
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        for (found, cause) in shown(run) {
+            table.row([
+                json!(cause.headline()),
+                json!(place(cause)),
+                json!(cause.lost_ns.round()),
+                json!(found.share_of_lost(cause)),
+                json!(cause.packets),
+                json!(cause.worst.excess_ns.round()),
+            ]);
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/causes.json"));
+        let order: Vec<_> = shown(run).map(|(_, cause)| cause.headline()).collect();
+        spec["encoding"]["y"]["sort"] = json!(order);
+        spec
+    }
+}
+
+fn shown(run: &RunData) -> impl Iterator<Item = (&Explanation, &Cause)> {
+    let found = run.explanation.iter();
+    found.flat_map(|found| {
+        found
+            .causes
+            .iter()
+            .take(SHOWN)
+            .map(move |cause| (found, cause))
+    })
+}
+
+const fn place(cause: &Cause) -> &'static str {
+    match cause.what.place() {
+        Place::Prober => "host that measured",
+        Place::Reflector => "host that answers",
+        Place::Network => "network",
+        Place::Unclear => "cannot be told",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::{sizes, waits};
+
+    #[test]
+    fn a_bar_a_cause_the_worst_first() {
+        let table = Causes.table(&waits());
+        let lost: Vec<_> = table
+            .rows
+            .iter()
+            .filter_map(|row| row[2].as_f64())
+            .collect();
+        assert_eq!(lost.len(), 4);
+        assert!(lost.is_sorted_by(|a, b| a >= b));
+        assert!(Causes.table(&sizes()).rows.is_empty());
+    }
+}

@@ -1,0 +1,61 @@
+//! What reading the clock itself costs (seed 002, finding 5).
+
+use super::{Figure, Table, parse};
+use delaylab_model::units::format_duration;
+use delaylab_model::{MILLISECOND, noise};
+use delaylab_view::run::RunData;
+use delaylab_view::words::plural;
+use serde_json::{Value, json};
+
+pub(super) struct ClockReads;
+
+const COLUMNS: [&str; 3] = ["from_ns", "to_ns", "reads"];
+
+impl Figure for ClockReads {
+    fn name(&self) -> &'static str {
+        "clock_reads"
+    }
+
+    fn title(&self) -> &'static str {
+        "What reading the clock costs"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let bins = &run.clock_reads;
+        let count = |filter: fn(&noise::ClockReads) -> bool| {
+            let these = bins.iter().filter(|bin| filter(bin));
+            these.map(|bin| bin.count).sum::<u64>()
+        };
+        let all = plural(count(|_| true), "clock read");
+        let slow = count(|bin| bin.from_ns >= MILLISECOND);
+        let back = match count(|bin| bin.from_ns < 0) {
+            0 => String::new(),
+            n => format!(" {} ran backwards and cannot be shown.", plural(n, "read")),
+        };
+        let longest = bins
+            .iter()
+            .filter(|bin| bin.count > 0)
+            .map(|bin| bin.to_ns)
+            .max();
+        let longest = format_duration(longest.unwrap_or_default());
+        format!("{all}; {slow} took 1 ms or more, none more than {longest}.{back}")
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let bins = run
+            .clock_reads
+            .iter()
+            .filter(|bin| bin.count > 0 && bin.to_ns > 1);
+        for bin in bins.filter(|bin| bin.from_ns >= 0) {
+            // A logarithmic axis has no zero.
+            let from = bin.from_ns.max(1);
+            table.row([json!(from), json!(bin.to_ns), json!(bin.count)]);
+        }
+        table
+    }
+
+    fn spec(&self, _run: &RunData) -> Value {
+        parse(include_str!("specs/clock_reads.json"))
+    }
+}

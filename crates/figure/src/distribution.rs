@@ -1,0 +1,207 @@
+//! How often each round trip occurred, in bins shared by all panels. What lies far beyond is in one
+//! bin at the right that says so (seed 002).
+
+use super::{Figure, Table, parse, pooled_note, side_by_side};
+use delaylab_model::Nanos;
+use delaylab_model::units::format_duration;
+use delaylab_stats::summary::Histogram;
+use delaylab_view::run::{Panel, RunData};
+use serde_json::{Value, json};
+
+pub(super) struct Distribution;
+
+const COLUMNS: [&str; 9] = [
+    "panel",
+    "from_ns",
+    "to_ns",
+    "packets",
+    "share",
+    "overflow",
+    "largest_ns",
+    "shown_from_ns",
+    "shown_to_ns",
+];
+
+impl Figure for Distribution {
+    fn name(&self) -> &'static str {
+        "distribution"
+    }
+
+    fn title(&self) -> &'static str {
+        "How long round trips take"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let beyond = match Bins::of(run) {
+            None => return "Nothing was answered.".to_owned(),
+            Some(Bins::Shared(bins)) => format!("from {} on", format_duration(bins.end())),
+            Some(Bins::Apart) => "far beyond the median".to_owned(),
+        };
+        let pooled = pooled_note(run);
+        format!(
+            "Share of the answered packets in each bin. The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest.{pooled}"
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let Some(bins) = Bins::of(run) else {
+            return table;
+        };
+        for panel in &run.panels {
+            let Some(mut histogram) = bins.of_panel(panel) else {
+                continue;
+            };
+            let delays = &panel.sketch.delays;
+            delays.for_each(|delay, times| histogram.push_many(delay, times));
+            rows(&mut table, panel, &histogram);
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/distribution.json"));
+        match Bins::of(run) {
+            Some(Bins::Shared(bins)) => {
+                let domain = json!([bins.start, overflow_bin(&bins).1]);
+                spec["params"][0]["value"] = json!(bins.end());
+                spec["spec"]["encoding"]["x"]["scale"]["domain"] = domain;
+            }
+            Some(Bins::Apart) => spec["resolve"] = json!({ "scale": { "x": "independent" } }),
+            None => {}
+        }
+        side_by_side(&mut spec, run, 3, 16);
+        spec
+    }
+}
+
+/// Panels share their bins so that they compare; but not where they lie so far apart that each would
+/// fill only a few of them.
+enum Bins {
+    Shared(Histogram),
+    Apart,
+}
+
+/// Panels whose widest fills less than this part of what all span have bins of their own.
+const LEAST_PART: i64 = 4;
+
+impl Bins {
+    /// `None` where nothing was answered.
+    fn of(run: &RunData) -> Option<Self> {
+        let ranges: Vec<_> = run.panels.iter().filter_map(range).collect();
+        let low = ranges.iter().map(|&(low, _)| low).min()?;
+        let high = ranges.iter().map(|&(_, high)| high).max()?;
+        let widest = ranges
+            .iter()
+            .map(|&(low, high)| high.saturating_sub(low))
+            .max()?;
+        let apart = high.saturating_sub(low) / LEAST_PART > widest;
+        Some(if apart {
+            Bins::Apart
+        } else {
+            Bins::Shared(Histogram::fitting(low, high))
+        })
+    }
+
+    /// Empty ones for this panel.
+    fn of_panel(&self, panel: &Panel) -> Option<Histogram> {
+        match self {
+            Bins::Shared(bins) => Some(bins.clone()),
+            Bins::Apart => range(panel).map(|(low, high)| Histogram::fitting(low, high)),
+        }
+    }
+}
+
+/// From the least round trip of a panel to where its excursions begin.
+fn range(panel: &Panel) -> Option<(Nanos, Nanos)> {
+    let delays = panel.summary.round_trip.as_ref()?;
+    Some((delays.min, panel.bound()?.min(delays.max)))
+}
+
+/// Where the overflow bin is drawn: a gap beyond the others.
+fn overflow_bin(bins: &Histogram) -> (Nanos, Nanos) {
+    let step = bins.end().saturating_sub(bins.start) / 20;
+    let from = bins.end().saturating_add(step);
+    (from, from.saturating_add(step))
+}
+
+fn rows(table: &mut Table, panel: &Panel, histogram: &Histogram) {
+    let all = histogram.count().max(1) as f64;
+    // The overflow bin has no upper edge of its own, but a largest value.
+    let mut row = |from: Nanos, shown: (Nanos, Nanos), packets: u64, largest: Option<Nanos>| {
+        let to = largest.is_none().then_some(shown.1);
+        table.row([
+            json!(panel.label),
+            json!(from),
+            json!(to),
+            json!(packets),
+            json!(packets as f64 / all),
+            json!(largest.is_some()),
+            json!(largest),
+            json!(shown.0),
+            json!(shown.1),
+        ]);
+    };
+    for (bin, &packets) in (0..).zip(&histogram.bins) {
+        let from = histogram
+            .start
+            .saturating_add(histogram.width.saturating_mul(bin));
+        let to = from.saturating_add(histogram.width);
+        if packets > 0 {
+            row(from, (from, to), packets, None);
+        }
+    }
+    if histogram.overflow > 0 {
+        let shown = overflow_bin(histogram);
+        row(
+            histogram.end(),
+            shown,
+            histogram.overflow,
+            Some(histogram.max),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::waits;
+
+    #[test]
+    fn every_packet_is_in_a_bin_and_the_late_ones_in_the_marked_one() {
+        let run = waits();
+        let table = Distribution.table(&run);
+        for panel in &run.panels {
+            let rows = table
+                .rows
+                .iter()
+                .filter(|row| row[0] == panel.label.as_str());
+            let packets: u64 = rows.clone().map(|row| row[3].as_u64().unwrap()).sum();
+            assert_eq!(packets, panel.summary.round_trip.as_ref().unwrap().count);
+            let overflow: Vec<_> = rows.filter(|row| row[5] == true).collect();
+            let bins = Bins::of(&run).unwrap().of_panel(panel).unwrap();
+            let beyond = panel.sketch.delays.count_beyond(bins.end() - 1);
+            assert_eq!(
+                overflow.first().map_or(0, |row| row[3].as_u64().unwrap()),
+                beyond
+            );
+            if let Some(row) = overflow.first() {
+                assert_eq!(row[6], panel.summary.round_trip.as_ref().unwrap().max);
+            }
+        }
+    }
+
+    #[test]
+    fn panels_far_apart_have_bins_of_their_own() {
+        let mut run = waits();
+        assert!(matches!(Bins::of(&run), Some(Bins::Shared(_))));
+        let far = run.panels[0].summary.round_trip.as_mut().unwrap();
+        for value in [&mut far.min, &mut far.p50, &mut far.max] {
+            *value += 5_000_000;
+        }
+        assert!(matches!(Bins::of(&run), Some(Bins::Apart)));
+        let spec = Distribution.spec(&run);
+        assert_eq!(spec["resolve"]["scale"]["x"], "independent");
+    }
+}

@@ -1,0 +1,297 @@
+//! The figures of a run: each a Vega-Lite specification over a tidy table.
+//!
+//! A figure is a file here, its specification in `specs/`, and a line in [`all`]. The table holds
+//! everything that is drawn and is made in Rust; the specification says how, and knows no data.
+//!
+//! | file | shows |
+//! |---|---|
+//! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
+//! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
+//! | `size.rs` | round trip against size (seed 000) |
+//! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
+//! | `causes.rs` | what late packets lost their time to |
+//! | `anatomy.rs` | where the time goes at each quantile |
+//! | `series.rs` | queues, rates and windows over time |
+//! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
+//! | `benchmark.rs` | what a procedure of the device benchmark draws |
+//! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
+//! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | `both_runs.rs` | the distributions of two runs over each other |
+//! | [`quantile_shift`] | how far each quantile moved from one run to another |
+//! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
+
+mod anatomy;
+mod benchmark;
+pub mod both_runs;
+mod by_probe;
+mod causes;
+mod clock_reads;
+mod distribution;
+pub mod overlay;
+pub mod quantile_shift;
+mod regression;
+mod series;
+mod size;
+mod steps;
+#[cfg(feature = "svg")]
+pub mod svg;
+mod table;
+mod time_series;
+
+pub use table::Table;
+
+use delaylab_view::run::RunData;
+use delaylab_view::run::parts::{Part, Shown};
+use serde_json::{Value, json};
+
+/// The script that draws, in a browser and in [`svg`]. Built from `web/`.
+pub const SCRIPT: &str = include_str!("../../../web/dist/figures.js");
+
+/// One figure of a run.
+pub trait Figure {
+    /// The name of its file, without an extension.
+    fn name(&self) -> &'static str;
+    /// Its heading.
+    fn title(&self) -> &'static str;
+    /// What the reader sees, in a sentence or two.
+    fn about(&self, run: &RunData) -> String;
+    /// What it draws. Without rows, it has nothing to show of this run.
+    fn table(&self, run: &RunData) -> Table;
+    /// How it is drawn: a Vega-Lite specification without data or theme.
+    fn spec(&self, run: &RunData) -> Value;
+}
+
+/// Every figure, in reading order.
+pub fn all() -> [&'static dyn Figure; 11] {
+    [
+        &benchmark::Benchmark,
+        &distribution::Distribution,
+        &by_probe::ByProbe,
+        &size::Size,
+        &steps::Steps,
+        &regression::Residuals,
+        &anatomy::Anatomy,
+        &causes::Causes,
+        &series::Series,
+        &time_series::TimeSeries,
+        &clock_reads::ClockReads,
+    ]
+}
+
+/// A figure of one run, ready to be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// Which figure it is.
+    pub kind: String,
+    /// The name of its file, without an extension.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What the reader sees.
+    pub about: String,
+    /// The whole Vega-Lite specification, with its data.
+    pub spec: Value,
+}
+
+/// The figures of the parts that its experiment asks for, where the run has them, and all others that have
+/// something to show of it.
+pub fn every_drawing(run: &RunData) -> Vec<Drawing> {
+    let parts = run.parts.iter().filter_map(Drawing::of_part);
+    parts.chain(drawings(run)).collect()
+}
+
+/// The figures that have something to show of this run.
+pub fn drawings(run: &RunData) -> Vec<Drawing> {
+    all()
+        .into_iter()
+        .filter_map(|figure| Drawing::of(figure, run))
+        .collect()
+}
+
+impl Drawing {
+    /// `None` where the figure has nothing to show.
+    pub fn of(figure: &dyn Figure, run: &RunData) -> Option<Self> {
+        let table = figure.table(run);
+        if table.rows.is_empty() {
+            return None;
+        }
+        let (mut title, mut about, mut spec) = (
+            figure.title().to_owned(),
+            figure.about(run),
+            figure.spec(run),
+        );
+        let ways = run.ways();
+        (title, about) = (ways.words(&title), ways.words(&about) + ways.note());
+        ways.titles(&mut spec);
+        Some(Self::new([figure.name(), &title], about, &table, spec))
+    }
+
+    /// Of a part of a run, as its experiment asks for it; `None` where it is a table, or has nothing to show.
+    pub fn of_part(part: &Part) -> Option<Self> {
+        let asked = &part.asked;
+        let Ok(Shown::Run(run)) = &part.shown else {
+            return None;
+        };
+        let figure = all()
+            .into_iter()
+            .find(|figure| figure.name() == asked.draw.name());
+        let drawing = Self::of(figure?, run)?;
+        let source = asked.shows.as_ref();
+        let source = source.map_or_else(String::new, |shows| {
+            format!("In the source: {shows} Here: ")
+        });
+        Some(Self {
+            name: format!("part-{}", asked.id),
+            title: asked.title.clone(),
+            about: source + &drawing.about,
+            ..drawing
+        })
+    }
+
+    /// Of a table and a specification without data or theme.
+    fn new([name, title]: [&str; 2], about: String, table: &Table, mut spec: Value) -> Self {
+        spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
+        spec["description"] = json!(format!("{title}. {about}"));
+        spec["config"] = parse(include_str!("specs/theme.json"));
+        spec["data"] = json!({ "values": table.objects() });
+        Self {
+            kind: name.to_owned(),
+            name: name.to_owned(),
+            title: title.to_owned(),
+            about,
+            spec,
+        }
+    }
+
+    /// The specification with its heading in the drawing and on white: for a file of its own.
+    pub fn standalone(&self) -> Value {
+        let mut spec = self.spec.clone();
+        spec["title"] = json!(self.title);
+        spec["background"] = json!("white");
+        spec
+    }
+}
+
+/// A specification of ours; a test reads each.
+fn parse(spec: &str) -> Value {
+    serde_json::from_str(spec).unwrap_or_default()
+}
+
+/// Columns of the page that panels side by side may fill.
+const WIDTH: usize = 660;
+
+/// Sets the panels of a faceted specification beside each other: their order, and their width, where
+/// each needs `margin` for its axis.
+fn side_by_side(spec: &mut Value, run: &RunData, most_columns: usize, margin: usize) {
+    let columns = run.panels.len().clamp(1, most_columns);
+    spec["columns"] = json!(columns);
+    spec["spec"]["width"] = json!(WIDTH / columns - margin);
+    order_panels(&mut spec["facet"], &labels(run));
+}
+
+/// Panels in the order of their levels; a single one needs no name.
+fn order_panels(facet: &mut Value, labels: &[String]) {
+    facet["sort"] = json!(labels);
+    if labels.len() < 2 {
+        facet["header"] = json!({ "labels": false });
+    }
+}
+
+fn labels(run: &RunData) -> Vec<String> {
+    let labels = run.panels.iter().map(|panel| panel.label.clone());
+    labels.collect()
+}
+
+/// ` Levels of size are shown together.`, where some are.
+fn pooled_note(run: &RunData) -> String {
+    match run.pooled.as_slice() {
+        [] => String::new(),
+        names => format!(" All levels of {} are shown together.", names.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::experiment::Draw;
+    use delaylab_view::run::samples::runs;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn whatever_an_experiment_may_draw_is_a_figure() {
+        for draw in Draw::ALL.into_iter().filter(|draw| *draw != Draw::Table) {
+            let known = all().iter().any(|figure| figure.name() == draw.name());
+            assert!(known, "{}", draw.name());
+        }
+    }
+
+    #[test]
+    fn tables_and_specifications_are_as_agreed() {
+        for (name, run) in runs() {
+            for figure in all() {
+                let table = figure.table(&run);
+                let head: Vec<_> = table.rows.iter().take(12).collect();
+                let shown = json!({
+                    "about": figure.about(&run),
+                    "columns": table.columns,
+                    "rows": table.rows.len(),
+                    "first": head,
+                    "spec": figure.spec(&run),
+                });
+                insta::assert_json_snapshot!(format!("{name}_{}", figure.name()), shown);
+            }
+        }
+    }
+
+    /// Whatever this specification has under one of these names.
+    fn said(spec: &Value, names: &[&str]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let inner: Vec<(Option<&String>, &Value)> = match spec {
+            Value::Object(fields) => fields.iter().map(|(name, of)| (Some(name), of)).collect(),
+            Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
+            _ => Vec::new(),
+        };
+        for (name, value) in inner {
+            if name.is_some_and(|name| names.contains(&name.as_str())) {
+                let texts = value
+                    .as_array()
+                    .map_or(std::slice::from_ref(value), Vec::as_slice);
+                found.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            found.extend(said(value, names));
+        }
+        found
+    }
+
+    #[test]
+    fn every_field_that_is_drawn_is_a_column_or_made_of_some() {
+        for (name, run) in runs() {
+            for figure in all() {
+                let spec = figure.spec(&run);
+                let columns = figure.table(&run).columns.into_iter();
+                let columns = columns.map(str::to_owned);
+                let known: BTreeSet<_> = columns.chain(said(&spec, &["as"])).collect();
+                let drawn = said(&spec, &["field"]);
+                let unknown: Vec<_> = drawn.difference(&known).collect();
+                assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", figure.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_drawing_has_data_a_theme_and_a_sentence() {
+        for (name, run) in runs() {
+            for drawing in drawings(&run) {
+                let values = drawing.spec["data"]["values"].as_array();
+                assert!(values.is_some_and(|rows| !rows.is_empty()), "{name}");
+                assert!(drawing.spec["config"]["axis"].is_object());
+                assert!(drawing.about.ends_with('.'), "{}", drawing.about);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_without_records_has_no_figures() {
+        assert_eq!(drawings(&RunData::default()), []);
+    }
+}

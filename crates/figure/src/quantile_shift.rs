@@ -1,0 +1,96 @@
+//! How far each quantile moved from one run to another, with its interval: a panel a pair.
+
+use super::{Drawing, Table, WIDTH, order_panels, parse};
+use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
+use delaylab_stats::functional::Functional;
+use delaylab_view::compare::Compared;
+use serde_json::{Value, json};
+
+const COLUMNS: [&str; 7] = ["pair", "quantile", "a", "b", "shift", "low", "high"];
+/// More panels are not drawn.
+pub(super) const PANELS: usize = 12;
+/// What an axis takes of a panel.
+const MARGIN: usize = 60;
+
+/// The figure; `None` where no quantile moved by a known amount, or none was asked for.
+pub fn drawing(compared: &Compared) -> Option<Drawing> {
+    let comparison = &compared.comparison;
+    let table = table(comparison);
+    let name = comparison.headline.name().replace('_', " ");
+    let left_out = comparison.pairs.len().saturating_sub(PANELS);
+    let left_out = match left_out {
+        0 => String::new(),
+        more => format!(" {more} more pairs are not drawn."),
+    };
+    let about = format!(
+        "How much longer B's {name} is than A's at each quantile; the band is its 95 % interval, each quantile by \
+         itself, and there is none where too few packets lie beyond the quantile.{left_out}"
+    );
+    let spec = spec(comparison);
+    let shown = !table.rows.is_empty();
+    shown.then(|| {
+        let title = "Shift of each quantile";
+        Drawing::new(["quantile_shift", title], about, &table, spec)
+    })
+}
+
+pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
+    let varied = comparison.varied();
+    let pairs = comparison.pairs.iter().take(PANELS);
+    pairs.map(|pair| label(pair, &varied)).collect()
+}
+
+/// A pair of which one side lost everything says so where its line would be.
+fn label(pair: &PairFigures, varied: &[String]) -> String {
+    let label = pair.pair.label(varied);
+    match pair.silent() {
+        None => label,
+        Some(Silent::A) => format!("{label}: A is never answered"),
+        Some(Silent::B) => format!("{label}: B is never answered"),
+    }
+}
+
+fn table(comparison: &Comparison) -> Table {
+    let mut table = Table::new(&COLUMNS);
+    for (label, pair) in labels(comparison).iter().zip(&comparison.pairs) {
+        for point in &pair.curve {
+            let shift = &point.shift;
+            let Some(difference) = shift.difference() else {
+                continue;
+            };
+            let bounds = shift.absolute.as_ref().ok();
+            let end = |end: Option<f64>| end.filter(|end| end.is_finite());
+            table.row([
+                json!(label),
+                json!(statistic_name(Functional::Quantile(point.quantile))),
+                json!(shift.a),
+                json!(shift.b),
+                json!(difference),
+                json!(end(bounds.map(|bounds| bounds.low))),
+                json!(end(bounds.map(|bounds| bounds.high))),
+            ]);
+        }
+    }
+    table
+}
+
+fn spec(comparison: &Comparison) -> Value {
+    let mut spec = parse(include_str!("specs/quantile_shift.json"));
+    let labels = labels(comparison);
+    let columns = labels.len().clamp(1, 2);
+    spec["columns"] = json!(columns);
+    spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
+    order_panels(&mut spec["facet"], &labels);
+    let first = comparison.pairs.first().map_or(&[][..], |pair| &pair.curve);
+    let names = first.iter();
+    let names: Vec<_> = names
+        .map(|point| statistic_name(Functional::Quantile(point.quantile)))
+        .collect();
+    spec["spec"]["encoding"]["x"]["sort"] = json!(names);
+    if Quantity::Measure(comparison.headline).is_time() {
+        let seconds = "datum.value === 0 ? '0' : replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
+        spec["spec"]["layer"][2]["encoding"]["y"]["axis"]["labelExpr"] = json!(seconds);
+    }
+    spec
+}

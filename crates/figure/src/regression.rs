@@ -1,0 +1,53 @@
+//! What the model of every factor with their interactions leaves of the delay of frames (seed 001):
+//! residuals against what it says. A line that fits leaves no shape.
+
+use super::{Figure, Table, parse};
+use delaylab_view::run::RunData;
+use delaylab_view::run::regression::regressions;
+use serde_json::{Value, json};
+
+pub(super) struct Residuals;
+
+const COLUMNS: [&str; 4] = ["statistic", "group", "fitted_ns", "residual_ns"];
+
+impl Figure for Residuals {
+    fn name(&self) -> &'static str {
+        "regression_residuals"
+    }
+
+    fn title(&self) -> &'static str {
+        "Residuals of the regressions"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let models = regressions(run);
+        let model = models.last().map_or("", |fitted| fitted.model.as_str());
+        format!(
+            "What the model {model} leaves of the least, mean and largest delay of each trial. Where it fits, no \
+             shape is left."
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let models = regressions(run);
+        let Some(last) = models.last().map(|fitted| fitted.model.clone()) else {
+            return table;
+        };
+        for fitted in models.iter().filter(|fitted| fitted.model == last) {
+            for (value, residual) in &fitted.residuals {
+                table.row([
+                    json!(fitted.statistic),
+                    json!(fitted.group),
+                    json!(value),
+                    json!(residual),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn spec(&self, _run: &RunData) -> Value {
+        parse(include_str!("specs/regression.json"))
+    }
+}

@@ -1,0 +1,146 @@
+//! What was over time: queues, rates, windows. A band from the least to the largest of each stretch
+//! with its mean as a line, and the threshold of the switch where it is known.
+
+use super::{Figure, Table, order_panels, parse};
+use delaylab_model::plan::Unit;
+use delaylab_view::run::{Panel, RunData, SeriesShown};
+use delaylab_view::words::plural;
+use serde_json::{Value, json};
+
+pub(super) struct Series;
+
+const COLUMNS: [&str; 9] = [
+    "series",
+    "of",
+    "panel",
+    "t_s",
+    "end_s",
+    "min",
+    "mean",
+    "max",
+    "threshold",
+];
+
+/// Stretches to draw over all panels.
+const MARKS: usize = 4_000;
+
+impl Figure for Series {
+    fn name(&self) -> &'static str {
+        "series"
+    }
+
+    fn title(&self) -> &'static str {
+        "Queues and rates over time"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let kinds = kinds(run);
+        let names = kinds.iter().map(|shown| {
+            let SeriesShown { series, of, .. } = shown;
+            format!("{series} of {of}")
+        });
+        let names: Vec<_> = names.collect();
+        let one = match run.trials.len() > run.panels.len() {
+            true => " Of each panel the trial with the longest queue is drawn.",
+            false => "",
+        };
+        format!(
+            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, dashes are the switch's threshold.{one}",
+            plural(kinds.len() as u64, "kind"),
+            names.join(", ")
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let most = (MARKS / run.series.len().max(1)).max(16);
+        for shown in &run.series {
+            let step = shown.stretches.len().div_ceil(most).max(1);
+            let label = run.panels.get(shown.panel).map(Panel::label_of_trial);
+            for points in shown.stretches.chunks(step) {
+                table.row(row(shown, label.as_ref(), points));
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut labels: Vec<_> = run.panels.iter().map(Panel::label_of_trial).collect();
+        // Panels of several probes of a trial have one label, and follow each other.
+        labels.dedup();
+        let of_kind = |shown: &SeriesShown| {
+            let mut spec = parse(include_str!("specs/series.json"));
+            spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
+            let title = format!("{} ({})", shown.series, unit(shown.unit));
+            spec["spec"]["encoding"]["y"]["title"] = json!(title);
+            // A selection of its own for each kind: the page's buttons move all of them at once.
+            let name = json!(format!("zoom_{}", shown.series));
+            spec["spec"]["layer"][0]["params"][0]["name"] = name;
+            let columns = labels.len().clamp(1, 2);
+            spec["columns"] = json!(columns);
+            spec["spec"]["width"] = json!(super::WIDTH / columns - 40);
+            order_panels(&mut spec["facet"], &labels);
+            spec
+        };
+        let kinds: Vec<Value> = kinds(run).into_iter().map(of_kind).collect();
+        json!({ "vconcat": kinds, "spacing": 24 })
+    }
+}
+
+/// One of each kind.
+fn kinds(run: &RunData) -> Vec<&SeriesShown> {
+    let mut kinds: Vec<&SeriesShown> = Vec::new();
+    for shown in &run.series {
+        if !kinds.iter().any(|kind| kind.series == shown.series) {
+            kinds.push(shown);
+        }
+    }
+    kinds
+}
+
+fn row(
+    shown: &SeriesShown,
+    panel: Option<&String>,
+    points: &[delaylab_model::series::SeriesPoint],
+) -> [Value; 9] {
+    let seconds = |ns: i64| json!(ns as f64 / 1e9);
+    let begin = points.first().map_or(0, |point| point.t);
+    let end = points.last().map_or(0, |point| point.t + point.length);
+    let least = points
+        .iter()
+        .map(|point| point.min)
+        .fold(f64::INFINITY, f64::min);
+    let largest = points
+        .iter()
+        .map(|point| point.max)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let area: f64 = points
+        .iter()
+        .map(|point| point.mean * point.length as f64)
+        .sum();
+    [
+        json!(shown.series),
+        json!(shown.of),
+        json!(panel),
+        seconds(begin),
+        seconds(end),
+        json!(least),
+        json!(area / (end - begin).max(1) as f64),
+        json!(largest),
+        json!(shown.threshold),
+    ]
+}
+
+/// What an axis says.
+pub(super) const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::BitsPerSecond => "bit/s",
+        Unit::Cells => "cells",
+        Unit::Packets => "packets",
+        Unit::CellsPerSecond => "cells/s",
+        Unit::Share => "share",
+        Unit::Number => "number",
+    }
+}

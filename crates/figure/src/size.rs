@@ -1,0 +1,440 @@
+//! Round trip against size (seed 000), or against what else a part of a run is to be drawn against (seed 001):
+//! the mean of each trial, the mean and the least of all repeats; or those of the least, the mean and the largest that
+//! are asked for.
+//!
+//! A line for each combination of the other factors; where those are many, a line for each level of one
+//! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
+
+use super::series::unit as unit_name;
+use super::{Figure, Table, WIDTH, parse};
+use delaylab_model::Nanos;
+use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_view::run::panels::{self, all_factors, size_factor};
+use delaylab_view::run::{RunData, Stream, TrialData};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(super) struct Size;
+
+const COLUMNS: [&str; 6] = [
+    "panel",
+    "group",
+    "level",
+    "statistic",
+    "delay_ns",
+    "packets",
+];
+
+/// Lines of the first statistic, of the second and of the third.
+const DASHES: [&[u8]; 3] = [&[1, 0], &[5, 3], &[2, 2]];
+/// Lines of one panel where all are in one.
+const LINES: usize = 6;
+/// Letters of names that fit beside each other in four columns.
+const LEGEND: usize = 60;
+/// Panels at most: more factors are put together.
+const PANELS: usize = 12;
+
+impl Figure for Size {
+    fn name(&self) -> &'static str {
+        "delay_against_size"
+    }
+
+    fn title(&self) -> &'static str {
+        "Delay against size"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let pooled = match Layout::of(run).map(|layout| layout.pooled) {
+            Some(pooled) if !pooled.is_empty() => {
+                format!(
+                    " All levels of {} are shown together.",
+                    pooled.join(" and ")
+                )
+            }
+            _ => String::new(),
+        };
+        let against = run.against.as_deref().unwrap_or("size");
+        match lines(run)[..] {
+            [Mean, Min] => format!(
+                "Points are the means of single trials; lines are the mean and, dashed, the least round trip of all trials of a {against}.{pooled}"
+            ),
+            ref others => {
+                let names: Vec<_> = others.iter().map(|line| line.name()).collect();
+                let first = names.first().copied().unwrap_or_default();
+                format!(
+                    "Points are the {first} round trip of single trials; lines are the {} of all trials of a {against}.{pooled}",
+                    names.join(" and the ")
+                )
+            }
+        }
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        let Some(layout) = Layout::of(run) else {
+            return table;
+        };
+        let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
+        for trial in &run.trials {
+            let Some(size) = value(&trial.stream, &layout.axis) else {
+                continue;
+            };
+            let (panel, line) = layout.place(&trial.stream);
+            let pool = pools.entry((panel, line, size.to_bits())).or_default();
+            if !pool.add(trial) {
+                continue;
+            }
+            let Some((statistic, value)) = lines(run)
+                .first()
+                .copied()
+                .zip(of_trial(trial, &lines(run)))
+            else {
+                continue;
+            };
+            let packets = trial.summary.round_trip.as_ref().map(|d| d.count);
+            let [panel, line] = layout.names(panel, line);
+            let statistic = json!(format!("{} of a trial", statistic.name()));
+            table.row([panel, line, json!(size), statistic, value, json!(packets)]);
+        }
+        for ((panel, line, size), pool) in &pools {
+            let [panel, line] = layout.names(*panel, *line);
+            let at = [panel, line, json!(f64::from_bits(*size))];
+            pool.rows(&mut table, &at, &lines(run));
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/size.json"));
+        let Some(layout) = Layout::of(run) else {
+            return spec;
+        };
+        let groups: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
+        spec["encoding"]["color"]["sort"] = json!(groups);
+        if groups.len() < 2 {
+            spec["encoding"]["color"]["legend"] = Value::Null;
+        } else if groups.iter().map(String::len).sum::<usize>() > LEGEND {
+            spec["encoding"]["color"]["legend"] = json!({ "columns": 3 });
+        }
+        let shown = lines(run);
+        let names: Vec<_> = shown.iter().map(|line| line.name()).collect();
+        let dashes: Vec<_> = DASHES.iter().take(shown.len()).collect();
+        let dashed = &mut spec["layer"][0]["encoding"]["strokeDash"];
+        dashed["scale"] = json!({ "domain": names, "range": dashes });
+        if shown.len() < 2 {
+            dashed["legend"] = Value::Null;
+        }
+        if let Some(factor) = &run.against {
+            let levels = run.trials.iter().flat_map(|trial| &trial.stream.factors);
+            let unit = levels
+                .filter(|(name, _)| name == factor)
+                .find_map(|(_, level)| level.unit);
+            against(&mut spec, factor, unit);
+        }
+        match layout.panels.len() {
+            0 | 1 => spec,
+            _ => faceted(spec, &layout),
+        }
+    }
+}
+
+/// The lines that were asked for, each once.
+fn lines(run: &RunData) -> Vec<DelayStatistic> {
+    if run.statistics.is_empty() {
+        return vec![Mean, Min];
+    }
+    let mut lines: Vec<DelayStatistic> = Vec::new();
+    for &line in &run.statistics {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The trial's number of the first of these, in whole nanoseconds; `None` where nothing was answered.
+fn of_trial(trial: &TrialData, lines: &[DelayStatistic]) -> Option<Value> {
+    let delays = trial.summary.round_trip.as_ref()?;
+    Some(match lines.first()? {
+        Min => json!(delays.min),
+        Mean => json!(delays.mean.round()),
+        Max => json!(delays.max),
+    })
+}
+
+/// The axis of another factor than a size of bytes.
+fn against(spec: &mut Value, factor: &str, unit: Option<Unit>) {
+    let time = "replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
+    let counts = match unit {
+        None | Some(Unit::Number) => String::new(),
+        Some(Unit::Bytes) => " B".to_owned(),
+        Some(unit) => format!(" {}", unit_name(unit)),
+    };
+    let number = format!("format(datum.value, ',') + '{counts}'");
+    let text = match unit {
+        Some(Unit::Nanoseconds) => time,
+        Some(Unit::Share) => "format(datum.value, '~%')",
+        _ => &number,
+    };
+    spec["transform"][1]["calculate"] = json!(text.replace("datum.value", "datum.level"));
+    let title = factor.replace('_', " ");
+    spec["encoding"]["x"]["title"] = json!(title);
+    spec["encoding"]["x"]["axis"] = json!({ "labelExpr": text, "grid": false });
+    spec["encoding"]["tooltip"][1]["title"] = json!(title);
+}
+
+/// The same chart once for each panel, on the same axes.
+fn faceted(mut chart: Value, layout: &Layout) -> Value {
+    let names: Vec<_> = layout
+        .panels
+        .iter()
+        .map(|panel| panels::label(panel))
+        .collect();
+    let transform = chart["transform"].take();
+    chart["width"] = json!(WIDTH / 2 - 60);
+    chart["height"] = json!(220);
+    if let Some(fields) = chart.as_object_mut() {
+        fields.remove("transform");
+    }
+    json!({
+        "transform": transform,
+        "facet": { "field": "panel", "type": "nominal", "sort": names },
+        "columns": 2,
+        "spec": chart,
+    })
+}
+
+/// Which line, in which panel, the trials of a run are part of.
+struct Layout {
+    /// The factor that is the axis.
+    axis: String,
+    line_factors: Vec<String>,
+    panel_factors: Vec<String>,
+    pooled: Vec<String>,
+    /// In order of their levels.
+    lines: Vec<Vec<Factor>>,
+    panels: Vec<Vec<Factor>>,
+}
+
+impl Layout {
+    /// `None` where nothing is a size, or no factor is that which the run is to be drawn against.
+    fn of(run: &RunData) -> Option<Self> {
+        let streams: Vec<_> = run.trials.iter().map(|trial| &trial.stream).collect();
+        let axis = match &run.against {
+            Some(factor) => streams
+                .iter()
+                .any(|s| value(s, factor).is_some())
+                .then(|| factor.clone()),
+            None => size_factor(&streams),
+        }?;
+        let others = varied(&streams, &axis);
+        let mut layout = Self {
+            axis,
+            line_factors: Vec::new(),
+            panel_factors: Vec::new(),
+            pooled: Vec::new(),
+            lines: Vec::new(),
+            panels: Vec::new(),
+        };
+        layout.share_out(others);
+        layout.lines = distinct(run, &layout.line_factors);
+        layout.panels = distinct(run, &layout.panel_factors);
+        Some(layout)
+    }
+
+    /// Which of these factors, with so many levels each, makes lines, and which panels.
+    fn share_out(&mut self, mut others: Vec<(String, usize)>) {
+        let combinations: usize = others.iter().map(|(_, levels)| levels).product();
+        if combinations <= LINES {
+            self.line_factors = others.into_iter().map(|(name, _)| name).collect();
+            return;
+        }
+        let rank = |(name, levels): &(String, usize)| (name == "case", *levels);
+        let lines = (0..others.len()).max_by_key(|&at| rank(&others[at]));
+        self.line_factors
+            .extend(lines.map(|at| others.remove(at).0));
+        while others.iter().map(|(_, levels)| levels).product::<usize>() > PANELS {
+            let most = (0..others.len()).max_by_key(|&at| others[at].1);
+            self.pooled.extend(most.map(|at| others.remove(at).0));
+        }
+        self.panel_factors = others.into_iter().map(|(name, _)| name).collect();
+    }
+
+    fn place(&self, stream: &Stream) -> (usize, usize) {
+        let at = |all: &[Vec<Factor>], names: &[String]| {
+            let own = of_names(stream, names);
+            all.iter().position(|factors| *factors == own).unwrap_or(0)
+        };
+        (
+            at(&self.panels, &self.panel_factors),
+            at(&self.lines, &self.line_factors),
+        )
+    }
+
+    fn names(&self, panel: usize, line: usize) -> [Value; 2] {
+        let panel = self.panels.get(panel).map(|factors| panels::label(factors));
+        let line = self.lines.get(line).map(|factors| name(factors));
+        [json!(panel), json!(line)]
+    }
+}
+
+/// A line's name: of cases, the level says it all.
+fn name(line: &[Factor]) -> String {
+    match line {
+        [(factor, level)] if factor == "case" => level.label.clone(),
+        _ => panels::label(line),
+    }
+}
+
+/// The factors that vary, but for that of the axis, and how many levels each has.
+fn varied(streams: &[&Stream], axis: &str) -> Vec<(String, usize)> {
+    let mut levels: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, level) in streams.iter().flat_map(|stream| all_factors(stream)) {
+        match levels.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) if known.contains(&level.label) => {}
+            Some((_, known)) => known.push(level.label),
+            None => levels.push((name, vec![level.label])),
+        }
+    }
+    levels.retain(|(name, levels)| name != axis && levels.len() > 1);
+    let counted = levels
+        .into_iter()
+        .map(|(name, levels)| (name, levels.len()));
+    counted.collect()
+}
+
+fn of_names(stream: &Stream, names: &[String]) -> Vec<Factor> {
+    let all = all_factors(stream).into_iter();
+    all.filter(|(name, _)| names.contains(name)).collect()
+}
+
+/// Every combination of these factors that the run has, in order.
+fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
+    let streams = run.trials.iter().map(|trial| &trial.stream);
+    let mut all: Vec<_> = streams.map(|stream| of_names(stream, names)).collect();
+    all.sort_by(|a, b| panels::compare(a, b, &run.levels));
+    all.dedup();
+    all
+}
+
+fn value(stream: &Stream, factor: &str) -> Option<f64> {
+    let (_, level) = stream.factors.iter().find(|(name, _)| name == factor)?;
+    level.value
+}
+
+/// All trials of one size in one group. Exact: means are summed by their counts.
+#[derive(Default)]
+struct Pool {
+    packets: u64,
+    sum: f64,
+    range: Option<(Nanos, Nanos)>,
+}
+
+impl Pool {
+    /// Takes a trial in; not one of which nothing was answered.
+    fn add(&mut self, trial: &TrialData) -> bool {
+        let Some(delays) = trial.summary.round_trip.as_ref() else {
+            return false;
+        };
+        self.packets += delays.count;
+        self.sum += delays.mean * delays.count as f64;
+        let (least, most) = self.range.unwrap_or((delays.min, delays.max));
+        self.range = Some((least.min(delays.min), most.max(delays.max)));
+        true
+    }
+
+    fn rows(&self, table: &mut Table, at: &[Value; 3], lines: &[DelayStatistic]) {
+        let Some((least, most)) = self.range else {
+            return;
+        };
+        for line in lines {
+            let value = match line {
+                Min => json!(least),
+                Mean => json!((self.sum / self.packets as f64).round()),
+                Max => json!(most),
+            };
+            let [panel, group, size] = at.clone();
+            let packets = json!(self.packets);
+            table.row([panel, group, size, json!(line.name()), value, packets]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::{sizes, waits};
+
+    #[test]
+    fn without_sizes_there_is_nothing_to_show() {
+        assert!(Size.table(&waits()).rows.is_empty());
+    }
+
+    #[test]
+    fn a_line_lies_among_its_points() {
+        let table = Size.table(&sizes());
+        let of = |statistic: &str, group: &Value, size: &Value| -> Vec<f64> {
+            let rows = table.rows.iter();
+            let these =
+                rows.filter(|row| row[3] == statistic && row[1] == *group && row[2] == *size);
+            these.map(|row| row[4].as_f64().unwrap()).collect()
+        };
+        for row in table.rows.iter().filter(|row| row[3] == "mean") {
+            let mean = row[4].as_f64().unwrap();
+            let points = of("mean of a trial", &row[1], &row[2]);
+            assert_eq!(points.len(), 2, "two repeats");
+            assert!(points.iter().any(|&point| point <= mean));
+            assert!(points.iter().any(|&point| point >= mean));
+            assert!(of("minimum", &row[1], &row[2])[0] <= mean);
+        }
+    }
+
+    #[test]
+    fn the_lines_are_those_that_are_asked_for() {
+        let mut run = sizes();
+        run.statistics = vec![Max, Max, Mean];
+        let table = Size.table(&run);
+        let of = |name: &str| -> Vec<&Vec<Value>> {
+            table.rows.iter().filter(|row| row[3] == name).collect()
+        };
+        assert!(of("minimum").is_empty() && of("mean of a trial").is_empty());
+        assert!(!of("maximum").is_empty());
+        for line in of("maximum") {
+            let points = of("maximum of a trial").into_iter();
+            let these = points.filter(|row| row[1] == line[1] && row[2] == line[2]);
+            assert_eq!(
+                these.filter_map(|row| row[4].as_i64()).max(),
+                line[4].as_i64()
+            );
+        }
+        assert_eq!(of("maximum").len(), of("mean").len());
+        let about = Size.about(&run);
+        assert!(
+            about.contains("lines are the maximum and the mean of all"),
+            "{about}"
+        );
+        let dashes = &Size.spec(&run)["layer"][0]["encoding"]["strokeDash"]["scale"];
+        assert_eq!(dashes["domain"], json!(["maximum", "mean"]));
+    }
+
+    #[test]
+    fn many_combinations_are_a_line_a_case_in_a_panel_a_load() {
+        let mut run = sizes();
+        let mut layout = Layout::of(&run).unwrap();
+        assert!(layout.panels.len() == 1 && layout.panel_factors.is_empty());
+        layout.line_factors.clear();
+        layout.share_out(vec![("streams".into(), 4), ("case".into(), 3)]);
+        assert_eq!(layout.line_factors, ["case"]);
+        assert_eq!(layout.panel_factors, ["streams"]);
+        for (trial, at) in run.trials.iter_mut().zip(0..) {
+            let named = |name: &str, of: usize| {
+                let level = delaylab_model::plan::Level::named((at / 3 % of).to_string());
+                (name.to_owned(), level)
+            };
+            trial.stream.factors.extend([named("a", 3), named("b", 4)]);
+        }
+        assert_eq!(Size.spec(&run)["facet"]["field"], "panel");
+    }
+}

@@ -1,0 +1,133 @@
+//! Draws figures as SVG without a browser: the script of the page, run by an embedded engine.
+
+use crate::{Drawing, SCRIPT, every_drawing};
+use delaylab_view::run::RunData;
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Promise, Runtime};
+use serde_json::Value;
+
+/// Bytes of stack that the engine may use: less than any thread of ours has.
+const STACK: usize = 1 << 20;
+
+/// Why a figure could not be drawn.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SvgError {
+    /// The engine did not start.
+    #[error("the figures' script engine does not start: {0}")]
+    Engine(String),
+    /// The script failed.
+    #[error("the figure cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+/// Draws any number of figures; starting it takes longer than drawing one.
+pub struct Artist {
+    context: Context,
+}
+
+impl Artist {
+    /// Starts the engine and loads the script.
+    ///
+    /// # Errors
+    /// Where the engine has no memory or the script does not load.
+    pub fn new() -> Result<Self, SvgError> {
+        let start = || -> rquickjs::Result<Context> {
+            let runtime = Runtime::new()?;
+            runtime.set_max_stack_size(STACK);
+            Context::full(&runtime)
+        };
+        let context = start().map_err(|error| SvgError::Engine(error.to_string()))?;
+        let load = |ctx: Ctx<'_>| {
+            let loaded = ctx.eval::<(), _>(SCRIPT).catch(&ctx);
+            loaded.map_err(|error| SvgError::Engine(message(&error)))
+        };
+        context.with(load)?;
+        Ok(Self { context })
+    }
+
+    /// A Vega-Lite specification with its data, as an SVG document.
+    ///
+    /// # Errors
+    /// Where the specification is not one that Vega-Lite accepts.
+    pub fn draw(&self, spec: &Value) -> Result<String, SvgError> {
+        self.context.with(|ctx| {
+            let drawn = call(&ctx, &spec.to_string()).catch(&ctx);
+            drawn.map_err(|error| SvgError::Drawing(message(&error)))
+        })
+    }
+}
+
+fn call(ctx: &Ctx<'_>, spec: &str) -> rquickjs::Result<String> {
+    let script: Object<'_> = ctx.globals().get("delaylab")?;
+    let draw: Function<'_> = script.get("svg")?;
+    let promise: Promise<'_> = draw.call((spec,))?;
+    promise.finish()
+}
+
+/// What went wrong, without where in the script.
+fn message(error: &CaughtError<'_>) -> String {
+    let thrown = match error {
+        CaughtError::Exception(exception) => exception.message(),
+        _ => None,
+    };
+    thrown.unwrap_or_else(|| error.to_string())
+}
+
+/// Every figure of the run as an SVG document of its own, with the name of its file.
+///
+/// # Errors
+/// The first figure's that cannot be drawn.
+pub fn files(run: &RunData) -> Result<Vec<(String, String)>, SvgError> {
+    let artist = Artist::new()?;
+    let file = |drawing: &Drawing| {
+        let svg = artist.draw(&drawing.standalone())?;
+        Ok((format!("{}.svg", drawing.name), svg))
+    };
+    every_drawing(run).iter().map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::runs;
+    use serde_json::json;
+
+    #[test]
+    fn every_figure_is_drawn_with_all_its_marks() {
+        for (name, run) in runs() {
+            for (file, svg) in files(&run).unwrap() {
+                assert!(svg.starts_with("<svg "), "{name}: {file}");
+                assert!(!svg.contains("NaN"), "{name}: {file}");
+                assert!(!svg.contains("undefined"), "{name}: {file}");
+                assert!(
+                    !svg.contains(" style="),
+                    "{name}: {file}: a page's policy forbids it"
+                );
+                assert!(
+                    svg.matches("role=\"graphics-symbol\"").count() > 2,
+                    "{name}: {file}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_specification_is_an_error_and_the_artist_lives_on() {
+        let artist = Artist::new().unwrap();
+        let error = artist
+            .draw(&json!({ "mark": "nothing of the kind" }))
+            .unwrap_err();
+        assert!(matches!(error, SvgError::Drawing(_)), "{error}");
+        let good = json!({ "data": { "values": [{ "a": 1 }] }, "mark": "point",
+            "encoding": { "x": { "field": "a", "type": "quantitative" } } });
+        assert!(artist.draw(&good).unwrap().contains("</svg>"));
+    }
+
+    #[test]
+    fn figures_load_nothing() {
+        let artist = Artist::new().unwrap();
+        let spec = json!({ "data": { "url": "https://example.org/data.json" }, "mark": "point" });
+        let drawn = artist.draw(&spec);
+        assert!(drawn.is_err() || !drawn.unwrap().contains("example.org"));
+    }
+}

@@ -1,0 +1,305 @@
+//! Round trips over time, the trials of a panel end to end: from the least to the largest in each
+//! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
+
+use super::{Figure, Table, labels, order_panels, parse, pooled_note};
+use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_view::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData};
+use delaylab_view::words::plural;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(super) struct TimeSeries;
+
+const COLUMNS: [&str; 10] = [
+    "panel", "kind", "t_s", "low_ns", "high_ns", "packets", "trial", "seq", "noise_ns", "who",
+];
+
+const RANGE: &str = "least to largest";
+const TAKEN: &str = "excursion, CPU taken by others";
+const OTHER: &str = "excursion, other cause";
+const UNWATCHED: &str = "excursion";
+const UNANSWERED: &str = "unanswered";
+const GAP: &str = "gap of the CPU sentinel";
+const CLOCK: &str = "clock event";
+
+/// What is drawn, and in which colour.
+const KINDS: [(&str, &str); 7] = [
+    (RANGE, "#7f9fb8"),
+    (TAKEN, "#d55e00"),
+    (OTHER, "#0072b2"),
+    (UNWATCHED, "#009e73"),
+    (UNANSWERED, "#b5179e"),
+    (GAP, "#7a4a00"),
+    (CLOCK, "#5b3fd6"),
+];
+
+/// Marks to draw over all panels: more are neither seen apart nor drawn quickly.
+const MARKS: usize = 3_000;
+/// Stretches of one panel at most: one for every other column of pixels.
+const STRETCHES: usize = 320;
+/// Excursions of one panel at most.
+const EXCURSIONS: usize = 60;
+/// Stretches of one panel of which each has at most one mark of a kind below.
+const BELOW: Nanos = 60;
+
+impl Figure for TimeSeries {
+    fn name(&self) -> &'static str {
+        "time_series"
+    }
+
+    fn title(&self) -> &'static str {
+        "Round trips over time"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let [drawn, all] = excursions(run);
+        let shown = if drawn < all {
+            format!(
+                "The worst {drawn} of {} are marked",
+                plural(all, "excursion")
+            )
+        } else {
+            format!("{} marked", were(all))
+        };
+        let pooled = pooled_note(run);
+        let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
+            true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
+            false => "",
+        };
+        format!(
+            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        if !run.any_answered() {
+            // An axis of delays has no ends; the page says that nothing came back.
+            return table;
+        }
+        for panel in &run.panels {
+            for bucket in Axis::of(panel, run.panels.len()).stretches(panel) {
+                rows(&mut table, panel, &bucket);
+            }
+            for excursion in marked(panel) {
+                table.row(excursion_row(panel, excursion));
+            }
+            for mark in happened(panel).iter() {
+                table.row(mark_row(panel, mark));
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/time_series.json"));
+        let there = kinds(run);
+        let domain: Vec<_> = there.iter().map(|(kind, _)| kind).collect();
+        let range: Vec<_> = there.iter().map(|(_, colour)| colour).collect();
+        spec["spec"]["encoding"]["color"]["scale"] = json!({ "domain": domain, "range": range });
+        order_panels(&mut spec["facet"], &labels(run));
+        if run.panels.len() < 3 {
+            spec["spec"]["height"] = json!(220);
+        }
+        spec
+    }
+}
+
+/// The stretches of time that one panel shows apart.
+struct Axis {
+    /// Length of a stretch.
+    width: Nanos,
+}
+
+impl Axis {
+    fn of(panel: &Panel, panels: usize) -> Self {
+        let end = panel.sketch.series().map(|bucket| bucket.last).max();
+        let stretches = (MARKS / panels.max(1)).min(STRETCHES) as Nanos;
+        Self {
+            width: end.unwrap_or(0) / stretches.max(1) + 1,
+        }
+    }
+
+    /// The panel's stretches, as long as this axis can show apart.
+    fn stretches(&self, panel: &Panel) -> Vec<Bucket> {
+        let mut stretches: BTreeMap<Nanos, Bucket> = BTreeMap::new();
+        for bucket in panel.sketch.series() {
+            let place = stretches.entry(bucket.first / self.width);
+            place
+                .and_modify(|there| *there = there.and(bucket))
+                .or_insert(*bucket);
+        }
+        stretches.into_values().collect()
+    }
+}
+
+fn seconds(t: Nanos) -> Value {
+    let microseconds = (t / MICROSECOND) as f64;
+    json!(microseconds / 1e6)
+}
+
+/// Of a stretch: its range, and what was not answered.
+fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
+    let t = seconds(bucket.first + (bucket.last - bucket.first) / 2);
+    let mut row = |kind: &str, range: Option<(Nanos, Nanos)>, packets: u64| {
+        let (low, high) = range.unzip();
+        let mut cells = [const { Value::Null }; COLUMNS.len()];
+        cells[0] = json!(panel.label);
+        cells[1] = json!(kind);
+        cells[2] = t.clone();
+        cells[3] = json!(low);
+        cells[4] = json!(high);
+        cells[5] = json!(packets);
+        table.row(cells);
+    };
+    if bucket.answered > 0 {
+        row(RANGE, bucket.range, bucket.answered);
+    }
+    if bucket.unanswered > 0 {
+        row(UNANSWERED, None, bucket.unanswered);
+    }
+}
+
+fn excursion_row(panel: &Panel, excursion: &Excursion) -> [Value; COLUMNS.len()] {
+    [
+        json!(panel.label),
+        json!(kind(panel, excursion)),
+        seconds(excursion.t),
+        json!(excursion.round_trip),
+        json!(excursion.round_trip),
+        json!(1),
+        json!(excursion.trial),
+        json!(excursion.seq),
+        json!(excursion.noise_ns),
+        json!(excursion.noise_who),
+    ]
+}
+
+/// What happened to the host, thinned to what can be seen apart.
+fn happened(panel: &Panel) -> Marks {
+    let end = panel.sketch.marks().map(|mark| mark.t).max().unwrap_or(0);
+    let mut marks = Marks::of_width(end / BELOW + 1);
+    panel
+        .sketch
+        .marks()
+        .for_each(|mark| marks.push(mark.clone()));
+    marks
+}
+
+fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
+    let (kind, what) = match mark.kind {
+        Happening::SentinelGap => (GAP, None),
+        Happening::Step => (CLOCK, Some("the real-time clock was set")),
+        Happening::Suspend => (CLOCK, Some("the host was suspended")),
+        Happening::SlowClockRead => (CLOCK, Some("a slow read")),
+    };
+    let mut cells = [const { Value::Null }; COLUMNS.len()];
+    cells[0] = json!(panel.label);
+    cells[1] = json!(kind);
+    cells[2] = seconds(mark.t);
+    cells[5] = json!(mark.count);
+    cells[8] = json!(mark.length);
+    cells[9] = json!(what);
+    cells
+}
+
+/// Other processes are the cause where they had the CPU for at least half of what the packet took beyond the
+/// median.
+fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
+    let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
+    let excess = excursion.round_trip.saturating_sub(median);
+    match excursion.noise_ns {
+        Some(ns) if ns >= excess / 2 => TAKEN,
+        Some(_) => OTHER,
+        None => UNWATCHED,
+    }
+}
+
+/// The excursions that are drawn.
+fn marked(panel: &Panel) -> &[Excursion] {
+    let beyond = panel.bound().map(|bound| panel.sketch.excursions(bound));
+    let beyond = beyond.unwrap_or_default();
+    &beyond[..beyond.len().min(EXCURSIONS)]
+}
+
+/// How many are drawn, and how many there are.
+fn excursions(run: &RunData) -> [u64; 2] {
+    let drawn = run.panels.iter().map(|panel| marked(panel).len() as u64);
+    let all = run.panels.iter().filter_map(|panel| {
+        let bound = panel.bound()?;
+        Some(panel.sketch.delays.count_beyond(bound))
+    });
+    [drawn.sum(), all.sum()]
+}
+
+fn were(count: u64) -> String {
+    match count {
+        0 => "No excursion is".to_owned(),
+        1 => "The one excursion is".to_owned(),
+        _ => format!("All {count} excursions are"),
+    }
+}
+
+/// The kinds that occur, in their fixed order.
+fn kinds(run: &RunData) -> Vec<(&'static str, &'static str)> {
+    let buckets = || run.panels.iter().flat_map(|panel| panel.sketch.series());
+    let occurs = |name: &str| match name {
+        RANGE => buckets().any(|bucket| bucket.range.is_some()),
+        UNANSWERED => buckets().any(|bucket| bucket.unanswered > 0),
+        GAP | CLOCK => run
+            .panels
+            .iter()
+            .flat_map(|panel| panel.sketch.marks())
+            .any(|mark| (mark.kind == Happening::SentinelGap) == (name == GAP)),
+        _ => {
+            let mut panels = run.panels.iter();
+            panels.any(|panel| marked(panel).iter().any(|e| kind(panel, e) == name))
+        }
+    };
+    KINDS.into_iter().filter(|(name, _)| occurs(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::runs;
+
+    #[test]
+    fn who_had_the_cpu_long_enough_is_to_blame() {
+        let [(_, run), ..] = runs();
+        let panel = &run.panels[0];
+        let median = panel.summary.round_trip.as_ref().map_or(0, |d| d.p50);
+        let taken = |noise_ns| {
+            let excursion = Excursion {
+                trial: 0,
+                probe: 0,
+                seq: 0,
+                t: 0,
+                round_trip: median + 1_000_000,
+                noise_ns,
+                noise_who: None,
+            };
+            kind(panel, &excursion)
+        };
+        let noise = [Some(900_000), Some(500_000), Some(499_999), Some(0), None];
+        assert_eq!(noise.map(taken), [TAKEN, TAKEN, OTHER, OTHER, UNWATCHED]);
+    }
+
+    #[test]
+    fn no_extreme_is_lost() {
+        for (name, run) in runs() {
+            let table = TimeSeries.table(&run);
+            assert!(table.rows.len() <= MARKS + run.panels.len() * (EXCURSIONS + STRETCHES));
+            for panel in &run.panels {
+                let Some(delays) = &panel.summary.round_trip else {
+                    continue;
+                };
+                let ranges = table.rows.iter();
+                let ranges = ranges.filter(|row| row[0] == panel.label.as_str() && row[1] == RANGE);
+                let low = ranges.clone().filter_map(|row| row[3].as_i64()).min();
+                let high = ranges.filter_map(|row| row[4].as_i64()).max();
+                assert_eq!((low, high), (Some(delays.min), Some(delays.max)), "{name}");
+            }
+        }
+    }
+}

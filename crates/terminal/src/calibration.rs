@@ -1,0 +1,330 @@
+//! Tables on a terminal.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate::overlay::Pair;
+use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_view::calibration::words::{
+    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+};
+use delaylab_view::calibration::{Calibrated, Prediction};
+
+/// What was found of a path, in lines that end in a line feed. `files`: where it was written.
+pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style: &Style) -> String {
+    let title = format!("--- calibration of {} ---", shown.run);
+    let head =
+        paragraph(&title, Paint::Bold, style) + &paragraph(&used(shown.found), Paint::Dim, style);
+    let sections = [
+        head,
+        found(shown.found, style),
+        unknown(shown.found, style),
+        overlay(shown.pairs, style),
+        written(files),
+    ];
+    joined(&sections, style)
+}
+
+/// What a change would make of it, in lines that end in a line feed.
+pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: &Style) -> String {
+    let title = format!("--- prediction for {} ---", shown.run);
+    let sets = shown
+        .sets
+        .iter()
+        .map(|(path, value)| format!("{path} = {value}"));
+    let changed = format!("changed: {}", sets.collect::<Vec<_>>().join(", "));
+    let head = paragraph(&title, Paint::Bold, style) + &paragraph(&changed, Paint::Plain, style);
+    let sections = [
+        head,
+        quantile(shown.lanes, 0, style),
+        quantile(shown.lanes, 2, style),
+        lost(shown.lanes, style),
+        paragraph(NOTE, Paint::Dim, style),
+        written(files),
+    ];
+    joined(&sections, style)
+}
+
+const NOTE: &str = "response, for frames one way; expected: where a new run of the same length has it, 95 times of 100: what \
+     simulations with other packets differ by, and as far off as the model is before the change and without load. \
+     What was never measured, such as a discipline's parameters, may differ more";
+
+fn joined(sections: &[String], style: &Style) -> String {
+    let shown: Vec<_> = sections.iter().filter(|s| !s.is_empty()).cloned().collect();
+    style.glyphs(shown.join("\n"))
+}
+
+fn found(found: &Calibration, style: &Style) -> String {
+    let facts = facts(found);
+    if facts.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = ["", "found", "95 %", "from"].map(Cell::left);
+    table.row(heads.map(Cell::dim));
+    let with_between = facts.iter().map(|fact| row(fact, true));
+    with_between.for_each(|row| table.row(row));
+    if table.width() <= style.columns() {
+        return table.render(style);
+    }
+    // Without room for intervals they are in the page.
+    let mut table = Table::default();
+    table.row(["", "found", "from"].map(Cell::left).map(Cell::dim));
+    facts.iter().for_each(|fact| table.row(row(fact, false)));
+    table.render(style)
+}
+
+fn row(fact: &Fact, between: bool) -> Vec<Cell> {
+    let between = between.then(|| fact.between.clone());
+    let cells = [
+        Some(fact.what.to_owned()),
+        Some(fact.value.clone()),
+        between,
+        Some(fact.from.clone()),
+    ];
+    cells.into_iter().flatten().map(Cell::left).collect()
+}
+
+fn unknown(found: &Calibration, style: &Style) -> String {
+    if found.unknown.is_empty() {
+        return String::new();
+    }
+    let each = found.unknown.iter().map(|unknown| {
+        let text = format!("{}. {} {}", unknown.what, unknown.why, unknown.remedy);
+        paragraph(text.trim_end(), Paint::Plain, style)
+    });
+    paragraph("Not identified by this run:", Paint::Bold, style) + &each.collect::<String>()
+}
+
+fn written(files: &[(&str, String)]) -> String {
+    let mut table = Table::default();
+    for (what, path) in files {
+        table.row([Cell::new(*what), Cell::left(path)]);
+    }
+    table.render(&Style::PLAIN)
+}
+
+/// What the table of both distributions shows: as much as there is room for.
+#[derive(Clone, Copy)]
+struct Shown {
+    wasserstein: bool,
+    lost: bool,
+}
+
+const NARROWER: [Shown; 3] = [
+    Shown {
+        wasserstein: true,
+        lost: true,
+    },
+    Shown {
+        wasserstein: true,
+        lost: false,
+    },
+    Shown {
+        wasserstein: false,
+        lost: false,
+    },
+];
+
+fn overlay(pairs: &[Pair], style: &Style) -> String {
+    let rows = in_order(pairs, |pair| &pair.measured);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let tables = NARROWER.map(|shown| overlay_table(&rows, shown));
+    let fits = |table: &&Table| table.width() <= style.columns();
+    let table = tables
+        .iter()
+        .find(fits)
+        .unwrap_or(&tables[NARROWER.len() - 1]);
+    let note = "response, for frames one way, with the noise of the unloaded trials added to the model; off: model \
+         less measured; W1: Wasserstein distance of the two distributions";
+    table.render(style) + &paragraph(note, Paint::Dim, style)
+}
+
+fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {
+    let heads = varied(rows.iter().map(|pair| &pair.measured));
+    let mut table = Table::default();
+    let columns = |quantiles: [&str; 6], wasserstein: &str, lost: [&str; 2]| {
+        let wasserstein = shown.wasserstein.then(|| wasserstein.to_owned());
+        let lost = if shown.lost {
+            lost.to_vec()
+        } else {
+            Vec::new()
+        };
+        let cells = quantiles.map(str::to_owned).into_iter().chain(wasserstein);
+        cells
+            .chain(lost.into_iter().map(str::to_owned))
+            .map(Cell::new)
+            .map(Cell::dim)
+            .collect::<Vec<_>>()
+    };
+    let lead = (0..=heads.len()).map(|_| Cell::default());
+    table.row(lead.chain(columns(["p50", "", "", "p99", "", ""], "", ["lost", ""])));
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left)
+        .map(Cell::dim);
+    let each = ["measured", "model", "off", "measured", "model", "off"];
+    table.row(names.chain(columns(each, "W1", ["measured", "model"])));
+    for pair in rows {
+        table.row(compared(pair, &heads, shown));
+    }
+    table
+}
+
+fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
+    let unknown = || Cell::new("–");
+    let distance = pair.distance(measure(&pair.measured));
+    let mut cells: Vec<Cell> = levels(&pair.measured, heads)
+        .into_iter()
+        .map(Cell::left)
+        .collect();
+    for at in [0, 2] {
+        match &distance {
+            None => cells.extend((0..3).map(|_| unknown())),
+            Some(distance) => {
+                let [measured, model] = distance.quantiles[at].map(duration);
+                cells.extend([measured, model, percent(distance.errors()[at])].map(Cell::new));
+            }
+        }
+    }
+    if shown.wasserstein {
+        cells.push(distance.map_or_else(unknown, |d| Cell::new(duration(d.wasserstein))));
+    }
+    if shown.lost {
+        let lost =
+            [&pair.measured, &pair.model].map(|lane| lane.lost().map_or_else(unknown, share));
+        cells.extend(lost);
+    }
+    cells
+}
+
+fn share(share: f64) -> Cell {
+    Cell::new(format!("{:.1} %", 100.0 * share))
+}
+
+fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
+    let shown = in_order(lanes, |lane| &lane.before.measured);
+    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+    let mut table = Table::default();
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left);
+    let each = BEFORE_AND_AFTER
+        .map(Cell::new)
+        .into_iter()
+        .chain([Cell::left("expected")]);
+    table.row(names.chain(each).map(Cell::dim));
+    for lane in shown {
+        let kind = measure(&lane.before.measured);
+        let mut cells: Vec<_> = levels(&lane.before.measured, &heads)
+            .into_iter()
+            .map(Cell::left)
+            .collect();
+        match lane.before.distance(kind).zip(lane.expected(kind, lanes)) {
+            None => cells.extend((0..4).map(|_| Cell::new("–"))),
+            Some((before, expected)) => {
+                let [measured, model] = before.quantiles[at].map(duration);
+                let (low, high) = expected[at].between;
+                cells.extend([measured, model, duration(expected[at].value)].map(Cell::new));
+                cells.push(Cell::left(format!(
+                    "{} to {}",
+                    duration(low),
+                    duration(high)
+                )));
+            }
+        }
+        table.row(cells);
+    }
+    let title = match at {
+        0 => "Median",
+        1 => "90th percentile",
+        _ => "99th percentile",
+    };
+    paragraph(title, Paint::Bold, style) + &table.render(style)
+}
+
+const BEFORE_AND_AFTER: [&str; 3] = ["measured", "its model", "predicted"];
+
+/// Loss, where there is any.
+fn lost(lanes: &[Predicted], style: &Style) -> String {
+    let loses = |lane: &&Predicted| {
+        let each = [&lane.before.measured, &lane.before.model, &lane.after];
+        each.iter()
+            .any(|lane| lane.lost().is_some_and(|lost| lost > 0.0))
+    };
+    let shown = in_order(lanes, |lane| &lane.before.measured);
+    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+    let mut table = Table::default();
+    let names = heads
+        .iter()
+        .map(String::as_str)
+        .chain(["probe"])
+        .map(Cell::left);
+    table.row(names.chain(BEFORE_AND_AFTER.map(Cell::new)).map(Cell::dim));
+    let mut any = false;
+    for lane in shown.into_iter().filter(loses) {
+        any = true;
+        let cells = levels(&lane.before.measured, &heads)
+            .into_iter()
+            .map(Cell::left);
+        let each = [&lane.before.measured, &lane.before.model, &lane.after];
+        let each = each.map(|lane| lane.lost().map_or_else(|| Cell::new("–"), share));
+        table.row(cells.chain(each));
+    }
+    match any {
+        true => paragraph("Lost", Paint::Bold, style) + &table.render(style),
+        false => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_explain::calibrate::calibrate;
+    use delaylab_explain::calibrate::run_trials::RunTrials;
+    use delaylab_view::calibration::samples::Sample;
+
+    const RICH: Style = Style {
+        unicode: true,
+        width: 100,
+        ..Style::PLAIN
+    };
+
+    fn files() -> Vec<(&'static str, String)> {
+        vec![
+            ("model", "model.toml".to_owned()),
+            ("figures", "calibration.html".to_owned()),
+        ]
+    }
+
+    #[test]
+    fn looks_as_agreed() {
+        let sample = Sample::made();
+        let calibration = |style| calibration_text(&sample.calibrated(), &files(), style);
+        let prediction = |style| prediction_text(&sample.prediction(), &files(), style);
+        insta::assert_snapshot!("calibration_rich", calibration(&RICH));
+        insta::assert_snapshot!("prediction_rich", prediction(&RICH));
+        for plain in [calibration(&Style::PLAIN), prediction(&Style::PLAIN)] {
+            crate::text::assert_plain("calibration", &plain);
+        }
+    }
+
+    #[test]
+    fn nothing_found_is_said_without_tables() {
+        let found = calibrate(&RunTrials::default());
+        let shown = Calibrated {
+            run: "runs/empty",
+            model: None,
+            found: &found,
+            pairs: &[],
+        };
+        insta::assert_snapshot!("calibration_empty", calibration_text(&shown, &[], &RICH));
+    }
+}

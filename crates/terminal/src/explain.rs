@@ -1,0 +1,297 @@
+//! Why packets of a run were late, for people: the answer, the stages, the causes with what to do, what
+//! factors do, when the level changed, and what cannot be told.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use crate::text::wrap;
+use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::why::effects::Effect;
+use delaylab_explain::why::slow::Condition;
+use delaylab_explain::why::unknown::Unknown;
+use delaylab_explain::why::ways::QUANTILES;
+use delaylab_explain::why::{Cause, Explanation};
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::anatomy::in_common;
+use delaylab_stats::functional::Functional;
+use delaylab_view::explain::words::{
+    clocks, difference, in_events, interval, longer_than, lost_share, main, sentence,
+    share_of_main, visible, way_name,
+};
+use delaylab_view::run::Head;
+use delaylab_view::words::{plural, short_percent};
+
+/// Causes, effects and changes that are shown unless all are asked for.
+const SHOWN: usize = 6;
+
+/// The whole page, in lines that end in a line feed.
+pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
+    let sections = [
+        title(head, found, style),
+        slow(found, style),
+        stages(found, style),
+        ways(found, style),
+        causes(found, style),
+        effects(found, style),
+        changes(found, style),
+        unknown(found, style),
+    ];
+    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    style.glyphs(shown.join("\n"))
+}
+
+fn title(head: &Head, found: &Explanation, style: &Style) -> String {
+    let name = format!("--- {} ({}) ---", head.name, head.world);
+    let repeated = match found.repeated {
+        0 => String::new(),
+        same => {
+            format!(" ({same} more repeat one of these simulations exactly and are not counted)")
+        }
+    };
+    let when = format!(
+        "{}, {}{repeated}, {} sent, {} answered",
+        head.started,
+        plural(found.trials as u64, "trial"),
+        plural(found.sent, "packet"),
+        found.answered
+    );
+    paragraph(&name, Paint::Bold, style)
+        + &paragraph(&when, Paint::Dim, style)
+        + &paragraph(&found.lost_answer(), Paint::Warning, style)
+        + &paragraph(&found.slow_answer(), Paint::Bold, style)
+        + &paragraph(&found.some_lost_answer(), Paint::Warning, style)
+        + &paragraph(&found.late_answer(), Paint::Bold, style)
+}
+
+/// Every combination of levels, the slowest first: how long it takes, against what, where, and how many were late.
+fn slow(found: &Explanation, style: &Style) -> String {
+    let conditions = &found.slow.conditions;
+    if conditions.len() < 2 {
+        return String::new();
+    }
+    let shown = shown(conditions.len(), style);
+    let mut table = Table::default();
+    let lost = conditions.iter().any(|condition| condition.lost > 0.0);
+    let head = [
+        Cell::left("Condition"),
+        Cell::new("mean response"),
+        Cell::new("longer by"),
+        Cell::left("mainly"),
+        Cell::new("share"),
+        Cell::new("late"),
+        Cell::new("lost"),
+    ];
+    let columns = if lost { head.len() } else { head.len() - 1 };
+    table.row(head.into_iter().take(columns).map(Cell::dim));
+    for condition in conditions.iter().take(shown) {
+        table.row(row(condition).into_iter().take(columns));
+    }
+    let packets = if lost { "late, lost" } else { "late" };
+    let note = format!(
+        "mean response: of packets that were not late; share: of that mean; {packets}: of the packets"
+    );
+    table.render(style)
+        + &rest(conditions.len(), shown, "condition", style)
+        + &paragraph(&note, Paint::Dim, style)
+}
+
+fn row(condition: &Condition) -> [Cell; 7] {
+    let longer = longer_than(condition);
+    let [longer, _] = longer.unwrap_or_default();
+    let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
+    [
+        Cell::left(condition.label.clone()),
+        Cell::new(whole(condition.usual_ns)),
+        Cell::new(longer),
+        Cell::left(main(condition)),
+        Cell::new(share_of_main(condition)),
+        Cell::new(short_percent(late)),
+        Cell::new(lost_share(condition)),
+    ]
+}
+
+/// How a packet spends its time, and where late ones spend more.
+fn stages(found: &Explanation, style: &Style) -> String {
+    if found.late == 0 {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = ["", "not late", "late, longer by", ""];
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    for [usual, more] in in_common(&found.usual, &found.excess) {
+        let each = more.ns / found.late as f64;
+        table.row([
+            Cell::new(usual.stages.name()),
+            Cell::new(whole(usual.ns)),
+            Cell::new(whole(each)),
+            Cell::new(short_percent(more.ns.max(0.0) / found.lost_ns)),
+        ]);
+    }
+    let usual: f64 = found.usual.iter().map(|part| part.ns).sum();
+    table.row([
+        Cell::new("response"),
+        Cell::new(whole(usual)),
+        Cell::new(whole(found.lost_ns / found.late as f64)),
+    ]);
+    table.render(style)
+}
+
+/// Less than a nanosecond is nothing.
+fn whole(ns: f64) -> String {
+    format_duration_f64(ns.round())
+}
+
+/// Which way takes longer now and then.
+fn ways(found: &Explanation, style: &Style) -> String {
+    if found.ways.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let quantiles = QUANTILES.map(|q| Cell::new(statistic_name(Functional::Quantile(q))));
+    let head = [Cell::left("Each way, above its minimum")].into_iter();
+    let head = head.chain(quantiles).chain([Cell::left("clocks")]);
+    table.row(head.map(Cell::dim));
+    for way in &found.ways {
+        let name = [Cell::left(way_name(way))].into_iter();
+        let above = way.above.map(|ns| Cell::new(whole(ns)));
+        table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
+    }
+    table.render(style)
+}
+
+fn causes(found: &Explanation, style: &Style) -> String {
+    if found.causes.is_empty() {
+        return String::new();
+    }
+    let shown = shown(found.causes.len(), style);
+    let mut text = paragraph("Causes, worst first", Paint::Dim, style);
+    for (cause, number) in found.causes.iter().zip(1..).take(shown) {
+        text += &self::cause(found, cause, number, style);
+    }
+    text + &rest(found.causes.len(), shown, "cause", style)
+}
+
+fn shown(all: usize, style: &Style) -> usize {
+    if style.verbose { all } else { all.min(SHOWN) }
+}
+
+fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
+    match all - shown {
+        0 => String::new(),
+        more => {
+            let more = plural(more as u64, &format!("more {what}"));
+            paragraph(&format!("{more} (-v)"), Paint::Dim, style)
+        }
+    }
+}
+
+fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> String {
+    let head = format!(
+        "{number}. {}: {} of the time lost, {} of the late packets ({})",
+        cause.headline(),
+        short_percent(found.share_of_lost(cause)),
+        short_percent(found.share_of_late(cause)),
+        in_events(cause),
+    );
+    let evidence = cause
+        .evidence
+        .iter()
+        .map(|line| indented("- ", line, style));
+    hanging(&head, style) + &evidence.collect::<String>() + &indented("→ ", &cause.remedy, style)
+}
+
+/// A numbered head: what is too long for a line goes on below its first word.
+fn hanging(head: &str, style: &Style) -> String {
+    let lines = wrap(head, style.columns() - 3).into_iter().enumerate();
+    let lines = lines.map(|(at, line)| if at == 0 { line } else { format!("   {line}") });
+    lines
+        .map(|line| style.paint(Paint::Bold, &line) + "\n")
+        .collect()
+}
+
+fn indented(mark: &str, text: &str, style: &Style) -> String {
+    let lines = wrap(text, style.columns() - 5).into_iter().enumerate();
+    lines
+        .map(|(at, line)| match at {
+            0 => format!("   {mark}{line}\n"),
+            _ => format!("     {line}\n"),
+        })
+        .collect()
+}
+
+fn effects(found: &Explanation, style: &Style) -> String {
+    if found.effects.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let heads = ["What was varied", "median response", "", "p99", ""];
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    for effect in &found.effects {
+        let label = format!("{} {} → {}", effect.factor, effect.from, effect.to);
+        table.row([Cell::new(label)].into_iter().chain(shifts(effect)));
+    }
+    table.render(style)
+}
+
+fn shifts(effect: &Effect) -> impl Iterator<Item = Cell> {
+    effect.shifts.iter().flat_map(|shift| {
+        let paint = if shift.is_sure() {
+            Paint::Bold
+        } else {
+            Paint::Plain
+        };
+        [
+            Cell::painted(difference(shift), paint),
+            Cell::left(interval(shift)).dim(),
+        ]
+    })
+}
+
+fn changes(found: &Explanation, style: &Style) -> String {
+    let visible = visible(&found.changes);
+    let changes = &found.changes.found;
+    if changes.is_empty() && visible.is_none() {
+        return String::new();
+    }
+    let shown = shown(changes.len(), style);
+    let lines = changes.iter().take(shown).map(sentence).chain(visible);
+    let lines = lines.map(|line| indented("- ", &line, style));
+    paragraph("Changes of level", Paint::Dim, style)
+        + &lines.collect::<String>()
+        + &rest(changes.len(), shown, "change", style)
+}
+
+fn unknown(found: &Explanation, style: &Style) -> String {
+    if found.unknown.is_empty() {
+        return String::new();
+    }
+    let line = |unknown: &Unknown| {
+        let Unknown { what, why, remedy } = unknown;
+        indented("- ", &format!("{what}: {why}; {remedy}"), style)
+    };
+    let lines = found.unknown.iter().map(line);
+    paragraph("What this run cannot tell", Paint::Dim, style) + &lines.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::waits;
+
+    #[test]
+    fn looks_as_agreed() {
+        let run = waits();
+        let found = run.explanation.as_ref().unwrap();
+        let text = page(&run.head, found, &Style::PLAIN);
+        crate::text::assert_plain("explain", &text);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn without_answers_there_is_a_sentence() {
+        let text = page(&Head::default(), &Explanation::default(), &Style::PLAIN);
+        assert!(text.contains("No packet was answered"), "{text}");
+        assert!(!text.contains("NaN") && !text.contains("Causes"), "{text}");
+    }
+}

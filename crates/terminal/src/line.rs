@@ -1,0 +1,278 @@
+//! One line a reply, as ping prints them, and the live status line.
+
+use crate::ping::head::reason;
+use crate::style::{Paint, Style};
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::units::format_duration;
+use delaylab_model::{Nanos, SECOND};
+use delaylab_stats::anatomy;
+use delaylab_stats::summary::Refusal;
+use delaylab_view::words::percent;
+
+/// Writes one line for each packet.
+#[derive(Debug, Clone, Copy)]
+pub struct LineWriter {
+    /// How it may look.
+    pub style: Style,
+    /// How to read the records.
+    pub facts: RecordFacts,
+    /// An answer later than this after its packet was sent is late.
+    pub timeout: Nanos,
+    /// `CLOCK_REALTIME − CLOCK_MONOTONIC`: put the time of day before each line (`-D`).
+    pub realtime_offset: Option<Nanos>,
+}
+
+impl LineWriter {
+    /// The line of one packet, without its line feed.
+    pub fn line(&self, record: &Record) -> String {
+        let stamp = self
+            .realtime_offset
+            .map_or_else(String::new, |offset| time_of_day(record, offset));
+        let (what, paint) = self.what(record);
+        let line = format!(
+            "{stamp}seq={} {}",
+            record.seq,
+            self.style.paint(paint, &what)
+        );
+        self.style.glyphs(line)
+    }
+
+    fn what(&self, record: &Record) -> (String, Paint) {
+        let text = match record.outcome {
+            Outcome::Ok => return (self.delay(record) + &notes(record), Paint::Plain),
+            Outcome::Late => format!("late: {}{}", self.delay(record), notes(record)),
+            Outcome::Corrupt => format!("corrupt reply after {}", self.delay(record)),
+            Outcome::Lost => format!("lost (no reply within {})", format_duration(self.timeout)),
+            Outcome::Skipped => "skipped (the sender gave the slot up)".to_owned(),
+            Outcome::Refused => refused(record),
+            Outcome::LocalError => match (record.path_mtu, record.errno) {
+                (Some(mtu), _) => format!("not sent: longer than the path MTU of {mtu} B"),
+                (None, Some(errno)) => {
+                    format!("not sent: {}", std::io::Error::from_raw_os_error(errno))
+                }
+                (None, None) => "not sent".to_owned(),
+            },
+        };
+        (text, Paint::Warning)
+    }
+
+    /// `112 µs = host 97.1 + network 14.9 µs`, or as much of it as is known.
+    fn delay(&self, record: &Record) -> String {
+        let Some(response) = record.response() else {
+            return "an unknown time".to_owned();
+        };
+        let network = anatomy::network(record, &self.facts);
+        let host = anatomy::host(record, &self.facts);
+        match (host, network) {
+            (Some(host), Some(network)) => {
+                format!("{} = {}", format_duration(response), sum(host, network))
+            }
+            _ => format_duration(response),
+        }
+    }
+}
+
+/// `TTL exceeded, from 192.0.2.1`, or as much of it as is known.
+fn refused(record: &Record) -> String {
+    let refusal = Refusal {
+        reason: record.icmp,
+        code: record.icmp_type.zip(record.icmp_code),
+        by: record.refused_by,
+        path_mtu: record.path_mtu,
+    };
+    match (record.icmp, record.refused_by) {
+        (None, Some(address)) => format!("refused by {address}"),
+        (_, Some(address)) => format!("{}, from {address}", reason(&refusal)),
+        (_, None) => reason(&refusal),
+    }
+}
+
+/// `host 97.1 + network 14.9 µs`: the unit once where both have the same.
+fn sum(host: Nanos, network: Nanos) -> String {
+    let (host, network) = (format_duration(host), format_duration(network));
+    match (host.split_once(' '), network.split_once(' ')) {
+        (Some((figure, a)), Some((_, b))) if a == b => format!("host {figure} + network {network}"),
+        _ => format!("host {host} + network {network}"),
+    }
+}
+
+/// What else is worth a word about a reply.
+fn notes(record: &Record) -> String {
+    let mut notes = String::new();
+    if let Some(ttl) = record.reply_ttl {
+        notes += &format!("  ttl={ttl}");
+    }
+    if record.copies > 0 {
+        notes += &format!("  copies={}", record.copies);
+    }
+    if record.reorder_extent > 0 {
+        notes += &format!("  reordered={}", record.reorder_extent);
+    }
+    notes
+}
+
+/// `[1712345678.123456] `: when the reply was read, else when the packet was sent or due.
+fn time_of_day(record: &Record, offset: Nanos) -> String {
+    let at = record.t_recv.or(record.t_send).unwrap_or(record.t_intended);
+    let at = at.saturating_add(offset);
+    let (seconds, nanos) = (at.div_euclid(SECOND), at.rem_euclid(SECOND));
+    format!("[{seconds}.{:06}] ", nanos / 1000)
+}
+
+/// What the live status line tells.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Live {
+    /// Packets handed to the kernel.
+    pub sent: u64,
+    /// Replies in time.
+    pub received: u64,
+    /// Given up as lost; packets still under way are not.
+    pub lost: u64,
+    /// The median response of late.
+    pub p50: Option<Nanos>,
+    /// The last response.
+    pub latest: Option<Nanos>,
+    /// Packets a second.
+    pub rate: f64,
+}
+
+impl Live {
+    /// The status line, without its line feed.
+    pub fn line(&self, style: &Style) -> String {
+        let mut parts = vec![
+            format!("{} sent", self.sent),
+            format!("{} received", self.received),
+            format!("{} lost", percent(self.lost, self.sent)),
+        ];
+        parts.extend(self.p50.map(|ns| format!("p50 {}", format_duration(ns))));
+        parts.extend(
+            self.latest
+                .map(|ns| format!("last {}", format_duration(ns))),
+        );
+        let digits = if self.rate < 10.0 { 1 } else { 0 };
+        parts.push(format!("{:.digits$}/s", self.rate));
+        style.glyphs(style.paint(Paint::Dim, &parts.join("  ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::icmp::IcmpReason;
+    use delaylab_model::record::Method;
+    use delaylab_view::samples::{answered, lose};
+
+    const UNICODE: Style = Style {
+        unicode: true,
+        ..Style::PLAIN
+    };
+
+    fn line(change: impl Fn(&mut Record)) -> String {
+        let mut record = answered(Method::Udp, 3);
+        change(&mut record);
+        let writer = LineWriter {
+            style: UNICODE,
+            facts: RecordFacts::default(),
+            timeout: SECOND,
+            realtime_offset: None,
+        };
+        writer.line(&record)
+    }
+
+    #[test]
+    fn a_reply_says_where_its_time_went() {
+        assert_eq!(
+            line(|_| {}),
+            "seq=3 59.7 µs = host 45.3 + network 14.4 µs  ttl=64"
+        );
+        let far = line(|r| {
+            (r.t_rx, r.t_recv) = (
+                r.t_rx.map(|t| t + 2_000_000),
+                r.t_recv.map(|t| t + 2_000_000),
+            )
+        });
+        assert_eq!(
+            far,
+            "seq=3 2.06 ms = host 45.3 µs + network 2.01 ms  ttl=64"
+        );
+        assert_eq!(line(|r| r.t_tx = None), "seq=3 59.7 µs  ttl=64");
+        let again = line(|r| (r.copies, r.reorder_extent) = (1, 2));
+        assert!(again.ends_with("ttl=64  copies=1  reordered=2"), "{again}");
+    }
+
+    #[test]
+    fn what_went_wrong_is_named() {
+        let lost = |outcome| {
+            move |r: &mut Record| {
+                lose(r);
+                r.outcome = outcome
+            }
+        };
+        assert_eq!(
+            line(lost(Outcome::Lost)),
+            "seq=3 lost (no reply within 1.00 s)"
+        );
+        assert_eq!(line(lost(Outcome::Refused)), "seq=3 refused");
+        let by = |r: &mut Record| {
+            lose(r);
+            r.outcome = Outcome::Refused;
+            r.refused_by = "10.0.0.9".parse().ok()
+        };
+        assert_eq!(line(by), "seq=3 refused by 10.0.0.9");
+        let too_big = |r: &mut Record| {
+            by(r);
+            (r.icmp, r.icmp_type, r.icmp_code) = (Some(IcmpReason::TooBig), Some(3), Some(4));
+            r.path_mtu = Some(1400);
+        };
+        assert_eq!(
+            line(too_big),
+            "seq=3 fragmentation needed: MTU 1400 B, from 10.0.0.9"
+        );
+        let error = |r: &mut Record| {
+            lose(r);
+            r.outcome = Outcome::LocalError;
+            r.errno = Some(101)
+        };
+        assert_eq!(
+            line(error),
+            "seq=3 not sent: Network is unreachable (os error 101)"
+        );
+        assert!(line(|r| r.outcome = Outcome::Late).starts_with("seq=3 late: 59.7 µs = host"));
+        assert!(
+            line(|r| r.outcome = Outcome::Corrupt).starts_with("seq=3 corrupt reply after 59.7 µs")
+        );
+        assert!(line(lost(Outcome::Skipped)).starts_with("seq=3 skipped"));
+    }
+
+    #[test]
+    fn the_time_of_day_stands_before_the_line() {
+        let writer = LineWriter {
+            style: Style::PLAIN,
+            facts: RecordFacts::default(),
+            timeout: SECOND,
+            realtime_offset: Some(1_712_344_678 * SECOND),
+        };
+        let line = writer.line(&answered(Method::Icmp, 3));
+        assert_eq!(
+            line,
+            "[1712345678.030059] seq=3 59.7 us = host 45.3 + network 14.4 us  ttl=64"
+        );
+    }
+
+    #[test]
+    fn the_status_line_leaves_out_what_is_not_known_yet() {
+        let mut live = Live {
+            sent: 1,
+            rate: 1.0,
+            ..Live::default()
+        };
+        assert_eq!(live.line(&UNICODE), "1 sent  0 received  0 % lost  1.0/s");
+        live.received = 1;
+        (live.p50, live.latest, live.rate) = (Some(60_100), Some(61_000), 1000.0);
+        assert_eq!(
+            live.line(&UNICODE),
+            "1 sent  1 received  0 % lost  p50 60.1 µs  last 61.0 µs  1000/s"
+        );
+    }
+}

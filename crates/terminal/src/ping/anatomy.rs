@@ -1,0 +1,196 @@
+//! Where the time goes: a row a stage, a column a quantile, and the bar of host against network.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use crate::text::wrap;
+use delaylab_model::units::format_duration_f64;
+use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::summary::AnatomyAt;
+use delaylab_view::missing;
+use delaylab_view::ping::Ping;
+use delaylab_view::words::short_name;
+use delaylab_view::words::{plural, short_percent};
+
+/// Columns of a cell: a time, a space, a share.
+const CELL: usize = 12;
+/// Columns of the longest name of a single stage.
+const LABEL: usize = 15;
+
+pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
+    let columns = columns(ping);
+    if columns.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    if columns.len() > 1 {
+        table.row(header(columns));
+    }
+    stage_rows(&mut table, columns, style);
+    total_rows(&mut table, columns);
+    let mut text = paragraph(caption(columns), Paint::Dim, style) + &table.render(style);
+    for note in footnotes(ping, columns) {
+        text += &paragraph(&note, Paint::Dim, style);
+    }
+    text
+}
+
+/// Every quantile; but one packet is every quantile at once.
+fn columns<'a>(ping: &Ping<'a>) -> &'a [AnatomyAt] {
+    let every = &ping.summary.anatomy;
+    let answered = ping.summary.response.as_ref().map_or(0, |d| d.count);
+    if answered < 2 {
+        &every[..every.len().min(1)]
+    } else {
+        every
+    }
+}
+
+fn caption(columns: &[AnatomyAt]) -> &'static str {
+    match columns {
+        [_] => "Where the time of this one packet goes",
+        _ => "Where the time goes: each stage, averaged over the responses around the quantile",
+    }
+}
+
+fn header(columns: &[AnatomyAt]) -> Vec<Cell> {
+    let labels = columns.iter().map(|at| at.label);
+    let cells = [""].into_iter().chain(labels);
+    cells.map(|head| Cell::painted(head, Paint::Dim)).collect()
+}
+
+fn stage_rows(table: &mut Table, columns: &[AnatomyAt], style: &Style) {
+    let room = style
+        .columns()
+        .saturating_sub(columns.len() * (CELL + 1))
+        .max(LABEL);
+    for stages in stages(columns) {
+        let part = |at: &AnatomyAt| {
+            at.parts
+                .iter()
+                .find(|part| part.stages == stages)
+                .map(|p| p.ns)
+        };
+        let mut lines = wrap(&short_name(stages), room);
+        let last = lines.pop().unwrap_or_default();
+        for line in lines {
+            table.row([Cell::new(line)]);
+        }
+        table.row(row(Cell::new(last), columns, part));
+    }
+}
+
+/// The stages of all columns, each once, in the order of the packet's way.
+fn stages(columns: &[AnatomyAt]) -> Vec<StageSet> {
+    let mut stages = Vec::new();
+    for part in columns.iter().flat_map(|at| &at.parts) {
+        if !stages.contains(&part.stages) {
+            stages.push(part.stages);
+        }
+    }
+    stages
+}
+
+fn total_rows(table: &mut Table, columns: &[AnatomyAt]) {
+    table.row([]);
+    let told_apart = columns.iter().any(|at| at.network_ns.is_some());
+    if told_apart {
+        let label = Cell::new("network ").then("░", Paint::Network);
+        table.row(row(label, columns, |at| at.network_ns));
+        let label = Cell::new("host ").then("█", Paint::Host);
+        table.row(row(label, columns, |at| at.host_ns));
+    }
+    let response = columns
+        .iter()
+        .map(|at| time_and_share(at.response_ns, None, Paint::Bold));
+    table.row(
+        [Cell::painted("response", Paint::Bold)]
+            .into_iter()
+            .chain(response),
+    );
+    if told_apart {
+        table.row([Cell::default()].into_iter().chain(columns.iter().map(bar)));
+    }
+}
+
+fn row(label: Cell, columns: &[AnatomyAt], ns: impl Fn(&AnatomyAt) -> Option<f64>) -> Vec<Cell> {
+    let cell = |at: &AnatomyAt| match ns(at) {
+        Some(ns) => time_and_share(ns, Some(ns / at.response_ns), Paint::Plain),
+        None => Cell::default(),
+    };
+    [label]
+        .into_iter()
+        .chain(columns.iter().map(cell))
+        .collect()
+}
+
+/// `14.9 µs  13%`, always as wide.
+fn time_and_share(ns: f64, share: Option<f64>, paint: Paint) -> Cell {
+    let share = share
+        .filter(|share| share.is_finite())
+        .map(short_percent)
+        .unwrap_or_default();
+    Cell::painted(format_duration_f64(ns), paint).then(format!(" {share:>4}"), Paint::Dim)
+}
+
+/// Host against network at a glance. Whatever is there at all has a block.
+fn bar(at: &AnatomyAt) -> Cell {
+    let (Some(host), Some(network)) = (at.host_ns, at.network_ns) else {
+        return Cell::default();
+    };
+    let share = (host / at.response_ns * CELL as f64).round() as usize;
+    let least = usize::from(host > 0.0);
+    let most = CELL - usize::from(network > 0.0);
+    let blocks = share.clamp(least, most.max(least));
+    Cell::painted("█".repeat(blocks), Paint::Host).then("░".repeat(CELL - blocks), Paint::Network)
+}
+
+fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if columns.iter().all(|at| at.network_ns.is_none()) {
+        let why = missing::network(ping.facts);
+        notes.push(format!("Host and network cannot be told apart ({why})"));
+    }
+    let left_out = columns.iter().map(|at| at.left_out).max().unwrap_or(0);
+    if left_out > 0 {
+        let packets = plural(left_out, "packet");
+        notes.push(format!(
+            "Up to {packets} a column left out: a stamp that most packets have is missing"
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(response_ns: f64, host_ns: f64, network_ns: f64) -> AnatomyAt {
+        AnatomyAt {
+            label: "p50",
+            records: 1,
+            left_out: 0,
+            response_ns,
+            parts: Vec::new(),
+            network_ns: Some(network_ns),
+            host_ns: Some(host_ns),
+        }
+    }
+
+    #[test]
+    fn whatever_is_there_has_a_block() {
+        let drawn = |host, network| bar(&at(host + network, host, network)).plain();
+        assert_eq!(drawn(1.0, 1e9), "█░░░░░░░░░░░");
+        assert_eq!(drawn(1e9, 1.0), "███████████░");
+        assert_eq!(drawn(50.0, 50.0), "██████░░░░░░");
+        assert_eq!(drawn(0.0, 10.0), "░░░░░░░░░░░░");
+    }
+
+    proptest! {
+        #[test]
+        fn a_bar_is_always_as_long(response: f64, host: f64, network: f64) {
+            prop_assert_eq!(bar(&at(response, host, network)).plain().chars().count(), CELL);
+        }
+    }
+}

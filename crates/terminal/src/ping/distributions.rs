@@ -1,0 +1,160 @@
+//! A row a measure, a column a quantile; intervals beside them when asked.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use delaylab_model::Nanos;
+use delaylab_model::record::Method;
+use delaylab_model::trial::{ReflectorClock, Residence};
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::summary::{Distribution, Interval};
+use delaylab_view::ping::Ping;
+use std::collections::BTreeMap;
+
+const HEAD: [&str; 5] = ["", "min", "mean", "sd", "p50"];
+/// A quantile, where there are packets enough for it.
+type Carried = fn(&Distribution) -> Option<Nanos>;
+/// Those that need more packets, and are left out where no measure has so many.
+const UPPER: [(&str, Carried); 3] = [
+    ("p90", Distribution::carried_p90),
+    ("p99", Distribution::carried_p99),
+    ("p99.9", Distribution::carried_p999),
+];
+
+pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
+    let rows = rows(ping);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default();
+    let carried = |of: &Carried| rows.iter().any(|(_, d)| of(d).is_some());
+    let upper: Vec<_> = UPPER.iter().filter(|(_, of)| carried(of)).collect();
+    let heads = HEAD.into_iter().chain(upper.iter().map(|(head, _)| *head));
+    table.row(
+        heads
+            .chain(["max"])
+            .map(|head| Cell::painted(head, Paint::Dim)),
+    );
+    for (label, distribution) in &rows {
+        let quantiles = upper.iter().map(|(_, of)| of(distribution));
+        table.row(row(label, distribution, quantiles));
+    }
+    let mut text = table.render(style);
+    for note in footnotes(ping) {
+        text += &paragraph(&note, Paint::Dim, style);
+    }
+    if style.verbose {
+        text += &intervals(&rows, style);
+    }
+    text
+}
+
+/// The measures that there are.
+fn rows<'a>(ping: &Ping<'a>) -> Vec<(&'static str, &'a Distribution)> {
+    let summary = ping.summary;
+    let every = [
+        ("response", &summary.response),
+        ("round trip", &summary.round_trip),
+        ("network ¹", &summary.network),
+        ("host", &summary.host),
+        ("forward ²", &summary.forward),
+        ("back ²", &summary.back),
+    ];
+    let known = every
+        .into_iter()
+        .filter_map(|(label, d)| Some((label, d.as_ref()?)));
+    known.collect()
+}
+
+fn row(label: &str, d: &Distribution, upper: impl Iterator<Item = Option<Nanos>>) -> Vec<Cell> {
+    let unknown = || "–".to_owned();
+    let sd = d.sd.map_or_else(unknown, format_duration_f64);
+    let upper = upper.map(|ns| ns.map_or_else(unknown, format_duration));
+    let moments = [
+        label.to_owned(),
+        format_duration(d.min),
+        format_duration_f64(d.mean),
+        sd,
+        format_duration(d.p50),
+    ];
+    moments
+        .into_iter()
+        .chain(upper)
+        .chain([format_duration(d.max)])
+        .map(Cell::new)
+        .collect()
+}
+
+fn footnotes(ping: &Ping<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if ping.summary.network.is_some() {
+        notes.push(network_note(ping));
+    }
+    if ping.summary.forward.is_some() || ping.summary.back.is_some() {
+        notes.push(one_way_note(ping.facts.records.reflector_clock));
+    }
+    notes
+}
+
+/// What `network` holds beside the network.
+fn network_note(ping: &Ping<'_>) -> String {
+    let reflector = match ping.facts.records.residence {
+        Residence::ToDriver => "",
+        Residence::ToUser => "the reflector's send stack, ",
+        Residence::Unknown if ping.run.probe.method == Method::Icmp => "the target's own time, ",
+        Residence::Unknown => "the reflector, ",
+    };
+    format!("¹ includes {reflector}driver and interrupt delay (software stamps)")
+}
+
+fn one_way_note(clock: ReflectorClock) -> String {
+    match clock {
+        ReflectorClock::Bounded { error_ns } => {
+            let error = format_duration(error_ns);
+            format!("² one way, by two synchronised clocks: off by at most {error}")
+        }
+        _ => "² one way, by one clock".to_owned(),
+    }
+}
+
+/// Intervals at 95 %, and why some are not given.
+fn intervals(rows: &[(&str, &Distribution)], style: &Style) -> String {
+    let mut table = Table::default();
+    table.row(["95 % interval", "mean", "p50", "p99"].map(|head| Cell::painted(head, Paint::Dim)));
+    let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (label, d) in rows {
+        let label = label.trim_end_matches([' ', '¹', '²']);
+        let estimates = [
+            ("mean", &d.mean_interval),
+            ("p50", &d.p50_interval),
+            ("p99", &d.p99_interval),
+        ];
+        for (name, interval) in estimates {
+            if let Interval::Refused { reason } = interval {
+                refused
+                    .entry(reason)
+                    .or_default()
+                    .push(format!("{label} {name}"));
+            }
+        }
+        let cells = estimates.map(|(_, interval)| interval_cell(interval));
+        table.row([Cell::new(label)].into_iter().chain(cells));
+    }
+    let reasons = refused
+        .iter()
+        .map(|(reason, which)| format!("no interval of {}: {reason}", which.join(", ")));
+    let reasons: String = reasons
+        .map(|line| paragraph(&line, Paint::Dim, style))
+        .collect();
+    format!("\n{}{reasons}", table.render(style))
+}
+
+fn interval_cell(interval: &Interval) -> Cell {
+    match interval {
+        Interval::Known { low, high } => {
+            let (low, high) = (format_duration_f64(*low), format_duration_f64(*high));
+            Cell::new(format!("{low} – {high}"))
+        }
+        Interval::Refused { .. } => Cell::painted("–", Paint::Dim),
+    }
+}

@@ -1,0 +1,157 @@
+//! What was probed, and what became of the packets.
+
+use crate::style::{Paint, Style};
+use crate::text::FIRM_SPACE;
+use crate::text::paragraph;
+use delaylab_model::icmp::IcmpReason;
+use delaylab_model::record::Method;
+use delaylab_model::trial::{LossDirection, ProbeRun};
+use delaylab_model::units::format_duration;
+use delaylab_stats::summary::{Counts, Refusal};
+use delaylab_view::ping::Ping;
+use delaylab_view::words::percent;
+
+pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
+    let title = format!(
+        "--- {} ({}) ---",
+        ping.target,
+        asked(ping.target, ping.run).join(", ")
+    );
+    style.paint(Paint::Bold, &title) + "\n" + &paragraph(&counts(ping), Paint::Plain, style)
+}
+
+/// `udp, 56 B payload, 84 B IP, be`: what is asked of a target that the user named like this.
+pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
+    let probe = &run.probe;
+    let address = run.target.ip().to_string();
+    let mut asked = Vec::new();
+    if address != target {
+        asked.push(address);
+    }
+    asked.push(probe.method.to_string());
+    asked.push(format!("{} B payload", probe.payload));
+    asked.extend(probe.reply_payload.map(|size| format!("{size} B reply")));
+    asked.extend(ip_size(run).map(|size| format!("{size} B IP")));
+    asked.push(probe.dscp.to_string());
+    if probe.ecn != 0 {
+        asked.push(format!("ECN {}", probe.ecn));
+    }
+    asked
+}
+
+/// Bytes of the IP packet: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
+pub(super) fn ip_size(run: &ProbeRun) -> Option<u32> {
+    let ip_header = if run.target.is_ipv4() { 20 } else { 40 };
+    (run.probe.method != Method::Tcp).then(|| run.probe.payload + 8 + ip_header)
+}
+
+/// `1000 sent in 60.0 s, 998 received, 0.20 % lost (1 on the way out, 1 on the way back)`.
+pub(super) fn counts(ping: &Ping<'_>) -> String {
+    let counts = &ping.summary.counts;
+    let mut parts = vec![
+        format!(
+            "{} sent in {}",
+            counts.sent,
+            format_duration(ping.summary.span_ns)
+        ),
+        format!("{} received", counts.received),
+        format!(
+            "{} lost{}",
+            percent(counts.lost, counts.sent),
+            direction(ping.facts.loss)
+        ),
+    ];
+    let rare = rare(counts).into_iter();
+    let rare = rare.chain([
+        (ping.facts.strays, "stray"),
+        (ping.facts.rejected, "rejected"),
+    ]);
+    let happened = rare.filter(|(count, _)| *count > 0);
+    parts.extend(happened.map(|(count, what)| {
+        let why = if what == REFUSED {
+            why_refused(&ping.summary.refusals)
+        } else {
+            String::new()
+        };
+        format!("{count}{FIRM_SPACE}{what}{why}")
+    }));
+    parts.join(", ")
+}
+
+/// ` (1 on the way out, 2 on the way back)`, where the reflector's count tells.
+fn direction(loss: Option<LossDirection>) -> String {
+    let Some(loss) = loss else {
+        return String::new();
+    };
+    let ways = [
+        (loss.forward, "on the way out"),
+        (loss.back, "on the way back"),
+        (loss.unknown, "unknown where"),
+        (
+            loss.in_host.reflector_buffer,
+            "in the reflector's full buffer",
+        ),
+        (
+            loss.in_host.reflector_limit,
+            "by the reflector's rate limit",
+        ),
+        (loss.in_host.own_buffer, "in this host's full buffer"),
+    ];
+    let lost = ways.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<_> = lost.map(|(count, way)| format!("{count} {way}")).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", words.join(", "))
+}
+
+/// ` (TTL exceeded, from 192.0.2.1)`; with several, how many of each.
+fn why_refused(refusals: &[(Refusal, u64)]) -> String {
+    let said: Vec<_> = refusals
+        .iter()
+        .filter_map(|(refusal, count)| Some((refused_as(refusal)?, count)))
+        .collect();
+    match said.as_slice() {
+        [] => String::new(),
+        [(why, _)] if refusals.len() == 1 => format!(" ({why})"),
+        several => {
+            let each = several.iter().map(|(why, count)| format!("{count} {why}"));
+            format!(" ({})", each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// `fragmentation needed: MTU 1400 B, from 192.0.2.1`, or as much of it as is known.
+fn refused_as(refusal: &Refusal) -> Option<String> {
+    let why = refusal.reason.map(|_| reason(refusal));
+    let by = refusal.by.map(|by| format!("from {by}"));
+    let said: Vec<_> = why.into_iter().chain(by).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// What the error says; one without a name of its own by its numbers.
+pub(crate) fn reason(refusal: &Refusal) -> String {
+    match (refusal.reason, refusal.code) {
+        (Some(IcmpReason::Other), Some((kind, code))) => {
+            format!("ICMP error of type {kind}, code {code}")
+        }
+        (Some(reason), _) => reason.describe(refusal.path_mtu),
+        (None, _) => REFUSED.to_owned(),
+    }
+}
+
+/// What packets are called for which an error came.
+const REFUSED: &str = "refused";
+
+/// What seldom befalls packets, and how often it did.
+pub fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
+    [
+        (counts.late, "late"),
+        (counts.duplicate, "duplicate"),
+        (counts.reordered, "reordered"),
+        (counts.corrupt, "corrupt"),
+        (counts.refused, REFUSED),
+        (counts.local_error, "not sent (local error)"),
+        (counts.skipped, "skipped"),
+    ]
+}

@@ -1,0 +1,215 @@
+//! The sender's lateness, delay variation, stamps as delivered, clock events, warnings.
+
+use super::head::ip_size;
+use crate::style::{Paint, Style};
+use crate::text::wrap;
+use delaylab_model::MILLISECOND;
+use delaylab_model::probe::{DontFragment, Probe};
+use delaylab_model::trial::{Delivery, StampPoint};
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_view::ping::Ping;
+use delaylab_view::words::short_name;
+use delaylab_view::words::{plural, short_percent};
+use std::iter::repeat;
+
+/// Columns of a label and the space behind it: as in the table of distributions.
+const LABEL: usize = 12;
+
+pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
+    let note = |label, paint, texts: &[String]| note(label, paint, texts, style);
+    [
+        note("sender", Paint::Plain, &[lateness(ping)]),
+        note("variation", Paint::Plain, &variation(ping, style.verbose)),
+        note("stamps", Paint::Plain, &[stamps(ping)]),
+        note("path MTU", Paint::Plain, &path_mtu(ping, style.verbose)),
+        note("clock", Paint::Warning, &[clock_events(ping)]),
+        note("quantiles", Paint::Plain, &[quantile_error(ping)]),
+        note("warning", Paint::Warning, &ping.facts.warnings),
+    ]
+    .concat()
+}
+
+/// Lines with a label at the left of the first. Nothing, where there is nothing to say.
+fn note(label: &str, paint: Paint, texts: &[String], style: &Style) -> String {
+    let lines = texts
+        .iter()
+        .flat_map(|text| wrap(text, style.columns() - LABEL));
+    let labels = [label].into_iter().chain(repeat(""));
+    let labelled = labels.zip(lines);
+    let draw =
+        |(label, line): (_, String)| format!("{label:<LABEL$}{}\n", style.paint(paint, &line));
+    labelled.map(draw).collect()
+}
+
+fn lateness(ping: &Ping<'_>) -> String {
+    let skipped = match ping.summary.counts.skipped {
+        0 => "no slot skipped".to_owned(),
+        n => plural(n, "slot") + " skipped",
+    };
+    let Some(late) = &ping.summary.lateness else {
+        return format!("nothing sent, {skipped}");
+    };
+    let [p50, max] = [late.p50, late.max].map(format_duration);
+    let p99 = late.carried_p99();
+    let p99 = p99.map_or_else(String::new, |ns| format!(" p99 {},", format_duration(ns)));
+    format!("late by p50 {p50},{p99} max {max}; {skipped}")
+}
+
+/// Two lines, or all of it. Empty where there are too few packets for any.
+fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
+    let summary = ping.summary;
+    let v = &summary.variation;
+    let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
+    let brief: [&[(&str, Option<f64>)]; 2] = [
+        &[
+            ("IPDV sd", v.ipdv_sd),
+            ("IPDV IQR", whole(v.ipdv_iqr)),
+            ("mean |IPDV|", v.ipdv_abs_mean),
+        ],
+        &[
+            ("PDV p99", whole(v.pdv_p99)),
+            ("RFC 3550 jitter", v.rfc3550),
+            ("mdev", v.mdev),
+        ],
+    ];
+    let rest: [&[(&str, Option<f64>)]; 2] = [
+        &[
+            ("mean IPDV", v.ipdv_mean),
+            ("PDV p50", whole(v.pdv_p50)),
+            ("PDV p99.9", whole(v.pdv_p999)),
+        ],
+        &[
+            ("sd", v.sd),
+            ("Y.1541", whole(v.y1541)),
+            ("MAPDV2", v.mapdv2),
+        ],
+    ];
+    let rows = brief
+        .into_iter()
+        .chain(rest.into_iter().filter(|_| verbose));
+    let mut lines: Vec<_> = rows.map(measures).filter(|line| !line.is_empty()).collect();
+    if verbose || is_like_voice(&ping.run.probe) {
+        lines.extend(v.mos.map(voice));
+    }
+    if verbose {
+        let within = summary.within_500us.map(short_percent);
+        lines.extend(within.map(|share| format!("{share} within ±500 µs of the mean round trip")));
+    }
+    lines
+}
+
+/// What a call over this path would be worth, and what that takes for granted.
+fn voice(mos: f64) -> String {
+    format!(
+        "MOS {mos:.2} (simplified E-model, not G.107: G.711 with loss concealment, 10 ms in the codec, a jitter \
+         buffer of twice the mean |IPDV|)"
+    )
+}
+
+/// Do packets leave as those of a call do: small, each 10 to 60 ms, or in the class for voice?
+fn is_like_voice(probe: &Probe) -> bool {
+    let gap = probe.pacing.mean_gap();
+    let paced = gap.is_some_and(|gap| (10 * MILLISECOND..=60 * MILLISECOND).contains(&gap));
+    let often = gap.is_some_and(|gap| gap <= 60 * MILLISECOND);
+    let class = VOICE_CLASSES.contains(&probe.dscp.code_point());
+    probe.payload <= VOICE_PAYLOAD && (paced || (often && class))
+}
+
+/// EF (RFC 3246) and VA (RFC 5865).
+const VOICE_CLASSES: [u8; 2] = [46, 44];
+
+/// G.711 of 30 ms with the headers of RTP and SRTP, rounded up.
+const VOICE_PAYLOAD: u32 = 320;
+
+fn measures(row: &[(&str, Option<f64>)]) -> String {
+    let known = row.iter().filter_map(|(name, ns)| Some((name, (*ns)?)));
+    let words: Vec<_> = known
+        .map(|(name, ns)| format!("{name} {}", format_duration_f64(ns)))
+        .collect();
+    words.join(", ")
+}
+
+/// What is missing, and what merges because of it.
+fn stamps(ping: &Ping<'_>) -> String {
+    let ways = [
+        (Delivery::Delivered, "delivered"),
+        (Delivery::Missing, "missing"),
+        (Delivery::Unsupported, "unsupported"),
+        (Delivery::Off, "off"),
+    ];
+    let lists = ways.into_iter().filter_map(|(delivery, word)| {
+        let names = named(ping, delivery);
+        (!names.is_empty()).then(|| format!("{} {word}", names.join(", ")))
+    });
+    let lists: Vec<_> = lists.collect();
+    lists.join("; ") + &merged(ping)
+}
+
+/// NIC stamps that nobody asked for are not worth a word.
+fn named(ping: &Ping<'_>, delivery: Delivery) -> Vec<&'static str> {
+    let of_nic = |point| matches!(point, StampPoint::TTxHw | StampPoint::TRxHw);
+    let stamps = ping.facts.stamps.iter();
+    let these = stamps
+        .filter(|&&(point, how)| how == delivery && !(delivery == Delivery::Off && of_nic(point)));
+    these.map(|(point, _)| point.name()).collect()
+}
+
+/// `; so “send stack + local queue” is one stage`.
+fn merged(ping: &Ping<'_>) -> String {
+    let Some(at) = ping.summary.anatomy.first() else {
+        return String::new();
+    };
+    let several = at.parts.iter().filter(|part| part.stages.len() > 1);
+    let names: Vec<_> = several
+        .map(|part| format!("“{}”", short_name(part.stages)))
+        .collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; so {one} is one stage"),
+        _ => format!("; so {} are one stage each", names.join(" and ")),
+    }
+}
+
+/// What the path takes, where that decides something: packets must not be fragmented, are fragmented as they are, or
+/// an error said that a link takes less than most do.
+fn path_mtu(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
+    let Some(mtu) = ping.facts.path_mtu else {
+        return Vec::new();
+    };
+    let probe = &ping.run.probe;
+    let whole = matches!(probe.dont_fragment, DontFragment::Do | DontFragment::Probe);
+    let is_cut = ip_size(ping.run).is_some_and(|size| size > mtu);
+    if !(verbose || whole || is_cut || mtu < ETHERNET) {
+        return Vec::new();
+    }
+    let cut = if is_cut && !whole {
+        ": packets are fragmented"
+    } else {
+        ""
+    };
+    vec![format!("{mtu} B, as far as this host knows{cut}")]
+}
+
+/// The MTU of Ethernet.
+const ETHERNET: u32 = 1500;
+
+fn clock_events(ping: &Ping<'_>) -> String {
+    let [steps, suspends, slow] = ping.summary.counts.clock_events;
+    let kinds = [
+        (steps, "set"),
+        (suspends, "suspended"),
+        (slow, "slow to read"),
+    ];
+    let happened = kinds.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<_> = happened
+        .map(|(count, what)| format!("{what} during {}", plural(count, "packet")))
+        .collect();
+    words.join(", ")
+}
+
+fn quantile_error(ping: &Ping<'_>) -> String {
+    let error = ping.summary.quantile_error;
+    error.map_or_else(String::new, |e| {
+        format!("from histograms: within {:.2} % of the exact", e * 100.0)
+    })
+}

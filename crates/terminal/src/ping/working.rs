@@ -1,0 +1,203 @@
+//! Idle and under load, side by side by stage.
+
+use super::across;
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use delaylab_live::load::StreamReport;
+use delaylab_model::load::{Direction, LoadKind};
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::summary::{AnatomyAt, Summary};
+use delaylab_view::words::short_name;
+use delaylab_view::words::{percent, plural};
+use delaylab_view::working::{Working, on_its_own};
+
+/// Quantiles at which the two are held beside each other.
+const AT: [&str; 2] = ["p50", "p99"];
+
+/// Idle beside each load, in lines that end in a line feed; of several loads a table of all comes last.
+pub fn working_latency(loaded: &[Working<'_>], style: &Style) -> String {
+    let mut sections: Vec<_> = loaded.iter().map(|part| section(part, style)).collect();
+    match loaded {
+        [only] => sections.push(paragraph(&only.verdict(), Paint::Bold, style)),
+        several => sections.push(across::section(several, style)),
+    }
+    style.glyphs(sections.join("\n"))
+}
+
+/// One load.
+fn section(working: &Working<'_>, style: &Style) -> String {
+    let title = format!("--- under load: {} ---", working.load);
+    let mut text = style.paint(Paint::Bold, &title) + "\n";
+    for stream in working.streams {
+        text += &paragraph(&sentence(stream), Paint::Plain, style);
+    }
+    text += "\n";
+    text += &paragraph(
+        "Where the time goes: each stage, averaged over the responses around the quantile",
+        Paint::Dim,
+        style,
+    );
+    text += &table(working).render(style);
+    let flaws = working.streams.iter().flat_map(StreamReport::flaws);
+    let warnings = working.loaded.facts.warnings.iter().cloned();
+    for warning in flaws.chain(warnings) {
+        text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
+    }
+    text
+}
+
+/// `bulk 1: tcp (cubic), 94.1 Mbit/s got through in 10.0 s, 12 segments sent again`.
+fn sentence(stream: &StreamReport) -> String {
+    let goodput = stream.goodput().map(rate).unwrap_or_default();
+    let lasted = format_duration(stream.lasted.unwrap_or(0));
+    let name = &stream.name;
+    if stream.kind == LoadKind::Tcp {
+        let algorithm = stream.congestion_control.as_deref().unwrap_or("tcp");
+        let again = plural(stream.retransmits.unwrap_or(0), "segment");
+        let way = match stream.direction {
+            Direction::Up => "got through",
+            Direction::Down => "came down",
+        };
+        return format!("{name} ({algorithm}): {goodput} {way} in {lasted}, {again} sent again");
+    }
+    let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
+    let lost = stream.lost().map_or_else(
+        || "loss not counted".to_owned(),
+        |lost| format!("{} lost", percent(lost, stream.sent.packets)),
+    );
+    format!(
+        "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
+        rate(sent)
+    )
+}
+
+pub(super) fn rate(bits: f64) -> String {
+    match bits {
+        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
+        b => format!("{:.1} kbit/s", b / 1e3),
+    }
+}
+
+fn table(working: &Working<'_>) -> Table {
+    let (idle, loaded) = (working.idle.summary, working.loaded.summary);
+    let mut table = Table::default();
+    // A quantile that neither has packets enough for is left out.
+    let carried = |at: &&str| {
+        [idle, loaded]
+            .iter()
+            .any(|summary| find(summary, at).is_some())
+    };
+    let at: Vec<&str> = AT.into_iter().filter(carried).collect();
+    let heads = at
+        .iter()
+        .flat_map(|at| [format!("{at} idle"), "loaded".to_owned()]);
+    let heads = std::iter::once(String::new()).chain(heads);
+    table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
+    let mut line = |label: Cell, value: &dyn Fn(&AnatomyAt) -> Option<f64>, paint| {
+        let cell = |(summary, at)| {
+            let ns = find(summary, at).and_then(value);
+            Cell::painted(ns.map(format_duration_f64).unwrap_or_default(), paint)
+        };
+        let cells = at.iter().flat_map(|&at| [(idle, at), (loaded, at)]);
+        table.row(std::iter::once(label).chain(cells.map(cell)));
+    };
+    for stages in stages(&[idle, loaded]) {
+        let part = |at: &AnatomyAt| {
+            let part = at.parts.iter().find(|part| part.stages == stages);
+            part.map(|part| part.ns)
+        };
+        line(Cell::new(short_name(stages)), &part, Paint::Plain);
+    }
+    let response = |at: &AnatomyAt| Some(at.response_ns);
+    line(
+        Cell::painted("response", Paint::Bold),
+        &response,
+        Paint::Bold,
+    );
+    table.row([]);
+    let both = |label: &str, value: &dyn Fn(&Summary) -> String| {
+        [label.to_owned(), value(idle), value(loaded)].map(Cell::new)
+    };
+    table.row(both("lost", &|summary| {
+        percent(summary.counts.lost, summary.counts.sent)
+    }));
+    let rpm = |rpm: Option<f64>| rpm.map_or_else(String::new, |rpm| format!("{rpm:.0}"));
+    let row = [on_its_own(idle), working.responsiveness()].map(rpm);
+    let row = std::iter::once("responsiveness, RPM".to_owned()).chain(row);
+    table.row(row.map(Cell::new));
+    for direction in [Direction::Up, Direction::Down] {
+        if let Some(goodput) = working.goodput(direction) {
+            let label = format!("goodput {}", direction.name());
+            table.row([label, String::new(), rate(goodput)].map(Cell::new));
+        }
+    }
+    table
+}
+
+fn find<'a>(summary: &'a Summary, label: &str) -> Option<&'a AnatomyAt> {
+    summary.anatomy.iter().find(|at| at.label == label)
+}
+
+/// The stages of both, each once, in the order of the packet's way.
+fn stages(summaries: &[&Summary]) -> Vec<StageSet> {
+    let mut stages = Vec::new();
+    let bands = summaries
+        .iter()
+        .flat_map(|summary| AT.into_iter().filter_map(|at| find(summary, at)));
+    for part in bands.flat_map(|at| &at.parts) {
+        if !stages.contains(&part.stages) {
+            stages.push(part.stages);
+        }
+    }
+    stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::samples::full;
+    use delaylab_view::samples::{delayed, streams};
+
+    #[test]
+    fn looks_as_agreed() {
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let text = working_latency(&[working], &Style::PLAIN);
+        crate::text::assert_plain("working", &text);
+        insta::assert_snapshot!(text);
+    }
+
+    /// Up fills a queue, down none; both at once fill the same one.
+    #[test]
+    fn each_way_and_both_look_as_agreed() {
+        let (idle, up) = (full(), streams());
+        let mut down = streams();
+        down[0].name = "down".to_owned();
+        down[0].direction = Direction::Down;
+        let both = [up.clone(), down.clone()].concat();
+        let [loaded, more] = [20_000_000, 25_000_000].map(|ns| delayed(&idle, ns));
+        let part = |load, ping, streams| Working {
+            idle: idle.ping(),
+            loaded: ping,
+            load,
+            streams,
+        };
+        let parts = [
+            part("rrul up", loaded.ping(), &up[..]),
+            part("rrul down", idle.ping(), &down[..]),
+            part("rrul both", more.ping(), &both[..]),
+        ];
+        let text = working_latency(&parts, &Style::PLAIN);
+        crate::text::assert_plain("rrul", &text);
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,220 @@
+//! Two runs beside each other, in one table.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use crate::text::width;
+use delaylab_model::Nanos;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::anatomy::StageSet;
+use delaylab_view::beside::{Beside, Row, ratio};
+use delaylab_view::run::{RunData, Ways};
+use delaylab_view::words::plural;
+use delaylab_view::words::short_name;
+
+/// What a table shows of the two runs: as much as there is room for.
+#[derive(Clone, Copy)]
+struct Shown {
+    p99: bool,
+    stage: bool,
+}
+
+const NARROWER: [Shown; 3] = [
+    Shown {
+        p99: true,
+        stage: true,
+    },
+    Shown {
+        p99: false,
+        stage: true,
+    },
+    Shown {
+        p99: false,
+        stage: false,
+    },
+];
+
+/// Both runs in one table, in lines that end in a line feed.
+pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
+    let beside = Beside::of(first, second);
+    let head = [first, second].into_iter().zip(&beside.names);
+    let head = head.zip(columns(&beside));
+    let head = head.map(|((run, name), column)| one(run, name, &column, style));
+    let tables = NARROWER.map(|shown| table(&beside, shown));
+    let fits = |table: &&Table| table.width() <= style.columns();
+    let table = tables
+        .iter()
+        .find(fits)
+        .unwrap_or(&tables[NARROWER.len() - 1]);
+    let sections = [
+        head.collect::<String>(),
+        table.render(style),
+        paragraph(&note(&beside, first.ways()), Paint::Dim, style) + &alone(&beside),
+    ];
+    style.glyphs(sections.join("\n"))
+}
+
+/// Letters of a name that has room above a column.
+const NAME: usize = 10;
+
+/// What the columns of the runs are called: names of runs are too long.
+fn columns(beside: &Beside) -> [String; 2] {
+    if beside.names.iter().all(|name| width(name) <= NAME) && beside.names[0] != beside.names[1] {
+        return beside.names.clone();
+    }
+    ["first", "second"].map(str::to_owned)
+}
+
+/// Which run it is, and what to read before trusting it.
+fn one(run: &RunData, name: &str, column: &str, style: &Style) -> String {
+    let head = &run.head;
+    let title = match column == name {
+        true => format!("--- {name}: {} ---", head.name),
+        false => format!("--- {column} is {name}: {} ---", head.name),
+    };
+    let what = [head.folder.clone(), head.started.clone()].into_iter();
+    let what: Vec<_> = what.chain(head.seed_words()).collect();
+    let what = what.join(", ");
+    let problems = run.problems.iter();
+    let problems = problems.map(|problem| paragraph(problem, Paint::Warning, style));
+    paragraph(&title, Paint::Bold, style)
+        + &paragraph(&what, Paint::Dim, style)
+        + &problems.collect::<String>()
+}
+
+fn table(beside: &Beside, shown: Shown) -> Table {
+    let mut table = Table::default();
+    let [first, second] = &columns(beside);
+    let quantiles: &[&str] = if shown.p99 { &["p50", "p99"] } else { &["p50"] };
+    let lead = beside.heads.len().max(1);
+    let above = (0..lead).map(|_| Cell::default());
+    // Empty columns set the groups apart.
+    let names = quantiles
+        .iter()
+        .flat_map(|quantile| ["", quantile, "", ""].map(Cell::new));
+    table.row(above.chain(names).map(Cell::dim));
+    let heads = beside.heads.iter().map(Cell::left);
+    let heads: Vec<_> = heads
+        .chain((beside.heads.is_empty()).then(Cell::default))
+        .collect();
+    let each = quantiles
+        .iter()
+        .flat_map(|_| ["", first, second, "ratio"].map(Cell::new));
+    let stage = shown.stage.then_some(["", "mostly in", "by"]);
+    let stage = stage.into_iter().flatten().map(Cell::left);
+    table.row(heads.into_iter().chain(each).chain(stage).map(Cell::dim));
+    for row in &beside.rows {
+        table.row(cells(row, shown));
+    }
+    table
+}
+
+fn cells(row: &Row, shown: Shown) -> Vec<Cell> {
+    let levels = row.levels.iter().map(Cell::left);
+    let mut cells: Vec<_> = levels.collect();
+    if cells.is_empty() {
+        cells.push(Cell::default());
+    }
+    cells.extend(quantile(row.p50));
+    if shown.p99 {
+        cells.extend(quantile(row.p99));
+    }
+    if let (true, Some(difference)) = (shown.stage, row.difference) {
+        let sign = if difference.ns < 0.0 { "−" } else { "+" };
+        let ns = format_duration_f64(difference.ns.abs());
+        cells.push(Cell::default());
+        cells.push(Cell::left(stage_name(difference.stages)));
+        cells.push(Cell::new(format!("{sign}{ns}")));
+    }
+    cells
+}
+
+fn quantile(both: [Option<Nanos>; 2]) -> [Cell; 4] {
+    let unknown = || "–".to_owned();
+    let [first, second] = both.map(|ns| Cell::new(ns.map_or_else(unknown, format_duration)));
+    let ratio = ratio(both).map_or_else(unknown, times);
+    [Cell::default(), first, second, Cell::new(ratio)]
+}
+
+/// The network, also where the reflector cannot be told from it: the note says so.
+fn stage_name(stages: StageSet) -> String {
+    if stages == StageSet::NETWORK_AND_REFLECTOR {
+        return "network".to_owned();
+    }
+    short_name(stages)
+}
+
+/// Three digits of a ratio.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 9.995 => format!("{r:.2}"),
+        r if r < 99.95 => format!("{r:.1}"),
+        r => format!("{r:.0}"),
+    }
+}
+
+fn note(beside: &Beside, ways: Ways) -> String {
+    let [first, second] = &columns(beside);
+    let merged = |row: &Row| {
+        let difference = row.difference;
+        difference.is_some_and(|d| d.stages == StageSet::NETWORK_AND_REFLECTOR)
+    };
+    let reflector = if beside.rows.iter().any(merged) {
+        "; network: includes the reflector, which one of the runs cannot tell apart"
+    } else {
+        ""
+    };
+    let delays = ways.delays();
+    format!(
+        "{delays}; ratio: {second} to {first}; mostly in: the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
+    )
+}
+
+/// What only one of them has.
+fn alone(beside: &Beside) -> String {
+    let each = beside.names.iter().zip(beside.alone);
+    let lines = each.filter(|&(_, rows)| rows > 0);
+    let line =
+        |(name, rows): (&String, usize)| format!("{} only in {name}\n", plural(rows as u64, "row"));
+    lines.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::classes;
+
+    #[test]
+    fn looks_as_agreed() {
+        let first = classes();
+        let mut second = classes();
+        second.head.world = "sim".to_owned();
+        second.lanes.remove(1);
+        for lane in &mut second.lanes {
+            if let Some(anatomy) = &mut lane.summary.mean_anatomy {
+                anatomy.parts[2].ns += 25_000.0;
+            }
+            if let Some(delays) = &mut lane.summary.round_trip {
+                delays.p50 += 25_000;
+                delays.p99 *= 20;
+            }
+        }
+        let rich = Style {
+            unicode: true,
+            width: 100,
+            ..Style::PLAIN
+        };
+        insta::assert_snapshot!("beside_rich", beside(&first, &second, &rich));
+        let plain = beside(&first, &second, &Style::PLAIN);
+        crate::text::assert_plain("beside", &plain);
+        insta::assert_snapshot!("beside_plain", plain);
+    }
+
+    #[test]
+    fn ratios_have_three_digits() {
+        assert_eq!(
+            [0.5, 1.0, 9.996, 42.25, 314.2].map(times),
+            ["0.50", "1.00", "10.0", "42.2", "314"]
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! What came of the trials, a row for each combination of levels that is told apart: of each probe, where
+//! there are a few.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use delaylab_view::run::RunData;
+use delaylab_view::run::columns::{Columns, shares};
+use delaylab_view::run::lanes::Apart;
+
+/// Heads of columns that are left out, the first ones first, where the terminal is too narrow.
+const EXPENDABLE: [&str; 4] = ["max", "network", "host", "sent"];
+
+pub(super) fn section(run: &RunData, style: &Style) -> String {
+    if run.panels.is_empty() {
+        return String::new();
+    }
+    let apart = run.apart();
+    let columns = Columns::new(run, &apart);
+    let empty = empty(&apart);
+    let left_out = |expendable: usize| -> Vec<&str> {
+        let expendable = EXPENDABLE[..expendable].iter();
+        expendable.chain(&empty).copied().collect()
+    };
+    let narrower = 0..=EXPENDABLE.len();
+    let narrower = narrower.map(|expendable| table(&apart, columns, &left_out(expendable)));
+    let mut tables = narrower.skip_while(|table| table.width() > style.columns());
+    let table = tables
+        .next()
+        .unwrap_or_else(|| table(&apart, columns, &left_out(EXPENDABLE.len())));
+    let note = note(run, &apart, columns, empty.is_empty());
+    table.render(style) + &paragraph(&note, Paint::Dim, style)
+}
+
+/// The shares, where no row has them: stamps do not tell host and network apart.
+fn empty(apart: &Apart<'_>) -> Vec<&'static str> {
+    const SHARES: [&str; 2] = ["host", "network"];
+    let rows = apart.rows.iter();
+    let any = rows
+        .flat_map(|(.., summary)| shares(summary))
+        .any(|share| share.is_some());
+    if any { Vec::new() } else { SHARES.to_vec() }
+}
+
+fn table(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> Table {
+    let mut table = Table::default();
+    let heads = columns.heads();
+    let row = |levels: &[&str], figures: Vec<String>| row(levels, &heads, figures, left_out);
+    table.row(row(&apart.heads, heads.clone()).into_iter().map(Cell::dim));
+    for (levels, _, summary) in &apart.rows {
+        table.row(row(levels, columns.cells(summary)));
+    }
+    table
+}
+
+/// Levels, or nothing in their place, then figures.
+fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str]) -> Vec<Cell> {
+    let lead = levels.is_empty().then(Cell::default);
+    let levels = levels.iter().map(|level| Cell::left(*level));
+    let figures = heads.iter().zip(figures);
+    let shown = figures.filter(|(head, _)| !left_out.contains(&head.as_str()));
+    let figures = shown.map(|(_, figure)| Cell::new(figure));
+    lead.into_iter().chain(levels).chain(figures).collect()
+}
+
+fn note(run: &RunData, apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
+    let pooled = match run.pooled.as_slice() {
+        names if !names.is_empty() && !apart.by_lane => {
+            format!("; all levels of {} pooled", names.join(" and "))
+        }
+        _ => String::new(),
+    };
+    let delays = columns.delays();
+    let shares = match has_shares {
+        true => "; host, network: shares of the median response",
+        false => "",
+    };
+    format!("{delays}{shares}{pooled}")
+}

@@ -1,0 +1,212 @@
+//! Delay variation by probe, as seed 004 prints it: a row for each combination of levels, a group of
+//! columns for each probe. Where that is too wide, or there is one combination: a row for each probe.
+
+use crate::style::{Paint, Style};
+use crate::table::{Cell, Table};
+use crate::text::paragraph;
+use delaylab_model::units::format_duration_f64;
+use delaylab_view::run::lanes::MOST_LANES;
+use delaylab_view::run::variation::{Combination, DELAY, HEADS, combinations, figures};
+use delaylab_view::run::{Lane, RunData};
+
+/// Columns of a group: as many as there is room for.
+const GROUPS: [&[&str]; 3] = [
+    &["n", "mean", "sd", "IQR"],
+    &["n", "sd", "IQR"],
+    &["sd", "IQR"],
+];
+
+/// Heads of [`figures`] that are left out, the first ones first, where the terminal is too narrow.
+const EXPENDABLE: [&str; 4] = ["IPDV mean", DELAY, "p99", "n"];
+
+pub(super) fn section(run: &RunData, style: &Style) -> String {
+    let probes = run.probes();
+    if probes.len() < 2 {
+        return String::new();
+    }
+    let all = combinations(run);
+    let (table, left_out) = match side_by_side(run, &probes, &all, style) {
+        Some(table) => (table, 0),
+        None => below_each_other(run, style),
+    };
+    let drawn = table.render(style);
+    let mut heads = drawn.lines().take(2).flat_map(str::split_whitespace);
+    let counted = if heads.any(|head| head == "n") {
+        "; n pairs"
+    } else {
+        ""
+    };
+    let note = format!(
+        "IPDV of the {} (RFC 3393), of packets that follow each other{counted}",
+        run.ways().delay()
+    );
+    let more = match left_out {
+        0 => String::new(),
+        more => format!("and {more} more in the report\n"),
+    };
+    drawn + &more + &paragraph(&note, Paint::Dim, style)
+}
+
+/// `None` where one combination is all there is, or no group of columns is narrow enough.
+fn side_by_side(
+    run: &RunData,
+    probes: &[&str],
+    all: &[Combination<'_>],
+    style: &Style,
+) -> Option<Table> {
+    if !(2..=MOST_LANES).contains(&all.len()) {
+        return None;
+    }
+    let factors = run.varied();
+    let tables = GROUPS
+        .into_iter()
+        .map(|group| grouped(&factors, probes, all, group));
+    let mut fitting = tables.skip_while(|table| table.width() > style.columns());
+    fitting.next()
+}
+
+fn grouped(factors: &[&str], probes: &[&str], all: &[Combination<'_>], group: &[&str]) -> Table {
+    let mut table = Table::default();
+    let blank = || Cell::default();
+    let above = (1..factors.len()).map(|_| blank());
+    let above = [Cell::left("IPDV")].into_iter().chain(above);
+    let names = probes.iter().flat_map(|probe| {
+        // An empty column sets the groups apart.
+        let rest = (1..group.len()).map(|_| blank());
+        [blank(), Cell::new(*probe)].into_iter().chain(rest)
+    });
+    table.row(above.chain(names).map(Cell::dim));
+    let levels = factors.iter().map(|name| Cell::left(*name));
+    let heads = probes.iter().flat_map(|_| {
+        let heads = group.iter().map(|head| Cell::new(*head));
+        [blank()].into_iter().chain(heads)
+    });
+    table.row(levels.chain(heads).map(Cell::dim));
+    for combination in all {
+        let levels = combination.levels.iter().map(|level| Cell::left(*level));
+        let cells = combination.lanes.iter().flat_map(|lane| {
+            let cells = group.iter().map(|head| Cell::new(cell(*lane, head)));
+            [blank()].into_iter().chain(cells)
+        });
+        table.row(levels.chain(cells));
+    }
+    table
+}
+
+fn cell(lane: Option<&Lane>, head: &str) -> String {
+    let variation = lane.map(|lane| &lane.summary.variation);
+    let time = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), format_duration_f64);
+    match head {
+        "n" => variation.map_or_else(String::new, |v| v.ipdv_count.to_string()),
+        "mean" => time(variation.and_then(|v| v.ipdv_mean)),
+        "sd" => time(variation.and_then(|v| v.ipdv_sd)),
+        _ => time(variation.and_then(|v| v.ipdv_iqr).map(|ns| ns as f64)),
+    }
+}
+
+/// A row for each probe of each combination, and how many there was no room for.
+fn below_each_other(run: &RunData, style: &Style) -> (Table, usize) {
+    let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, &EXPENDABLE[..left_out]));
+    let mut tables = narrower.skip_while(|table| table.width() > style.columns());
+    let table = tables.next().unwrap_or_else(|| plain(run, &EXPENDABLE));
+    (table, run.lanes.len().saturating_sub(MOST_LANES))
+}
+
+fn plain(run: &RunData, left_out: &[&str]) -> Table {
+    let mut table = Table::default();
+    let factors = run.varied();
+    let kept = |head: &&str| !left_out.contains(head);
+    let heads = HEADS
+        .iter()
+        .filter(|head| kept(head))
+        .map(|head| Cell::new(run.ways().words(head)));
+    let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
+    table.row(lead.chain(heads).map(Cell::dim));
+    for lane in run.lanes.iter().take(MOST_LANES) {
+        let lead = factors.iter().map(|name| Cell::left(lane.level(name)));
+        let lead = lead.chain([Cell::left(&lane.probe)]);
+        let cells = HEADS.iter().zip(figures(&lane.summary));
+        let cells = cells.filter(|(head, _)| kept(head));
+        table.row(lead.chain(cells.map(|(_, text)| Cell::new(text))));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::text::width;
+    use delaylab_view::run::samples::{classes, waits};
+
+    fn of_width(run: &RunData, width: u16) -> String {
+        let style = Style {
+            unicode: true,
+            width,
+            ..Style::PLAIN
+        };
+        section(run, &style)
+    }
+
+    #[test]
+    fn one_probe_has_no_table() {
+        assert_eq!(of_width(&waits(), 100), "");
+    }
+
+    #[test]
+    fn groups_hold_what_there_is_room_for() {
+        let mut run = classes();
+        for lane in &mut run.lanes {
+            let case = &mut lane.factors[0].1.label;
+            *case = format!("tcp,{case:->18}").replace(' ', "");
+        }
+        for (columns, heads) in [(80, 6), (100, 9), (130, 12)] {
+            let text = of_width(&run, columns);
+            let lines: Vec<_> = text.lines().collect();
+            assert!(
+                lines.iter().all(|line| width(line) <= usize::from(columns)),
+                "{text}"
+            );
+            assert_eq!(
+                lines[0].split_whitespace().collect::<Vec<_>>(),
+                ["IPDV", "ef", "be", "ss"]
+            );
+            assert_eq!(lines[1].split_whitespace().count(), 1 + heads, "{text}");
+            assert_eq!(lines.len(), 2 + 5 + 1);
+            let first = &run.lanes[0].summary.variation;
+            assert!(
+                lines[2].contains(&format_duration_f64(first.ipdv_sd.unwrap())),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_combination_is_a_row_a_probe() {
+        let mut run = classes();
+        run.lanes.truncate(3);
+        let text = of_width(&run, 100);
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("probe"), "{text}");
+        assert!(
+            lines[1].starts_with("ef") && lines[3].starts_with("ss"),
+            "{text}"
+        );
+        assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn many_probes_stand_below_each_other() {
+        let mut run = classes();
+        let lanes = run.lanes.clone();
+        for copy in 1..10 {
+            run.lanes.extend(lanes.iter().cloned().map(|mut lane| {
+                lane.probe += &copy.to_string();
+                lane
+            }));
+        }
+        let text = of_width(&run, 100);
+        assert!(text.contains("and 90 more in the report"), "{text}");
+        assert!(text.lines().all(|line| width(line) <= 100));
+    }
+}

@@ -1,0 +1,119 @@
+//! Colour, glyphs and width: how text for people may look. The caller decides; nothing is probed.
+
+/// How text for people may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Use bold, dim and colour (ANSI escapes).
+    pub color: bool,
+    /// Use characters beyond ASCII.
+    pub unicode: bool,
+    /// Columns of the terminal. Below 80 counts as 80: the tables need that.
+    pub width: u16,
+    /// Show every table, and intervals beside estimates.
+    pub verbose: bool,
+}
+
+/// An emphasis, drawn only where [`Style::color`] is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Paint {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Headings, and the sentence that counts.
+    Bold,
+    /// What may be skipped on a first reading.
+    Dim,
+    /// The host's part.
+    Host,
+    /// The network's part.
+    Network,
+    /// What to check before trusting the result, or does not hold.
+    Warning,
+    /// What holds.
+    Good,
+}
+
+impl Paint {
+    const fn code(self) -> &'static str {
+        match self {
+            Paint::Plain => "",
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            Paint::Host => "33",
+            Paint::Network => "36",
+            Paint::Warning => "31",
+            Paint::Good => "32",
+        }
+    }
+}
+
+impl Style {
+    /// Plain ASCII in 80 columns: for files, pipes and tests.
+    pub const PLAIN: Style = Style {
+        color: false,
+        unicode: false,
+        width: 80,
+        verbose: false,
+    };
+
+    /// The columns to fill.
+    pub(crate) fn columns(&self) -> usize {
+        usize::from(self.width.max(80))
+    }
+
+    /// `text` with this emphasis, where colour is allowed.
+    pub fn paint(&self, paint: Paint, text: &str) -> String {
+        if !self.color || paint == Paint::Plain || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        format!("\x1b[{}m{text}\x1b[0m", paint.code())
+    }
+
+    /// `text` in the characters allowed. One character stands for one, so columns stay aligned.
+    pub fn glyphs(&self, text: String) -> String {
+        if self.unicode || text.is_ascii() {
+            return text;
+        }
+        text.chars().map(ascii).collect()
+    }
+}
+
+/// The ASCII character that stands for `c`.
+fn ascii(c: char) -> char {
+    match c {
+        _ if c.is_ascii() => c,
+        'µ' => 'u',
+        '█' => '#',
+        '░' => '.',
+        '▓' => '%',
+        '▒' => ':',
+        '▁' => '_',
+        '▂' | '▃' => '.',
+        '▄' | '▅' => ':',
+        '▆' | '▇' => '|',
+        '│' => '|',
+        '–' | '−' | '—' | '─' => '-',
+        '¹' => '*',
+        '²' => '+',
+        '±' => '~',
+        '→' => '>',
+        '×' | '✘' => 'x',
+        '✔' => '+',
+        '≈' => '~',
+        '·' | '…' => '.',
+        '’' | '‘' => '\'',
+        '“' | '”' => '"',
+        _ => '?',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_keeps_every_column() {
+        let text = "µ█░–¹漢".to_owned();
+        assert_eq!(Style::PLAIN.glyphs(text), "u#.-*?");
+    }
+}

@@ -1,0 +1,315 @@
+//! What was found, as rows of words.
+
+use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate::buffer::{Buffer, Counts};
+use delaylab_explain::calibrate::limiter::Limiter;
+use delaylab_explain::calibrate::line::{Estimate, Line};
+use delaylab_explain::calibrate::overlay::{Lane, Measure};
+use delaylab_explain::calibrate::passage::Ways;
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::units::format_duration_f64;
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What.
+    pub what: &'static str,
+    /// How much.
+    pub value: String,
+    /// Where it is with 95 % confidence, or for certain.
+    pub between: String,
+    /// What says so.
+    pub from: String,
+}
+
+/// All that was found, the bottleneck first.
+pub fn facts(found: &Calibration) -> Vec<Fact> {
+    let there = match found.ways {
+        Ways::Apart => "least delay there",
+        Ways::Together => "least delay, both",
+    };
+    let network = [
+        (there, found.forward.as_ref()),
+        ("least delay back", found.back.as_ref()),
+    ];
+    let lines = network.into_iter().chain(found.hosts.lines());
+    let lines = lines.filter_map(|(what, line)| Some(of_line(what, line?)));
+    let limited = [rate(found), limiter(found), burst(found), ceiling(found)];
+    let queue = [buffer(found), discipline(found)];
+    limited
+        .into_iter()
+        .chain(queue)
+        .flatten()
+        .chain(lines)
+        .collect()
+}
+
+fn rate(found: &Calibration) -> Option<Fact> {
+    let rate = found.rate.as_ref()?;
+    let Estimate { value, interval } = rate.bits_per_second();
+    Some(Fact {
+        what: "rate",
+        value: mbit(value),
+        between: half(interval)
+            .map(|half| format!("± {}", mbit(half)))
+            .unwrap_or_default(),
+        from: format!(
+            "{:.1} MB in {} without a rest",
+            rate.bytes / 1e6,
+            format_duration_f64(rate.busy)
+        ),
+    })
+}
+
+fn limiter(found: &Calibration) -> Option<Fact> {
+    let value = match found.limiter.as_ref()? {
+        Limiter::Link => "link",
+        Limiter::Shaper(_) => "shaper",
+        Limiter::Policer(_) => "policer",
+    };
+    let from = match found.verdict {
+        Some(verdict) => format!("unloaded slope {:.0} % of that", 100.0 * verdict.share),
+        None => "packets are lost and none waits".to_owned(),
+    };
+    let open = found.verdict.is_some_and(|verdict| verdict.is_open);
+    Some(Fact {
+        what: "limited by",
+        value: if open {
+            format!("{value} or not")
+        } else {
+            value.to_owned()
+        },
+        between: String::new(),
+        from,
+    })
+}
+
+fn burst(found: &Calibration) -> Option<Fact> {
+    let burst = found.bucket()?.burst?;
+    let bytes = |value: f64| format!("{value:.0} B");
+    Some(Fact {
+        what: "burst",
+        value: bytes(burst.value),
+        between: burst
+            .interval
+            .map(|(low, high)| between(bytes(low), bytes(high)))
+            .unwrap_or_default(),
+        from: match found.limiter {
+            Some(Limiter::Policer(_)) => "what passed and what was dropped".to_owned(),
+            _ => "what passed at once after a rest".to_owned(),
+        },
+    })
+}
+
+fn ceiling(found: &Calibration) -> Option<Fact> {
+    let ceiling = found.bucket()?.ceiling?;
+    Some(Fact {
+        what: "ceiling",
+        value: mbit(ceiling.bits_per_second()),
+        between: String::new(),
+        from: format!("for the burst; {:.0} B at once", ceiling.burst),
+    })
+}
+
+fn mbit(bits: f64) -> String {
+    format!("{:.3} Mbit/s", bits / 1e6)
+}
+
+/// Half of an interval's length.
+fn half(interval: Option<(f64, f64)>) -> Option<f64> {
+    interval.map(|(low, high)| (high - low) / 2.0)
+}
+
+fn between(low: String, high: String) -> String {
+    if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
+    }
+}
+
+fn buffer(found: &Calibration) -> Option<Fact> {
+    let buffer = found.buffer.as_ref()?;
+    let Buffer {
+        between: (low, high),
+        packets: [taken, dropped],
+        contradict,
+        ..
+    } = *buffer;
+    let amount = |value: f64| match buffer.counts {
+        Counts::Bytes => format!("{value:.0} B"),
+        Counts::Packets => format!("{value:.0} packets"),
+    };
+    if buffer.drops_early() {
+        return Some(Fact {
+            what: "buffer",
+            value: format!("{} or more", amount(low)),
+            between: String::new(),
+            from: format!(
+                "room for {:.0} % of {dropped} dropped",
+                100.0 * buffer.early
+            ),
+        });
+    }
+    Some(Fact {
+        what: "buffer",
+        value: amount(buffer.limit()),
+        between: between(amount(low), amount(high)),
+        from: format!(
+            "{} packets, {:.1} % contradict it",
+            taken + dropped,
+            100.0 * contradict
+        ),
+    })
+}
+
+fn discipline(found: &Calibration) -> Option<Fact> {
+    let queue = found.queue.as_ref()?;
+    Some(Fact {
+        what: "discipline",
+        value: found.discipline().unwrap_or("unknown").to_owned(),
+        between: String::new(),
+        from: format!(
+            "others wait for {:.0} % of what is ahead",
+            100.0 * queue.waited_for
+        ),
+    })
+}
+
+fn of_line(what: &'static str, line: &Line) -> Fact {
+    let halves = [line.constant, line.slope].map(|estimate| half(estimate.interval));
+    let between = match halves {
+        [Some(constant), Some(byte)] => format!("± {}, ± {byte:.2} ns/B", duration(constant)),
+        _ => String::new(),
+    };
+    let sizes = line.sizes();
+    let (value, fit) = match line.slope.value {
+        0.0 => (String::new(), String::new()),
+        byte => (format!(" + {byte:.2} ns/B"), format!(", r2 {:.4}", line.r2)),
+    };
+    Fact {
+        what,
+        value: duration(line.constant.value) + &value,
+        between,
+        from: format!("{sizes} sizes{fit}, within {}", duration(line.farthest)),
+    }
+}
+
+/// A duration, also a negative one, without a zero that is one.
+pub fn duration(ns: f64) -> String {
+    if ns.is_finite() {
+        format_duration_f64(ns)
+    } else {
+        "–".to_owned()
+    }
+}
+
+/// What was left out, in a sentence; nothing where nothing was.
+pub fn used(found: &Calibration) -> String {
+    let [unloaded, overflow] = found.trials;
+    let trials = |count: usize| {
+        if count == 1 {
+            "1 trial".to_owned()
+        } else {
+            format!("{count} trials")
+        }
+    };
+    let flawed = match found.flawed {
+        0 => String::new(),
+        flawed => format!(
+            "; {} left out, which are not what the experiment meant",
+            trials(flawed)
+        ),
+    };
+    format!(
+        "{} without load, {} that overflow{flawed}",
+        trials(unloaded),
+        trials(overflow)
+    )
+}
+
+/// The factors of these lanes that vary.
+pub fn varied<'a>(lanes: impl Iterator<Item = &'a Lane> + Clone) -> Vec<String> {
+    let names = crate::run::panels::varied(lanes.map(|lane| lane.factors.as_slice()));
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// A lane's level of each of these factors, and its probe.
+pub fn levels(lane: &Lane, heads: &[String]) -> Vec<String> {
+    let level = |head: &String| {
+        let own = lane.factors.iter().find(|(name, _)| name == head);
+        own.map_or_else(String::new, |(_, level)| level.label.clone())
+    };
+    heads
+        .iter()
+        .map(level)
+        .chain([lane.probe.clone()])
+        .collect()
+}
+
+/// `unloaded, 64B, echo`.
+pub fn name(lane: &Lane, heads: &[String]) -> String {
+    levels(lane, heads).join(", ")
+}
+
+/// Lanes in the order of their levels' numbers, then as they are written.
+pub fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
+    let key = |factors: &[Factor]| -> Vec<(String, Option<f64>, Option<Unit>)> {
+        let each = factors
+            .iter()
+            .map(|(_, level)| (level.label.clone(), level.value, level.unit));
+        each.collect()
+    };
+    let pairs = key(a).into_iter().zip(key(b));
+    let mut each = pairs.map(|((a, x, _), (b, y, _))| match (x, y) {
+        (Some(x), Some(y)) => x.total_cmp(&y),
+        _ => a.cmp(&b),
+    });
+    each.find(|order| order.is_ne())
+        .unwrap_or(std::cmp::Ordering::Equal)
+}
+
+/// What is shown of a lane: what the user waits, or for frames, which nobody waits for, the network.
+pub fn measure(lane: &Lane) -> Measure {
+    match lane.delay(Measure::Response).values.is_empty() {
+        true => Measure::Network,
+        false => Measure::Response,
+    }
+}
+
+/// Fewer packets have no distribution.
+pub const PACKETS: usize = 20;
+
+/// Has it a distribution?
+pub fn is_shown(lane: &Lane) -> bool {
+    lane.delay(measure(lane)).values.len() >= PACKETS
+}
+
+/// Those whose measured lane has a distribution, in the order of its levels.
+pub fn in_order<T>(all: &[T], lane: impl Fn(&T) -> &Lane) -> Vec<&T> {
+    let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(lane(one))).collect();
+    shown.sort_by(|a, b| order(&lane(a).factors, &lane(b).factors));
+    shown
+}
+
+/// `+3 %`, `−0.4 %`.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return "–".to_owned();
+    }
+    let percent = 100.0 * share.abs();
+    let digits = usize::from(percent < 9.95);
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{percent:.digits$} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_a_sign_and_two_digits() {
+        let shares = [0.004, -0.134, 0.0, f64::NAN, 12.5].map(percent);
+        assert_eq!(shares, ["+0.4 %", "−13 %", "+0.0 %", "–", "+1250 %"]);
+    }
+}

@@ -1,0 +1,218 @@
+//! `delaylab compare`: what changed between two runs.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `mod.rs` | what every face of it is made from |
+//! | [`stored`] | made from two runs on disk |
+//! | `rows.rs` | its tables: what stands in them, as text |
+//! | [`json`] | for programs |
+
+pub mod json;
+pub mod rows;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+pub mod stored;
+
+use delaylab_explain::compare::Comparison;
+use delaylab_explain::compare::circumstances::Difference;
+use delaylab_explain::compare::limits::{Held, Outcome};
+
+/// So many differences stand with both values in front of what came out.
+const FEW: usize = 2;
+/// So many stand there by their names.
+const NAMED: usize = 4;
+
+/// Another seed is what repeats differ by.
+fn matters(difference: &Difference) -> bool {
+    difference.what != "seed"
+}
+
+/// `path.rate changed from 1Gbit/s to 5Mbit/s`.
+fn in_words(difference: &Difference) -> String {
+    let Difference { what, a, b } = difference;
+    match (a, b) {
+        (Some(a), Some(b)) => format!("{what} changed from {a} to {b}"),
+        (None, Some(b)) => format!("{what} set to {b} in B alone"),
+        (Some(a), None) => format!("{what} set to {a} in A alone"),
+        (None, None) => what.clone(),
+    }
+}
+
+/// What was set differently: a few with both values, more by their names. Empty without any.
+fn setup(differences: &[Difference]) -> String {
+    let set: Vec<_> = differences.iter().filter(|d| matters(d)).collect();
+    if set.is_empty() {
+        return String::new();
+    }
+    if set.len() <= FEW {
+        let words: Vec<_> = set.into_iter().map(in_words).collect();
+        return format!("{}: ", words.join(" and "));
+    }
+    let mut names: Vec<_> = set.iter().take(NAMED).map(|d| d.what.clone()).collect();
+    match set.len() - names.len() {
+        0 => {}
+        more => names.push(format!("{more} more")),
+    }
+    let last = names.pop().unwrap_or_default();
+    format!("The runs differ in {} and {last}: ", names.join(", "))
+}
+
+/// As the names of the two runs stay.
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) if letters.clone().next().is_some_and(char::is_lowercase) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// What changed between two runs, ready to be shown.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// The two runs.
+    pub sides: [Side; 2],
+    /// What changed.
+    pub comparison: Comparison,
+    /// What else differs.
+    pub differences: Vec<Difference>,
+    /// What must not be.
+    pub limits: Vec<Held>,
+    /// Does a limit that cannot be told fail, too?
+    pub strict: bool,
+}
+
+/// One of the runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Side {
+    /// The experiment's name.
+    pub name: String,
+    /// Where the run is, as the reader would write it.
+    pub folder: String,
+    /// The world that carried it out.
+    pub world: String,
+    /// When it began.
+    pub started: String,
+    /// What to read before trusting the figures.
+    pub problems: Vec<String>,
+}
+
+impl Compared {
+    /// Is something as it must not be?
+    pub fn has_failed(&self) -> bool {
+        self.limits.iter().any(|held| self.fails(held))
+    }
+
+    /// Of the conditions that have failed, in a sentence; empty without any.
+    pub fn failures(&self) -> String {
+        let failed = self.limits.iter().filter(|held| self.fails(held));
+        let mut names: Vec<&str> = failed.map(|held| held.limit.as_str()).collect();
+        names.dedup();
+        match names.len() {
+            0 => String::new(),
+            1 => format!("a condition failed: {}", names[0]),
+            more => format!("{more} conditions failed: {}", names.join("; ")),
+        }
+    }
+
+    /// Does this outcome make the command fail?
+    pub fn fails(&self, held: &Held) -> bool {
+        match held.outcome {
+            Outcome::Failed => true,
+            Outcome::CannotTell => self.strict,
+            Outcome::Held => false,
+        }
+    }
+
+    /// What came out, of the only pair or of all of them, behind what was set differently.
+    pub fn verdict(&self) -> String {
+        let Comparison { whole, pairs, .. } = &self.comparison;
+        let first = pairs.first().map_or("", |pair| &pair.verdict.text);
+        let text = whole.as_ref().map_or(first, |whole| &whole.text);
+        match setup(&self.differences) {
+            setup if setup.is_empty() => text.to_owned(),
+            setup => setup + &uncapitalised(text),
+        }
+    }
+
+    /// What to read before trusting the figures, of both.
+    pub fn problems(&self) -> Vec<String> {
+        let each = ["A", "B"].iter().zip(&self.sides);
+        each.flat_map(|(name, side)| side.problems.iter().map(move |p| format!("{name}: {p}")))
+            .collect()
+    }
+
+    /// What is not compared, or not as a reader may expect, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let comparison = &self.comparison;
+        let mut notes = Vec::new();
+        if self.sides[0].folder == self.sides[1].folder {
+            notes.push("A and B are the same run.".to_owned());
+        }
+        for (name, alone) in ["A", "B"].iter().zip(&comparison.alone) {
+            if !alone.is_empty() {
+                notes.push(format!("Only {name} has {}.", alone.join("; ")));
+            }
+        }
+        for (name, pooled) in ["A", "B"].iter().zip(&comparison.pooled) {
+            if !pooled.is_empty() {
+                let names = pooled.join(" and ");
+                notes.push(format!(
+                    "Only {name} varies {names}: its levels are pooled here."
+                ));
+            }
+        }
+        for pair in &comparison.pairs {
+            let [a, b] = &pair.pair.probes;
+            if a != b {
+                notes.push(format!("The probe is {a} in A and {b} in B."));
+            }
+        }
+        let thinned = comparison.pairs.iter().flat_map(|pair| pair.thinned);
+        if let Some(most) = thinned.max().filter(|&most| most > 1) {
+            notes.push(format!(
+                "In the largest series, shifts are estimated from one packet in {most}, drawn at random; counts, \
+                 loss and conditions use every packet."
+            ));
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(names: &[&str]) -> Vec<Difference> {
+        let names = names.iter();
+        let each = names.map(|what| Difference {
+            what: (*what).to_owned(),
+            a: Some("1".to_owned()),
+            b: Some("2".to_owned()),
+        });
+        each.collect()
+    }
+
+    /// A change is named in the first sentence, together with however many others.
+    #[test]
+    fn what_was_set_differently_is_named() {
+        assert_eq!(setup(&changed(&["seed"])), "");
+        assert_eq!(
+            setup(&changed(&["path.rate", "seed"])),
+            "path.rate changed from 1 to 2: "
+        );
+        assert_eq!(
+            setup(&changed(&["path.rate", "class"])),
+            "path.rate changed from 1 to 2 and class changed from 1 to 2: "
+        );
+        assert_eq!(
+            setup(&changed(&["path.rate", "class", "buffer"])),
+            "The runs differ in path.rate, class and buffer: "
+        );
+        assert_eq!(
+            setup(&changed(&["a", "b", "c", "d", "e", "f"])),
+            "The runs differ in a, b, c, d and 2 more: "
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! What stands in the tables of a comparison, as text.
+
+use delaylab_explain::compare::circumstances::Difference;
+use delaylab_explain::compare::limits::Held;
+use delaylab_explain::compare::signed_duration;
+use delaylab_explain::compare::verdict::{is_told, statistic_name};
+use delaylab_explain::compare::{Figures, PairFigures, Quantity, percent, sign, signed_percent};
+use delaylab_lab::finding::Measure;
+use delaylab_stats::comparison::Bounds;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::two_samples::Shift;
+
+/// A statistic of a quantity in both runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What was compared.
+    pub quantity: String,
+    /// Its statistic: `p50`, `mean`.
+    pub statistic: String,
+    /// In the first run.
+    pub a: String,
+    /// In the second.
+    pub b: String,
+    /// B − A.
+    pub difference: String,
+    /// Of the difference, at 95 %.
+    pub interval: String,
+    /// The difference as a share of A.
+    pub share: String,
+    /// Of the share.
+    pub share_interval: String,
+    /// It leaves out zero, however many figures are looked at.
+    pub is_told: bool,
+}
+
+const UNKNOWN: &str = "–";
+
+impl Row {
+    /// Of which nothing is known.
+    pub fn unknown() -> Self {
+        let unknown = || UNKNOWN.to_owned();
+        Self {
+            quantity: String::new(),
+            statistic: String::new(),
+            a: unknown(),
+            b: unknown(),
+            difference: unknown(),
+            interval: unknown(),
+            share: unknown(),
+            share_interval: unknown(),
+            is_told: false,
+        }
+    }
+}
+
+/// What was lost, and every statistic of every quantity that moves at all, or is not zero.
+pub fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
+    let shown = pair.figures.iter().filter(|figures| !is_nothing(figures));
+    let shown = shown.flat_map(|figures| of(figures, looks, |_| true));
+    [loss(pair, looks)].into_iter().chain(shown).collect()
+}
+
+/// The share of packets that were never answered.
+pub fn loss(pair: &PairFigures, looks: usize) -> Row {
+    let Shift { a, b, absolute, .. } = &pair.loss;
+    let share = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), percent);
+    let difference = pair.loss.difference();
+    Row {
+        quantity: "lost".to_owned(),
+        a: share(*a),
+        b: share(*b),
+        difference: difference.map_or_else(|| UNKNOWN.to_owned(), signed_percent),
+        interval: ends(absolute.as_ref().ok(), |end| {
+            signed_percent(end.clamp(-1.0, 1.0))
+        }),
+        is_told: is_told(&pair.loss, looks) || pair.silent().is_some(),
+        ..Row::unknown()
+    }
+}
+
+/// The statistic of the headline that is told to differ, the tail first.
+pub fn told(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
+    let shifts = &pair.of(headline)?.shifts;
+    let mut told = shifts.iter().rev().filter(|shift| is_told(shift, looks));
+    let tail = told
+        .clone()
+        .find(|shift| shift.statistic == Functional::Quantile(0.99));
+    let found = tail.or_else(|| told.next())?;
+    Some(statistic_name(found.statistic))
+}
+
+/// What was lost, every statistic of the first quantity, and of the other measures median and p99.
+pub fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
+    let measures = pair.figures.iter();
+    let measures = measures.filter(|f| matches!(f.quantity, Quantity::Measure(_)));
+    let shown = measures.enumerate().flat_map(|(at, figures)| {
+        of(figures, looks, move |statistic| {
+            let few = [0.5, 0.99].map(Functional::Quantile);
+            at == 0 || few.contains(&statistic)
+        })
+    });
+    [loss(pair, looks)].into_iter().chain(shown).collect()
+}
+
+/// A stage that takes no time in either run.
+fn is_nothing(figures: &Figures) -> bool {
+    let mut ends = figures.shifts.iter().flat_map(|s| [s.a, s.b]);
+    matches!(figures.quantity, Quantity::Stages(_)) && ends.all(|end| end == Some(0.0))
+}
+
+/// The rows of these figures, but for statistics that are not to be shown. `looks` is how many are looked at in all.
+pub fn of(figures: &Figures, looks: usize, shown: impl Fn(Functional) -> bool) -> Vec<Row> {
+    let shifts = figures.shifts.iter();
+    let shifts = shifts.filter(|shift| shown(shift.statistic));
+    let row = |(at, shift): (usize, &Shift)| Row {
+        quantity: if at == 0 {
+            figures.quantity.name()
+        } else {
+            String::new()
+        },
+        ..row(figures.quantity, shift, looks)
+    };
+    shifts.enumerate().map(row).collect()
+}
+
+/// A quantile of the headline; a row of which nothing is known where a side has none.
+pub fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> Row {
+    let rows = pair.of(headline).into_iter();
+    let mut rows = rows.flat_map(|figures| of(figures, 1, |f| f == Functional::Quantile(q)));
+    rows.next().unwrap_or_else(Row::unknown)
+}
+
+fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
+    let unknown = || UNKNOWN.to_owned();
+    let own = |value: Option<f64>| value.map_or_else(unknown, |value| plain(quantity, value));
+    let change = |value: f64| signed(quantity, value);
+    let difference = shift.difference();
+    let relative = shift.relative.as_ref().ok();
+    let share = difference.zip(shift.a.filter(|&a| a > 0.0));
+    Row {
+        quantity: String::new(),
+        statistic: statistic_name(shift.statistic),
+        a: own(shift.a),
+        b: own(shift.b),
+        difference: difference.map_or_else(unknown, change),
+        interval: ends(shift.absolute.as_ref().ok(), change),
+        share: share.map_or_else(unknown, |(difference, a)| signed_percent(difference / a)),
+        share_interval: ends(relative, signed_percent),
+        is_told: is_told(shift, looks),
+    }
+}
+
+/// `+0.90 ms to +1.50 ms`.
+fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
+    let end = |value: f64| match value {
+        v if v.is_infinite() => "no end".to_owned(),
+        v => shown(v),
+    };
+    bounds.map_or_else(
+        || UNKNOWN.to_owned(),
+        |bounds| format!("{} to {}", end(bounds.low), end(bounds.high)),
+    )
+}
+
+fn plain(quantity: Quantity, value: f64) -> String {
+    quantity.dimension().format(value)
+}
+
+/// A difference, with its sign.
+pub fn signed(quantity: Quantity, value: f64) -> String {
+    if quantity.is_time() {
+        return signed_duration(value);
+    }
+    sign(value).to_owned() + &plain(quantity, value.abs())
+}
+
+/// B less A, by stage and quantile: heads, then a row a stage, the last the response.
+pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String>)>) {
+    let carried = &pair.carried;
+    let heads = carried.iter().map(|carried| carried.at).collect();
+    let mut sets = Vec::new();
+    for [part, _] in carried.iter().flat_map(|carried| &carried.stages) {
+        if !sets.contains(&part.stages) {
+            sets.push(part.stages);
+        }
+    }
+    let moved = |set| {
+        let mut parts = carried.iter().flat_map(|carried| &carried.stages);
+        parts.any(|[a, b]| a.stages == set && (a.ns, b.ns) != (0.0, 0.0))
+    };
+    let cells = |set| {
+        let cell = carried.iter().map(move |carried| {
+            let mut parts = carried.stages.iter();
+            let found = parts.find(|[a, _]| a.stages == set);
+            found.map_or_else(String::new, |[a, b]| signed_duration(b.ns - a.ns))
+        });
+        cell.collect()
+    };
+    let sets = sets.into_iter().filter(|set| moved(*set));
+    let rows = sets.map(|set| (crate::words::short_name(set), cells(set)));
+    let sum = carried.iter().map(|c| signed_duration(c.difference()));
+    let sum = ("response".to_owned(), sum.collect());
+    (heads, rows.chain([sum]).collect())
+}
+
+/// `2000 packets of 4 trials in A, 2000 of 4 in B`.
+pub fn counts(pair: &PairFigures) -> String {
+    let [a, b] = &pair.pair.streams;
+    let [sent_a, sent_b] = pair.counts.each_ref().map(|counts| counts.sent);
+    let trials = crate::words::plural(a.len() as u64, "trial");
+    let packets = crate::words::plural(sent_a, "packet");
+    format!("{packets} of {trials} in A, {sent_b} of {} in B", b.len())
+}
+
+/// The tests of the headline in a line; empty where there are none.
+pub fn tests(pair: &PairFigures, headline: Measure) -> String {
+    let Some(tests) = &pair.tests else {
+        return String::new();
+    };
+    let quantity = Quantity::Measure(headline);
+    let p = |p: &Result<f64, String>| match p {
+        Ok(p) if *p < 0.001 => "p < 0.1 %".to_owned(),
+        Ok(p) => format!("p = {}", percent(*p)),
+        Err(_) => "no p".to_owned(),
+    };
+    format!(
+        "Mann-Whitney: B's {1} is the larger in {0} of packet pairs ({2}); Kolmogorov-Smirnov: D = {3} ({4}); \
+         Wasserstein: {5} apart on average ({6})",
+        percent(tests.mann_whitney.share_less),
+        quantity.name(),
+        p(&tests.mann_whitney.p),
+        percent(tests.kolmogorov_smirnov.value),
+        p(&tests.kolmogorov_smirnov.p),
+        plain(quantity, tests.wasserstein.value),
+        p(&tests.wasserstein.p),
+    )
+}
+
+/// `wait=1ms: `, of each level that `for each` fixed.
+pub fn levels(held: &Held) -> String {
+    let levels = held.levels.iter();
+    levels
+        .map(|level| format!("{}={}: ", level.factor, level.level))
+        .collect()
+}
+
+/// `what`, in A, in B.
+pub fn circumstance(difference: &Difference) -> [String; 3] {
+    let end = |end: &Option<String>| end.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    [
+        difference.what.clone(),
+        end(&difference.a),
+        end(&difference.b),
+    ]
+}

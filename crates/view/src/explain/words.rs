@@ -1,0 +1,141 @@
+//! Ways, effects and changes in words, the same on a terminal and on a page.
+
+use crate::words::{plural, short_percent};
+use delaylab_explain::why::Cause;
+use delaylab_explain::why::changes::{Change, Changes, Scope};
+use delaylab_explain::why::effects::Shift;
+use delaylab_explain::why::slow::{Against, Condition};
+use delaylab_explain::why::ways::{Clocks, OneWay};
+use delaylab_model::hop::Direction;
+use delaylab_model::units::{format_duration, format_duration_f64};
+
+/// How much longer a condition takes than what it is held against, and what that is; `None` where it is not slow.
+pub fn longer_than(condition: &Condition) -> Option<[String; 2]> {
+    let than = match &condition.against {
+        Against::Condition(label) => label.clone(),
+        Against::LeastDelay => "the least delay".to_owned(),
+        Against::Run(label) if label.is_empty() => "the baseline".to_owned(),
+        Against::Run(label) => format!("the baseline's {label}"),
+    };
+    let slow = condition.is_slow();
+    slow.then(|| [format_duration_f64(condition.longer_ns().round()), than])
+}
+
+/// Where a condition spends most of what it takes longer; of one that is not slow, of all that it takes.
+pub fn main(condition: &Condition) -> String {
+    let main = condition.main();
+    main.map_or_else(String::new, |main| main.component.name())
+}
+
+/// How much of the response that is.
+pub fn share_of_main(condition: &Condition) -> String {
+    let main = condition.main();
+    main.map_or_else(String::new, |main| {
+        short_percent(condition.in_component(&main.component) / condition.usual_ns)
+    })
+}
+
+/// How much was lost: half a percent is no nothing.
+pub fn lost_share(condition: &Condition) -> String {
+    match condition.lost * 100.0 {
+        none if none <= 0.0 => "0%".to_owned(),
+        percent if percent < 0.01 => "<0.01%".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.2}%"),
+        percent => format!("{percent:.1}%"),
+    }
+}
+
+/// `9 in 1 event`.
+pub fn in_events(cause: &Cause) -> String {
+    match (cause.packets, cause.events) {
+        (packets, events) if events == packets => packets.to_string(),
+        (packets, events) => format!("{packets} in {}", plural(events, "event")),
+    }
+}
+
+/// `echo, forward`.
+pub fn way_name(way: &OneWay) -> String {
+    let direction = match way.direction {
+        Direction::Forward => "forward",
+        Direction::Return => "return",
+    };
+    format!("{}, {direction}", way.probe)
+}
+
+/// How the clocks at its ends compare; skew is taken out.
+pub fn clocks(way: &OneWay) -> String {
+    match way.clocks {
+        Clocks::One => "one clock".to_owned(),
+        Clocks::Synchronised(error) => format!("within {}", format_duration(error)),
+        Clocks::Skewed(ppm, (low, high)) => {
+            let half = (high - low) / 2.0;
+            format!("skew {ppm:+.2} ±{half:.2} ppm")
+        }
+    }
+}
+
+/// By how much a level shifts the response.
+pub fn difference(shift: &Shift) -> String {
+    shift.difference_ns.map_or_else(|| "–".to_owned(), signed)
+}
+
+/// Between which two differences that lies, with 95 % confidence.
+pub fn interval(shift: &Shift) -> String {
+    match &shift.interval {
+        Ok(bounds) => format!("({} to {})", signed(bounds.low), signed(bounds.high)),
+        Err(_) => "(no interval)".to_owned(),
+    }
+}
+
+fn signed(ns: f64) -> String {
+    let sign = if ns > 0.0 { "+" } else { "" };
+    format!("{sign}{}", format_duration_f64(ns))
+}
+
+/// What of changes would have been seen, in a sentence; `None` where nothing was looked at.
+pub fn visible(changes: &Changes) -> Option<String> {
+    let visible = changes.visible?;
+    let none = if changes.found.is_empty() {
+        "none was found; "
+    } else {
+        ""
+    };
+    let less = match visible.share {
+        share if share >= 1.0 => format!("by a factor of less than {}", two_digits(1.0 + share)),
+        share => format!("of less than {} %", two_digits(share * 100.0)),
+    };
+    Some(format!(
+        "{none}a change {less}, or that lasts fewer than {} packets, may have been missed",
+        visible.packets
+    ))
+}
+
+/// Rounded up to two digits: no less than that was looked for.
+fn two_digits(value: f64) -> String {
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
+    let decimals = (-unit.log10()).max(0.0).round() as usize;
+    format!("{:.decimals$}", (value / unit).ceil() * unit)
+}
+
+/// A change in a sentence.
+pub fn sentence(change: &Change) -> String {
+    let by = (change.after / change.before - 1.0) * 100.0;
+    let (low, high) = change.relative;
+    let interval = format!("95 %: {:+.0} to {:+.0} %", low * 100.0, high * 100.0);
+    match &change.scope {
+        Scope::Within {
+            trial,
+            probe,
+            after,
+        } => format!(
+            "trial {trial}, {probe}, after {}: the median response goes from {} to {} ({by:+.0} %; {interval})",
+            format_duration(*after),
+            format_duration_f64(change.before),
+            format_duration_f64(change.after),
+        ),
+        Scope::Between { trial } => format!(
+            "from trial {trial} on, the median response of trials is {by:+.0} % off that of those before \
+             ({interval}), whatever their levels"
+        ),
+    }
+}

@@ -1,0 +1,47 @@
+//! What there is to show: a ping, a run, a comparison, a path trace, as data and as documents for programs. Terminal,
+//! pages and figures are made from these, and say nothing of their own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`ping`] | a finished trial of one probe |
+//! | [`working`] | a ping without load and one under it: which queue grew |
+//! | [`run`] | a run; records in, one by one, in flat memory |
+//! | [`beside`] | two runs of the same experiment: where they differ |
+//! | [`compare`] | `delaylab compare`: what changed between two runs |
+//! | [`explain`] | why packets of a run were late |
+//! | [`calibration`] | a calibrated path, and what a change would make of it |
+//! | [`trace`] | a path trace |
+//! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
+//! | [`cells`], [`import`], [`verify`] | what these commands found |
+//! | [`json`] | one JSON document at the end, and its JSON Schema |
+//! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
+//! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
+//! | [`csv`] | one CSV row a packet |
+//! | [`mod@format`] | the format that a file's name asks for |
+//! | [`words`], [`missing`] | numbers and names in words; why a figure is missing |
+//!
+//! Nothing here opens a socket, reads a clock or knows a terminal: records and facts go in. Files are read by
+//! [`run::stored`] and [`compare::stored`] alone, those of the run that they are handed.
+#![forbid(unsafe_code)]
+
+pub mod benchmark;
+pub mod beside;
+pub mod calibration;
+pub mod cells;
+pub mod columns;
+pub mod compare;
+pub mod csv;
+pub mod explain;
+pub mod format;
+pub mod import;
+pub mod json;
+pub mod missing;
+pub mod ping;
+pub mod run;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+pub mod stream;
+pub mod trace;
+pub mod verify;
+pub mod words;
+pub mod working;

@@ -1,0 +1,402 @@
+//! Records in, one by one; a [`RunData`] out.
+
+use super::lanes::{self, Lanes, OpenLane};
+use super::panels::{self, Layout};
+use super::{Panel, RunData, Sketch, TrialData};
+use crate::words::plural;
+use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
+use delaylab_model::noise::ClockReads;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::summary::{Summary, SummaryBuilder};
+use std::collections::BTreeMap;
+
+/// One probe of one trial: the records that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stream {
+    /// Its trial.
+    pub trial: u32,
+    /// Which probe of the trial.
+    pub probe: u16,
+    /// The probe's name.
+    pub name: String,
+    /// Its packets are frames of a tester, which go one way.
+    pub frames: bool,
+    /// Each factor and its level, in the order of the design.
+    pub factors: Vec<Factor>,
+    /// Which repeat of this combination of levels, from 0.
+    pub repeat: u32,
+    /// How to read its records.
+    pub facts: RecordFacts,
+    /// Digest of the trial's events, where it was simulated: trials that share it are one.
+    pub trace_hash: Option<u64>,
+}
+
+/// What else ran on the prober's CPU while a packet was under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Disturbance<'a> {
+    /// For how long; `None` where nobody looked.
+    pub ns: Option<Nanos>,
+    /// Who had it longest.
+    pub who: Option<&'a str>,
+}
+
+/// Takes the records of a run one by one and makes a [`RunData`], in memory that does not grow with
+/// their number.
+#[derive(Debug)]
+pub struct RunDataBuilder {
+    exact_limit: usize,
+    layout: Layout,
+    streams: Vec<Open>,
+    panels: Vec<OpenPanel>,
+    lanes: Lanes,
+    open_lanes: Vec<OpenLane>,
+    /// Beside `streams`.
+    counts: Vec<Counts>,
+    /// The stream of each trial and probe.
+    index: BTreeMap<(u32, u16), usize>,
+    /// Records that belong to no stream.
+    homeless: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    stream: Stream,
+    summary: Progress,
+}
+
+#[derive(Debug)]
+enum Progress {
+    Open(Box<SummaryBuilder>),
+    Done(Box<Summary>),
+}
+
+impl Progress {
+    fn end(&mut self) {
+        if let Progress::Open(builder) = self {
+            *self = Progress::Done(Box::new(builder.finish()));
+        }
+    }
+
+    fn finish(mut self) -> Summary {
+        self.end();
+        match self {
+            Progress::Done(summary) => *summary,
+            Progress::Open(builder) => builder.finish(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct OpenPanel {
+    sketch: Sketch,
+    streams: usize,
+    /// Where it has more than one stream; else that stream's summary is the panel's.
+    summary: Option<SummaryBuilder>,
+}
+
+impl RunDataBuilder {
+    /// For these streams, in the order in which they ran. Beyond `exact_limit` answered records a
+    /// stream or panel takes its quantiles from histograms ([`SummaryBuilder::new`]).
+    pub fn new(streams: Vec<Stream>, exact_limit: usize) -> Self {
+        Self::in_order(streams, &[], exact_limit)
+    }
+
+    /// The same; `levels` says how the levels of factors follow each other where they are names.
+    pub fn in_order(
+        streams: Vec<Stream>,
+        levels: &[(String, Vec<Level>)],
+        exact_limit: usize,
+    ) -> Self {
+        let layout = Layout::of(&streams, levels);
+        let lanes = Lanes::of(&streams, levels);
+        let counts = counts(&streams, &lanes, &layout);
+        let panels = (0..layout.panels.len())
+            .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))
+            .collect();
+        let open_lanes = open_lanes(&streams, &lanes, &layout, &counts);
+        let index = streams.iter().zip(0..);
+        let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
+        let mut builder = Self {
+            exact_limit,
+            index: index.collect(),
+            layout,
+            streams: Vec::new(),
+            panels,
+            lanes,
+            open_lanes,
+            counts,
+            homeless: 0,
+        };
+        builder.streams = streams.into_iter().map(|s| builder.open(s)).collect();
+        builder
+    }
+
+    fn open(&self, stream: Stream) -> Open {
+        let summary = SummaryBuilder::new(stream.facts, self.exact_limit);
+        Open {
+            stream,
+            summary: Progress::Open(Box::new(summary)),
+        }
+    }
+
+    /// Takes one record. Those of a trial's probe come together, about in order. Packets that warm up
+    /// are for the caller to leave out.
+    pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
+        let place = self.index.get(&(record.trial, record.probe));
+        let Some(&at) = place else {
+            self.homeless += 1;
+            return;
+        };
+        let Progress::Open(summary) = &mut self.streams[at].summary else {
+            self.homeless += 1;
+            return;
+        };
+        summary.push(record);
+        if self.counts[at].in_panel {
+            let panel = &mut self.panels[self.layout.panel_of[at]];
+            panel.sketch.push(record, disturbance);
+            if let Some(summary) = &mut panel.summary {
+                summary.push(record);
+            }
+        }
+        if self.counts[at].in_lane {
+            self.open_lanes[self.lanes.lane_of[at]].push(record);
+        }
+    }
+
+    /// Sums a trial up and frees its records' memory. No record of it may follow.
+    pub fn end_trial(&mut self, trial: u32) {
+        let range = (trial, 0)..=(trial, u16::MAX);
+        for (_, &at) in self.index.range(range) {
+            self.streams[at].summary.end();
+        }
+    }
+
+    /// `run` with its trials and panels, its clock reads summed over trials, and a sentence more for
+    /// records without a trial.
+    pub fn finish(self, mut run: RunData) -> RunData {
+        let panel_of = &self.layout.panel_of;
+        let trials = self.streams.into_iter().zip(panel_of);
+        let trials = trials.map(|(open, &panel)| TrialData {
+            stream: open.stream,
+            panel,
+            summary: open.summary.finish(),
+        });
+        run.trials = trials.collect();
+        let panels = self.panels.into_iter().zip(&self.layout.panels).enumerate();
+        run.panels = panels
+            .filter_map(|(at, (open, factors))| open.finish(factors, &run.trials, at))
+            .collect();
+        let lane_of = &self.lanes.lane_of;
+        let lanes = self
+            .open_lanes
+            .into_iter()
+            .zip(&self.lanes.keys)
+            .enumerate();
+        run.lanes = lanes
+            .filter_map(|(at, (open, key))| {
+                open.finish(key, lanes::elsewhere(at, lane_of, &run.trials, &run.panels))
+            })
+            .collect();
+        run.pooled = self.layout.pooled;
+        run.clock_reads = summed(&run.clock_reads);
+        if self.homeless > 0 {
+            let records = plural(self.homeless, "record");
+            run.problems
+                .push(format!("{records} left out: no trial of the run has them."));
+        }
+        run
+    }
+}
+
+/// Where a stream counts: not beside one that is the same simulation.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    in_panel: bool,
+    in_lane: bool,
+}
+
+fn counts(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<Counts> {
+    let (mut of_panels, mut of_lanes) = (Distinct::new(), Distinct::new());
+    let places = streams.iter().zip(&layout.panel_of).zip(&lanes.lane_of);
+    places
+        .map(|((stream, panel), lane)| Counts {
+            in_panel: of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
+            in_lane: of_lanes.counts(stream.trace_hash, (*lane, stream.probe)),
+        })
+        .collect()
+}
+
+/// Bins of the same edges are one, whichever trials they are of.
+fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
+    let mut sums: BTreeMap<(Nanos, Nanos), ClockReads> = BTreeMap::new();
+    for bin in bins {
+        let edges = (bin.from_ns, bin.to_ns);
+        let sum = sums.entry(edges).or_insert(ClockReads { count: 0, ..*bin });
+        sum.count += bin.count;
+    }
+    sums.into_values().collect()
+}
+
+fn open_lanes(
+    streams: &[Stream],
+    lanes: &Lanes,
+    layout: &Layout,
+    counts: &[Counts],
+) -> Vec<OpenLane> {
+    let several = lanes::probe_names(streams).len() > 1;
+    let open = |lane: usize| {
+        let of_lane = streams.iter().zip(&lanes.lane_of).zip(&layout.panel_of);
+        let members = of_lane.filter(|((_, of), _)| **of == lane);
+        let panel = members.clone().next().map(|(_, &panel)| panel);
+        let in_panel = layout.panel_of.iter().filter(|&&of| Some(of) == panel);
+        let count = members.clone().count();
+        // A lane is never in two panels: each factor of a panel is one of its own.
+        let shared = count == in_panel.count();
+        let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
+        let counted = lanes.lane_of.iter().zip(counts);
+        let counted = counted.filter(|(of, counts)| **of == lane && counts.in_lane);
+        OpenLane::new(counted.count(), facts, shared, several)
+    };
+    (0..lanes.keys.len()).map(open).collect()
+}
+
+impl OpenPanel {
+    fn new(
+        streams: &[Stream],
+        layout: &Layout,
+        counts: &[Counts],
+        panel: usize,
+        exact_limit: usize,
+    ) -> Self {
+        let places = streams.iter().zip(&layout.panel_of).zip(counts);
+        let members = places
+            .filter(|&((_, &of), counts)| of == panel && counts.in_panel)
+            .map(|((stream, _), _)| stream);
+        let streams = members.clone().count();
+        let facts = RecordFacts::shared(members.map(|stream| stream.facts));
+        Self {
+            sketch: Sketch::default(),
+            streams,
+            summary: (streams > 1).then(|| SummaryBuilder::new(facts, exact_limit)),
+        }
+    }
+
+    /// `None` where it has no stream.
+    fn finish(self, factors: &[Factor], trials: &[TrialData], at: usize) -> Option<Panel> {
+        let only = || {
+            let member = trials.iter().find(|trial| trial.panel == at)?;
+            Some(member.summary.clone())
+        };
+        let pooled = self.summary.map(|summary| summary.finish());
+        Some(Panel {
+            label: panels::label(factors),
+            factors: factors.to_vec(),
+            trials: self.streams,
+            summary: pooled.or_else(only)?,
+            sketch: self.sketch,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{answered, lose};
+    use delaylab_model::plan::Level;
+    use delaylab_model::record::Method;
+
+    fn stream(trial: u32, condition: &str) -> Stream {
+        Stream {
+            trial,
+            probe: 0,
+            name: "echo".to_owned(),
+            frames: false,
+            factors: vec![("condition".to_owned(), Level::named(condition))],
+            repeat: 0,
+            facts: RecordFacts::default(),
+            trace_hash: None,
+        }
+    }
+
+    fn record(trial: u32, seq: u64) -> Record {
+        Record {
+            trial,
+            ..answered(Method::Udp, seq)
+        }
+    }
+
+    #[test]
+    fn copies_of_a_simulation_are_pooled_once() {
+        let same = |trial, hash| Stream {
+            trace_hash: Some(hash),
+            ..stream(trial, "quiet")
+        };
+        let streams = vec![same(0, 7), same(1, 7), same(2, 7), same(3, 8)];
+        let mut builder = RunDataBuilder::new(streams, 1_000);
+        for trial in 0..4 {
+            (0..100).for_each(|seq| builder.push(&record(trial, seq), Disturbance::default()));
+            builder.end_trial(trial);
+        }
+        let run = builder.finish(RunData::default());
+        let panel = &run.panels[0];
+        assert_eq!((panel.trials, panel.summary.counts.received), (2, 200));
+        let lane = &run.lanes[0];
+        assert_eq!((lane.trials, lane.summary.counts.received), (2, 200));
+        // Each trial still has its own figures.
+        assert!(
+            run.trials
+                .iter()
+                .all(|trial| trial.summary.counts.received == 100)
+        );
+    }
+
+    #[test]
+    fn trials_stay_apart_and_panels_pool_them() {
+        let streams = vec![stream(0, "quiet"), stream(1, "normal"), stream(2, "quiet")];
+        let mut builder = RunDataBuilder::new(streams, 1_000);
+        for trial in 0..3 {
+            for seq in 0..100 + u64::from(trial) {
+                builder.push(&record(trial, seq), Disturbance::default());
+            }
+            let mut lost = record(trial, 999);
+            lose(&mut lost);
+            builder.push(&lost, Disturbance::default());
+            builder.end_trial(trial);
+        }
+        builder.push(&record(0, 0), Disturbance::default());
+        builder.push(&record(7, 0), Disturbance::default());
+        let bin = |trial, count| ClockReads {
+            trial,
+            from_ns: 20,
+            to_ns: 30,
+            count,
+        };
+        let run = builder.finish(RunData {
+            clock_reads: vec![bin(0, 5), bin(1, 7)],
+            ..RunData::default()
+        });
+        assert_eq!(run.clock_reads, [bin(0, 12)]);
+        let sent: Vec<_> = run.trials.iter().map(|t| t.summary.counts.sent).collect();
+        assert_eq!(sent, [101, 102, 103]);
+        let panels: Vec<_> = run
+            .panels
+            .iter()
+            .map(|p| (p.label.as_str(), p.trials, p.summary.counts.received))
+            .collect();
+        assert_eq!(
+            panels,
+            [("condition normal", 1, 101), ("condition quiet", 2, 202)]
+        );
+        assert_eq!(run.panels[0].summary, run.trials[1].summary);
+        assert_eq!(run.problems.len(), 1);
+        assert!(
+            run.problems[0].starts_with("2 records"),
+            "{:?}",
+            run.problems
+        );
+    }
+}

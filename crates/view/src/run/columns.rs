@@ -1,0 +1,214 @@
+//! The columns of a table of trials: packets, delays, and what the median response is made of.
+//!
+//! Delays are those that the run's findings judge, so that table and findings can be held against each other: responses,
+//! from when a packet was due, or round trips, from when it was sent. Where the two differ, the other one stands next
+//! to it. Each is named above its first column.
+
+use super::lanes::Apart;
+use super::{RunData, Ways};
+use crate::words::{percent, short_percent};
+use delaylab_model::Nanos;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::summary::{Counts, Distribution, Summary};
+
+/// A median or p99 that is further from that of the other measure than this share of it is another one.
+const SAME: f64 = 0.05;
+
+/// What a table of trials shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Columns {
+    main: Main,
+    /// The other measure, too.
+    beside: bool,
+    ways: Ways,
+}
+
+/// The delays that are shown first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Main {
+    Response,
+    RoundTrip,
+}
+
+impl Main {
+    const fn of(self, summary: &Summary) -> Option<&Distribution> {
+        match self {
+            Main::Response => summary.response.as_ref(),
+            Main::RoundTrip => summary.round_trip.as_ref(),
+        }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Main::Response => Main::RoundTrip,
+            Main::RoundTrip => Main::Response,
+        }
+    }
+}
+
+impl Columns {
+    /// Of these rows of a run.
+    pub fn new(run: &RunData, apart: &Apart<'_>) -> Self {
+        let ways = run.ways();
+        // Frames have one delay, which is the same by either name.
+        let main = match ways {
+            Ways::RoundTrip if judges_responses(run) => Main::Response,
+            _ => Main::RoundTrip,
+        };
+        let differs = |summary: &&Summary| differs(main.of(summary), main.other().of(summary));
+        let beside = ways == Ways::RoundTrip
+            && main == Main::Response
+            && apart.rows.iter().any(|(.., summary)| differs(summary));
+        Self { main, beside, ways }
+    }
+
+    /// What its delays are called.
+    pub fn delays(&self) -> &'static str {
+        match self.main {
+            Main::Response => "responses",
+            Main::RoundTrip => self.ways.delays(),
+        }
+    }
+
+    fn name(&self, main: Main) -> &'static str {
+        match (main, self.ways) {
+            (Main::Response, _) => "response",
+            (Main::RoundTrip, Ways::RoundTrip) => "round trip",
+            (Main::RoundTrip, _) => "delay",
+        }
+    }
+
+    /// A head for each of [`Columns::cells`].
+    pub fn heads(&self) -> Vec<String> {
+        let first = format!("{} p50", self.name(self.main));
+        let heads = ["sent", "lost", &first, "p99", "sd", "max"].map(str::to_owned);
+        let other = format!("{} p50", self.name(self.main.other()));
+        let other = self.beside.then_some([other, "p99".to_owned()]);
+        let shares = ["host", "network"].map(str::to_owned);
+        let other = other.into_iter().flatten();
+        heads.into_iter().chain(other).chain(shares).collect()
+    }
+
+    /// The figures of a stream or panel.
+    pub fn cells(&self, summary: &Summary) -> Vec<String> {
+        let counts = &summary.counts;
+        let delays = self.main.of(summary);
+        let sd = delays.and_then(|d| d.sd);
+        let other = self.main.other().of(summary);
+        let other = [
+            other.map(|d| d.p50),
+            other.and_then(Distribution::carried_p99),
+        ]
+        .map(time);
+        let other = self.beside.then_some(other).into_iter().flatten();
+        let [host, network] =
+            shares(summary).map(|share| share.map_or_else(unknown, short_percent));
+        let first = [
+            sent(counts),
+            percent(counts.lost, counts.sent),
+            time(delays.map(|d| d.p50)),
+            time(delays.and_then(Distribution::carried_p99)),
+            sd.map_or_else(unknown, format_duration_f64),
+            time(delays.map(|d| d.max)),
+        ];
+        first
+            .into_iter()
+            .chain(other)
+            .chain([host, network])
+            .collect()
+    }
+}
+
+/// Do its findings judge responses, and not round trips alone?
+fn judges_responses(run: &RunData) -> bool {
+    let mut checks = run.findings.iter().map(|finding| &finding.check);
+    checks.any(|check| check.contains("response"))
+}
+
+fn differs(one: Option<&Distribution>, other: Option<&Distribution>) -> bool {
+    let apart = |a: Nanos, b: Nanos| (a - b).abs() as f64 > SAME * a.max(b) as f64;
+    let both = one.zip(other);
+    both.is_some_and(|(a, b)| {
+        let p99 = a.carried_p99().zip(b.carried_p99());
+        apart(a.p50, b.p50) || p99.is_some_and(|(a, b)| apart(a, b))
+    })
+}
+
+/// Nothing is known of packets that were never recorded: some reports of other tools have figures alone.
+fn sent(counts: &Counts) -> String {
+    match *counts == Counts::default() {
+        true => unknown(),
+        false => counts.sent.to_string(),
+    }
+}
+
+fn time(ns: Option<Nanos>) -> String {
+    ns.map_or_else(unknown, format_duration)
+}
+
+fn unknown() -> String {
+    "–".to_owned()
+}
+
+/// Host and network in the median response, 0 to 1, where stamps tell them apart.
+pub fn shares(summary: &Summary) -> [Option<f64>; 2] {
+    let median = summary.anatomy.iter().find(|at| at.label == "p50");
+    let share = |ns: Option<f64>| Some(ns? / median?.response_ns);
+    [
+        share(median.and_then(|at| at.host_ns)),
+        share(median.and_then(|at| at.network_ns)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::samples::{classes, waits};
+
+    #[test]
+    fn delays_are_those_that_the_findings_judge() {
+        let run = waits();
+        let columns = Columns::new(&run, &run.apart());
+        assert_eq!(columns.heads()[2], "response p50");
+        let (.., summary) = run.apart().rows[0];
+        let cells = columns.cells(summary);
+        assert_eq!(cells.len(), columns.heads().len());
+        let median = summary.response.as_ref().unwrap().p50;
+        assert_eq!(cells[2], format_duration(median));
+
+        let mut run = run;
+        run.findings.clear();
+        let columns = Columns::new(&run, &run.apart());
+        assert_eq!(columns.heads()[2], "round trip p50");
+    }
+
+    #[test]
+    fn where_the_two_differ_both_are_there() {
+        let mut run = waits();
+        for lane in &mut run.lanes {
+            lane.summary.response = lane.summary.round_trip.clone();
+        }
+        for panel in &mut run.panels {
+            panel.summary.response = panel.summary.round_trip.clone();
+        }
+        let heads = |run: &RunData| Columns::new(run, &run.apart()).heads();
+        assert!(!heads(&run).contains(&"round trip p50".to_owned()));
+        let later = |summary: &mut Summary| {
+            let response = summary.response.as_mut().unwrap();
+            response.p99 *= 9;
+        };
+        run.lanes
+            .iter_mut()
+            .for_each(|lane| later(&mut lane.summary));
+        run.panels
+            .iter_mut()
+            .for_each(|panel| later(&mut panel.summary));
+        assert!(heads(&run).contains(&"round trip p50".to_owned()));
+        let mut frames = classes();
+        for trial in &mut frames.trials {
+            trial.stream.frames = true;
+        }
+        assert_eq!(heads(&frames)[2], "delay p50");
+    }
+}

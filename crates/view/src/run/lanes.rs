@@ -1,0 +1,369 @@
+//! Which streams are one *lane*: one probe under one combination of levels, its repeats together. What
+//! a probe met is told from what another met beside it.
+
+use super::panels::{self, compare};
+use super::{Delays, Lane, RunData, Stream, TrialData};
+use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_model::record::Record;
+use delaylab_model::trial::RecordFacts;
+use delaylab_stats::summary::{Summary, SummaryBuilder};
+use delaylab_stats::variation::Neighbours;
+
+/// Answered records of a lane beyond which its quantiles come from histograms: there may be many lanes.
+const EXACT_LIMIT: usize = 50_000;
+
+/// What a lane is known by.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Key {
+    factors: Vec<Factor>,
+    probe: String,
+}
+
+impl Key {
+    fn of(stream: &Stream) -> Self {
+        Self {
+            factors: stream.factors.clone(),
+            probe: stream.name.clone(),
+        }
+    }
+}
+
+/// The lanes of a run in order, and to which of them each stream belongs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Lanes {
+    pub(super) keys: Vec<Key>,
+    pub(super) lane_of: Vec<usize>,
+}
+
+impl Lanes {
+    pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+        let probes = probe_names(streams);
+        let place = |key: &Key| probes.iter().position(|name| *name == key.probe);
+        let of_streams: Vec<_> = streams.iter().map(Key::of).collect();
+        let mut keys = of_streams.clone();
+        keys.sort_by(|a, b| {
+            compare(&a.factors, &b.factors, order).then_with(|| place(a).cmp(&place(b)))
+        });
+        keys.dedup();
+        let at = |key: &Key| keys.iter().position(|known| known == key).unwrap_or(0);
+        Self {
+            lane_of: of_streams.iter().map(at).collect(),
+            keys,
+        }
+    }
+}
+
+/// The names of the probes, in the order in which an experiment has them.
+pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
+    let mut names: Vec<_> = streams.iter().map(|s| (s.probe, s.name.clone())).collect();
+    names.sort();
+    let mut distinct = Vec::new();
+    for (_, name) in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
+}
+
+/// A lane whose records still come.
+#[derive(Debug)]
+pub(super) struct OpenLane {
+    streams: usize,
+    /// Where neither a stream nor a panel has the same records.
+    summary: Option<SummaryBuilder>,
+    /// Where the run has several probes, to be drawn beside each other.
+    spread: Option<Spread>,
+}
+
+#[derive(Debug, Default)]
+struct Spread {
+    neighbours: Neighbours,
+    round_trips: Delays,
+    ipdv: Delays,
+}
+
+impl OpenLane {
+    /// `shared`: another has the same streams, and their summary. `several`: the run has more probes.
+    pub(super) fn new(streams: usize, facts: RecordFacts, shared: bool, several: bool) -> Self {
+        let own = streams > 1 && !shared;
+        Self {
+            streams,
+            summary: own.then(|| SummaryBuilder::new(facts, EXACT_LIMIT)),
+            spread: several.then(Spread::default),
+        }
+    }
+
+    pub(super) fn push(&mut self, record: &Record) {
+        if let Some(summary) = &mut self.summary {
+            summary.push(record);
+        }
+        if let Some(spread) = &mut self.spread {
+            let round_trip = record.round_trip().filter(|_| record.answered());
+            spread.push(record, round_trip);
+        }
+    }
+
+    /// `None` where it has no stream.
+    pub(super) fn finish(self, key: &Key, elsewhere: Option<&Summary>) -> Option<Lane> {
+        let own = self.summary.map(|summary| summary.finish());
+        let spread = self.spread.unwrap_or_default();
+        Some(Lane {
+            factors: key.factors.clone(),
+            probe: key.probe.clone(),
+            trials: self.streams,
+            summary: own.or_else(|| elsewhere.cloned())?,
+            round_trips: spread.round_trips,
+            ipdv: spread.ipdv,
+        })
+    }
+}
+
+impl Spread {
+    fn push(&mut self, record: &Record, round_trip: Option<Nanos>) {
+        for ipdv in self.neighbours.meet(record, round_trip) {
+            self.ipdv.push(ipdv);
+        }
+        if let Some(round_trip) = round_trip {
+            self.round_trips.push(round_trip);
+        }
+    }
+}
+
+/// Rows of a table: what they are told apart by, and what came of each.
+pub struct Apart<'a> {
+    /// Names of the factors, and `probe`.
+    pub heads: Vec<&'a str>,
+    /// A level of each, how many trials are in it, and their summary.
+    pub rows: Vec<(Vec<&'a str>, usize, &'a Summary)>,
+    /// Is each probe a row of its own, and each combination of levels?
+    pub by_lane: bool,
+}
+
+/// Probes that each have rows of their own at most.
+const HANDFUL: usize = 6;
+/// Rows of lanes at most.
+pub const MOST_LANES: usize = 60;
+
+impl RunData {
+    /// The names of its probes, in the order in which the experiment has them.
+    pub fn probes(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        // Lanes of one combination stand in that order; not every combination has every probe.
+        for lane in &self.lanes {
+            if !names.contains(&lane.probe.as_str()) {
+                names.push(&lane.probe);
+            }
+        }
+        names
+    }
+
+    /// Factors of which it has more than one level.
+    pub fn varied(&self) -> Vec<&str> {
+        panels::varied(self.lanes.iter().map(|lane| lane.factors.as_slice()))
+    }
+
+    /// Lane by lane where the run has a handful of probes: what one probe met says nothing of another.
+    /// Else panel by panel.
+    pub fn apart(&self) -> Apart<'_> {
+        let several = (2..=HANDFUL).contains(&self.probes().len());
+        if several && self.lanes.len() <= MOST_LANES {
+            return self.by_lane();
+        }
+        let first = self.panels.first().map_or(&[][..], |panel| &panel.factors);
+        let rows = self.panels.iter().map(|panel| {
+            let levels = panel.factors.iter().map(|(_, level)| level.label.as_str());
+            (levels.collect(), panel.trials, &panel.summary)
+        });
+        Apart {
+            heads: first.iter().map(|(name, _)| name.as_str()).collect(),
+            rows: rows.collect(),
+            by_lane: false,
+        }
+    }
+
+    fn by_lane(&self) -> Apart<'_> {
+        let varied = self.varied();
+        let rows = self.lanes.iter().map(|lane| {
+            let levels = varied.iter().map(|name| lane.level(name));
+            let levels = levels.chain([lane.probe.as_str()]);
+            (levels.collect(), lane.trials, &lane.summary)
+        });
+        Apart {
+            rows: rows.collect(),
+            heads: varied.iter().copied().chain(["probe"]).collect(),
+            by_lane: true,
+        }
+    }
+}
+
+impl Lane {
+    /// Its level of a factor; empty without.
+    pub fn level(&self, factor: &str) -> &str {
+        let level = self.factors.iter().find(|(name, _)| name == factor);
+        level.map_or("", |(_, level)| &level.label)
+    }
+}
+
+/// The streams' summary that a lane shares, of a stream or a panel.
+pub(super) fn elsewhere<'a>(
+    lane: usize,
+    lane_of: &[usize],
+    trials: &'a [TrialData],
+    panels: &'a [super::Panel],
+) -> Option<&'a Summary> {
+    let at = lane_of.iter().position(|&of| of == lane)?;
+    let members = lane_of.iter().zip(trials).filter(|(of, _)| **of == lane);
+    let mut distinct = Distinct::new();
+    let counted = members.filter(|(_, trial)| distinct.counts(trial.stream.trace_hash, ()));
+    let streams = counted.count();
+    let trial = trials.get(at)?;
+    match streams {
+        1 => Some(&trial.summary),
+        _ => panels.get(trial.panel).map(|panel| &panel.summary),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::{Disturbance, RunDataBuilder};
+    use delaylab_lab::finding::{Measure, Values};
+    use delaylab_model::record::{Method, Outcome};
+    use delaylab_stats::functional::Functional;
+    use proptest::prelude::*;
+
+    fn stream(trial: u32, probe: u16, case: &str) -> Stream {
+        Stream {
+            trial,
+            probe,
+            name: ["ef", "be"][usize::from(probe)].to_owned(),
+            frames: false,
+            factors: vec![("case".to_owned(), Level::named(case))],
+            repeat: trial / 2,
+            facts: RecordFacts::default(),
+            trace_hash: None,
+        }
+    }
+
+    fn record(trial: u32, probe: u16, seq: u64, delay: Option<Nanos>) -> Record {
+        let mut record = Record::due(trial, probe, seq, Method::Icmp, 1_000 * seq as Nanos);
+        record.t_send = Some(record.t_intended);
+        if let Some(delay) = delay {
+            record.t_recv = Some(record.t_intended + delay);
+            record.outcome = Outcome::Ok;
+        }
+        record
+    }
+
+    /// What findings take a statistic of: the values of each stream, one stream behind the other.
+    fn pooled(streams: &[Vec<Record>], measure: Measure) -> Vec<f64> {
+        let values = streams.iter().flat_map(|records| {
+            let values = measure.of_records(records.iter(), &RecordFacts::default());
+            match values {
+                Ok(Values::Packets(values)) => values,
+                _ => Vec::new(),
+            }
+        });
+        values.filter(|value| !value.is_nan()).collect()
+    }
+
+    #[test]
+    fn probes_stand_in_the_order_of_the_experiment() {
+        let streams = [
+            stream(0, 0, "b"),
+            stream(0, 1, "b"),
+            stream(1, 0, "a"),
+            stream(1, 1, "a"),
+        ];
+        let order = [("case".to_owned(), ["b", "a"].map(Level::named).to_vec())];
+        let run =
+            RunDataBuilder::in_order(streams.to_vec(), &order, 100).finish(RunData::default());
+        let lanes: Vec<_> = run
+            .lanes
+            .iter()
+            .map(|l| (l.level("case"), l.probe.as_str()))
+            .collect();
+        assert_eq!(lanes, [("b", "ef"), ("b", "be"), ("a", "ef"), ("a", "be")]);
+        assert_eq!(
+            (run.probes(), run.varied()),
+            (vec!["ef", "be"], vec!["case"])
+        );
+        let apart = run.apart();
+        assert!(apart.by_lane);
+        assert_eq!(apart.heads, ["case", "probe"]);
+    }
+
+    #[test]
+    fn one_probe_keeps_its_panels() {
+        let streams = vec![stream(0, 0, "a"), stream(1, 0, "b")];
+        let run = RunDataBuilder::new(streams, 100).finish(RunData::default());
+        assert!(!run.apart().by_lane);
+        assert_eq!(run.lanes.len(), 2);
+    }
+
+    proptest! {
+        /// Two cases, two probes, two repeats; lost packets end a time-out after the others.
+        #[test]
+        fn figures_are_those_of_findings(
+            delays in prop::collection::vec(prop::option::weighted(0.9, 100_i64..100_000), 8 * 12),
+        ) {
+            let keys: Vec<(u32, u16)> = (0..4).flat_map(|trial| [(trial, 0), (trial, 1)]).collect();
+            let case = |trial: u32| ["a", "b"][trial as usize % 2];
+            let streams = keys.iter().map(|&(trial, probe)| stream(trial, probe, case(trial)));
+            let mut builder = RunDataBuilder::new(streams.collect(), 1_000);
+            let of_stream = keys.iter().zip(delays.chunks(12)).map(|(&(trial, probe), delays)| {
+                let seqs = (0..).zip(delays);
+                seqs.map(|(seq, &delay)| record(trial, probe, seq, delay)).collect::<Vec<_>>()
+            });
+            let of_stream: Vec<_> = of_stream.collect();
+            for records in &of_stream {
+                let (answered, lost): (Vec<_>, Vec<_>) = records.iter().partition(|r| r.answered());
+                for record in answered.into_iter().chain(lost) {
+                    builder.push(record, Disturbance::default());
+                }
+                let last = &records[0];
+                if last.probe == 1 {
+                    builder.end_trial(last.trial);
+                }
+            }
+            let run = builder.finish(RunData::default());
+            prop_assert_eq!(run.lanes.len(), 4);
+            for lane in &run.lanes {
+                let own = keys.iter().zip(&of_stream).filter(|((trial, probe), _)| {
+                    case(*trial) == lane.level("case") && ["ef", "be"][usize::from(*probe)] == lane.probe
+                });
+                let own: Vec<_> = own.map(|(_, records)| records.clone()).collect();
+                let statistic = |measure, functional: Functional| {
+                    functional.of(&mut pooled(&own, measure))
+                };
+                let variation = &lane.summary.variation;
+                let pairs = statistic(Measure::Ipdv, Functional::Count);
+                prop_assert_eq!(Some(variation.ipdv_count as f64), pairs);
+                let mut drawn = 0;
+                lane.ipdv.for_each(|_, times| drawn += times);
+                prop_assert_eq!(drawn, variation.ipdv_count);
+                let close = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
+                    (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-9 * (1.0 + theirs.abs()),
+                    (ours, theirs) => ours == theirs,
+                };
+                prop_assert!(close(variation.ipdv_mean, statistic(Measure::Ipdv, Functional::Mean)));
+                prop_assert!(close(variation.ipdv_sd, statistic(Measure::Ipdv, Functional::Sd)));
+                if variation.ipdv_count >= 4 {
+                    let iqr = statistic(Measure::Ipdv, Functional::Iqr);
+                    prop_assert_eq!(variation.ipdv_iqr.map(|ns| ns as f64), iqr);
+                }
+                let delays = lane.summary.round_trip.as_ref();
+                for (ours, q) in [(delays.map(|d| d.p50), 0.5), (delays.map(|d| d.p99), 0.99)] {
+                    let theirs = statistic(Measure::RoundTrip, Functional::Quantile(q));
+                    prop_assert_eq!(ours.map(|ns| ns as f64), theirs);
+                }
+                let lost = pooled(&own, Measure::Lost).iter().sum::<f64>();
+                prop_assert_eq!(lane.summary.counts.lost as f64, lost);
+            }
+        }
+    }
+}

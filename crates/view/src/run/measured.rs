@@ -1,0 +1,157 @@
+//! The measured part of a run: another run. Figures and tables that ask for it show both, each by its own name.
+
+use super::parts::{Part, Shown};
+use super::{RunData, stored};
+use delaylab_lab::finding::Tabulated;
+use delaylab_model::experiment::FigureSection;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_store::run::Run;
+use std::path::Path;
+
+/// The factor that tells the two apart.
+const RUN: &str = "run";
+
+/// Adds what the run in this folder has of each part that asks for it. What it lacks is among the problems.
+pub(super) fn add(data: &mut RunData, folder: &str) {
+    let asking = data
+        .parts
+        .iter()
+        .filter(|part| part.asked.measured.is_some());
+    let of_it = |part: &Part| FigureSection {
+        levels: part.asked.measured.clone().filter(|text| !text.is_empty()),
+        ..part.asked.clone()
+    };
+    let asked: Vec<_> = asking.map(of_it).collect();
+    if asked.is_empty() {
+        return;
+    }
+    let run = match Run::open(Path::new(folder)) {
+        Ok(run) => run,
+        Err(error) => {
+            let problem = format!("the measured part cannot be read: {error}");
+            return data.problems.push(problem);
+        }
+    };
+    let mut measured = stored::parts_of(&run, folder, &asked);
+    let own = data.head.world.clone();
+    let names = [own, format!("measured ({})", measured.head.world)];
+    let asking = data
+        .parts
+        .iter_mut()
+        .filter(|part| part.asked.measured.is_some());
+    for (part, of_measured) in asking.zip(&mut measured.parts) {
+        match (&mut part.shown, &mut of_measured.shown) {
+            (Ok(Shown::Run(own)), Ok(Shown::Run(theirs))) => put_beside(own, theirs, &names),
+            (Ok(Shown::Table(own)), Ok(Shown::Table(theirs))) => widen(own, theirs, &names[1]),
+            (_, Err(why)) => {
+                let title = &part.asked.title;
+                let problem = format!("\"{title}\" has nothing of the measured part: {why}");
+                data.problems.push(problem);
+            }
+            (_, Ok(_)) => {}
+        }
+    }
+}
+
+/// All of both, told apart by a factor of their names.
+fn put_beside(own: &mut RunData, theirs: &mut RunData, names: &[String; 2]) {
+    let panels = own.panels.len();
+    for trial in &mut theirs.trials {
+        trial.panel += panels;
+    }
+    for (run, name) in [&mut *own, &mut *theirs].into_iter().zip(names) {
+        let factor: Factor = (RUN.to_owned(), Level::named(name));
+        for trial in &mut run.trials {
+            trial.stream.factors.push(factor.clone());
+        }
+        for lane in &mut run.lanes {
+            lane.factors.push(factor.clone());
+        }
+        for panel in &mut run.panels {
+            panel.factors.push(factor.clone());
+        }
+    }
+    own.trials.append(&mut theirs.trials);
+    own.lanes.append(&mut theirs.lanes);
+    own.panels.append(&mut theirs.panels);
+    let levels = names.iter().map(Level::named).collect();
+    own.levels.push((RUN.to_owned(), levels));
+}
+
+/// The measured values in columns of their own.
+fn widen(own: &mut Tabulated, theirs: &Tabulated, name: &str) {
+    for (level, value) in &theirs.heads {
+        let level = match level.as_str() {
+            "" => name.to_owned(),
+            level => format!("{name}, {level}"),
+        };
+        own.heads.push((level, value.clone()));
+    }
+    for row in &mut own.rows {
+        let same = theirs.rows.iter().find(|other| other.level == row.level);
+        let missing = || Err(format!("the measured part has no {}", row.level));
+        let cells = match same {
+            Some(same) => same.cells.clone(),
+            None => theirs.heads.iter().map(|_| missing()).collect(),
+        };
+        row.cells.extend(cells);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TrialData;
+    use super::*;
+    use crate::run::samples::sizes;
+    use delaylab_lab::finding::Row;
+
+    #[test]
+    fn both_are_drawn_and_have_names_of_their_own() {
+        let (mut own, mut theirs) = (sizes(), sizes());
+        let names = ["sim", "measured (testbed)"].map(str::to_owned);
+        let (trials, panels) = (own.trials.len(), own.panels.len());
+        put_beside(&mut own, &mut theirs, &names);
+        assert_eq!(
+            (own.trials.len(), own.panels.len()),
+            (2 * trials, 2 * panels)
+        );
+        assert!(
+            own.trials[trials..]
+                .iter()
+                .all(|trial| trial.panel >= panels)
+        );
+        let named = |trial: &TrialData| {
+            let factor = trial.stream.factors.iter().find(|(name, _)| name == RUN);
+            factor.map(|(_, level)| level.label.clone())
+        };
+        for (trials, name) in own.trials.chunks(trials).zip(names) {
+            assert!(
+                trials
+                    .iter()
+                    .all(|trial| named(trial).as_ref() == Some(&name))
+            );
+        }
+    }
+
+    #[test]
+    fn measured_values_have_columns_of_their_own() {
+        let table = |rows: &[(&str, &str)]| Tabulated {
+            heads: vec![("512B".to_owned(), "p50(delay)".to_owned())],
+            rows: (rows.iter())
+                .map(|(level, cell)| Row {
+                    level: (*level).to_owned(),
+                    cells: vec![Ok((*cell).to_owned())],
+                })
+                .collect(),
+        };
+        let mut own = table(&[("50%", "1 ms"), ("100%", "2 ms")]);
+        widen(
+            &mut own,
+            &table(&[("100%", "2.1 ms")]),
+            "measured (testbed)",
+        );
+        assert_eq!(own.heads[1].0, "measured (testbed), 512B");
+        assert_eq!(own.rows[1].cells[1], Ok("2.1 ms".to_owned()));
+        assert!(own.rows[0].cells[1].is_err());
+    }
+}

@@ -1,0 +1,283 @@
+//! A finished run, ready to be shown: what its figures, its page and its tables are made from.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
+//! | `measured.rs` | another run that is this one's measured part |
+//! | [`parts`] | figures of parts of the run, as the experiment asks for them |
+//! | `panels.rs` | which streams a figure puts together |
+//! | `lanes.rs` | which streams are one probe under one combination of levels |
+//! | `variation.rs` | delay variation by probe |
+//! | `ways.rs` | what delays are called: those of frames are one way |
+//! | `sweeps.rs` | steps in delay against size, for each combination of levels |
+//! | [`split`] | what the delay of frames is made of |
+//! | [`regression`] | delay of frames as a linear function of what was varied |
+//! | `columns.rs` | the columns of a table of trials |
+//! | `words.rs` | how its figures read, on the page and on the terminal |
+//! | [`stored`] | all of it from a run on disk |
+//! | `findings.rs` | findings as they are shown |
+//! | `series.rs` | what was over time, as it is shown |
+//! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
+//! | `marks.rs` | what happened to the host meanwhile |
+//!
+//! Whoever has records from elsewhere fills in by itself what is not made from records.
+
+mod alike;
+mod builder;
+pub mod columns;
+mod findings;
+pub mod lanes;
+pub mod marks;
+mod measured;
+mod noise_totals;
+pub mod panels;
+pub mod parts;
+pub mod regression;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+mod series;
+pub mod sketch;
+pub mod split;
+pub mod stored;
+pub mod sweeps;
+pub mod variation;
+mod ways;
+pub mod words;
+
+pub use alike::without_numbers;
+pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use marks::{Happening, Mark, Marks};
+pub use series::SeriesShown;
+pub use sketch::{Bucket, Delays, Excursion, Sketch};
+pub use ways::Ways;
+
+pub use delaylab_explain::steps::Sweep;
+pub use delaylab_explain::why::Explanation;
+pub use delaylab_lab::finding::Verdict;
+
+use delaylab_model::Nanos;
+use delaylab_model::experiment::DelayStatistic;
+use delaylab_model::noise::{ClockReads, NoiseKind};
+use delaylab_model::plan::{Factor, Level};
+use delaylab_stats::excursion;
+use delaylab_stats::summary::Summary;
+
+/// Everything that is known of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunData {
+    /// What was asked, and where.
+    pub head: Head,
+    /// The host and its state, as names and values.
+    pub environment: Vec<(String, String)>,
+    /// Cases that the world could not honour, and why.
+    pub skipped: Vec<(String, String)>,
+    /// What the delay of frames is made of.
+    pub splits: Vec<split::Split>,
+    /// What a procedure of the device benchmark found.
+    pub benchmark: Option<delaylab_procedure::Report>,
+    /// Delay against the size of packets, where there are enough sizes to look for steps.
+    pub sweeps: Vec<Sweep>,
+    /// Why packets were late; `None` where nobody asked ([`stored::in_full`]).
+    pub explanation: Option<Explanation>,
+    /// What the experiment claims, judged.
+    pub findings: Vec<FindingShown>,
+    /// Each probe of each trial, in the order in which they ran.
+    pub trials: Vec<TrialData>,
+    /// The same records put together for the figures: repeats, and factors of too many levels.
+    pub panels: Vec<Panel>,
+    /// The same records by probe and combination of levels, repeats together.
+    pub lanes: Vec<Lane>,
+    /// Factors and their levels in the order of the experiment, where that is known.
+    pub levels: Vec<(String, Vec<Level>)>,
+    /// Factors whose levels share a panel because there are many.
+    pub pooled: Vec<String>,
+    /// The factor that delay is drawn against in the place of the size.
+    pub against: Option<String>,
+    /// The series whose values are a line beside those of the probes.
+    pub beside_probes: Option<String>,
+    /// The lines of delay against size: the mean and the minimum where there are none.
+    pub statistics: Vec<DelayStatistic>,
+    /// Figures of parts of the run, in the order of the experiment.
+    pub parts: Vec<parts::Part>,
+    /// What was over time: kind by kind, panel by panel.
+    pub series: Vec<SeriesShown>,
+    /// What disturbed the host, by name.
+    pub noise: Vec<NoiseTotal>,
+    /// What clock reads cost, over the whole run.
+    pub clock_reads: Vec<ClockReads>,
+    /// Sentences to read before trusting the figures: damage, missing files, warnings of trials.
+    pub problems: Vec<String>,
+}
+
+impl RunData {
+    /// Was any packet answered?
+    pub fn any_answered(&self) -> bool {
+        let received = |trial: &TrialData| trial.summary.counts.received;
+        self.trials.iter().any(|trial| received(trial) > 0)
+    }
+}
+
+impl RunData {
+    /// Where the packets of its probes go.
+    pub fn ways(&self) -> Ways {
+        Ways::of(self.trials.iter().map(|trial| &trial.stream))
+    }
+}
+
+/// What was asked, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The experiment's name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is about, in a paragraph.
+    pub about: String,
+    /// The world that carried it out: `live`, `testbed` or `sim`.
+    pub world: String,
+    /// Where live probes went, for people; `None` in other worlds.
+    pub target: Option<String>,
+    /// The seed of the order, the pacing and the fill; `None` where there was none, or it cannot be read.
+    pub seed: Option<u64>,
+    /// When it began, in UTC, as people read it.
+    pub started: String,
+    /// Where the run is on disk.
+    pub folder: String,
+    /// The command line that repeats it; empty where nothing does.
+    pub repeat: String,
+}
+
+impl Head {
+    /// `seed 7`, for whoever joins it to other words; nothing without one.
+    pub fn seed_words(&self) -> Option<String> {
+        self.seed.map(|seed| format!("seed {seed}"))
+    }
+}
+
+/// One probe of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialData {
+    /// What it was.
+    pub stream: Stream,
+    /// Which of the run's panels holds it.
+    pub panel: usize,
+    /// What came of it.
+    pub summary: Summary,
+}
+
+/// Streams that the figures show as one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Its levels, for people: `wait 1ms, condition quiet`. Empty where all is one panel.
+    pub label: String,
+    /// The levels that its streams share.
+    pub factors: Vec<Factor>,
+    /// How many trials it holds.
+    pub trials: usize,
+    /// What came of all its packets. Intervals and variation, but for IPDV, do not hold across trials.
+    pub summary: Summary,
+    /// What is kept of its records.
+    pub sketch: Sketch,
+}
+
+impl Panel {
+    /// Its levels but for the probe: those of what a trial has once, such as a queue.
+    pub fn of_trial(&self) -> impl Iterator<Item = &Factor> {
+        self.factors.iter().filter(|(name, _)| name != "probe")
+    }
+
+    /// The label of those.
+    pub fn label_of_trial(&self) -> String {
+        panels::label(&self.of_trial().cloned().collect::<Vec<_>>())
+    }
+
+    /// A round trip beyond this is an excursion; see [`excursion_bound`].
+    pub fn bound(&self) -> Option<Nanos> {
+        excursion_bound(&self.summary)
+    }
+}
+
+/// One probe under one combination of levels, its repeats together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lane {
+    /// Every factor and its level, in the order of the design.
+    pub factors: Vec<Factor>,
+    /// The probe's name.
+    pub probe: String,
+    /// How many trials it holds.
+    pub trials: usize,
+    /// What came of all its packets. IPDV is never taken across trials; intervals and the other kinds
+    /// of variation do not hold across them.
+    pub summary: Summary,
+    /// Round trips of answered packets. Empty where the run has one probe.
+    pub round_trips: Delays,
+    /// IPDV of the round trip (RFC 3393). Empty where the run has one probe.
+    pub ipdv: Delays,
+}
+
+/// The round trip beyond which a packet is an excursion ([`excursion::bound`]).
+pub fn excursion_bound(summary: &Summary) -> Option<Nanos> {
+    let delays = summary.round_trip.as_ref()?;
+    Some(excursion::bound(delays.p50, delays.iqr))
+}
+
+/// A finding with its verdict and the numbers behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindingShown {
+    /// Its number.
+    pub id: String,
+    /// The claim, in the experiment's words.
+    pub says: String,
+    /// The claim in the check language.
+    pub check: String,
+    /// The numbers that its source gives, in words; empty where it gives none.
+    pub printed: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// The number that decided it, or that does not, in a line.
+    pub line: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The numbers, enough to judge again by hand.
+    pub evidence: Vec<Evidence>,
+}
+
+/// One number behind a verdict: a statistic, or a comparison of two.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// What it is, as the check has it: `sd(response | wait=1ms)`.
+    pub what: String,
+    /// The levels of `for each` that it belongs to; empty without.
+    pub level: String,
+    /// Its value; `None` where there is none.
+    pub value: Option<f64>,
+    /// Lower end of its interval at 95 %; `None` where nothing bounds it, or no honest one can be given.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// What value and interval count: `ns`, `B`, `ns/B`, `1` for plain numbers and shares.
+    pub unit: String,
+    /// How many values it is made of; 0 where it is made of other statistics.
+    pub count: u64,
+    /// Whether it holds, where it is a comparison.
+    pub verdict: Option<Verdict>,
+    /// What else to know: why there is no value or interval, what it was compared with.
+    pub note: String,
+}
+
+/// All that one process, interrupt or other source of noise took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoiseTotal {
+    /// Its name as the kernel has it.
+    pub who: String,
+    /// Where it was seen.
+    pub kind: NoiseKind,
+    /// How often.
+    pub events: u64,
+    /// Altogether.
+    pub total: Nanos,
+    /// The longest.
+    pub longest: Nanos,
+    /// How many packets it overlapped longest of all.
+    pub packets: u64,
+}

@@ -1,0 +1,254 @@
+//! Which streams a figure puts together: repeats always, and the levels of a factor where showing
+//! each apart would make more panels than anyone reads.
+
+use super::{Lane, Stream, lanes};
+use delaylab_model::plan::{Factor, Level, Unit};
+use std::cmp::Ordering;
+
+/// Panels at most.
+const MOST: usize = 12;
+/// Sizes have a figure of their own, so more than this many are put together in the others.
+const MOST_SIZES: usize = 4;
+
+/// The panels of a run, and to which of them each stream belongs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Layout {
+    /// The factors of each panel, in order of their levels.
+    pub(super) panels: Vec<Vec<Factor>>,
+    /// The panel of each stream.
+    pub(super) panel_of: Vec<usize>,
+    /// Factors whose levels were put together.
+    pub(super) pooled: Vec<String>,
+}
+
+/// A factor and its levels, in order.
+struct Dimension {
+    name: String,
+    levels: Vec<Level>,
+}
+
+impl Layout {
+    pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+        let probes = lanes::probe_names(streams).into_iter();
+        let probes = ("probe".to_owned(), probes.map(Level::named).collect());
+        let order = &[order, &[probes]].concat();
+        let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
+        let key = |stream: &Stream| -> Vec<Factor> {
+            let every = all_factors(stream);
+            let is_shown = |(name, _): &Factor| shown.iter().any(|d| d.name == *name);
+            every.into_iter().filter(is_shown).collect()
+        };
+        let keys: Vec<_> = streams.iter().map(key).collect();
+        let mut panels = keys.clone();
+        panels.sort_by(|a, b| compare(a, b, order));
+        panels.dedup();
+        let place = |key: &Vec<Factor>| panels.iter().position(|panel| panel == key);
+        Self {
+            panel_of: keys.iter().map(|key| place(key).unwrap_or(0)).collect(),
+            panels,
+            pooled,
+        }
+    }
+}
+
+/// Its factors, and which probe it is as one more.
+pub fn all_factors(stream: &Stream) -> Vec<Factor> {
+    let probe = ("probe".to_owned(), Level::named(&stream.name));
+    stream.factors.iter().cloned().chain([probe]).collect()
+}
+
+/// The factors that vary.
+fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
+    let mut dimensions: Vec<Dimension> = Vec::new();
+    for (name, level) in all.flatten() {
+        match dimensions.iter_mut().find(|d| d.name == name) {
+            Some(known) if known.levels.contains(&level) => {}
+            Some(known) => known.levels.push(level),
+            None => dimensions.push(Dimension {
+                name,
+                levels: vec![level],
+            }),
+        }
+    }
+    dimensions.retain(|d| d.levels.len() > 1);
+    dimensions
+}
+
+/// The names of the factors of which these have more than one level.
+pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a str> {
+    let factors = all.clone().flatten();
+    let varies = |(name, level): &Factor| {
+        let mut levels = all.clone().flatten().filter(|(other, _)| other == name);
+        levels.any(|(_, other)| other != level)
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for factor in factors {
+        if !names.contains(&factor.0.as_str()) && varies(factor) {
+            names.push(&factor.0);
+        }
+    }
+    names
+}
+
+/// The factors by which the panels of a figure that draws every probe in each are told apart, and the
+/// names of those that are put together.
+pub fn beside_probes(lanes: &[Lane]) -> (Vec<String>, Vec<String>) {
+    let (shown, pooled) = choose(dimensions(lanes.iter().map(|lane| lane.factors.clone())));
+    (shown.into_iter().map(|d| d.name).collect(), pooled)
+}
+
+/// Those that are shown apart, and the names of those that are not.
+fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
+    let mut pooled = Vec::new();
+    dimensions.retain(|d| {
+        let many_sizes = is_size(&d.levels[0]) && d.levels.len() > MOST_SIZES;
+        if many_sizes {
+            pooled.push(d.name.clone());
+        }
+        !many_sizes
+    });
+    while dimensions.iter().map(|d| d.levels.len()).product::<usize>() > MOST {
+        // Cases are what an experiment compares: they are put together last.
+        let length = |k: &usize| (dimensions[*k].name != "case", dimensions[*k].levels.len());
+        let longest = (0..dimensions.len()).max_by_key(length);
+        let Some(longest) = longest else { break };
+        pooled.push(dimensions.remove(longest).name);
+    }
+    (dimensions, pooled)
+}
+
+fn is_size(level: &Level) -> bool {
+    level.unit == Some(Unit::Bytes)
+}
+
+/// The factor that counts bytes, with at least three levels to draw a line through.
+pub fn size_factor(streams: &[&Stream]) -> Option<String> {
+    let sizes = |name: &str| {
+        let levels = streams.iter().flat_map(|stream| &stream.factors);
+        let of_name = levels.filter(|(n, level)| n == name && is_size(level));
+        let mut values: Vec<_> = of_name.filter_map(|(_, level)| level.value).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.len()
+    };
+    let names = streams.first()?.factors.iter().map(|(name, _)| name);
+    names.into_iter().find(|name| sizes(name) >= 3).cloned()
+}
+
+/// Level by level: numbers by value, names in the order of the experiment or else by their letters.
+pub fn compare(a: &[Factor], b: &[Factor], order: &[(String, Vec<Level>)]) -> Ordering {
+    let unequal = a.iter().zip(b).map(|((name, a), (_, b))| {
+        let written = order.iter().find(|(known, _)| known == name);
+        compare_levels(a, b, written.map_or(&[], |(_, levels)| levels))
+    });
+    let unequal = unequal.into_iter().find(|order| order.is_ne());
+    unequal.unwrap_or(a.len().cmp(&b.len()))
+}
+
+fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
+    let place = |level: &Level| written.iter().position(|known| known.label == level.label);
+    match (a.value, b.value) {
+        (Some(a), Some(b)) if a != b => a.total_cmp(&b),
+        _ => (place(a).cmp(&place(b))).then_with(|| a.label.cmp(&b.label)),
+    }
+}
+
+/// `wait 1ms, condition quiet`.
+pub fn label(factors: &[Factor]) -> String {
+    let words = factors
+        .iter()
+        .map(|(name, level)| format!("{name} {level}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::trial::RecordFacts;
+    use proptest::prelude::*;
+
+    fn size(bytes: u32) -> Factor {
+        let level = Level {
+            label: format!("{bytes}B"),
+            value: Some(f64::from(bytes)),
+            unit: Some(Unit::Bytes),
+        };
+        ("size".to_owned(), level)
+    }
+
+    fn stream(trial: u32, factors: Vec<Factor>) -> Stream {
+        Stream {
+            trial,
+            probe: 0,
+            name: "echo".to_owned(),
+            frames: false,
+            factors,
+            repeat: 0,
+            facts: RecordFacts::default(),
+            trace_hash: None,
+        }
+    }
+
+    fn condition(name: &str) -> Factor {
+        ("condition".to_owned(), Level::named(name))
+    }
+
+    #[test]
+    fn many_sizes_are_put_together_and_named() {
+        let sizes = [40, 80, 1_000, 5_000, 9_000];
+        let every = sizes.iter().flat_map(|&bytes| {
+            ["quiet", "normal"].map(|name| stream(bytes, vec![size(bytes), condition(name)]))
+        });
+        let every: Vec<_> = every.collect();
+        let layout = Layout::of(&every, &[]);
+        let labels: Vec<_> = layout.panels.iter().map(|panel| label(panel)).collect();
+        assert_eq!(labels, ["condition normal", "condition quiet"]);
+        assert_eq!(layout.pooled, ["size"]);
+        assert_eq!(layout.panel_of[..4], [1, 0, 1, 0]);
+        let references: Vec<_> = every.iter().collect();
+        assert_eq!(size_factor(&references).as_deref(), Some("size"));
+    }
+
+    #[test]
+    fn one_stream_is_one_panel_without_a_name() {
+        let layout = Layout::of(&[stream(0, vec![size(64)])], &[]);
+        assert_eq!(layout.panels, [vec![]]);
+        assert_eq!(Layout::of(&[], &[]), Layout::default());
+    }
+
+    #[test]
+    fn levels_stand_in_the_order_of_their_numbers() {
+        let every = [9_000, 64, 512].map(|bytes| stream(bytes, vec![size(bytes)]));
+        let layout = Layout::of(&every, &[]);
+        assert_eq!(layout.panel_of, [2, 0, 1]);
+    }
+
+    #[test]
+    fn names_stand_in_the_order_of_the_experiment() {
+        let every = ["FIFO", "EFCI", "other"].map(|name| stream(0, vec![condition(name)]));
+        let order = ["FIFO", "EFCI"].map(Level::named).to_vec();
+        let order = [("condition".to_owned(), order)];
+        assert_eq!(Layout::of(&every, &order).panel_of, [1, 2, 0]);
+        assert_eq!(Layout::of(&every, &[]).panel_of, [1, 0, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_stream_has_a_panel_and_there_are_not_too_many(
+            levels in prop::collection::vec((0_u8..30, 0_u8..5, 0_u8..4), 1..60),
+        ) {
+            let every: Vec<_> = levels.iter().map(|&(a, b, c)| {
+                let named = |name: &str, level: u8| (name.to_owned(), Level::named(level.to_string()));
+                stream(0, vec![named("a", a), named("b", b), named("c", c)])
+            }).collect();
+            let layout = Layout::of(&every, &[]);
+            prop_assert!(layout.panels.len() <= MOST);
+            prop_assert_eq!(layout.panel_of.len(), every.len());
+            for (stream, &panel) in every.iter().zip(&layout.panel_of) {
+                for factor in &layout.panels[panel] {
+                    prop_assert!(stream.factors.contains(factor));
+                }
+            }
+        }
+    }
+}

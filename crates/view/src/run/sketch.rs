@@ -1,0 +1,384 @@
+//! What is kept of a panel's records, in flat memory: every delay (to a known error), the least and
+//! the largest in each stretch of time, and the worst few packets.
+
+use super::Disturbance;
+use super::marks::{Happening, Mark, Marks, Place};
+use delaylab_model::noise::NoiseEvent;
+use delaylab_model::record::Record;
+use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_stats::loglinear::LogLinear;
+use std::collections::BTreeMap;
+
+/// Delays kept as they are; beyond, they are counted in bins.
+const EXACT_DELAYS: usize = 50_000;
+/// Stretches of time at most: more than a figure has columns of pixels to draw them in.
+const BUCKETS: usize = 1_024;
+/// The worst packets that are kept.
+const WORST: usize = 200;
+
+/// What is kept of a panel's records.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sketch {
+    /// Round trips of answered packets.
+    pub delays: Delays,
+    series: Series,
+    time: EndToEnd,
+    /// Worst first.
+    worst: Vec<Excursion>,
+    /// What happened to the host.
+    marks: Marks,
+    /// Where each trial stands.
+    places: BTreeMap<u32, Place>,
+}
+
+impl Sketch {
+    /// Takes one record. Those of a trial's probe come together, about in order.
+    pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
+        let t = self.time.of(record);
+        self.places.entry(record.trial).or_insert(Place {
+            shift: t.saturating_sub(record.t_intended),
+            start: t,
+        });
+        if let Some(kind) = Happening::of(record.clock_event) {
+            self.marks.push(Mark {
+                kind,
+                t,
+                length: None,
+                count: 1,
+            });
+        }
+        let round_trip = record.round_trip().filter(|_| record.answered());
+        if record.t_send.is_some() {
+            self.series.push(t, round_trip);
+        }
+        if let Some(round_trip) = round_trip {
+            self.delays.push(round_trip);
+            self.keep_if_bad(record, t, round_trip, disturbance);
+        }
+    }
+
+    /// Takes what disturbed the host, once the records of its trial are there. Of trials that are
+    /// elsewhere, and of what others did, nothing is kept.
+    pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
+        let place = self.places.get(&event.trial);
+        if let Some(mark) = place.and_then(|place| Mark::of(event, *place)) {
+            self.marks.push(mark);
+        }
+    }
+
+    /// What happened to the host, in order of time: time in the panel's trials, end to end.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter()
+    }
+
+    fn keep_if_bad(
+        &mut self,
+        record: &Record,
+        t: Nanos,
+        round_trip: Nanos,
+        disturbance: Disturbance<'_>,
+    ) {
+        let place = self
+            .worst
+            .partition_point(|kept| kept.round_trip >= round_trip);
+        if place >= WORST {
+            return;
+        }
+        self.worst.truncate(WORST - 1);
+        let excursion = Excursion {
+            trial: record.trial,
+            probe: record.probe,
+            seq: record.seq,
+            t,
+            round_trip,
+            noise_ns: disturbance.ns,
+            noise_who: disturbance.who.map(str::to_owned),
+        };
+        self.worst.insert(place, excursion);
+    }
+
+    /// The round trips over time, trials end to end: stretches in which packets were sent, in order.
+    pub fn series(&self) -> impl Iterator<Item = &Bucket> {
+        self.series.buckets.values()
+    }
+
+    /// The worst packets of those beyond `bound`, worst first; [`Delays::count_beyond`] says how many
+    /// there were.
+    pub fn excursions(&self, bound: Nanos) -> &[Excursion] {
+        let beyond = self.worst.partition_point(|kept| kept.round_trip > bound);
+        &self.worst[..beyond]
+    }
+}
+
+/// Time in a panel's trials, as if each had begun when the one before ended: other trials ran in
+/// between, or, in a simulation, each began at zero.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EndToEnd {
+    /// The trial and probe under way, and when its first packet was due.
+    current: Option<(u32, u16, Nanos)>,
+    /// Where the one under way began.
+    start: Nanos,
+    /// The latest so far.
+    end: Nanos,
+}
+
+impl EndToEnd {
+    /// When this record was due.
+    pub fn of(&mut self, record: &Record) -> Nanos {
+        let first = match self.current {
+            Some((trial, probe, first)) if (trial, probe) == (record.trial, record.probe) => first,
+            _ => {
+                self.current = Some((record.trial, record.probe, record.t_intended));
+                self.start = self.end;
+                record.t_intended
+            }
+        };
+        let since = record.t_intended.saturating_sub(first).max(0);
+        let t = self.start.saturating_add(since);
+        self.end = self.end.max(t);
+        t
+    }
+}
+
+/// A packet that came back much later than most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excursion {
+    /// Its trial.
+    pub trial: u32,
+    /// Its probe.
+    pub probe: u16,
+    /// Its number.
+    pub seq: u64,
+    /// When it was due: time in the panel's trials, end to end.
+    pub t: Nanos,
+    /// How long it took.
+    pub round_trip: Nanos,
+    /// For how long of that something else had the prober's CPU; `None` where nobody looked.
+    pub noise_ns: Option<Nanos>,
+    /// Who had it longest.
+    pub noise_who: Option<String>,
+}
+
+/// Any number of delays: as they are up to a limit, beyond it within 0.2 % of their distance from the
+/// first of them, so that a small spread on a long delay stays visible.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delays {
+    /// In the order in which they came.
+    Exact(Vec<Nanos>),
+    /// Counted by distance.
+    Binned {
+        /// The first delay.
+        origin: Nanos,
+        /// Distances from it.
+        distances: LogLinear,
+    },
+}
+
+impl Default for Delays {
+    fn default() -> Self {
+        Delays::Exact(Vec::new())
+    }
+}
+
+impl Delays {
+    pub(super) fn push(&mut self, delay: Nanos) {
+        match self {
+            Delays::Exact(delays) if delays.len() < EXACT_DELAYS => delays.push(delay),
+            Delays::Exact(delays) => {
+                let origin = delays.first().copied().unwrap_or(delay);
+                let mut distances = LogLinear::default();
+                let every = delays.iter().chain([&delay]);
+                every.for_each(|delay| distances.push(delay.saturating_sub(origin)));
+                *self = Delays::Binned { origin, distances };
+            }
+            Delays::Binned { origin, distances } => distances.push(delay.saturating_sub(*origin)),
+        }
+    }
+
+    /// Calls `take` with delays and how often each occurred.
+    pub fn for_each(&self, mut take: impl FnMut(Nanos, u64)) {
+        match self {
+            Delays::Exact(delays) => delays.iter().for_each(|&delay| take(delay, 1)),
+            Delays::Binned { origin, distances } => {
+                let bins = distances.iter();
+                bins.for_each(|(distance, count)| take(origin.saturating_add(distance), count));
+            }
+        }
+    }
+
+    /// How many lie beyond `bound`.
+    pub fn count_beyond(&self, bound: Nanos) -> u64 {
+        let mut beyond = 0;
+        self.for_each(|delay, count| beyond += if delay > bound { count } else { 0 });
+        beyond
+    }
+}
+
+/// What happened in one stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// When its first packet was due: time in the panel's trials, end to end.
+    pub first: Nanos,
+    /// When its last packet was due.
+    pub last: Nanos,
+    /// The least and the largest round trip; `None` where nothing was answered.
+    pub range: Option<(Nanos, Nanos)>,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that were not.
+    pub unanswered: u64,
+}
+
+impl Bucket {
+    fn of(t: Nanos, round_trip: Option<Nanos>) -> Self {
+        Self {
+            first: t,
+            last: t,
+            range: round_trip.map(|delay| (delay, delay)),
+            answered: u64::from(round_trip.is_some()),
+            unanswered: u64::from(round_trip.is_none()),
+        }
+    }
+
+    /// Both together: extremes stay extremes.
+    #[must_use]
+    pub fn and(&self, other: &Bucket) -> Bucket {
+        let range = match (self.range, other.range) {
+            (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
+            (known, unknown) => known.or(unknown),
+        };
+        Bucket {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            range,
+            answered: self.answered + other.answered,
+            unanswered: self.unanswered + other.unanswered,
+        }
+    }
+}
+
+/// Stretches of equal length; twice as long each time that there are too many.
+#[derive(Debug, Clone, PartialEq)]
+struct Series {
+    width: Nanos,
+    buckets: BTreeMap<Nanos, Bucket>,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self {
+            width: MICROSECOND,
+            buckets: BTreeMap::new(),
+        }
+    }
+}
+
+impl Series {
+    fn push(&mut self, t: Nanos, round_trip: Option<Nanos>) {
+        add(
+            &mut self.buckets,
+            t.div_euclid(self.width),
+            Bucket::of(t, round_trip),
+        );
+        while self.buckets.len() > BUCKETS {
+            self.width = self.width.saturating_mul(2);
+            for (index, bucket) in std::mem::take(&mut self.buckets) {
+                add(&mut self.buckets, index.div_euclid(2), bucket);
+            }
+        }
+    }
+}
+
+fn add(buckets: &mut BTreeMap<Nanos, Bucket>, index: Nanos, bucket: Bucket) {
+    let place = buckets.entry(index);
+    place
+        .and_modify(|there| *there = there.and(&bucket))
+        .or_insert(bucket);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::MILLISECOND;
+    use delaylab_model::record::{Method, Outcome};
+    use proptest::prelude::*;
+
+    fn record(seq: u64, t: Nanos, round_trip: Option<Nanos>) -> Record {
+        let mut record = Record::due(0, 0, seq, Method::Udp, t);
+        record.t_send = Some(t);
+        if let Some(delay) = round_trip {
+            record.t_recv = Some(t + delay);
+            record.outcome = Outcome::Ok;
+        }
+        record
+    }
+
+    fn sketch(records: &[(Nanos, Option<Nanos>)]) -> Sketch {
+        let mut sketch = Sketch::default();
+        for (seq, &(t, delay)) in (0..).zip(records) {
+            sketch.push(&record(seq, t, delay), Disturbance::default());
+        }
+        sketch
+    }
+
+    #[test]
+    fn many_delays_keep_their_distances() {
+        let mut delays = Delays::default();
+        let origin = 163 * MILLISECOND;
+        (0..200_000).for_each(|k| delays.push(origin + k % 1_000));
+        assert!(matches!(delays, Delays::Binned { .. }));
+        let mut counted = 0;
+        delays.for_each(|delay, count| {
+            assert!((origin..origin + 1_001).contains(&delay), "{delay}");
+            counted += count;
+        });
+        assert_eq!(counted, 200_000);
+        assert_eq!(delays.count_beyond(origin + 499), 100_000);
+    }
+
+    #[test]
+    fn trials_stand_end_to_end() {
+        let mut time = EndToEnd::default();
+        let mut at = |trial, t| {
+            let record = Record::due(trial, 0, 0, Method::Udp, t);
+            time.of(&record)
+        };
+        assert_eq!([at(0, 5_000), at(0, 5_100), at(0, 5_050)], [0, 100, 50]);
+        assert_eq!([at(1, 9_000), at(1, 9_010)], [100, 110]);
+        assert_eq!(at(2, 0), 110, "a simulated trial begins at zero again");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_over_time(
+            mut records in prop::collection::vec((0..10_000 * MILLISECOND, prop::option::of(1..MILLISECOND)), 1..3_000),
+        ) {
+            records.sort_unstable();
+            let sketch = sketch(&records);
+            let every: Vec<_> = sketch.series().collect();
+            prop_assert!(every.len() <= BUCKETS);
+            let answered = records.iter().filter_map(|(_, delay)| *delay);
+            let largest = every.iter().filter_map(|bucket| Some(bucket.range?.1)).max();
+            let least = every.iter().filter_map(|bucket| Some(bucket.range?.0)).min();
+            prop_assert_eq!(largest, answered.clone().max());
+            prop_assert_eq!(least, answered.clone().min());
+            let packets: u64 = every.iter().map(|b| b.answered + b.unanswered).sum();
+            prop_assert_eq!(packets, records.len() as u64);
+            for pair in every.windows(2) {
+                prop_assert!(pair[0].last < pair[1].first, "in order and apart");
+            }
+        }
+
+        #[test]
+        fn the_worst_are_kept(delays in prop::collection::vec(1..MILLISECOND, 1..800), bound in 1..MILLISECOND) {
+            let records: Vec<_> = (0..).zip(&delays).map(|(t, &delay)| (t, Some(delay))).collect();
+            let sketch = sketch(&records);
+            let mut expected: Vec<_> = delays.iter().copied().filter(|&delay| delay > bound).collect();
+            expected.sort_unstable_by(|a, b| b.cmp(a));
+            prop_assert_eq!(sketch.delays.count_beyond(bound), expected.len() as u64);
+            expected.truncate(WORST);
+            let kept: Vec<_> = sketch.excursions(bound).iter().map(|e| e.round_trip).collect();
+            prop_assert_eq!(kept, expected);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! A run on disk as its faces need it, in one pass over its records.
+
+use super::alike;
+use super::findings::shown;
+use super::measured;
+use super::noise_totals::NoiseTotals;
+use super::panels;
+use super::parts::Parts;
+use super::series::Everything;
+use super::split::splits;
+use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
+use crate::words::{plural, to_the_second};
+use delaylab_explain::steps::{Gatherer, Member, Way};
+use delaylab_explain::why::slow::Baseline;
+use delaylab_explain::why::{self, blackouts};
+use delaylab_lab::experiment::Resolved;
+use delaylab_lab::finding::Judged;
+use delaylab_lab::procedure;
+use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_model::distinct::originals;
+use delaylab_model::experiment::FigureSection;
+use delaylab_model::record::Method;
+use delaylab_procedure::Report;
+use delaylab_stats::steps::LEAST_SIZES;
+use delaylab_store::run::{Run, State};
+use delaylab_store::trial_row::TrialRow;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Everything that its page shows: what [`of`] has, figures of its parts, and why packets were late. That takes
+/// longer, and reads the records again.
+pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+    let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
+    let mut data = RunData {
+        explanation: Some(why::of(run, resolved, Baseline::Best)),
+        ..read(run, resolved, folder, figures)
+    };
+    if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {
+        measured::add(&mut data, part);
+    }
+    data
+}
+
+/// Parts of a run for the figures of another one.
+pub(super) fn parts_of(run: &Run, folder: &str, figures: &[FigureSection]) -> RunData {
+    read(run, None, folder, figures)
+}
+
+/// What is shown of it beside another one. What cannot be read is among the problems.
+///
+/// `folder` is where the run is, as the reader would write it; `resolved` its experiment, if that can
+/// be read.
+pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+    read(run, resolved, folder, &[])
+}
+
+fn read(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    folder: &str,
+    figures: &[FigureSection],
+) -> RunData {
+    let rows = in_order_of_running(run);
+    let streams: Vec<_> = rows.iter().map(stream).collect();
+    let warmups: BTreeMap<_, _> = rows
+        .iter()
+        .map(|row| ((row.trial, row.probe), row.warmup))
+        .collect();
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let mut parts = Parts::of(figures, &streams, levels, EXACT_LIMIT);
+    let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
+    let mut gatherer = Gatherer::new(rows.iter().map(member));
+    let mut packets = BTreeMap::<String, u64>::new();
+    let mut open = None;
+    let mut unfinished: u64 = 0;
+    run.for_each_noised(None, |noised| {
+        let record = noised.record;
+        let warm_up = warmups.get(&(record.trial, record.probe));
+        if warm_up.is_none() && run.state() == State::Partial {
+            unfinished += 1;
+            return;
+        }
+        if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
+            builder.end_trial(over);
+            parts.end_trial(over);
+        }
+        if warm_up.is_some_and(|&packets| record.seq < packets) {
+            return;
+        }
+        if let Some(who) = noised.noise_who {
+            *packets.entry(who.to_owned()).or_default() += 1;
+        }
+        let disturbance = Disturbance {
+            ns: noised.noise_ns,
+            who: noised.noise_who,
+        };
+        builder.push(record, disturbance);
+        parts.push(record, disturbance);
+        gatherer.push(record);
+    });
+    let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
+    let originals = originals(trials);
+    let is_copy = |trial: u32| originals.get(&trial).is_some_and(|first| *first != trial);
+    let mut noise = NoiseTotals::default();
+    // Most of what was seen is others on the CPU, which no panel marks.
+    let mut marked = Vec::new();
+    run.for_each_noise(None, |event| {
+        if !is_copy(event.trial) {
+            noise.add(event);
+        }
+        if Happening::of_noise(event.kind).is_some() {
+            marked.push(event.clone());
+        }
+    });
+    let mut data = builder.finish(RunData {
+        head: head(run, resolved, folder),
+        environment: environment(run.environment()),
+        skipped: resolved.map(skipped).unwrap_or_default(),
+        splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
+        benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
+        sweeps: sweeps(gatherer, resolved),
+        findings: findings(run, resolved),
+        noise: noise.finish(&packets),
+        clock_reads: (run.clock_reads(None).into_iter())
+            .filter(|bin| !is_copy(bin.trial))
+            .collect(),
+        problems: problems(run, resolved, &rows, folder, unfinished, &originals),
+        levels: levels.to_vec(),
+        ..RunData::default()
+    });
+    for panel in &mut data.panels {
+        marked
+            .iter()
+            .for_each(|event| panel.sketch.disturbed(event));
+    }
+    let series = Everything::read(run, resolved);
+    data.series = series.of(&data.trials);
+    data.parts = parts.finish(&data, run, &series);
+    data
+}
+
+/// Those that have the sizes to look for steps.
+fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
+    let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
+    let mut sweeps = gatherer.finish(resolved.map_or(0, |resolved| resolved.seed));
+    let enough = |way: &Way| way.points.len() >= LEAST_SIZES;
+    sweeps.retain(|sweep| sweep.ways.iter().any(enough));
+    sweeps.sort_by(|a, b| panels::compare(&a.factors, &b.factors, levels));
+    sweeps
+}
+
+/// What the run's procedure found, if it is one.
+fn benchmark(run: &Run, resolved: &Resolved) -> Option<Report> {
+    resolved.procedure.as_ref()?;
+    let again = run.again().ok()?;
+    procedure::result(resolved, again).ok()
+}
+
+fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
+    let mut rows = run.trials().to_vec();
+    rows.sort_by_key(|row| (row.position, row.probe));
+    rows
+}
+
+fn stream(row: &TrialRow) -> Stream {
+    Stream {
+        trial: row.trial,
+        probe: row.probe,
+        name: row.probe_name.clone(),
+        frames: row.method == Method::Frame,
+        factors: row.factors.clone(),
+        repeat: row.repeat,
+        facts: row.facts.records,
+        trace_hash: row.facts.trace_hash,
+    }
+}
+
+fn member(row: &TrialRow) -> Member {
+    Member {
+        trial: row.trial,
+        probe: row.probe,
+        name: row.probe_name.clone(),
+        factors: row.factors.clone(),
+        facts: row.facts.records,
+        trace_hash: row.facts.trace_hash,
+    }
+}
+
+/// Cases that the world could not honour, and why.
+fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
+    let cases = resolved.skipped.iter().map(|skipped| {
+        let why: Vec<_> = skipped
+            .refusals
+            .iter()
+            .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
+            .collect();
+        (format!("case {}", skipped.case), why.join("; "))
+    });
+    cases.collect()
+}
+
+/// What was asked, and where.
+pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
+    let text = |of: fn(&Resolved) -> &String| resolved.map(of).cloned().unwrap_or_default();
+    Head {
+        name: run.name().unwrap_or("run").to_owned(),
+        title: text(|resolved| &resolved.title),
+        about: text(|resolved| &resolved.about),
+        world: run.world().unwrap_or("unknown world").to_owned(),
+        target: run.environment()["target"].as_str().map(str::to_owned),
+        seed: resolved.map(|resolved| resolved.seed),
+        started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
+        // What cannot be read cannot be run, and an imported run was another program's.
+        repeat: resolved.map_or_else(String::new, |_| {
+            format!("delaylab run {folder}/experiment.toml")
+        }),
+        folder: folder.to_owned(),
+    }
+}
+
+/// `unfinished`: records of trials that are under way, or were interrupted.
+fn problems(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    rows: &[TrialRow],
+    folder: &str,
+    unfinished: u64,
+    originals: &BTreeMap<u32, u32>,
+) -> Vec<String> {
+    let mut problems = blackouts::warnings(&blackouts::of(run, resolved));
+    problems.extend(run.problems());
+    let copies = originals.iter().filter(|(trial, first)| trial != first);
+    let copies = copies.count() as u64;
+    if copies > 0 {
+        let are = if copies == 1 {
+            "repeats the simulation of another one exactly and is"
+        } else {
+            "repeat the simulation of another one exactly and are"
+        };
+        problems.push(format!(
+            "{copies} of {} trials {are} not counted again (same trace_hash): nothing in them is random, or what was varied \
+             changes nothing",
+            originals.len()
+        ));
+    }
+    if run.state() == State::Partial {
+        problems.push(format!(
+            "the run is in progress, or was interrupted: `delaylab resume {folder}` goes on with it then"
+        ));
+        if unfinished > 0 {
+            let records = plural(unfinished, "record");
+            problems.push(format!(
+                "{records} of trials that are not complete are left out"
+            ));
+        }
+    }
+    let facts = rows.iter().map(|row| &row.facts);
+    let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
+    for warning in alike::merged(warnings.cloned()) {
+        if !problems.contains(&warning) {
+            problems.push(warning);
+        }
+    }
+    problems
+}
+
+fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {
+    let claims = resolved.map_or(&[][..], |resolved| &resolved.findings);
+    let judged = run.findings().cloned().unwrap_or_default();
+    let judged: Vec<Judged> = serde_json::from_value(judged).unwrap_or_default();
+    judged.iter().map(|judged| shown(judged, claims)).collect()
+}
+
+/// The tree of facts as names and values: `host.kernel`.
+fn environment(tree: &Value) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    flatten("", tree, &mut pairs);
+    pairs
+}
+
+fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
+    let below = |key: &str| {
+        if prefix.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{prefix}.{key}")
+        }
+    };
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                flatten(&below(key), value, pairs);
+            }
+        }
+        Value::Array(items) if items.iter().all(|item| !item.is_object()) => {
+            let words: Vec<_> = items.iter().map(word).collect();
+            pairs.push((prefix.to_owned(), words.join(" ")));
+        }
+        Value::Array(items) => {
+            for item in items {
+                // A measure of a condition: its name is in it.
+                let name = item["name"].as_str().unwrap_or("");
+                pairs.push((below(name), word(&item["state"])));
+            }
+        }
+        Value::Null => {}
+        scalar => pairs.push((prefix.to_owned(), word(scalar))),
+    }
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(entries) => {
+            let words: Vec<_> = entries.values().map(word).collect();
+            words.join(": ")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Where packets go: there and back, or as frames of a tester one way. What is shown of them is called by it.
+
+use super::Stream;
+use serde_json::Value;
+
+/// Where the packets of some probes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ways {
+    /// All of them there and back: delays are round trips.
+    RoundTrip,
+    /// All of them are frames, which have no way back.
+    OneWay,
+    /// Some are frames.
+    Both,
+}
+
+impl Ways {
+    /// Of these streams.
+    pub fn of<'a>(streams: impl Iterator<Item = &'a Stream>) -> Self {
+        let (mut frames, mut packets) = (false, false);
+        for stream in streams {
+            frames |= stream.frames;
+            packets |= !stream.frames;
+        }
+        match (frames, packets) {
+            (false, _) => Ways::RoundTrip,
+            (true, false) => Ways::OneWay,
+            (true, true) => Ways::Both,
+        }
+    }
+
+    /// What their delays are called at the head of a table.
+    pub fn delays(self) -> &'static str {
+        match self {
+            Ways::RoundTrip => "round trips",
+            Ways::OneWay => "one-way delays",
+            Ways::Both => "round trips, of frames one-way delays",
+        }
+    }
+
+    /// One of them, within a sentence.
+    pub fn delay(self) -> &'static str {
+        match self {
+            Ways::RoundTrip => "round trip",
+            Ways::OneWay => "one-way delay",
+            Ways::Both => "round trip, of frames of the one-way delay",
+        }
+    }
+
+    /// Words that speak of round trips as they are right.
+    pub fn words(self, words: &str) -> String {
+        match self {
+            Ways::RoundTrip => words.to_owned(),
+            Ways::OneWay => delays(&words.replace("round trips take", "frames take")),
+            Ways::Both => delays(words),
+        }
+    }
+
+    /// A sentence that says which delays are which, where there are both; with a space before it.
+    pub fn note(self) -> &'static str {
+        match self {
+            Ways::RoundTrip | Ways::OneWay => "",
+            Ways::Both => " The delay of frames is one way, that of all others a round trip.",
+        }
+    }
+
+    /// The same of every title in a specification.
+    pub fn titles(self, spec: &mut Value) {
+        match spec {
+            Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value {
+                Value::String(title) if key == "title" => *title = self.words(title),
+                other => self.titles(other),
+            }),
+            Value::Array(parts) => parts.iter_mut().for_each(|part| self.titles(part)),
+            _ => {}
+        }
+    }
+}
+
+fn delays(words: &str) -> String {
+    let words = words.replace("Round trip", "Delay");
+    words.replace("round trip", "delay")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::samples::classes;
+
+    #[test]
+    fn ways_are_those_of_the_probes() {
+        let mut run = classes();
+        assert_eq!(run.ways(), Ways::RoundTrip);
+        run.trials[0].stream.frames = true;
+        assert_eq!(run.ways(), Ways::Both);
+        for trial in &mut run.trials {
+            trial.stream.frames = true;
+        }
+        assert_eq!(run.ways(), Ways::OneWay);
+    }
+}

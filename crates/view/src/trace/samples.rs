@@ -1,0 +1,196 @@
+//! Path traces that never happened.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use super::Traced;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::record::Method;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::path_trace::{Answer, PathTrace, QuotedMarks, Said, Settings, Step};
+use delaylab_wire::icmp_error::Reason;
+use delaylab_wire::mpls::Entry;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// A path trace with all that it is shown with.
+pub struct Sample {
+    trace: PathTrace,
+    method: Method,
+    target: &'static str,
+    address: SocketAddr,
+    names: BTreeMap<IpAddr, String>,
+}
+
+impl Sample {
+    pub fn traced(&self) -> Traced<'_> {
+        Traced::new(
+            self.target,
+            self.address,
+            self.method,
+            32,
+            &self.trace,
+            &self.names,
+        )
+    }
+}
+
+/// What an invented network does with a packet: who answers, what, having seen which class, with which
+/// labels.
+struct Fate {
+    from: String,
+    said: Said,
+    seen: Option<u8>,
+    labels: Vec<Entry>,
+}
+
+fn class(name: &str) -> Dscp {
+    name.parse().unwrap()
+}
+
+fn hop(from: impl Into<String>, seen: Dscp) -> Fate {
+    Fate {
+        from: from.into(),
+        said: Said::Error(Reason::TtlExceeded),
+        seen: Some(seen.traffic_class(0)),
+        labels: Vec::new(),
+    }
+}
+
+fn says(reason: Reason, fate: Fate) -> Fate {
+    Fate {
+        said: Said::Error(reason),
+        ..fate
+    }
+}
+
+fn run(classes: &[&str], mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>) -> PathTrace {
+    let settings = Settings {
+        classes: classes.iter().map(|name| class(name)).collect(),
+        ecn: 0,
+        first_ttl: 1,
+        max_ttl: 30,
+        queries: 3,
+        interval: SECOND,
+        gap: 2 * MILLISECOND,
+        timeout: SECOND,
+        give_up: 5,
+        one_at_a_time: false,
+    };
+    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let mut now = 0;
+    loop {
+        match trace.next(now) {
+            Step::Done => return trace,
+            Step::Wait(until) => now = until,
+            Step::Send(due) => {
+                let class = trace.settings().classes[due.class];
+                let Some(fate) = net(class, due.ttl, due.number) else {
+                    continue;
+                };
+                let took = Nanos::from(due.ttl) * 731_000 + Nanos::from(due.number % 7) * 41_000;
+                let answer = Answer {
+                    at: now + took,
+                    from: fate.from.parse().unwrap(),
+                    said: fate.said,
+                    seen: fate.seen.map(|traffic_class| QuotedMarks {
+                        traffic_class,
+                        ttl: 1,
+                    }),
+                    labels: fate.labels,
+                    reply_ttl: Some(64 - due.ttl),
+                    reply_traffic_class: Some(0),
+                };
+                assert!(trace.answered(due.number, answer));
+            }
+        }
+    }
+}
+
+fn label(label: u32, cos: u8) -> Entry {
+    Entry {
+        label,
+        cos,
+        bottom: true,
+        ttl: 1,
+    }
+}
+
+/// ef is cleared behind hop 2, cs1 takes another way, hop 4 answers little.
+fn classes(classes: &[&str], prefix: &str) -> PathTrace {
+    run(classes, |sent, ttl, number| {
+        let seen = if sent == class("ef") && ttl > 2 {
+            class("be")
+        } else {
+            sent
+        };
+        let by = |n: u8| format!("{prefix}{n}");
+        match ttl {
+            3 if sent == class("cs1") => Some(hop(by(13), seen)),
+            3 => Some(Fate {
+                labels: vec![label(24_001, 0)],
+                ..hop(by(3), seen)
+            }),
+            4 => number.is_multiple_of(2).then(|| hop(by(4), seen)),
+            1 | 2 => Some(hop(by(ttl), seen)),
+            _ => Some(says(Reason::PortUnreachable, hop(by(99), seen))),
+        }
+    })
+}
+
+/// Each with its name.
+pub fn samples() -> Vec<(&'static str, Sample)> {
+    let v4 = |trace, target: &'static str| Sample {
+        trace,
+        method: Method::Udp,
+        target,
+        address: "10.9.0.99:33434".parse().unwrap(),
+        names: BTreeMap::new(),
+    };
+    let named = [("10.9.0.1", "gw"), ("10.9.0.99", "server")];
+    let named = named.map(|(address, name)| (address.parse().unwrap(), format!("{name}.example")));
+    let same = run(&["be"], |sent, ttl, _| match ttl {
+        1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+        _ => Some(Fate {
+            said: Said::EchoReply,
+            seen: None,
+            ..hop("10.9.0.99", sent)
+        }),
+    });
+    let ends = run(&["be", "ef", "af41"], |sent, ttl, _| {
+        let refused = sent == class("af41") && ttl == 3;
+        match ttl {
+            2 if sent == class("ef") => None,
+            3 if refused => Some(says(Reason::Prohibited, hop("10.9.0.3", sent))),
+            1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+            _ => None,
+        }
+    });
+    vec![
+        (
+            "classes",
+            v4(classes(&["be", "ef", "cs1"], "10.9.0."), "10.9.0.99"),
+        ),
+        (
+            "same",
+            Sample {
+                method: Method::Icmp,
+                names: named.into(),
+                ..v4(same, "server.example")
+            },
+        ),
+        ("ends", v4(ends, "10.9.0.99")),
+        (
+            "v6",
+            Sample {
+                address: "[2001:db8:0:12::99]:33434".parse().unwrap(),
+                ..v4(
+                    classes(&["be", "ef", "cs1", "af41"], "2001:db8:0:12::"),
+                    "2001:db8:0:12::99",
+                )
+            },
+        ),
+        (
+            "nobody",
+            v4(run(&["be", "ef"], |_, _, _| None), "10.9.0.99"),
+        ),
+    ]
+}

@@ -1,0 +1,352 @@
+//! What a path trace found, in sentences.
+
+use super::{Traced, ecn_name};
+use crate::words::plural;
+use delaylab_model::dscp::Dscp;
+use delaylab_traffic::path_trace::compare::{Finding, Meeting};
+use delaylab_traffic::path_trace::hop::ClassPath;
+use delaylab_traffic::path_trace::{End, Said};
+use delaylab_wire::icmp_error::Reason;
+use std::collections::BTreeSet;
+
+/// What was found: first what tells classes apart, in one sentence; then what is behind the figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// What the path does to classes.
+    pub verdict: String,
+    /// What to know when reading the figures.
+    pub notes: Vec<String>,
+}
+
+/// Of a path trace.
+pub fn of(traced: &Traced<'_>) -> Words {
+    let mut told = Vec::new();
+    let mut notes = Vec::new();
+    for (classes, finding) in merged(&traced.findings) {
+        let text = sentence(&classes, &finding, traced);
+        match finding {
+            Finding::Limited { .. } | Finding::Spread { .. } | Finding::Ignored { .. } => {
+                notes.push(text + ".");
+            }
+            _ => told.push(text),
+        }
+    }
+    told.extend(what_holds(traced));
+    let verdict = capital(told.join("; "));
+    Words {
+        verdict: if verdict.is_empty() {
+            verdict
+        } else {
+            verdict + "."
+        },
+        notes: notes.into_iter().map(capital).collect(),
+    }
+}
+
+/// One finding as a sentence, without its end.
+pub fn one(finding: &Finding, traced: &Traced<'_>) -> String {
+    let class = class_of(finding);
+    sentence(&class.into_iter().collect::<Vec<_>>(), finding, traced)
+}
+
+/// Findings that differ in their class alone become one.
+fn merged(findings: &[Finding]) -> Vec<(Vec<Dscp>, Finding)> {
+    let mut found: Vec<(Vec<Dscp>, Finding)> = Vec::new();
+    for finding in findings {
+        let class = class_of(finding);
+        let same = found.iter_mut().find(|(classes, known)| {
+            let mut other = finding.clone();
+            class.is_some() && !classes.is_empty() && {
+                put_class(&mut other, classes[0]);
+                other == *known
+            }
+        });
+        match (same, class) {
+            (Some((classes, _)), Some(class)) => classes.push(class),
+            _ => found.push((class.into_iter().collect(), finding.clone())),
+        }
+    }
+    found
+}
+
+const fn class_of(finding: &Finding) -> Option<Dscp> {
+    match finding {
+        Finding::Remarked { class, .. }
+        | Finding::EcnChanged { class, .. }
+        | Finding::Parts { class, .. }
+        | Finding::Ignored { class, .. }
+        | Finding::Spread { class, .. }
+        | Finding::Lost { class, .. }
+        | Finding::NotReached { class, .. }
+        | Finding::Distance { class, .. } => Some(*class),
+        Finding::Limited { .. } => None,
+    }
+}
+
+fn put_class(finding: &mut Finding, other: Dscp) {
+    match finding {
+        Finding::Remarked { class, from, .. } => {
+            // A class's first change is from itself.
+            if from == class {
+                *from = other;
+            }
+            *class = other;
+        }
+        Finding::EcnChanged { class, .. }
+        | Finding::Parts { class, .. }
+        | Finding::Ignored { class, .. }
+        | Finding::Spread { class, .. }
+        | Finding::Lost { class, .. }
+        | Finding::NotReached { class, .. }
+        | Finding::Distance { class, .. } => *class = other,
+        Finding::Limited { .. } => {}
+    }
+}
+
+fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String {
+    let names: Vec<String> = classes.iter().map(Dscp::to_string).collect();
+    let who = listed(&names);
+    let many = classes.len() > 1;
+    let (is, s) = if many { ("are", "") } else { ("is", "s") };
+    match finding {
+        Finding::Remarked {
+            class,
+            from,
+            to,
+            after,
+            at,
+        } => {
+            let again = if from == class {
+                String::new()
+            } else {
+                format!(" (by then {from})")
+            };
+            format!(
+                "{who}{again} {is} re-marked to {to} {}",
+                between(*after, *at)
+            )
+        }
+        Finding::EcnChanged {
+            from,
+            to,
+            after,
+            at,
+            ..
+        } => {
+            let [from, to] = [from, to].map(|&ecn| ecn_name(ecn));
+            let place = between(*after, *at);
+            format!("the ECN bits of {who} become {to} instead of {from} {place}")
+        }
+        Finding::Parts {
+            from,
+            after,
+            meets,
+            certain,
+            ..
+        } => {
+            let leave = match (certain, many) {
+                (true, _) => format!("leave{s}"),
+                (false, true) => "seem to leave".to_owned(),
+                (false, false) => "seems to leave".to_owned(),
+            };
+            format!(
+                "{who} {leave} the path of {from} {}{}",
+                behind(*after),
+                back(meets.as_ref(), many, traced)
+            )
+        }
+        Finding::Ignored { ttl, unlike, .. } => {
+            format!("hop {ttl} does not answer {who}, although it does answer {unlike}")
+        }
+        Finding::Spread { ttl, routers, .. } => format!(
+            "{routers} routers answer {who} at hop {ttl}: packets of one flow are spread, or the route changed"
+        ),
+        Finding::Lost {
+            from, lost, sent, ..
+        } => {
+            let share = crate::words::percent(*lost, *sent);
+            format!("{who} lose{s} {share} ({lost} of {sent}) on the way, seen from hop {from} on")
+        }
+        Finding::Limited { some, none } => limited(some, none),
+        Finding::NotReached { end, .. } => {
+            let verb = if many { "do" } else { "does" };
+            format!(
+                "{who} {verb} not reach the target: {}",
+                why(*end, classes, traced)
+            )
+        }
+        Finding::Distance {
+            hops, from, but, ..
+        } => format!(
+            "the target is {} away for {who}, and {but} for {from}",
+            plural((*hops).into(), "hop")
+        ),
+    }
+}
+
+fn between(after: u8, at: u8) -> String {
+    match after {
+        0 => format!("between this host and hop {at}"),
+        _ => format!("between hop {after} and {at}"),
+    }
+}
+
+fn behind(after: u8) -> String {
+    match after {
+        0 => "from the first hop on".to_owned(),
+        _ => format!("after hop {after}"),
+    }
+}
+
+fn back(meets: Option<&Meeting>, many: bool, traced: &Traced<'_>) -> String {
+    let verb = if many { "meet" } else { "meets" };
+    match meets {
+        Some(meeting) if meeting.address == traced.address.ip() => {
+            format!(" and {verb} it again only at the target")
+        }
+        Some(Meeting { ttl, address }) => {
+            let are = if many { "are" } else { "is" };
+            format!(" and {are} back on it at hop {ttl} ({address})")
+        }
+        None => String::new(),
+    }
+}
+
+fn limited(some: &[u8], none: &[u8]) -> String {
+    let hops = |ttls: &[u8]| {
+        let names: Vec<String> = ttls.iter().map(u8::to_string).collect();
+        let s = if ttls.len() == 1 { "" } else { "s" };
+        format!("hop{s} {}", listed(&names))
+    };
+    let some_part = || {
+        format!(
+            "what {} left unanswered is no loss: more comes back from behind",
+            hops(some)
+        )
+    };
+    let none_part = || {
+        let (verb, it) = match none {
+            [_] => ("answers", "it"),
+            _ => ("answer", "them"),
+        };
+        format!(
+            "{} {verb} nothing and let{} packets through: what is behind {it} answers",
+            hops(none),
+            if none.len() == 1 { "s" } else { "" }
+        )
+    };
+    match (some, none) {
+        (_, []) => some_part(),
+        ([], _) => none_part(),
+        _ => format!("{}; {}", some_part(), none_part()),
+    }
+}
+
+fn why(end: End, classes: &[Dscp], traced: &Traced<'_>) -> String {
+    match end {
+        End::Silent(0) => "no hop answers at all".to_owned(),
+        End::Silent(ttl) => format!("nothing answers behind hop {ttl}"),
+        End::Beyond(ttl) => format!("it is more than {} away", plural(ttl.into(), "hop")),
+        End::Target(ttl) => format!("hop {ttl}"),
+        End::Refused(ttl) => {
+            let path = traced.paths.iter().find(|p| classes.contains(&p.class));
+            let refusal = path.and_then(|path| refusal(path, ttl));
+            let (by, reason) = refusal.unwrap_or_default();
+            format!("hop {ttl} ({by}) says {reason}")
+        }
+    }
+}
+
+fn refusal(path: &ClassPath, ttl: u8) -> Option<(String, String)> {
+    let refusing = |said: &Said| !said.is_hop() && !said.is_arrival();
+    let mut routers = path.hop(ttl)?.routers.iter();
+    let router = routers.find(|router| refusing(&router.said))?;
+    Some((router.address.to_string(), refused_as(router.said)))
+}
+
+/// Why somebody refuses a packet.
+pub fn refused_as(said: Said) -> String {
+    match said {
+        Said::Error(Reason::NoRoute) => "that there is no route".to_owned(),
+        Said::Error(Reason::HostUnreachable) => "that the host is unreachable".to_owned(),
+        Said::Error(Reason::Prohibited) => "that it is prohibited".to_owned(),
+        Said::Error(Reason::TooBig { mtu }) => {
+            format!("that packets are too big: {mtu} B would fit")
+        }
+        Said::Error(Reason::Other { kind, code }) => format!("ICMP type {kind}, code {code}"),
+        other => super::name(other).to_owned(),
+    }
+}
+
+/// What the classes have in common, where nothing speaks against it.
+fn what_holds(traced: &Traced<'_>) -> Vec<String> {
+    let found = |test: fn(&Finding) -> bool| traced.findings.iter().any(test);
+    if found(|finding| matches!(finding, Finding::NotReached { .. })) {
+        return Vec::new();
+    }
+    let parts = found(|finding| matches!(finding, Finding::Parts { .. }));
+    let remarked = found(|finding| {
+        matches!(
+            finding,
+            Finding::Remarked { .. } | Finding::EcnChanged { .. }
+        )
+    });
+    let names: Vec<String> = traced.paths.iter().map(|p| p.class.to_string()).collect();
+    let (who, many) = (listed(&names), names.len() > 1);
+    let hops: BTreeSet<u8> = traced.paths.iter().map(|p| p.end.last_hop()).collect();
+    let last = hops.iter().next().copied().unwrap_or(0);
+    let (is, s) = if many { ("are", "") } else { ("is", "s") };
+    let way = if parts || hops.len() > 1 {
+        None
+    } else if many {
+        let hops = plural(last.into(), "hop");
+        Some(format!("{who} take the same path, {hops} to the target"))
+    } else {
+        Some(format!("the target is {} away", plural(last.into(), "hop")))
+    };
+    let as_sent = (!remarked).then(|| match told_until(traced) {
+        None => "no hop tells which class it saw".to_owned(),
+        Some(ttl) if ttl >= last => format!("{who} arrive{s} there as sent"),
+        Some(ttl) => format!("{who} {is} as sent as far as hop {ttl}, the last that tells"),
+    });
+    match (way, as_sent) {
+        (Some(way), Some(as_sent)) => {
+            // What the sentence is about is said once.
+            let rest = as_sent.strip_prefix(&format!("{who} ")).filter(|_| many);
+            vec![format!("{way}, and {}", rest.unwrap_or(&as_sent))]
+        }
+        (way, as_sent) => way.into_iter().chain(as_sent).collect(),
+    }
+}
+
+/// The last hop that quoted a packet of every class.
+fn told_until(traced: &Traced<'_>) -> Option<u8> {
+    let last = |path: &ClassPath| {
+        let mut hops = path.hops.iter().rev();
+        hops.find(|hop| hop.seen().is_some()).map(|hop| hop.ttl)
+    };
+    let all: Option<Vec<u8>> = traced.paths.iter().map(last).collect();
+    all?.into_iter().min()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The names of classes stay as they are written.
+fn capital(text: String) -> String {
+    let is_name = text
+        .split([' ', ','])
+        .next()
+        .is_some_and(|word| word.parse::<Dscp>().is_ok());
+    let mut rest = text.chars();
+    match rest.next() {
+        Some(first) if !is_name => first.to_uppercase().chain(rest).collect(),
+        _ => text,
+    }
+}

@@ -1,0 +1,132 @@
+//! `delaylab verify`: one JSON document and its JSON Schema.
+
+use delaylab_store::verify::Verified;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Name and version of the document's shape.
+pub const SCHEMA: &str = "delaylab/verify/1";
+
+/// What `delaylab verify --json` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// Name and version of this document's shape.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
+    /// Version of delaylab.
+    pub version: &'static str,
+    /// Is no run damaged?
+    pub intact: bool,
+    /// Each run that was looked at.
+    pub runs: Vec<Looked<'a>>,
+}
+
+/// A run that was looked at.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Looked<'a> {
+    /// Where it is.
+    pub folder: &'a str,
+    /// `complete`, or `partial`: in progress, or interrupted.
+    pub state: &'static str,
+    /// `intact`: as recorded; `unlisted`: it has no manifest, and every row can be read; `damaged`.
+    pub verdict: &'static str,
+    /// How many files its manifest lists; null without one.
+    pub files: Option<u64>,
+    /// How many bytes these have; null without a manifest.
+    pub bytes: Option<u64>,
+    /// What is wrong, file by file.
+    pub wrong: Vec<Wrong<'a>>,
+}
+
+/// A file that is not what was recorded.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Wrong<'a> {
+    /// Its path within the run.
+    pub file: &'a str,
+    /// What is wrong with it, in words.
+    pub why: &'a str,
+}
+
+impl<'a> Document<'a> {
+    /// Of these runs, each by its name.
+    pub fn new(found: &'a [(String, Verified)]) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            intact: found.iter().all(|(_, run)| run.wrong.is_empty()),
+            runs: found.iter().map(|(name, run)| looked(name, run)).collect(),
+        }
+    }
+
+    /// Writes the document and a line feed.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        crate::json::write_line(self, out)
+    }
+}
+
+fn looked<'a>(folder: &'a str, run: &'a Verified) -> Looked<'a> {
+    let wrong = run.wrong.iter().map(|mismatch| Wrong {
+        file: &mismatch.file,
+        why: &mismatch.why,
+    });
+    Looked {
+        folder,
+        state: run.state.name(),
+        verdict: verdict(run),
+        files: run.files,
+        bytes: run.files.map(|_| run.bytes),
+        wrong: wrong.collect(),
+    }
+}
+
+fn verdict(run: &Verified) -> &'static str {
+    match (run.wrong.is_empty(), run.files) {
+        (false, _) => "damaged",
+        (true, Some(_)) => "intact",
+        (true, None) => "unlisted",
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of [`Document`].
+pub fn schema() -> serde_json::Value {
+    crate::json::schema_of::<Document<'_>>()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use delaylab_store::run::State;
+    use delaylab_store::verify::Mismatch;
+
+    fn run(files: Option<u64>, wrong: &[(&str, &str)]) -> Verified {
+        let wrong = wrong.iter().map(|(file, why)| Mismatch {
+            file: (*file).to_owned(),
+            why: (*why).to_owned(),
+        });
+        Verified {
+            folder: "runs/a".into(),
+            state: State::Complete,
+            files,
+            bytes: 1234,
+            wrong: wrong.collect(),
+        }
+    }
+
+    #[test]
+    fn the_document_says_the_same() {
+        let found = [
+            ("a".to_owned(), run(Some(7), &[])),
+            ("b".to_owned(), run(None, &[("records.parquet", "missing")])),
+        ];
+        let document = serde_json::to_value(Document::new(&found)).unwrap();
+        assert_eq!(document["intact"], false);
+        assert_eq!(document["runs"][0]["verdict"], "intact");
+        assert_eq!(document["runs"][1]["verdict"], "damaged");
+        assert!(document["runs"][1]["bytes"].is_null());
+    }
+}

@@ -1,0 +1,76 @@
+//! Numbers and names in words, the same on the terminal, on a page and in a figure.
+
+use delaylab_stats::anatomy::StageSet;
+
+/// A share of 1 in per cent, in four columns at most: `0%`, `<1%`, `4%`, `>99%`, `100%`.
+pub fn short_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p > 0.0 && p < 0.5 => "<1%".to_owned(),
+        p if (99.5..100.0).contains(&p) => ">99%".to_owned(),
+        p if !p.is_finite() => "–".to_owned(),
+        p if p.abs() < 0.5 => "0%".to_owned(), // never "-0%"
+        p => format!("{p:.0}%"),
+    }
+}
+
+/// `1 packet`, `2 packets`.
+pub fn plural(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
+
+/// `part` of `whole` in per cent, to about two digits: `0 %`, `0.02 %`, `3.1 %`, `100 %`; `–` of nothing.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".to_owned();
+    }
+    let percent = part as f64 / whole as f64 * 100.0;
+    match percent {
+        p if p == 0.0 || p == 100.0 => format!("{p:.0} %"),
+        p if p < 0.01 => "<0.01 %".to_owned(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p if p < 99.95 => format!("{p:.1} %"),
+        _ => ">99.9 %".to_owned(),
+    }
+}
+
+/// When something began, to the second: `2026-01-02T03:04:05Z` of `2026-01-02T03:04:05.678901234Z`.
+pub fn to_the_second(utc: &str) -> String {
+    match utc.split_once('.') {
+        Some((second, fraction)) if fraction.ends_with('Z') => format!("{second}Z"),
+        _ => utc.to_owned(),
+    }
+}
+
+/// The name of what an interval covers: of many merged stages, the first and the last.
+pub fn short_name(stages: StageSet) -> String {
+    const LONG: usize = 30;
+    let name = stages.name();
+    match (stages.iter().next(), stages.iter().last()) {
+        (Some(first), Some(last)) if name.chars().count() > LONG => {
+            format!("{} to {}", first.name(), last.name())
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_short_and_never_round_to_a_lie() {
+        assert_eq!(short_percent(0.0), "0%");
+        assert_eq!(short_percent(-0.001), "0%");
+        assert_eq!(short_percent(f64::NAN), "–");
+        assert_eq!(short_percent(0.001), "<1%");
+        assert_eq!(short_percent(0.998), ">99%");
+        assert_eq!(short_percent(1.0), "100%");
+        assert_eq!(percent(0, 0), "–");
+        assert_eq!(percent(1, 1_000_000), "<0.01 %");
+        assert_eq!(percent(2, 1000), "0.20 %");
+        assert_eq!(percent(999_999, 1_000_000), ">99.9 %");
+        assert_eq!(percent(5, 5), "100 %");
+    }
+}

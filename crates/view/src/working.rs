@@ -1,0 +1,567 @@
+//! Working latency: what load does to the response, stage by stage.
+
+use crate::ping::Ping;
+use delaylab_live::load::StreamReport;
+use delaylab_model::Nanos;
+use delaylab_model::load::Direction;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::anatomy::{Stage, StageSet};
+use delaylab_stats::quantile::trimmed_mean;
+use delaylab_stats::summary::{AnatomyAt, Distribution, Interval, Summary};
+
+/// A ping without load and one under it.
+#[derive(Debug, Clone, Copy)]
+pub struct Working<'a> {
+    /// Before the load began.
+    pub idle: Ping<'a>,
+    /// While it was sent.
+    pub loaded: Ping<'a>,
+    /// The load as the user wrote it.
+    pub load: &'a str,
+    /// What each of its streams did.
+    pub streams: &'a [StreamReport],
+}
+
+/// The stage that grew most at the median.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// Which.
+    pub stages: StageSet,
+    /// Idle, around the median response.
+    pub idle_ns: f64,
+    /// The same under load.
+    pub loaded_ns: f64,
+}
+
+/// What became of the median response under load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MedianGrowth {
+    /// The median under load less the median idle, in nanoseconds.
+    pub ns: Nanos,
+    /// Its interval at 95 %; `None` where a median has none.
+    pub interval: Option<[f64; 2]>,
+    /// Is it longer by more than chance?
+    pub is_longer: bool,
+}
+
+/// Round trips a minute: 60 s / mean round trip.
+pub fn round_trips_a_minute(summary: &Summary) -> Option<f64> {
+    let round_trip = summary.round_trip.as_ref()?;
+    (round_trip.mean > 0.0).then(|| 60e9 / round_trip.mean)
+}
+
+/// Responsiveness as draft-ietf-ippm-responsiveness-08 has it ("Aggregating the Measurements"), in round trips a
+/// minute, of what a probe has: 60 s / trimmed mean, of probes on a connection of their own.
+pub fn on_its_own(summary: &Summary) -> Option<f64> {
+    a_minute(summary.trimmed_round_trip?)
+}
+
+fn a_minute(mean_ns: f64) -> Option<f64> {
+    (mean_ns > 0.0).then(|| 60e9 / mean_ns)
+}
+
+/// Share of round trips in a trimmed mean (TMP of the draft).
+const TRIMMED: f64 = 0.95;
+
+impl Working<'_> {
+    /// The same on the connections that make the load. What cannot ask on them takes TCP's own estimate of the round
+    /// trip, as the draft allows. `None` without a TCP load.
+    pub fn on_the_loads(&self) -> Option<f64> {
+        let estimates = self.streams.iter().flat_map(|stream| &stream.round_trips);
+        let mut estimates: Vec<f64> = estimates.map(|&ns| ns as f64).collect();
+        a_minute(trimmed_mean(&mut estimates, TRIMMED)?)
+    }
+
+    /// Responsiveness under working conditions: the mean of the two; without a TCP load the probes' alone.
+    pub fn responsiveness(&self) -> Option<f64> {
+        let own = on_its_own(self.loaded.summary)?;
+        Some(self.on_the_loads().map_or(own, |loads| (own + loads) / 2.0))
+    }
+
+    /// By how much the median response grew. The interval is that of a difference of two independent estimates with
+    /// intervals of their own (MOVER: Zou & Donner, Statistics in Medicine 27 (2008) 1693).
+    pub fn median_growth(&self) -> Option<MedianGrowth> {
+        let idle = self.idle.summary.response.as_ref()?;
+        let loaded = self.loaded.summary.response.as_ref()?;
+        let interval = match (&idle.p50_interval, &loaded.p50_interval) {
+            (
+                &Interval::Known { low, high },
+                &Interval::Known {
+                    low: loaded_low,
+                    high: loaded_high,
+                },
+            ) => {
+                let (from, to) = (idle.p50 as f64, loaded.p50 as f64);
+                let below = (to - loaded_low).hypot(high - from);
+                let above = (loaded_high - to).hypot(from - low);
+                Some([to - from - below, to - from + above])
+            }
+            _ => None,
+        };
+        Some(MedianGrowth {
+            ns: loaded.p50 - idle.p50,
+            interval,
+            is_longer: is_longer(idle, loaded),
+        })
+    }
+
+    /// Bits of payload a second that arrived, of all streams that go this way; `None` without any.
+    pub fn goodput(&self, direction: Direction) -> Option<f64> {
+        let these = self.streams.iter();
+        let these = these.filter(|stream| stream.direction == direction);
+        let goodput: Vec<f64> = these.filter_map(StreamReport::goodput).collect();
+        (!goodput.is_empty()).then(|| goodput.iter().sum())
+    }
+
+    /// The stage that grew most at the median, where the median response grew.
+    pub fn growth(&self) -> Option<Growth> {
+        let all = self.grown()?;
+        let by = |growth: &Growth| growth.loaded_ns - growth.idle_ns;
+        all.into_iter().max_by(|a, b| by(a).total_cmp(&by(b)))
+    }
+
+    /// Each stage at the median, idle and under load, where the median response grew by more than chance.
+    fn grown(&self) -> Option<Vec<Growth>> {
+        let idle = self.idle.summary.response.as_ref()?;
+        let loaded = self.loaded.summary.response.as_ref()?;
+        if !is_longer(idle, loaded) {
+            return None;
+        }
+        let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
+        let both = loaded.parts.iter().filter_map(|part| {
+            let before = idle
+                .parts
+                .iter()
+                .find(|before| before.stages == part.stages)?;
+            Some(Growth {
+                stages: part.stages,
+                idle_ns: before.ns,
+                loaded_ns: part.ns,
+            })
+        });
+        Some(both.collect())
+    }
+
+    /// By how much the median response grew, and where: in the hosts or in which queue.
+    pub fn verdict(&self) -> String {
+        let medians = |ping: &Ping<'_>| ping.summary.response.as_ref().map(|response| response.p50);
+        let (Some(idle), Some(loaded)) = (medians(&self.idle), medians(&self.loaded)) else {
+            return "Nothing was answered in one of the two parts: they cannot be compared."
+                .to_owned();
+        };
+        let [before, after] = [idle, loaded].map(format_duration);
+        let Some(growth) = self.growth() else {
+            let longer = match loaded > idle {
+                true => ", longer by no more than chance",
+                false => "",
+            };
+            return format!(
+                "No queue grew: the median response is {before} idle and {after} under load{longer}.{}",
+                self.tail()
+            );
+        };
+        let grows = grows(loaded as f64 / (idle as f64).max(1.0));
+        let grown = (loaded - idle) as f64;
+        let share = (growth.loaded_ns - growth.idle_ns) / grown;
+        let where_ = match self.hosts_share() {
+            Some(hosts) if hosts >= ALL && !is_on_path(growth.stages) => format!(
+                "all of that is in the hosts ({}): no queue on the path grew",
+                self.largest()
+            ),
+            Some(hosts) if hosts >= 0.5 && !is_on_path(growth.stages) => format!(
+                "{} of that is in the hosts ({})",
+                crate::words::short_percent(hosts),
+                self.largest()
+            ),
+            _ => format!(
+                "{} of that is in {}{}",
+                crate::words::short_percent(share.min(1.0)),
+                self.place(growth.stages),
+                self.second(growth.stages, grown)
+            ),
+        };
+        format!("Under load the median response {grows}, from {before} to {after}; {where_}.")
+    }
+
+    /// How much of what the median response grew by is in the hosts at both ends, without the queue of this host's own
+    /// interface: that is on the path of everything that leaves. The reflector's is in the stage of that name, which is
+    /// left out, too, where load leaves there. `None` without the stamps.
+    fn hosts_share(&self) -> Option<f64> {
+        let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
+        let grown = loaded.response_ns - idle.response_ns;
+        let mut queues = vec![StageSet::only(Stage::LocalQueue)];
+        queues.extend(self.comes_down().then(|| StageSet::only(Stage::Reflector)));
+        let queue = |at: &AnatomyAt| {
+            let parts = at.parts.iter();
+            let queues = parts.filter(|part| queues.contains(&part.stages));
+            queues.map(|part| part.ns).sum::<f64>()
+        };
+        let hosts = |at: &AnatomyAt| Some(at.host_ns? - queue(at));
+        (grown > 0.0).then_some((hosts(loaded)? - hosts(idle)?) / grown)
+    }
+
+    /// Is there load that the reflector's host sends?
+    fn comes_down(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.any(|stream| stream.direction == Direction::Down)
+    }
+
+    /// What a stage that grew says of where.
+    fn place(&self, stages: StageSet) -> String {
+        if self.comes_down() && stages == StageSet::only(Stage::Reflector) {
+            return "the reflector: the queue of its own interface, which the load that comes down passes, or its \
+                    host, which is busy with it"
+                .to_owned();
+        }
+        place(stages)
+    }
+
+    /// `; 32 % is the forward path`: another stage that has much of what the median grew by. Load both ways fills two
+    /// queues.
+    fn second(&self, first: StageSet, grown: f64) -> String {
+        let all = self.grown().unwrap_or_default().into_iter();
+        let others = all.filter(|growth| growth.stages != first);
+        let shares = others.map(|growth| {
+            let by = growth.loaded_ns - growth.idle_ns;
+            (growth.stages, by / grown)
+        });
+        let largest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+        let much = largest.filter(|&(_, share)| share >= MUCH);
+        much.map_or_else(String::new, |(stages, share)| {
+            let share = crate::words::short_percent(share.min(1.0));
+            format!("; {share} is in the {stages}")
+        })
+    }
+
+    /// `reflector +32.1 µs, receive wake-up +20.0 µs`: the stages that grew most, to four fifths of all.
+    fn largest(&self) -> String {
+        let mut grown: Vec<_> = (self.grown().unwrap_or_default().into_iter())
+            .map(|growth| (growth.stages, growth.loaded_ns - growth.idle_ns))
+            .filter(|(_, by)| *by > 0.0)
+            .collect();
+        grown.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let all: f64 = grown.iter().map(|(_, by)| by).sum();
+        let mut so_far = 0.0;
+        let enough = grown.iter().take_while(|(_, by)| {
+            let before = so_far;
+            so_far += by;
+            before < 0.8 * all
+        });
+        let words: Vec<_> = enough
+            .map(|(stages, by)| format!("{stages} +{}", format_duration_f64(*by)))
+            .collect();
+        words.join(", ")
+    }
+
+    /// The tail may grow where the median does not.
+    fn tail(&self) -> String {
+        let p99 = |summary: &Summary| summary.response.as_ref()?.carried_p99();
+        match (p99(self.idle.summary), p99(self.loaded.summary)) {
+            (Some(idle), Some(loaded)) if loaded as f64 >= TAIL_GROWS * idle as f64 => format!(
+                " The slowest 1 % do: p99 {}, from {} to {}.",
+                grows(loaded as f64 / (idle as f64).max(1.0)),
+                format_duration(idle),
+                format_duration(loaded)
+            ),
+            _ => String::new(),
+        }
+    }
+}
+
+/// So much of the growth is "all of it".
+const ALL: f64 = 0.95;
+/// A second stage with so much of the growth is worth a word.
+const MUCH: f64 = 0.2;
+/// Tails differ by themselves: from here on they are worth a word.
+const TAIL_GROWS: f64 = 1.5;
+
+/// `doubles`, `grows 12-fold`, `grows by 14 %`.
+fn grows(ratio: f64) -> String {
+    match ratio {
+        r if (1.85..2.25).contains(&r) => "doubles".to_owned(),
+        r if r < 1.85 => format!("grows by {:.0} %", (r - 1.0) * 100.0),
+        r if r < 9.5 => format!("grows {r:.1}-fold"),
+        r => format!("grows {r:.0}-fold"),
+    }
+}
+
+/// Is the median under load longer, by more than both medians are uncertain? Where their intervals at 95 % are known,
+/// they decide; else the standard errors of medians, 0.93 IQR/√n, for as many as three of them.
+fn is_longer(idle: &Distribution, loaded: &Distribution) -> bool {
+    if let (Interval::Known { high, .. }, Interval::Known { low, .. }) =
+        (&idle.p50_interval, &loaded.p50_interval)
+    {
+        return low > high && loaded.p50 > idle.p50;
+    }
+    let variance = |d: &Distribution| (0.93 * d.iqr as f64).powi(2) / d.count.max(1) as f64;
+    let error = (variance(idle) + variance(loaded)).sqrt();
+    (loaded.p50 - idle.p50) as f64 > 3.0 * error
+}
+
+/// Is it a stage between the hosts?
+fn is_on_path(stages: StageSet) -> bool {
+    [Stage::LocalQueue, Stage::ForwardPath, Stage::ReturnPath]
+        .into_iter()
+        .any(|stage| stages.contains(stage))
+}
+
+fn median(summary: &Summary) -> Option<&AnatomyAt> {
+    summary.anatomy.iter().find(|at| at.label == "p50")
+}
+
+/// What a stage that grew says of where.
+fn place(stages: StageSet) -> String {
+    let only = |stage| stages.len() == 1 && stages.contains(stage);
+    let path = stages.contains(Stage::ForwardPath) && stages.contains(Stage::ReturnPath);
+    let words = if only(Stage::LocalQueue) {
+        "the local queue: that of this host's own interface"
+    } else if only(Stage::ForwardPath) {
+        "the forward path: a queue on the way there"
+    } else if only(Stage::ReturnPath) {
+        "the return path: a queue on the way back"
+    } else if only(Stage::Reflector) {
+        "the reflector: its host is busy"
+    } else if path && !stages.contains(Stage::LocalQueue) {
+        "the path: a queue there or back (with --method udp and a reflector whose clock is known the two \
+         are told apart)"
+    } else if path {
+        "somewhere between the two processes: without stamps the place is unknown"
+    } else {
+        return format!("this host, which is busy: {stages}");
+    };
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::samples::{Sample, delayed, full, one, streams};
+    use delaylab_stats::summary::SummaryBuilder;
+
+    #[test]
+    fn the_queue_that_grew_is_named() {
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let growth = working.growth().unwrap();
+        assert!(growth.stages.contains(Stage::ForwardPath));
+        assert!(
+            (growth.loaded_ns - growth.idle_ns - 2e7).abs() < 1e6,
+            "{growth:?}"
+        );
+        assert!(
+            working.verdict().contains("forward path"),
+            "{}",
+            working.verdict()
+        );
+        let still = Working {
+            loaded: idle.ping(),
+            ..working
+        };
+        assert_eq!(still.growth(), None);
+        assert!(still.verdict().contains("No queue grew"));
+    }
+
+    /// A machine that wakes up under load answers faster: that is no growth within chance.
+    #[test]
+    fn a_shorter_response_is_not_called_longer() {
+        let (loaded, streams) = (full(), streams());
+        let idle = delayed(&loaded, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        assert!(verdict.starts_with("No queue grew"), "{verdict}");
+        assert!(!verdict.contains("longer"), "{verdict}");
+    }
+
+    /// Load both ways at once fills two queues, and both are said.
+    #[test]
+    fn two_queues_that_grew_are_both_named() {
+        let (idle, streams) = (full(), streams());
+        let mut loaded = delayed(&idle, 20_000_000);
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [&mut record.t_rx, &mut record.t_recv] {
+                *stamp = stamp.map(|t| t + 40_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "both",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        for part in [
+            "67% of that is in the return path",
+            "; 33% is in the forward path.",
+        ] {
+            assert!(verdict.contains(part), "{verdict}");
+        }
+    }
+
+    /// What the hosts take longer is no queue: that the response doubled is said all the same.
+    #[test]
+    fn hosts_that_are_busy_are_no_queue() {
+        let (idle, streams) = (full(), streams());
+        let response = idle.summary.response.as_ref().unwrap().p50;
+        let mut loaded = full();
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            record.t_recv = record.t_recv.map(|t| t + response);
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        for part in [
+            "doubles",
+            "all of that is in the hosts",
+            "receive wake-up +",
+            "no queue on the path",
+        ] {
+            assert!(verdict.contains(part), "{part}: {verdict}");
+        }
+    }
+
+    /// This host's own interface is a queue, though not one between the hosts.
+    #[test]
+    fn the_local_queue_is_a_queue() {
+        let (idle, streams) = (full(), streams());
+        let mut loaded = full();
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [
+                &mut record.t_tx,
+                &mut record.r_rx,
+                &mut record.r_user,
+                &mut record.r_tx,
+                &mut record.t_rx,
+                &mut record.t_recv,
+            ] {
+                *stamp = stamp.map(|t| t + 50_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let verdict = working.verdict();
+        assert!(verdict.contains("the local queue"), "{verdict}");
+        assert!(!verdict.contains("in the hosts"), "{verdict}");
+    }
+
+    /// What waits in the reflector's host for load to leave there is not called a busy host alone.
+    #[test]
+    fn the_queue_of_the_reflectors_interface_may_be_one() {
+        let (idle, mut streams) = (full(), streams());
+        let mut loaded = full();
+        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
+        for record in &mut loaded.records {
+            for stamp in [&mut record.r_tx, &mut record.t_rx, &mut record.t_recv] {
+                *stamp = stamp.map(|t| t + 50_000_000);
+            }
+            builder.push(record);
+        }
+        loaded.summary = builder.finish();
+        for (direction, expected) in [
+            (Direction::Up, "in the hosts (reflector"),
+            (Direction::Down, "the queue of its own interface"),
+        ] {
+            streams[0].direction = direction;
+            let working = Working {
+                idle: idle.ping(),
+                loaded: loaded.ping(),
+                load: "tcp",
+                streams: &streams,
+            };
+            let verdict = working.verdict();
+            assert!(verdict.contains(expected), "{verdict}");
+        }
+    }
+
+    #[test]
+    fn the_growth_of_a_median_has_an_interval() {
+        let (mut idle, streams) = (full(), streams());
+        let mut loaded = delayed(&idle, 20_000_000);
+        let known = |sample: &mut Sample, below: f64, above: f64| {
+            let response = sample.summary.response.as_mut().unwrap();
+            let p50 = response.p50 as f64;
+            let (low, high) = (p50 - below, p50 + above);
+            response.p50_interval = Interval::Known { low, high };
+        };
+        known(&mut idle, 4e3, 3e3);
+        known(&mut loaded, 4e3, 3e3);
+        let working = |loaded| Working {
+            idle: idle.ping(),
+            loaded,
+            load: "tcp",
+            streams: &streams,
+        };
+        let growth = working(loaded.ping()).median_growth().unwrap();
+        let grown = loaded.summary.response.as_ref().unwrap().p50
+            - idle.summary.response.as_ref().unwrap().p50;
+        assert_eq!((growth.ns, growth.is_longer), (grown, true));
+        // 4 and 3 below, 3 and 4 above: 5 each way.
+        let [low, high] = growth.interval.unwrap().map(|ns| ns - grown as f64);
+        assert!(
+            (low + 5e3).abs() < 1.0 && (high - 5e3).abs() < 1.0,
+            "{low} {high}"
+        );
+        let none = working(idle.ping()).median_growth().unwrap();
+        assert_eq!((none.ns, none.is_longer), (0, false));
+        assert_eq!(none.interval, Some([-5e3, 5e3]));
+        assert_eq!(working(loaded.ping()).goodput(Direction::Up), Some(1e7));
+        assert_eq!(working(loaded.ping()).goodput(Direction::Down), None);
+    }
+
+    #[test]
+    fn responsiveness_is_that_of_the_draft() {
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        // Round trips of 20 ms on the load's connections.
+        assert_eq!(working.on_the_loads(), Some(3000.0));
+        let own = 60e9 / loaded.summary.trimmed_round_trip.unwrap();
+        assert_eq!(working.responsiveness(), Some((own + 3000.0) / 2.0));
+        let without = Working {
+            streams: &[],
+            ..working
+        };
+        assert_eq!(without.responsiveness(), Some(own));
+    }
+
+    #[test]
+    fn round_trips_a_minute_are_those_of_the_mean() {
+        let sample = one();
+        let mean = sample.summary.round_trip.as_ref().unwrap().mean;
+        let expected = 60e9 / mean;
+        assert_eq!(round_trips_a_minute(&sample.summary), Some(expected));
+    }
+}

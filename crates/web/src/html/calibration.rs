@@ -1,0 +1,214 @@
+//! A page of its own: a calibrated path, and what a change would make of it.
+
+use super::figures;
+use super::markup::text;
+use super::table::{Column, Table};
+use super::{document, section};
+use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate::overlay::{Lane, Pair, QUANTILES};
+use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_figure::overlay;
+use delaylab_stats::functional::Functional;
+use delaylab_view::calibration::words::{
+    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+};
+use delaylab_view::calibration::{Calibrated, Prediction};
+
+/// The page of a calibration.
+pub fn calibration_page(shown: &Calibrated<'_>) -> String {
+    let title = "A calibrated path";
+    let body = [
+        head(title, shown.run, &used(shown.found)),
+        section("found", "What was found", &found(shown.found)),
+        section(
+            "unknown",
+            "Not identified by this run",
+            &unknown(shown.found),
+        ),
+        figures::of(
+            &overlay::calibration(shown.pairs)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ),
+        section("errors", "Measured and simulated", &errors(shown.pairs)),
+    ];
+    document(title, &body.concat())
+}
+
+/// The page of a prediction.
+pub fn prediction_page(shown: &Prediction<'_>) -> String {
+    let title = "Effect of a change";
+    let sets = shown
+        .sets
+        .iter()
+        .map(|(path, value)| format!("{path} = {value}"));
+    let body = [
+        head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")),
+        figures::of(
+            &overlay::prediction(shown.lanes)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        ),
+        section("expected", "Before and after", &expected(shown.lanes)),
+        section(
+            "found",
+            "The path that it is computed for",
+            &found(shown.found),
+        ),
+        section(
+            "unknown",
+            "Not identified by this run",
+            &unknown(shown.found),
+        ),
+    ];
+    document(title, &body.concat())
+}
+
+fn head(title: &str, run: &str, about: &str) -> String {
+    format!(
+        "<header>\n<p class=\"name\">{}</p>\n<h1>{}</h1>\n<p class=\"about\">{}</p>\n</header>\n",
+        text(run),
+        text(title),
+        text(about)
+    )
+}
+
+fn found(found: &Calibration) -> String {
+    let heads = ["", "found", "95 %", "from"].map(|head| (head, Column::Words));
+    let mut table = Table::new(heads);
+    for Fact {
+        what,
+        value,
+        between,
+        from,
+    } in facts(found)
+    {
+        table.row(vec![what.to_owned(), value, between, from]);
+    }
+    table.render()
+}
+
+fn unknown(found: &Calibration) -> String {
+    let each = found.unknown.iter().map(|unknown| {
+        format!(
+            "<p><b>{}.</b> {} {}</p>\n",
+            text(unknown.what),
+            text(&unknown.why),
+            text(unknown.remedy)
+        )
+    });
+    each.collect()
+}
+
+fn columns(heads: &[String], figures: Vec<String>) -> Table {
+    let words = heads.iter().cloned().chain(["probe".to_owned()]);
+    let words = words.map(|head| (head, Column::Words));
+    Table::new(words.chain(figures.into_iter().map(|head| (head, Column::Figures))))
+}
+
+fn errors(pairs: &[Pair]) -> String {
+    let shown = in_order(pairs, |pair| &pair.measured);
+    let heads = varied(shown.iter().map(|pair| &pair.measured));
+    let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
+    let figures = each
+        .iter()
+        .flat_map(|q| [q.clone(), "model".to_owned(), "off".to_owned()]);
+    let figures = figures.chain(["Wasserstein", "lost", "model"].map(str::to_owned));
+    let mut table = columns(&heads, figures.collect());
+    for pair in shown {
+        let Some(distance) = pair.distance(measure(&pair.measured)) else {
+            continue;
+        };
+        let mut cells = levels(&pair.measured, &heads);
+        for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
+            cells.extend(quantile.map(duration));
+            cells.push(percent(error));
+        }
+        cells.push(duration(distance.wasserstein));
+        cells.extend([&pair.measured, &pair.model].map(lost));
+        table.row(cells);
+    }
+    table.render()
+}
+
+fn lost(lane: &Lane) -> String {
+    lane.lost()
+        .map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
+}
+
+fn expected(lanes: &[Predicted]) -> String {
+    let shown = in_order(lanes, |lane| &lane.before.measured);
+    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+    let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
+    let figures = each
+        .iter()
+        .flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);
+    let figures = figures.chain(["lost", "predicted"].map(str::to_owned));
+    let mut table = columns(&heads, figures.collect());
+    for lane in shown {
+        let kind = measure(&lane.before.measured);
+        let found = lane.before.distance(kind).zip(lane.expected(kind, lanes));
+        let Some((before, expected)) = found else {
+            continue;
+        };
+        let mut cells = levels(&lane.before.measured, &heads);
+        for ([measured, _], expected) in before.quantiles.into_iter().zip(expected) {
+            let (low, high) = expected.between;
+            let between = format!("{} to {}", duration(low), duration(high));
+            cells.extend([duration(measured), duration(expected.value), between]);
+        }
+        cells.extend([&lane.before.measured, &lane.after].map(lost));
+        table.row(cells);
+    }
+    table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_figure::SCRIPT;
+    use delaylab_view::calibration::samples::Sample;
+
+    #[test]
+    fn pages_say_all_and_ask_for_nothing() {
+        let sample = Sample::made();
+        let calibration = calibration_page(&sample.calibrated());
+        for words in [
+            "10.000 Mbit/s",
+            "64001 B",
+            "No stamps tell",
+            "id=\"spec-overlay\"",
+            "−0.3 %",
+        ] {
+            assert!(calibration.contains(words), "{words}");
+        }
+        let prediction = prediction_page(&sample.prediction());
+        for words in [
+            "path.switch.discipline = fq-codel",
+            "id=\"spec-prediction\"",
+            "predicted",
+        ] {
+            assert!(prediction.contains(words), "{words}");
+        }
+        for page in [calibration, prediction] {
+            let outside = page.replace(SCRIPT, "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let sample = Sample::made();
+        let hostile = "</script><script>alert(1)</script>";
+        let shown = Calibrated {
+            run: hostile,
+            ..sample.calibrated()
+        };
+        assert!(!calibration_page(&shown).contains("alert(1)</script>"));
+    }
+}

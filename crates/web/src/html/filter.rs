@@ -1,0 +1,94 @@
+//! The filter of a page: a box for each level of each factor. Unchecked, the level is left out of every
+//! figure and table. The script shows it; without one it stays hidden.
+
+use super::markup::text;
+use delaylab_model::plan::{Factor, Level};
+use delaylab_view::run::RunData;
+use delaylab_view::run::panels::{all_factors, label, varied};
+
+/// More levels than this wait behind a click.
+const AT_ONCE: usize = 8;
+
+pub(super) fn form(run: &RunData) -> String {
+    let factors: Vec<_> = run.trials.iter().map(|t| all_factors(&t.stream)).collect();
+    let names = varied(factors.iter().map(Vec::as_slice));
+    if names.is_empty() {
+        return String::new();
+    }
+    let sets = names
+        .iter()
+        .map(|name| set(name, &levels(run, &factors, name)));
+    format!(
+        "<form id=\"filter\" aria-label=\"Levels that are shown\" hidden>\n{}\
+         <button type=\"reset\">Show all</button>\n</form>\n",
+        sets.collect::<String>()
+    )
+}
+
+/// Its levels, in the order of the experiment where that is known.
+fn levels(run: &RunData, all: &[Vec<Factor>], name: &str) -> Vec<Level> {
+    let mut found: Vec<Level> = Vec::new();
+    for (_, level) in all.iter().flatten().filter(|(other, _)| other == name) {
+        if !found.contains(level) {
+            found.push(level.clone());
+        }
+    }
+    let known = run.levels.iter().find(|(other, _)| other == name);
+    if let Some((_, order)) = known {
+        found.sort_by_key(|level| order.iter().position(|other| other == level));
+    }
+    found
+}
+
+fn set(name: &str, levels: &[Level]) -> String {
+    let boxes: String = levels.iter().map(|level| checkbox(name, level)).collect();
+    let boxes = if levels.len() > AT_ONCE {
+        format!(
+            "<details><summary>{} levels</summary>\n{boxes}</details>\n",
+            levels.len()
+        )
+    } else {
+        boxes
+    };
+    format!(
+        "<fieldset>\n<legend>{}</legend>\n{boxes}</fieldset>\n",
+        text(name)
+    )
+}
+
+fn checkbox(name: &str, level: &Level) -> String {
+    let part = label(&[(name.to_owned(), level.clone())]);
+    format!(
+        "<label><input type=\"checkbox\" checked data-factor=\"{}\" data-level=\"{level}\" data-part=\"{}\"> \
+         {level}</label>\n",
+        text(name),
+        text(&part),
+        level = text(&level.label),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use delaylab_view::run::samples::{bare, classes, waits};
+
+    #[test]
+    fn every_level_has_a_box_and_one_level_is_no_choice() {
+        let form = super::form(&waits());
+        let apart = waits()
+            .trials
+            .iter()
+            .map(|t| t.stream.factors.clone())
+            .fold(std::collections::BTreeSet::new(), |mut all, factors| {
+                all.extend(factors.into_iter().map(|(name, level)| (name, level.label)));
+                all
+            });
+        assert_eq!(form.matches("<input").count(), apart.len());
+        assert_eq!(super::form(&bare()), "");
+    }
+
+    #[test]
+    fn probes_are_levels_too() {
+        let form = super::form(&classes());
+        assert!(form.contains("data-factor=\"probe\" data-level=\"ef\" data-part=\"probe ef\""));
+    }
+}

@@ -1,0 +1,212 @@
+//! A run as one page: text, tables, figures and the script that draws them, and nothing from
+//! elsewhere. Its policy lets the browser load nothing and run only the one script in it.
+//!
+//! | file | writes |
+//! |---|---|
+//! | `head.rs` | what was asked, and the answer in a sentence |
+//! | `calibration.rs` | a page of its own: a calibrated path, and what a change would make of it |
+//! | `benchmark.rs` | what a procedure of the device benchmark found |
+//! | `findings.rs` | each finding with its verdict and numbers |
+//! | `why.rs` | why packets were late |
+//! | `figures.rs` | the figures: still pictures that the script makes interactive |
+//! | `parts.rs` | figures and tables of parts of the run, as in the source |
+//! | `filter.rs` | which levels are shown |
+//! | `packed.rs` | a figure's data in few bytes |
+//! | `trials.rs` | the trials, by level and one by one |
+//! | `regression.rs` | delay of frames as a function of what was varied |
+//! | `steps.rs` | whether delay rises with size in steps |
+//! | `split.rs` | what the delay of frames is made of |
+//! | `variation.rs` | delay variation by probe |
+//! | `facts.rs` | noise by name, the environment, how to repeat the run |
+//! | `comparison.rs` | what changed between two runs, as a page of its own |
+//! | `served.rs` | what a page has only where a server is behind it |
+//! | `table.rs` | an HTML table |
+//! | `markup.rs` | escaping, and the policy's hashes |
+//!
+//! Without JavaScript everything is there but tooltips and saving figures.
+
+mod benchmark;
+pub mod calibration;
+mod comparison;
+mod facts;
+mod figures;
+mod filter;
+mod findings;
+mod head;
+pub(crate) mod markup;
+mod packed;
+mod parts;
+mod regression;
+mod served;
+mod split;
+mod steps;
+mod table;
+mod trials;
+mod variation;
+mod why;
+
+pub use comparison::comparison;
+pub(crate) use comparison::served_comparison;
+pub use served::Served;
+pub(crate) use served::navigation;
+
+use delaylab_figure::SCRIPT;
+use delaylab_view::run::RunData;
+use figures::Stills;
+use markup::{hash, text};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The whole page, as a file of its own.
+pub fn page(run: &RunData) -> String {
+    document(title(run), &sections(run, String::new(), String::new()))
+}
+
+/// A page as a file of its own, around this body: nothing is loaded, and one script runs.
+fn document(title: &str, body: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    );
+    let script = format!("<script>{SCRIPT}</script>");
+    frame(title, &policy, body, &script)
+}
+
+/// The same page from a server, with what only that can show.
+pub fn served_page(run: &RunData, served: &Served) -> String {
+    let first = served::live(served);
+    let after_figures = served::over_time(run, served) + &served::tables(served);
+    let body = navigation().to_owned() + &sections(run, first, after_figures);
+    served_frame(title(run), &body)
+}
+
+/// A page from a server, around its contents.
+pub(crate) fn served_frame(title: &str, body: &str) -> String {
+    frame(
+        title,
+        &served_policy(),
+        body,
+        "<script src=\"/figures.js\"></script>",
+    )
+}
+
+/// The browser runs the server's script and no other, and asks nobody else.
+pub(crate) fn served_policy() -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src '{}'; base-uri 'none'; form-action 'self'",
+        hash(STYLE)
+    )
+}
+
+/// What is said of a run, with something before and something behind its figures.
+fn sections(run: &RunData, before: String, behind: String) -> String {
+    let artist = Stills::default();
+    let sections = [
+        head::section(run),
+        before,
+        benchmark::section(run),
+        findings::section(run),
+        parts::section(run, &artist),
+        why::section(run),
+        figures::section(run, &artist),
+        behind,
+        trials::section(run),
+        variation::section(run),
+        steps::section(run),
+        regression::section(run),
+        split::section(run),
+        facts::noise(run),
+        facts::environment(run),
+        facts::repeat(run),
+    ];
+    sections.concat()
+}
+
+fn frame(title: &str, policy: &str, body: &str, script: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
+         {script}\n</body>\n</html>\n",
+        title = text(title),
+    )
+}
+
+/// The experiment's title, or at least its name.
+fn title(run: &RunData) -> &str {
+    if run.head.title.is_empty() {
+        &run.head.name
+    } else {
+        &run.head.title
+    }
+}
+
+/// A section with its heading; nothing, where there is nothing in it.
+fn section(id: &str, heading: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"{id}\">\n<h2>{}</h2>\n{body}</section>\n",
+        text(heading)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::{runs, waits};
+
+    #[test]
+    fn the_page_says_all_and_asks_for_nothing() {
+        for (name, run) in runs() {
+            let page = page(&run);
+            // What a picture clips is in the picture.
+            let outside = page.replace(SCRIPT, "").replace("url(#", "");
+            for address in [
+                "src=", "href=", "url(", "@import", "<link", "<img", " style=",
+            ] {
+                assert!(!outside.contains(address), "{name}: {address}");
+            }
+            assert!(outside.contains(&text(&run.head.repeat)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_never_markup() {
+        let hostile = "</script><script>alert(1)</script>\"'&";
+        let mut run = waits();
+        run.head.title = hostile.to_owned();
+        run.head.about = hostile.to_owned();
+        run.problems = vec![hostile.to_owned()];
+        run.environment = vec![(hostile.to_owned(), hostile.to_owned())];
+        run.findings[0].says = hostile.to_owned();
+        run.findings[0].evidence[0].what = hostile.to_owned();
+        run.noise[0].who = hostile.to_owned();
+        run.panels[0].label = hostile.to_owned();
+        let page = page(&run);
+        assert!(!page.contains("alert(1)</script>"));
+        assert_eq!(
+            page.matches("</script>").count(),
+            page.matches("<script").count()
+        );
+    }
+
+    #[test]
+    fn text_and_tables_are_as_agreed() {
+        for (name, run) in runs() {
+            let page = page(&run);
+            let body = page.split_once("<main>").map_or("", |(_, body)| body);
+            let body = body.split("<script>").next().unwrap_or_default();
+            let words: String = body
+                .lines()
+                .filter(|line| !line.starts_with("<svg") && !line.starts_with("<script"))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            insta::assert_snapshot!(format!("{name}_page"), words);
+        }
+    }
+}

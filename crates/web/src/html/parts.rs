@@ -1,0 +1,91 @@
+//! Figures and tables of parts of the run, in the order of the source: as the experiment asks for them.
+
+use super::figures::{Stills, figure};
+use super::markup::text;
+use super::section as titled;
+use super::table::{Column, Table};
+use delaylab_figure::Drawing;
+use delaylab_lab::finding::Tabulated;
+use delaylab_model::experiment::FigureSection;
+use delaylab_view::run::RunData;
+use delaylab_view::run::parts::{Part, Shown};
+
+/// All of them; where the run has no such part, why.
+pub(super) fn section(run: &RunData, artist: &Stills) -> String {
+    let each = run.parts.iter().map(|part| one(part, artist));
+    titled(
+        "parts",
+        "Figure by figure, as in the source",
+        &each.collect::<String>(),
+    )
+}
+
+fn one(part: &Part, artist: &Stills) -> String {
+    let why = match (&part.shown, Drawing::of_part(part)) {
+        (Ok(Shown::Table(table)), _) => return tabulated(&part.asked, table),
+        (Ok(Shown::Run(_)), Some(drawing)) => return figure(&drawing, artist),
+        (Ok(Shown::Run(_)), None) => "nothing in this part of the run can be drawn so",
+        (Err(why), _) => why,
+    };
+    format!(
+        "<h3>{}</h3>\n<p class=\"where\">Not drawn: {}.</p>\n",
+        text(&part.asked.title),
+        text(why)
+    )
+}
+
+/// Of each level a row of what was found here and, where the source prints it, one of what that has.
+fn tabulated(asked: &FigureSection, found: &Tabulated) -> String {
+    let is_beside = !asked.printed.is_empty();
+    let mut table = Table::new(heads(asked, found, is_beside));
+    for row in &found.rows {
+        let cells = row.cells.iter();
+        let cells = cells.map(|cell| cell.clone().unwrap_or_else(|_| "–".to_owned()));
+        let here = is_beside.then(|| "here".to_owned());
+        let lead = [row.level.clone()].into_iter().chain(here);
+        table.row(lead.chain(cells).collect());
+        if let Some(printed) = asked.printed.get(&row.level) {
+            let lead = ["", "source"].map(str::to_owned).into_iter();
+            table.row(
+                lead.chain(printed.iter().take(row.cells.len()).cloned())
+                    .collect(),
+            );
+        }
+    }
+    let shows = asked.shows.as_ref();
+    let about = shows.map_or_else(String::new, |shows| {
+        format!("<p>In the source: {}</p>\n", text(shows))
+    });
+    format!(
+        "<h3>{}</h3>\n{}{about}{}",
+        text(&asked.title),
+        table.render(),
+        missing(found)
+    )
+}
+
+fn heads(asked: &FigureSection, found: &Tabulated, is_beside: bool) -> Vec<(String, Column)> {
+    let factor = asked.rows.clone().unwrap_or_default();
+    let lead = [factor].into_iter().chain(is_beside.then(String::new));
+    let lead = lead.map(|head| (head, Column::Words));
+    let values = found.heads.iter().map(|(level, value)| {
+        let head = match level.as_str() {
+            "" => value.clone(),
+            level => format!("{level}: {value}"),
+        };
+        (head, Column::Figures)
+    });
+    lead.chain(values).collect()
+}
+
+/// Why cells are empty, each reason once.
+fn missing(table: &Tabulated) -> String {
+    let reasons = table.rows.iter().flat_map(|row| &row.cells);
+    let mut reasons: Vec<&String> = reasons.filter_map(|cell| cell.as_ref().err()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let each = reasons
+        .iter()
+        .map(|why| format!("<p class=\"where\">– {}.</p>\n", text(why)));
+    each.collect()
+}

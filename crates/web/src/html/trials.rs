@@ -1,0 +1,74 @@
+//! The trials: by the levels that the figures tell apart, and one by one.
+
+use super::section as titled;
+use super::table::{Column, Table};
+use delaylab_model::plan::Factor;
+use delaylab_view::run::columns::Columns;
+use delaylab_view::run::lanes::Apart;
+use delaylab_view::run::{RunData, TrialData};
+
+pub(super) fn section(run: &RunData) -> String {
+    let apart = run.apart();
+    let columns = Columns::new(run, &apart);
+    let mut body = together(&apart, columns);
+    if run.trials.len() > apart.rows.len() {
+        let count = run.trials.len();
+        let each = trials(run, columns);
+        body += &format!(
+            "<details><summary>All {count} trials one by one</summary>\n{each}</details>\n"
+        );
+    }
+    titled("trials", "Trials", &body)
+}
+
+fn together(apart: &Apart<'_>, columns: Columns) -> String {
+    let mut table = table(apart.heads.iter().copied(), &["trials"], columns).sortable();
+    for (levels, trials, summary) in &apart.rows {
+        let levels = levels.iter().map(|level| (*level).to_owned());
+        let head = levels.chain([trials.to_string()]);
+        table.row(head.chain(columns.cells(summary)).collect());
+    }
+    table.render()
+}
+
+fn trials(run: &RunData, columns: Columns) -> String {
+    let factors = run
+        .trials
+        .first()
+        .map_or(&[][..], |trial| &trial.stream.factors);
+    let names = factors.iter().map(|(name, _)| name.as_str());
+    let mut table = table(names, &["trial", "probe", "repeat"], columns).searchable();
+    let row = |trial: &TrialData| {
+        let stream = &trial.stream;
+        let repeat = stream.repeat + 1;
+        let which = [
+            stream.trial.to_string(),
+            stream.name.clone(),
+            repeat.to_string(),
+        ];
+        let head = levels(&stream.factors).chain(which);
+        head.chain(columns.cells(&trial.summary)).collect()
+    };
+    run.trials.iter().for_each(|trial| table.row(row(trial)));
+    table.render()
+}
+
+/// With a column for each factor, then for these counts, then for what came of it.
+fn table<'a>(
+    factors: impl Iterator<Item = &'a str>,
+    counts: &[&'a str],
+    columns: Columns,
+) -> Table {
+    let factors = factors.map(|name| (name, Column::Words));
+    let heads = columns.heads();
+    let figures = counts
+        .iter()
+        .copied()
+        .chain(heads.iter().map(String::as_str));
+    let figures = figures.map(|head| (head, Column::Figures));
+    Table::new(factors.chain(figures))
+}
+
+fn levels(factors: &[Factor]) -> impl Iterator<Item = String> {
+    factors.iter().map(|(_, level)| level.label.clone())
+}

@@ -1,0 +1,409 @@
+//! Round trips of a run over time, however long it is: a chunk for every few dozen records is kept, with
+//! its least and largest, and what is shown of any stretch of time is made of those; of a short stretch,
+//! of the records themselves. So no extreme is lost, at any zoom.
+
+use delaylab_model::Nanos;
+use delaylab_model::noise::NoiseEvent;
+use delaylab_model::record::Record;
+use delaylab_store::run::Run;
+use delaylab_view::run::marks::Place;
+use delaylab_view::run::sketch::EndToEnd;
+use delaylab_view::run::{Happening, Mark, Marks};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Records of a chunk at first.
+const CHUNK: u64 = 64;
+/// Chunks of a probe at most: then each takes twice as many records.
+const CHUNKS: usize = 1 << 18;
+/// So many chunks for each cell that is shown; with fewer, the records are read.
+const CHUNKS_A_CELL: usize = 2;
+/// Cells at most.
+const CELLS: usize = 4_000;
+
+/// Stretches of a window of which each has at most one mark of a kind.
+const MARKS: Nanos = 200;
+
+/// The columns that it takes.
+const COLUMNS: [&str; 9] = [
+    "trial",
+    "probe",
+    "seq",
+    "t_intended",
+    "t_send",
+    "t_recv",
+    "outcome",
+    "copies",
+    "clock_event",
+];
+
+/// The round trips of every probe over time, trials end to end.
+#[derive(Debug, Default)]
+pub(super) struct Timeline {
+    probes: BTreeMap<u16, Probe>,
+    /// Noise that is marked, whatever the probe.
+    noise: Vec<NoiseEvent>,
+}
+
+#[derive(Debug)]
+struct Probe {
+    chunks: Vec<Chunk>,
+    /// Records of a chunk.
+    size: u64,
+    time: EndToEnd,
+    /// What happened to the clocks, in order.
+    clock: Vec<Mark>,
+}
+
+/// A few records of one probe of one trial, next to each other in the table.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    trial: u32,
+    rows: [u64; 2],
+    /// The first and the last of their times.
+    t: [Nanos; 2],
+    /// What is added to `t_intended` of a record of this trial.
+    shift: Nanos,
+    counts: Counts,
+}
+
+/// What came of some packets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    range: Option<(Nanos, Nanos)>,
+    sum: i128,
+    answered: u64,
+    unanswered: u64,
+}
+
+impl Counts {
+    fn of(record: &Record) -> Self {
+        let round_trip = record.round_trip().filter(|_| record.answered());
+        Self {
+            range: round_trip.map(|ns| (ns, ns)),
+            sum: round_trip.unwrap_or(0).into(),
+            answered: round_trip.is_some().into(),
+            unanswered: round_trip.is_none().into(),
+        }
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.range = match (self.range, other.range) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, another) => one.or(another),
+        };
+        self.sum += other.sum;
+        self.answered += other.answered;
+        self.unanswered += other.unanswered;
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Window {
+    pub(super) probe: u16,
+    /// From and to, in nanoseconds of the timeline; `None` is all.
+    pub(super) range: Option<[Nanos; 2]>,
+    pub(super) cells: usize,
+}
+
+/// What is shown of a stretch of time.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Shown {
+    from_s: f64,
+    to_s: f64,
+    end_s: f64,
+    packets: u64,
+    trials: String,
+    cells: Cells,
+    marks: Vec<Marked>,
+}
+
+/// What happened to the host: the longest of a stretch, and how many there were.
+#[derive(Debug, Serialize)]
+struct Marked {
+    t_s: f64,
+    kind: Happening,
+    length_ns: Option<Nanos>,
+    count: u64,
+}
+
+/// Cells in which packets were sent, in order.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Cells {
+    pub(super) t_s: Vec<f64>,
+    min_ns: Vec<Option<Nanos>>,
+    max_ns: Vec<Option<Nanos>>,
+    mean_ns: Vec<Option<f64>>,
+    unanswered: Vec<u64>,
+}
+
+impl Cells {
+    fn push(&mut self, t_s: f64, counts: &Counts) {
+        self.t_s.push(t_s);
+        self.min_ns.push(counts.range.map(|(least, _)| least));
+        self.max_ns.push(counts.range.map(|(_, largest)| largest));
+        let mean = (counts.answered > 0).then(|| counts.sum as f64 / counts.answered as f64);
+        self.mean_ns.push(mean);
+        self.unanswered.push(counts.unanswered);
+    }
+}
+
+/// Cells of equal length, filled in any order.
+#[derive(Debug)]
+pub(super) struct Grid {
+    start: Nanos,
+    width: Nanos,
+    cells: BTreeMap<Nanos, Counts>,
+}
+
+impl Grid {
+    /// Of cells so long, in nanoseconds, from `start` on.
+    pub(super) fn new(start: Nanos, width: Nanos) -> Self {
+        Self {
+            start,
+            width: width.max(1),
+            cells: BTreeMap::new(),
+        }
+    }
+
+    /// One record, due at `t`.
+    pub(super) fn push(&mut self, t: Nanos, record: &Record) {
+        if record.t_send.is_some() {
+            self.add(t, &Counts::of(record));
+        }
+    }
+
+    fn add(&mut self, t: Nanos, counts: &Counts) {
+        let place = (t - self.start).div_euclid(self.width);
+        self.cells.entry(place).or_default().add(counts);
+    }
+
+    fn packets(&self) -> u64 {
+        let sent = |counts: &Counts| counts.answered + counts.unanswered;
+        self.cells.values().map(sent).sum()
+    }
+
+    /// Forgets all cells but the last, so many at most.
+    pub(super) fn keep_last(&mut self, most: usize) {
+        while self.cells.len() > most {
+            self.cells.pop_first();
+        }
+    }
+
+    /// Its cells, each at the middle of its time.
+    pub(super) fn cells(&self) -> Cells {
+        let mut cells = Cells::default();
+        for (place, counts) in &self.cells {
+            let middle = self.start + place * self.width + self.width / 2;
+            cells.push(seconds(middle), counts);
+        }
+        cells
+    }
+}
+
+fn seconds(t: Nanos) -> f64 {
+    t as f64 / 1e9
+}
+
+impl Timeline {
+    /// Of every record of the run, in one pass.
+    pub(super) fn of(run: &Run) -> Self {
+        let mut timeline = Self::default();
+        let mut row = 0;
+        run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
+            timeline.push(row, record);
+            row += 1;
+        });
+        run.for_each_noise(None, |event| {
+            if Happening::of_noise(event.kind).is_some() {
+                timeline.noise.push(event.clone());
+            }
+        });
+        timeline
+    }
+
+    fn push(&mut self, row: u64, record: &Record) {
+        let probe = self.probes.entry(record.probe).or_insert_with(|| Probe {
+            chunks: Vec::new(),
+            size: CHUNK,
+            time: EndToEnd::default(),
+            clock: Vec::new(),
+        });
+        let t = probe.time.of(record);
+        probe.meet(t, record);
+        if record.t_send.is_some() {
+            probe.push(row, t, record);
+        }
+    }
+
+    /// What is shown of this window. Of a probe that there is not, nothing.
+    pub(super) fn shown(&self, run: &Run, window: Window) -> Shown {
+        let Some(probe) = self.probes.get(&window.probe) else {
+            return Shown::default();
+        };
+        let end = probe
+            .chunks
+            .iter()
+            .map(|chunk| chunk.t[1])
+            .max()
+            .unwrap_or(0);
+        let [from, to] = window.range.unwrap_or([0, end]);
+        let (from, to) = (from.clamp(0, end), to.clamp(0, end));
+        let to = to.max(from);
+        let cells = window.cells.clamp(1, CELLS);
+        let mut grid = Grid::new(from, (to - from) / cells as Nanos + 1);
+        let inside = probe.inside(from, to);
+        if inside.len() < cells * CHUNKS_A_CELL {
+            records(run, window.probe, inside, |t, record| {
+                if (from..=to).contains(&t) {
+                    grid.push(t, record);
+                }
+            });
+        } else {
+            for chunk in inside {
+                grid.add(chunk.t[0].max(from), &chunk.counts);
+            }
+        }
+        Shown {
+            from_s: seconds(from),
+            to_s: seconds(to),
+            end_s: seconds(end),
+            packets: grid.packets(),
+            trials: trials(inside),
+            cells: grid.cells(),
+            marks: self.marks(probe, from, to),
+        }
+    }
+
+    /// What happened to the host in a stretch of time.
+    fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
+        let places = places(probe.inside(from, to));
+        let mark = |event: &NoiseEvent| Mark::of(event, *places.get(&event.trial)?);
+        let noise = self.noise.iter().filter_map(mark);
+        let mut marks = Marks::of_width((to - from) / MARKS + 1);
+        let all = noise.chain(probe.clock.iter().cloned());
+        all.filter(|mark| (from..=to).contains(&mark.t))
+            .for_each(|mark| marks.push(mark));
+        let marked = |mark: &Mark| Marked {
+            t_s: seconds(mark.t),
+            kind: mark.kind,
+            length_ns: mark.length,
+            count: mark.count,
+        };
+        marks.iter().map(marked).collect()
+    }
+}
+
+impl Probe {
+    fn meet(&mut self, t: Nanos, record: &Record) {
+        let Some(kind) = Happening::of(record.clock_event) else {
+            return;
+        };
+        self.clock.push(Mark {
+            kind,
+            t,
+            length: None,
+            count: 1,
+        });
+    }
+
+    fn push(&mut self, row: u64, t: Nanos, record: &Record) {
+        let fresh = Chunk {
+            trial: record.trial,
+            rows: [row, row + 1],
+            t: [t, t],
+            shift: t - record.t_intended,
+            counts: Counts::of(record),
+        };
+        match self.chunks.last_mut() {
+            Some(last) if last.trial == fresh.trial && last.rows() < self.size => last.join(&fresh),
+            _ => self.chunks.push(fresh),
+        }
+        if self.chunks.len() > CHUNKS {
+            self.thin();
+        }
+    }
+
+    /// Makes one of each two chunks of a trial.
+    fn thin(&mut self) {
+        self.size *= 2;
+        let mut thinned: Vec<Chunk> = Vec::with_capacity(CHUNKS / 2 + 1);
+        for chunk in &self.chunks {
+            match thinned.last_mut() {
+                Some(last)
+                    if last.trial == chunk.trial && last.rows() + chunk.rows() <= self.size =>
+                {
+                    last.join(chunk)
+                }
+                _ => thinned.push(*chunk),
+            }
+        }
+        self.chunks = thinned;
+    }
+
+    /// The chunks that have something of this stretch. They are in order, but for records that were due
+    /// a little earlier than those before them.
+    fn inside(&self, from: Nanos, to: Nanos) -> &[Chunk] {
+        let first = self.chunks.partition_point(|chunk| chunk.t[1] < from);
+        let end = self.chunks.partition_point(|chunk| chunk.t[0] <= to);
+        self.chunks.get(first..end).unwrap_or_default()
+    }
+}
+
+impl Chunk {
+    fn rows(&self) -> u64 {
+        self.rows[1] - self.rows[0]
+    }
+
+    fn join(&mut self, next: &Chunk) {
+        self.rows[1] = next.rows[1];
+        self.t = [self.t[0].min(next.t[0]), self.t[1].max(next.t[1])];
+        self.counts.add(&next.counts);
+    }
+}
+
+/// Hands over the records of these chunks, each with its time.
+fn records(run: &Run, probe: u16, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
+    let places = places(chunks);
+    for rows in stretches(chunks) {
+        run.for_each_record_in(rows, &COLUMNS, |record| {
+            if let Some(place) = places.get(&record.trial).filter(|_| record.probe == probe) {
+                take(record.t_intended + place.shift, record);
+            }
+        });
+    }
+}
+
+/// Where each of their trials stands; one that began before them, from where they begin.
+fn places(chunks: &[Chunk]) -> BTreeMap<u32, Place> {
+    let mut places = BTreeMap::new();
+    for chunk in chunks {
+        places.entry(chunk.trial).or_insert(Place {
+            shift: chunk.shift,
+            start: chunk.t[0],
+        });
+    }
+    places
+}
+
+/// Their rows, those that touch together.
+fn stretches(chunks: &[Chunk]) -> Vec<Range<u64>> {
+    let mut stretches: Vec<Range<u64>> = Vec::new();
+    for chunk in chunks {
+        match stretches.last_mut() {
+            Some(last) if last.end == chunk.rows[0] => last.end = chunk.rows[1],
+            _ => stretches.push(chunk.rows[0]..chunk.rows[1]),
+        }
+    }
+    stretches
+}
+
+fn trials(chunks: &[Chunk]) -> String {
+    match (chunks.first(), chunks.last()) {
+        (Some(first), Some(last)) if first.trial == last.trial => format!("trial {}", first.trial),
+        (Some(first), Some(last)) => format!("trials {} to {}", first.trial, last.trial),
+        _ => "no packet was sent".to_owned(),
+    }
+}

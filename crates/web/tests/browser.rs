@@ -1,0 +1,138 @@
+//! The page in a real browser: from disk, in a network namespace without any interface that is up,
+//! every figure is drawn by the script, nothing is asked for and nothing is complained about.
+
+use delaylab_web::html;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use delaylab_view::run::samples;
+
+/// Says why a test does not run here; under `CI=true` that is a failure.
+fn skip(why: &str) {
+    assert!(
+        std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+        "cannot run: {why}"
+    );
+    println!("skipped: {why}");
+}
+
+fn chromium() -> Option<&'static str> {
+    let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    [
+        "chromium-headless-shell",
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+    ]
+    .into_iter()
+    .find(runs)
+}
+
+/// May this process make a network namespace?
+fn can_unshare() -> bool {
+    let made = Command::new("unshare").args(["--net", "true"]).output();
+    made.is_ok_and(|output| output.status.success())
+}
+
+/// A directory that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("delaylab-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Opens a page and hands back its elements as they are once its script is through, and what the
+/// browser logged.
+fn open(browser: &str, page: &Path, profile: &Path) -> Output {
+    let flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--enable-logging=stderr",
+        "--v=0",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+    ];
+    Command::new("unshare")
+        .args(["--net", browser])
+        .args(flags)
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap()
+}
+
+/// What the page's own script and policy complained about; the browser's own pages may say what they
+/// like.
+fn complaints(log: &str) -> Vec<&str> {
+    let console = log.lines().filter(|line| line.contains(":CONSOLE"));
+    console
+        .filter(|line| !line.contains("source: chrome"))
+        .collect()
+}
+
+#[test]
+fn the_page_draws_every_figure_and_asks_for_nothing() {
+    let Some(browser) = chromium() else {
+        return skip("there is no chromium");
+    };
+    if !can_unshare() {
+        return skip("making a network namespace takes root");
+    }
+    let scratch = Scratch::new("browser");
+    for (name, run) in samples::runs() {
+        let page = scratch.0.join(format!("{name}.html"));
+        std::fs::write(&page, html::page(&run)).unwrap();
+        let output = open(browser, &page, &scratch.0.join(format!("profile-{name}")));
+        let (dom, log) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        let figures = delaylab_figure::every_drawing(&run).len();
+        assert!(figures > 1, "{name}");
+        assert_eq!(
+            dom.matches("data-drawn=\"true\"").count(),
+            figures,
+            "{name}: {log}"
+        );
+        assert!(dom.matches("<svg").count() >= figures, "{name}");
+        assert_eq!(complaints(&log), Vec::<&str>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_page_that_asks_for_something_is_caught() {
+    let Some(browser) = chromium() else {
+        return skip("there is no chromium");
+    };
+    if !can_unshare() {
+        return skip("making a network namespace takes root");
+    }
+    let scratch = Scratch::new("browser-caught");
+    let page = html::page(&samples::bare());
+    let asks = page.replace(
+        "<main>",
+        "<main><img src=\"http://127.0.0.1:9/x.png\" alt=\"\">",
+    );
+    let path = scratch.0.join("asks.html");
+    std::fs::write(&path, asks).unwrap();
+    let output = open(browser, &path, &scratch.0.join("profile"));
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(!complaints(&log).is_empty(), "{log}");
+}

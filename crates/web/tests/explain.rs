@@ -1,0 +1,228 @@
+//! Runs that something is wrong with: each is explained in plain sentences, with no figure that is none.
+
+use delaylab_explain::why;
+use delaylab_model::probe::HostCondition;
+use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use delaylab_stats::summary::SummaryBuilder;
+use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
+use delaylab_store::writer::{NewRun, RunWriter};
+use delaylab_terminal::style::Style;
+use delaylab_view::explain::json;
+use delaylab_view::run::{Head, stored};
+use delaylab_web::html;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const PACKETS: u64 = 2_000;
+
+/// What is known of every record here.
+const FACTS: RecordFacts = RecordFacts {
+    reflector_clock: ReflectorClock::Same,
+    residence: Residence::ToDriver,
+};
+
+/// A packet each millisecond, with every stamp; the reflector makes one in a hundred late.
+fn packet(seq: u64) -> Record {
+    let due = SECOND + seq as Nanos * MILLISECOND;
+    let mut at = due;
+    let mut after = |stage: Nanos| {
+        at += stage + (seq * 7919 % 13) as Nanos * 100;
+        Some(at)
+    };
+    let late = if seq % 100 == 50 { 3 * MILLISECOND } else { 0 };
+    let mut record = Record::due(0, 0, seq, Method::Udp, due);
+    record.t_send = after(2 * MICROSECOND);
+    record.t_tx = after(5 * MICROSECOND);
+    record.r_rx = after(9 * MICROSECOND);
+    record.r_user = after(20 * MICROSECOND + late);
+    record.r_tx = after(5 * MICROSECOND);
+    record.t_rx = after(9 * MICROSECOND);
+    record.t_recv = after(20 * MICROSECOND);
+    record.cpu = Some(0);
+    record.ip_size = Some(84);
+    record.outcome = Outcome::Ok;
+    record
+}
+
+fn packets() -> Vec<Record> {
+    (0..PACKETS).map(packet).collect()
+}
+
+fn lose(record: &mut Record) {
+    record.r_rx = None;
+    record.r_user = None;
+    record.r_tx = None;
+    record.t_rx = None;
+    record.t_recv = None;
+    record.outcome = Outcome::Lost;
+}
+
+/// Writes them as a finished run.
+fn write(runs: &Path, records: &[Record]) -> PathBuf {
+    let new = NewRun {
+        name: "broken",
+        world: "live",
+        started: Some(SystemTime::UNIX_EPOCH),
+        experiment: "name = \"broken\"\n",
+        environment: &serde_json::json!({}),
+    };
+    let run = RunWriter::create(runs, &new).unwrap();
+    let mut trial = run.begin_trial(0).unwrap();
+    trial.records(records).unwrap();
+    trial.finish(&[row(records)], &|_| (None, None)).unwrap();
+    run.finish(&serde_json::json!([])).unwrap().folder
+}
+
+fn row(records: &[Record]) -> TrialRow {
+    let mut builder = SummaryBuilder::new(FACTS, usize::MAX);
+    records.iter().for_each(|record| builder.push(record));
+    let figures = builder.finish().figures();
+    TrialRow {
+        trial: 0,
+        probe: 0,
+        probe_name: "echo".to_owned(),
+        method: Method::Udp,
+        repeat: 0,
+        position: 0,
+        started_utc: None,
+        duration: PACKETS as Nanos * MILLISECOND,
+        host: HostCondition::Normal,
+        seed: 1,
+        valid: true,
+        warmup: 0,
+        facts: ProbeFacts {
+            records: FACTS,
+            ..ProbeFacts::default()
+        },
+        factors: Vec::new(),
+        figures,
+    }
+}
+
+/// Explains the run on every face; what the terminal's says.
+fn told(folder: &Path) -> String {
+    let run = Run::open_as_it_is(folder).unwrap();
+    let found = why::of(&run, None, why::slow::Baseline::Best);
+    let text = delaylab_terminal::explain::page(&Head::default(), &found, &Style::PLAIN);
+    let document = serde_json::to_string(&json::document("run", &found)).unwrap();
+    let page = html::page(&stored::in_full(&run, None, "run"));
+    let page = page.split("<script>").next().unwrap();
+    for (face, said) in [
+        ("terminal", text.as_str()),
+        ("json", &document),
+        ("page", page),
+    ] {
+        for none in ["NaN", "inf ", "Infinity"] {
+            assert!(!said.contains(none), "{face}: {none}\n{said}");
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn told_of(records: &[Record]) -> String {
+    let runs = tempfile::tempdir().unwrap();
+    told(&write(runs.path(), records))
+}
+
+#[test]
+fn whole_runs_are_explained() {
+    let text = told_of(&packets());
+    assert!(
+        text.contains("the reflector on this host took 100 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_answers_a_sentence_says_so() {
+    let mut all_lost = packets();
+    all_lost.iter_mut().for_each(lose);
+    for records in [all_lost, Vec::new()] {
+        let text = told_of(&records);
+        assert!(
+            text.contains("No packet was answered: there is nothing to explain."),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn one_packet_is_not_late() {
+    let text = told_of(&packets()[50..51]);
+    assert!(
+        text.contains("1 packet sent, 1 answered") && text.contains("No packet was late"),
+        "{text}"
+    );
+}
+
+/// What nobody stamped is not put down to anybody.
+#[test]
+fn missing_columns_are_said() {
+    let mut records = packets();
+    for record in &mut records {
+        let whole = *record;
+        lose(record);
+        record.t_tx = None;
+        record.t_recv = whole.t_recv;
+        record.outcome = Outcome::Ok;
+    }
+    let text = told_of(&records);
+    assert!(
+        text.contains("do not say whether a host or the network is why"),
+        "{text}"
+    );
+}
+
+/// The clock is set back by a second while a packet is under way: that one is the clock's, and no other is late by it.
+#[test]
+fn a_clock_that_is_set_in_the_middle_is_named() {
+    let mut records = packets();
+    let (before, after) = records.split_at_mut(1_000);
+    let step = |stamp: &mut Option<Nanos>| *stamp = stamp.map(|at| at + SECOND);
+    for record in after {
+        record.t_intended += SECOND;
+        let stamps = [
+            &mut record.t_send,
+            &mut record.t_tx,
+            &mut record.r_rx,
+            &mut record.r_user,
+        ];
+        stamps.into_iter().for_each(step);
+        [&mut record.r_tx, &mut record.t_rx, &mut record.t_recv]
+            .into_iter()
+            .for_each(step);
+    }
+    let under_way = &mut before[999];
+    step(&mut under_way.t_rx);
+    step(&mut under_way.t_recv);
+    under_way.clock_event = ClockEvent::Step;
+    let text = told_of(&records);
+    assert!(
+        text.contains("the clock was set or the host suspended under way"),
+        "{text}"
+    );
+    assert!(text.contains("21 of 2000 packets were late"), "{text}");
+}
+
+#[test]
+fn damaged_and_missing_files_leave_what_is_whole() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write(runs.path(), &packets());
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        told(&folder);
+        fs::remove_file(&path).unwrap();
+        told(&folder);
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert!(told(&folder).contains("the reflector on this host took 100 %"));
+}

@@ -1,0 +1,33 @@
+//! Runs of frames, which go one way: no face speaks of round trips.
+
+use delaylab_figure::drawings;
+use delaylab_terminal::style::Style;
+use delaylab_view::run::samples::runs;
+use delaylab_web::html;
+
+#[test]
+fn nothing_that_is_shown_of_frames_speaks_of_round_trips() {
+    for (name, mut run) in runs() {
+        for trial in &mut run.trials {
+            trial.stream.frames = true;
+        }
+        // What an experiment says of itself is its own.
+        run.findings.clear();
+        run.parts.clear();
+        run.head.about.clear();
+        let mut shown = vec![delaylab_terminal::run::summary(&run, None, &Style::PLAIN)];
+        shown.push(html::page(&run));
+        for drawing in drawings(&run) {
+            shown.push(serde_json::json!([drawing.title, drawing.about, drawing.spec]).to_string());
+        }
+        for text in shown {
+            let text = text.to_lowercase();
+            let at = text.find("round trip").or_else(|| text.find("round_trip"));
+            let around = at.map(|at| {
+                let from = text.floor_char_boundary(at.saturating_sub(200));
+                &text[from..text.ceil_char_boundary(at + 40)]
+            });
+            assert_eq!(around, None, "{name}");
+        }
+    }
+}
