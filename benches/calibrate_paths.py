@@ -104,7 +104,7 @@ def run(options, folder, sets, seed):
 
 
 def key(lane):
-    return lane["probe"], *sorted(lane["factors"].items())
+    return lane["probe"], *sorted((name, level["label"]) for name, level in lane["factors"].items())
 
 
 KINDS = {"link": "link", "tbf": "shaper", "htb": "shaper", "policer": "policer"}
@@ -135,7 +135,7 @@ def one(options, path, draw, folder):
         for quantile in QUANTILES:
             value = lane["network"][quantile]
             alike, real = (side[name][quantile]["measured_ns"] for side in (same, other))
-            covers = value["expected_from_ns"] <= real <= value["expected_to_ns"]
+            covers = value["expected_ns"]["low"] <= real <= value["expected_ns"]["high"]
             errors.append((name, quantile, value["same_packets_ns"] / alike - 1, value["predicted_ns"] / real - 1, covers))
     return prediction["found"], which, errors
 
@@ -164,10 +164,10 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 found, which, errors = one(options, path, draw, folder)
             limiter = found["limiter"] or {}
-            rate = found["rate"] and found["rate"]["bits_per_second"]["value"]
+            rate = found["rate"] and found["rate"]["bps"]["value"]
             burst = limiter.get("burst_bytes") and limiter["burst_bytes"]["value"]
             buffer = found["buffer"] and found["buffer"]["limit"]
-            ceiling = limiter.get("ceiling") and limiter["ceiling"]["bits_per_second"]
+            ceiling = limiter.get("ceiling") and limiter["ceiling"]["bps"]
             near = [sum(abs(error[at]) <= WITHIN for error in errors) for at in (2, 3)]
             worst = [100 * max((abs(error[at]) for error in errors), default=0) for at in (2, 3)]
             covered = sum(error[4] for error in errors)

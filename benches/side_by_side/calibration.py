@@ -99,7 +99,7 @@ def calibrated(paths, found):
         if not rate or not buffer or not buffer["limit"]:
             rows.append(Row(path.name(), "", "not identified", [], "identified", met=False))
             continue
-        rate = rate["bits_per_second"]["value"]
+        rate = rate["bps"]["value"]
         rows.append(within(f"{path.name()}: rate", path.rate, rate, lambda bits: f"{bits / 1e6:.3f} Mbit/s", RATE_WITHIN))
         rows.append(within(f"{path.name()}: buffer", path.buffer, buffer["limit"], lambda size: f"{size / 1e3:.2f} kB",
                            BUFFER_WITHIN))
@@ -125,7 +125,7 @@ def predicted(folder, path, before, change):
     for probe, measure_ in (("echo", "response"), ("echo", "network"), ("sized", "response"), ("sized", "network"),
                             ("flood", "network")):
         lanes = [lane for lane in prediction["lanes"]
-                 if lane["probe"] == probe and lane["factors"]["case"] == "overflow"]
+                 if lane["probe"] == probe and lane["factors"]["case"]["label"] == "overflow"]
         for quantile in ("p50", "p99"):
             pairs = [(measured[key(lane)][measure_][quantile]["measured_ns"], lane[measure_][quantile]["predicted_ns"])
                      for lane in lanes if lane[measure_] and measured[key(lane)][measure_]]
@@ -136,4 +136,4 @@ def predicted(folder, path, before, change):
 
 
 def key(lane):
-    return lane["probe"], *sorted(lane["factors"].items())
+    return lane["probe"], *sorted((name, level["label"]) for name, level in lane["factors"].items())

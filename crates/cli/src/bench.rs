@@ -9,7 +9,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::units::write_duration;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
-use delaylab_view::json::enveloped;
+use delaylab_view::list::{Procedure, Procedures};
 use serde_json::json;
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
@@ -58,13 +58,14 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
 
 fn list(json: bool) -> Result<(), Failed> {
     if json {
-        let one = |known: &Description| {
-            let about = known.about.replace('\n', " ");
-            json!({ "name": known.name, "rfc": known.rfc, "about": about, "needs": known.needs })
+        let one = |known: &Description| Procedure {
+            name: known.name,
+            rfc: known.rfc,
+            about: known.about.replace('\n', " "),
+            needs: known.needs,
         };
-        let all: Vec<_> = procedures().iter().map(one).collect();
-        let document = enveloped("delaylab/procedures/1", json!({ "procedures": all }));
-        return terminal::write(format!("{document}\n"));
+        let procedures = procedures().iter().map(one).collect();
+        return terminal::document(&Procedures { procedures });
     }
     let mut out = String::new();
     for known in procedures() {

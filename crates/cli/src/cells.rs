@@ -14,7 +14,7 @@ use delaylab_model::units::write_duration;
 use delaylab_runner::target::{self, AddressFamily};
 use delaylab_runner::worlds::RunOptions;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
-use delaylab_view::cells::{self, Cells};
+use delaylab_view::cells::{Cells, Document};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::RangeInclusive;
@@ -80,7 +80,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         again: &|times| again(args, times),
     };
     if args.json {
-        return terminal::write(format!("{}\n", cells::json(&cells)));
+        return terminal::document(&Document::new(&cells));
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(delaylab_terminal::cells::text(&cells, &style))

@@ -3,6 +3,7 @@
 use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
+use crate::experiment::run::words;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
 use delaylab_figure::svg::Artist;
@@ -11,6 +12,7 @@ use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
 use delaylab_view::compare::json::Document;
 use delaylab_view::compare::stored::TwoRuns;
+use delaylab_view::json::to_line;
 use delaylab_web::html;
 use std::fmt::Display;
 use std::io;
@@ -25,7 +27,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         write(&compared, path)?;
     }
     if args.json {
-        terminal::write(document(&compared)?)?;
+        terminal::document(&Document::new(&compared, &words()))?;
     } else if args.output.as_deref() != Some(Path::new("-")) {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(delaylab_terminal::compare::render(&compared, &style))?;
@@ -56,14 +58,6 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     Ok(compared)
 }
 
-fn document(compared: &Compared) -> Result<Vec<u8>, Failed> {
-    let supplied: Vec<String> = std::env::args().collect();
-    let mut text = Vec::new();
-    let written = Document::new(compared, &supplied).write(&mut text);
-    written.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    Ok(text)
-}
-
 /// The file's name says what is written.
 fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
     if path == Path::new("-") {
@@ -72,7 +66,7 @@ fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let content = match extension {
         Some("html" | "htm") => html::comparison(compared).into_bytes(),
-        Some("json") => document(compared)?,
+        Some("json") => to_line(&Document::new(compared, &words())).into_bytes(),
         Some("svg") => figure(compared)?.into_bytes(),
         _ => {
             return Err(Failed::usage(format!(

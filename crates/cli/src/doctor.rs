@@ -1,7 +1,7 @@
 //! `delaylab doctor`.
 
 use crate::args::doctor::DoctorArgs;
-use crate::exit::{Exit, Failed};
+use crate::exit::Failed;
 use crate::terminal;
 use delaylab_live::doctor::{Options, examine};
 use delaylab_live::prober::selfcheck;
@@ -19,9 +19,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failed> {
         .map_err(|error| Failed::environment(format!("cannot look at this host: {error}")))?;
     terminal::done();
     if args.json {
-        let text = serde_json::to_string_pretty(&checkup)
-            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        return terminal::write(text + "\n");
+        return terminal::document(&checkup);
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(delaylab_terminal::doctor::render(&checkup, &style))

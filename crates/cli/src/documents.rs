@@ -1,10 +1,11 @@
 //! Completions, man pages and schemas, from the same source as `--help`.
 
-use crate::args::{Cli, SchemaOf};
+use crate::args::Cli;
 use crate::exit::{Exit, Failed};
 use crate::terminal::write;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use delaylab_view::json::Listed;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> Result<(), Failed> {
@@ -37,16 +38,6 @@ pub fn man(command: Option<&str>) -> Result<(), Failed> {
 }
 
 /// Prints a JSON Schema.
-pub fn schema(document: SchemaOf) -> Result<(), Failed> {
-    let schema = match document {
-        SchemaOf::Ping => delaylab_view::json::schema(),
-        SchemaOf::PingStream => delaylab_view::stream::schema(),
-        SchemaOf::Run => delaylab_view::json::run::schema(),
-        SchemaOf::Trace => delaylab_view::trace::json::schema(),
-        SchemaOf::Explain => delaylab_view::explain::json::schema(),
-        SchemaOf::Compare => delaylab_view::compare::json::schema(),
-        SchemaOf::Import => delaylab_view::import::schema(),
-        SchemaOf::Verify => delaylab_view::verify::schema(),
-    };
-    write(format!("{schema:#}\n"))
+pub fn schema(document: &Listed) -> Result<(), Failed> {
+    write(format!("{:#}\n", (document.schema)()))
 }

@@ -1,7 +1,7 @@
 //! `delaylab explain`.
 
 use crate::args::explain::{ExplainArgs, IDLE};
-use crate::exit::{Exit, Failed};
+use crate::exit::Failed;
 use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::why;
@@ -29,9 +29,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         terminal::say(format!("warning: {problem}"));
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&json::document(&folder, &found));
-        let text = text.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        return terminal::write(text + "\n");
+        return terminal::document(&json::document(&folder, &found));
     }
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);

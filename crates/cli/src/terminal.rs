@@ -3,6 +3,7 @@
 use crate::exit::Failed;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
+use delaylab_view::json::{Published, to_line};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
@@ -23,6 +24,11 @@ pub fn write(document: impl AsRef<[u8]>) -> Result<(), Failed> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Prints a document for programs.
+pub fn document(document: &impl Published) -> Result<(), Failed> {
+    write(to_line(document))
 }
 
 /// Says a line on standard error. Where nobody can hear it, the work goes on all the same.

@@ -3,6 +3,7 @@
 use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
+use crate::experiment::run::words;
 use crate::ping::system_info;
 use crate::terminal;
 use delaylab_kernel::signals;
@@ -129,11 +130,5 @@ fn print(traced: &Traced<'_>, json: bool) -> Result<(), Failed> {
         let style = terminal::style(&io::stdout(), false);
         return terminal::print(delaylab_terminal::trace::render(traced, &style));
     }
-    let supplied: Vec<String> = std::env::args().collect();
-    let info = system_info();
-    let mut text = Vec::new();
-    Document::new(traced, &info, &supplied)
-        .write(&mut text)
-        .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    terminal::write(text)
+    terminal::document(&Document::new(traced, &system_info(), &words()))
 }

@@ -1,7 +1,7 @@
 //! `delaylab verify`.
 
 use crate::args::verify::VerifyArgs;
-use crate::exit::{Exit, Failed};
+use crate::exit::Failed;
 use crate::terminal;
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
@@ -23,10 +23,7 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
         }
     }
     if args.json {
-        let mut text = Vec::new();
-        let written = Document::new(&found).write(&mut text);
-        written.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        terminal::write(text)?;
+        terminal::document(&Document::new(&found))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         let lines = found.iter().map(|(name, run)| line(name, run, &style));

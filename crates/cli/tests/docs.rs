@@ -226,8 +226,8 @@ fn no_fence_hides_a_command() {
                 }
             }
         }
-        // Python and SQL are run by the end-to-end tests of experiments.
-        let allowed = ["console", "text", "json", "toml", "python", "sql"];
+        // Python, SQL and sh are run by the end-to-end tests of experiments and documents.
+        let allowed = ["console", "text", "json", "toml", "python", "sql", "sh"];
         let fences = text.lines().filter_map(|line| line.strip_prefix("```"));
         for language in fences.filter(|language| !language.is_empty()) {
             assert!(

@@ -15,10 +15,12 @@
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
-//! | `overlay.rs` | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
-//! | `both_runs.rs` | the distributions of two runs over each other |
+//! | [`overlay`] | measured and simulated distributions of a calibrated path (seed 003); no figure of one run |
+//! | [`both_runs`] | the distributions of two runs over each other |
 //! | [`quantile_shift`] | how far each quantile moved from one run to another |
+//! | `svg` (a feature) | draws any of them as SVG without a browser |
 //! | `clock_reads.rs` | what reading the clock costs (seed 002, finding 5) |
+#![forbid(unsafe_code)]
 
 mod anatomy;
 mod benchmark;
@@ -44,7 +46,7 @@ use delaylab_view::run::RunData;
 use delaylab_view::run::parts::{Part, Shown};
 use serde_json::{Value, json};
 
-/// The script that draws, in a browser and in [`svg`]. Built from `web/`.
+/// The script that draws, in a browser and in `svg`. Built from `web/`.
 pub const SCRIPT: &str = include_str!("../../../web/dist/figures.js");
 
 /// One figure of a run.

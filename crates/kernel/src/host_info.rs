@@ -4,13 +4,14 @@
 
 use crate::cpu_list;
 use delaylab_model::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 /// Facts about this host. What cannot be read is `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HostInfo {
     /// Kernel release, as `uname -r` prints it.
     pub kernel: Option<String>,
@@ -57,7 +58,7 @@ impl HostInfo {
 }
 
 /// Whether the kernel offers something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Availability {
     /// It is there.
@@ -69,7 +70,7 @@ pub enum Availability {
 }
 
 /// How the host's real time is kept, as its NTP or PTP daemon told the kernel (adjtimex(2)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Synchronisation {
     /// Does a daemon say that real time is synchronised?
     pub synchronised: bool,

@@ -315,8 +315,6 @@ mod tests {
             refused: None,
         };
         let mut checkup = Checkup {
-            schema: delaylab_live::doctor::SCHEMA,
-            version: "0.1.0",
             host: HostInfo {
                 kernel: Some("6.12.0".into()),
                 cpu_model: Some("Some CPU".into()),

@@ -1,16 +1,14 @@
 //! What `delaylab cells` found, and its JSON document.
 
-use crate::json::enveloped;
+use crate::json::{Interval, Published};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
 use delaylab_model::record::Method;
 use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, PerSize, Steps, Verdict, rate_of_equal_links,
 };
-use serde_json::{Value, json};
-
-/// The version of the document.
-pub const SCHEMA: &str = "delaylab/cells/1";
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A sweep of sizes to a target.
 pub struct Cells<'a> {
@@ -50,87 +48,215 @@ impl Cells<'_> {
 /// What is said where too few sizes were answered.
 pub const FEW: &str = "Cannot tell: too few sizes were answered to tell steps from a line.";
 
-/// For programs: what `docs/cells.md` says.
-pub fn json(cells: &Cells<'_>) -> Value {
-    let main = cells.main();
-    let [sent, lost] = cells.sent();
-    let body = json!({
-        "target": cells.target,
-        "method": cells.method.name(),
-        "sent": sent,
-        "lost": lost,
-        "answer": main.map_or(Answer::CannotTell, Way::answer).name(),
-        "sentence": main.map_or_else(|| FEW.to_owned(), Way::sentence),
-        "ways": cells.ways().iter().map(of_way).collect::<Vec<_>>(),
-        "problems": cells.run.problems,
-        "folder": cells.run.head.folder,
-        "report": cells.page,
-    });
-    enveloped(SCHEMA, body)
+/// What `delaylab cells --json` prints.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// The target as typed.
+    pub target: &'a str,
+    /// How it was asked.
+    pub method: Method,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets lost of these.
+    pub lost: u64,
+    /// `steps`, `no cells` or `cannot tell`.
+    pub answer: &'static str,
+    /// The answer in words.
+    pub sentence: String,
+    /// Each direction that was looked at.
+    pub ways: Vec<WayFound<'a>>,
+    /// What to check before trusting it.
+    pub problems: &'a [String],
+    /// Where the run is.
+    pub folder: &'a str,
+    /// Its page, if there is one.
+    pub report: Option<&'a str>,
 }
 
-fn of_way(way: &Way) -> Value {
-    let found = match &way.detection.verdict {
-        Verdict::Steps(found) => of_steps(found, way.direction),
-        _ => Value::Null,
-    };
-    let power = way.power.map(|power| {
-        json!({
-            "found_step_ns": power.found_ns.map(whole),
-            "excluded_step_ns": power.excluded_ns.map(whole),
-            "wanted_step_ns": whole(power.wanted_ns),
-            "times_as_many_packets": power.times_as_many(),
-        })
-    });
-    let points = way
-        .points
-        .iter()
-        .map(|point| json!({ "ip_size": point.size, "delay_ns": whole(point.delay_ns) }));
-    json!({
-        "direction": way.direction.name(),
-        "measure": way.measure,
-        "per_size": match way.per_size {
-            PerSize::TrimmedMean => "mean of the inner 80 %",
-            PerSize::Minimum => "minimum",
-        },
-        "packets": way.packets,
-        "answer": way.answer().name(),
-        "sentence": way.sentence(),
-        "steps": found,
-        "power": power,
-        "residual_ns": way.detection.residual_ns().map(whole),
-        "left_out_from_bytes": way.detection.jump.map(|jump| jump.at),
-        "points": points.collect::<Vec<_>>(),
-    })
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/cells/2";
+    const TITLE: &'static str = "delaylab cells";
 }
 
-fn of_steps(found: &Steps, direction: Direction) -> Value {
-    let cells = found.width == CELL_PAYLOAD;
-    let rate = rate_of_equal_links(found.step_ns, CELL_BITS, direction.count());
-    let framings = found.framings().into_iter();
-    let framings = framings.map(|f| json!({ "name": f.name, "overhead_bytes": f.overhead }));
-    json!({
-        "width_bytes": found.width,
-        "width_low_bytes": found.width_interval.0,
-        "width_high_bytes": found.width_interval.1,
-        "overhead_bytes": found.overhead,
-        "overhead_low_bytes": found.overhead_interval.0,
-        "overhead_high_bytes": found.overhead_interval.1,
-        "step_ns": whole(found.step_ns),
-        "step_low_ns": whole(found.step_interval.0),
-        "step_high_ns": whole(found.step_interval.1),
-        "rate_if_alike_bits_per_s": cells.then(|| whole(rate)),
-        "jump_at_bytes": found.jump.map(|jump| jump.at),
-        "jump_ns": found.jump.map(|jump| whole(jump.height_ns)),
-        "uneven_sd_ns": found.uneven.map(|uneven| whole(uneven.sd_ns)),
-        "least_step_ns": found.uneven.map(|uneven| whole(uneven.least_ns)),
-        "most_step_ns": found.uneven.map(|uneven| whole(uneven.most_ns)),
-        "delta_bic": found.delta_bic,
-        "framings": framings.collect::<Vec<_>>(),
-    })
+/// A direction.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct WayFound<'a> {
+    /// `both`, `forward` or `return`.
+    pub direction: &'static str,
+    /// Of what the delays are.
+    pub measure: &'a str,
+    /// What stands for a size: `mean of the inner 80 %` or `minimum`.
+    pub per_size: &'static str,
+    /// Packets answered.
+    pub packets: usize,
+    /// `steps`, `no cells` or `cannot tell`.
+    pub answer: &'static str,
+    /// The answer in words.
+    pub sentence: String,
+    /// The steps, where there are some.
+    pub steps: Option<StepsFound>,
+    /// What steps would have been seen; null where too few sizes were answered.
+    pub power: Option<Power>,
+    /// What is left of the delays beyond what was found.
+    pub residual_ns: Option<i64>,
+    /// From this size on, sizes were left out: the delay jumps there.
+    pub left_out_from_bytes: Option<u32>,
+    /// The delay of each size.
+    pub points: Vec<Point>,
 }
 
-/// JSON knows no NaN, and times here are whole nanoseconds.
+/// The delay of one size.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Point {
+    /// Bytes of the IP packet.
+    pub ip_size: u32,
+    /// Its delay.
+    pub delay_ns: i64,
+}
+
+/// Which steps would have been seen.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Power {
+    /// Steps of this height would have been found.
+    pub found_step_ns: Option<i64>,
+    /// Steps of this height are excluded.
+    pub excluded_step_ns: Option<i64>,
+    /// The height that cells would have on this line.
+    pub wanted_step_ns: i64,
+    /// So many times as many packets would tell.
+    pub times_as_many_packets: Option<u32>,
+}
+
+/// Steps in delay against size.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct StepsFound {
+    /// Bytes from one step to the next.
+    pub width_bytes: u32,
+    /// The interval of that.
+    pub width_interval_bytes: Interval,
+    /// Bytes that framing adds, modulo the width.
+    pub overhead_bytes: u32,
+    /// The interval of that.
+    pub overhead_interval_bytes: Interval,
+    /// The height of a step.
+    pub step_ns: i64,
+    /// The interval of that.
+    pub step_interval_ns: Interval,
+    /// The line's rate if all links were alike; null where steps are not cells.
+    pub rate_if_alike_bps: Option<i64>,
+    /// The delay jumps at this size.
+    pub jump_at_bytes: Option<u32>,
+    /// By so much.
+    pub jump_ns: Option<i64>,
+    /// Steps differ in height: the standard deviation of that.
+    pub uneven_sd_ns: Option<i64>,
+    /// The least step.
+    pub least_step_ns: Option<i64>,
+    /// The greatest.
+    pub most_step_ns: Option<i64>,
+    /// How much better steps explain the delays than a line does (difference of BIC).
+    pub delta_bic: f64,
+    /// Encapsulations that add so many bytes.
+    pub framings: Vec<Framing>,
+}
+
+/// An encapsulation.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Framing {
+    /// Its name.
+    pub name: &'static str,
+    /// What it adds.
+    pub overhead_bytes: u32,
+}
+
+impl<'a> Document<'a> {
+    /// Of a sweep.
+    pub fn new(cells: &'a Cells<'a>) -> Self {
+        let main = cells.main();
+        let [sent, lost] = cells.sent();
+        Self {
+            target: cells.target,
+            method: cells.method,
+            sent,
+            lost,
+            answer: main.map_or(Answer::CannotTell, Way::answer).name(),
+            sentence: main.map_or_else(|| FEW.to_owned(), Way::sentence),
+            ways: cells.ways().iter().map(WayFound::new).collect(),
+            problems: &cells.run.problems,
+            folder: &cells.run.head.folder,
+            report: cells.page,
+        }
+    }
+}
+
+impl<'a> WayFound<'a> {
+    fn new(way: &'a Way) -> Self {
+        let points = way.points.iter().map(|point| Point {
+            ip_size: point.size,
+            delay_ns: whole(point.delay_ns),
+        });
+        Self {
+            direction: way.direction.name(),
+            measure: way.measure,
+            per_size: match way.per_size {
+                PerSize::TrimmedMean => "mean of the inner 80 %",
+                PerSize::Minimum => "minimum",
+            },
+            packets: way.packets,
+            answer: way.answer().name(),
+            sentence: way.sentence(),
+            steps: match &way.detection.verdict {
+                Verdict::Steps(found) => Some(StepsFound::new(found, way.direction)),
+                _ => None,
+            },
+            power: way.power.map(|power| Power {
+                found_step_ns: power.found_ns.map(whole),
+                excluded_step_ns: power.excluded_ns.map(whole),
+                wanted_step_ns: whole(power.wanted_ns),
+                times_as_many_packets: power.times_as_many(),
+            }),
+            residual_ns: way.detection.residual_ns().map(whole),
+            left_out_from_bytes: way.detection.jump.map(|jump| jump.at),
+            points: points.collect(),
+        }
+    }
+}
+
+impl StepsFound {
+    fn new(found: &Steps, direction: Direction) -> Self {
+        let cells = found.width == CELL_PAYLOAD;
+        let rate = rate_of_equal_links(found.step_ns, CELL_BITS, direction.count());
+        let framings = found.framings().into_iter().map(|framing| Framing {
+            name: framing.name,
+            overhead_bytes: framing.overhead,
+        });
+        let (low, high) = found.step_interval;
+        Self {
+            width_bytes: found.width,
+            width_interval_bytes: Interval::new(
+                found.width_interval.0.into(),
+                found.width_interval.1.into(),
+            ),
+            overhead_bytes: found.overhead,
+            overhead_interval_bytes: Interval::new(
+                found.overhead_interval.0 as f64,
+                found.overhead_interval.1 as f64,
+            ),
+            step_ns: whole(found.step_ns),
+            step_interval_ns: Interval::new(low, high),
+            rate_if_alike_bps: cells.then(|| whole(rate)),
+            jump_at_bytes: found.jump.map(|jump| jump.at),
+            jump_ns: found.jump.map(|jump| whole(jump.height_ns)),
+            uneven_sd_ns: found.uneven.map(|uneven| whole(uneven.sd_ns)),
+            least_step_ns: found.uneven.map(|uneven| whole(uneven.least_ns)),
+            most_step_ns: found.uneven.map(|uneven| whole(uneven.most_ns)),
+            delta_bic: found.delta_bic,
+            framings: framings.collect(),
+        }
+    }
+}
+
+/// Times here are whole nanoseconds.
 fn whole(value: f64) -> i64 {
     value.round() as i64
 }

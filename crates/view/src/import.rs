@@ -2,25 +2,17 @@
 //!
 //! Times are nanoseconds, shares 0 to 1; what is not known is null.
 
+use crate::json::Published;
 use delaylab_explain::import::{self, Disagreement, Imported, Said};
 use delaylab_model::plan::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
-
-/// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/import/2";
 
 /// What `delaylab import --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// Name and version of this document's shape.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
     /// The format that was read.
     pub format: &'static str,
-    /// Version of delaylab.
-    pub version: &'static str,
     /// The other tool's version, where the file says it.
     pub tool_version: Option<&'a str>,
     /// The run that was made.
@@ -35,6 +27,11 @@ pub struct Document<'a> {
     pub disagreements: Vec<Disagrees<'a>>,
     /// What to read before trusting the records, in sentences.
     pub warnings: &'a [String],
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/import/2";
+    const TITLE: &'static str = "delaylab import";
 }
 
 /// The packets of one target, hop or connection.
@@ -99,9 +96,7 @@ impl<'a> Document<'a> {
         let (streams, said) = (imported.streams.iter(), imported.said.iter());
         let disagreements = disagreements.iter();
         Self {
-            schema: SCHEMA,
             format: imported.format.name,
-            version: env!("CARGO_PKG_VERSION"),
             tool_version: imported.version.as_deref(),
             folder,
             report,
@@ -113,19 +108,6 @@ impl<'a> Document<'a> {
             warnings: &imported.warnings,
         }
     }
-
-    /// Writes the document and a line feed.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        crate::json::write_line(self, out)
-    }
-}
-
-/// The JSON Schema (draft 2020-12) of [`Document`].
-pub fn schema() -> serde_json::Value {
-    crate::json::schema_of::<Document<'_>>()
 }
 
 /// The name of a stream by its index; empty where there is none.
@@ -184,23 +166,20 @@ mod tests {
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let validator = crate::json::validator::<Document<'_>>();
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = folder.join("../explain/tests/data/import");
         for name in SAMPLES {
             let bytes = std::fs::read(folder.join(name)).unwrap();
             let imported = import::read(&bytes, None).unwrap();
             let disagreements = import::check(&imported);
-            let mut text = Vec::new();
-            Document::new(
+            let document = Document::new(
                 &imported,
                 &disagreements,
                 "runs/x",
                 Some("runs/x/report.html"),
-            )
-            .write(&mut text)
-            .unwrap();
-            let document: Value = serde_json::from_slice(&text).unwrap();
+            );
+            let document: Value = serde_json::from_str(&crate::json::to_line(&document)).unwrap();
             let errors = validator.iter_errors(&document);
             let errors: Vec<_> = errors.map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{name}: {errors:#?}");

@@ -12,12 +12,13 @@
 //! | [`calibration`] | a calibrated path, and what a change would make of it |
 //! | [`trace`] | a path trace |
 //! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
-//! | [`cells`], [`import`], [`verify`] | what these commands found |
+//! | [`cells`], [`check`], [`import`], [`list`], [`verify`] | what these commands found |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
 //! | [`mod@format`] | the format that a file's name asks for |
+//! | `samples` (a feature) | results made by hand, for tests of what shows them |
 //! | [`words`], [`missing`] | numbers and names in words; why a figure is missing |
 //!
 //! Nothing here opens a socket, reads a clock or knows a terminal: records and facts go in. Files are read by
@@ -28,13 +29,16 @@ pub mod benchmark;
 pub mod beside;
 pub mod calibration;
 pub mod cells;
+pub mod check;
 pub mod columns;
 pub mod compare;
 pub mod csv;
+mod doctor;
 pub mod explain;
 pub mod format;
 pub mod import;
 pub mod json;
+pub mod list;
 pub mod missing;
 pub mod ping;
 pub mod run;

@@ -3,7 +3,8 @@
 //! Memory stays flat: one line is built at a time, in one buffer, and handed over in one write.
 
 use crate::columns::Row;
-use crate::json::{Head, Results, schema_of};
+use crate::json::ping::Head;
+use crate::json::{Results, schema_of};
 use crate::ping::Ping;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Name and version of the lines' shape.
-pub const SCHEMA: &str = "delaylab/ping-stream/1";
+pub const SCHEMA: &str = "delaylab/ping-stream/2";
 
 /// One line.
 #[derive(Serialize, JsonSchema)]
@@ -33,6 +34,8 @@ struct Start<'a> {
     /// Name and version of the lines' shape.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    /// Version of delaylab.
+    version: &'static str,
     #[serde(flatten)]
     head: &'a Head<'a>,
     /// How to read the packets.
@@ -84,6 +87,7 @@ impl<W: Write> Sink for StreamWriter<'_, W> {
         let head = &self.head;
         let start = Start {
             schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
             head,
             facts,
         };

@@ -1,25 +1,22 @@
 //! `delaylab verify`: one JSON document and its JSON Schema.
 
+use crate::json::Published;
 use delaylab_store::verify::Verified;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
-
-/// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/verify/1";
 
 /// What `delaylab verify --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// Name and version of this document's shape.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
-    /// Version of delaylab.
-    pub version: &'static str,
     /// Is no run damaged?
     pub intact: bool,
     /// Each run that was looked at.
     pub runs: Vec<Looked<'a>>,
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/verify/1";
+    const TITLE: &'static str = "delaylab verify";
 }
 
 /// A run that was looked at.
@@ -52,19 +49,9 @@ impl<'a> Document<'a> {
     /// Of these runs, each by its name.
     pub fn new(found: &'a [(String, Verified)]) -> Self {
         Self {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
             intact: found.iter().all(|(_, run)| run.wrong.is_empty()),
             runs: found.iter().map(|(name, run)| looked(name, run)).collect(),
         }
-    }
-
-    /// Writes the document and a line feed.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        crate::json::write_line(self, out)
     }
 }
 
@@ -89,11 +76,6 @@ fn verdict(run: &Verified) -> &'static str {
         (true, Some(_)) => "intact",
         (true, None) => "unlisted",
     }
-}
-
-/// The JSON Schema (draft 2020-12) of [`Document`].
-pub fn schema() -> serde_json::Value {
-    crate::json::schema_of::<Document<'_>>()
 }
 
 #[cfg(test)]

@@ -19,7 +19,9 @@ pub mod trace;
 pub mod values;
 pub mod verify;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use delaylab_view::json::{Listed, PUBLISHED};
 
 /// A laboratory for network delay: measure it, take it apart, say whose fault it is.
 #[derive(Debug, Parser)]
@@ -93,28 +95,18 @@ pub enum Command {
     /// Print a JSON Schema of what delaylab writes
     Schema {
         /// Which document.
-        #[arg(value_enum)]
-        document: SchemaOf,
+        #[arg(value_parser = published())]
+        document: &'static Listed,
     },
 }
 
-/// A document that has a schema.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum SchemaOf {
-    /// `ping --json`
-    Ping,
-    /// One line of `ping --json-stream`
-    PingStream,
-    /// One line of `run --json`
-    Run,
-    /// `trace --json`
-    Trace,
-    /// `explain --json`
-    Explain,
-    /// `compare --json`
-    Compare,
-    /// `import --json`
-    Import,
-    /// `verify --json`
-    Verify,
+/// The name of a published schema. Help says what prints it.
+fn published() -> impl TypedValueParser<Value = &'static Listed> {
+    let names = PUBLISHED
+        .iter()
+        .map(|listed| PossibleValue::new(listed.name).help(format!("`{}`", listed.printed_by)));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = PUBLISHED.iter().find(|listed| listed.name == name);
+        named.ok_or("no document")
+    })
 }

@@ -14,9 +14,8 @@ use crate::terminal;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
-use delaylab_view::calibration::{
-    Calibrated, Prediction, calibration_document, prediction_document,
-};
+use delaylab_view::calibration::{Calibrated, Calibration, Prediction, Predictions};
+use delaylab_view::json::to_line;
 use delaylab_web::html::calibration::{calibration_page, prediction_page};
 use measured::Measured;
 use modelled::Modelled;
@@ -37,10 +36,10 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
         found: &measured.found,
         pairs: &pairs,
     };
-    let document = calibration_document(&shown);
+    let document = to_line(&Calibration::new(&shown));
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
     if args.of.json {
-        terminal::write(format!("{document}\n"))?;
+        terminal::write(&document)?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(calibration_text(&shown, &files, &style))?;
@@ -91,10 +90,10 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
         found: &measured.found,
         lanes: &lanes,
     };
-    let document = prediction_document(&shown);
+    let document = to_line(&Predictions::new(&shown));
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
     if args.of.json {
-        terminal::write(format!("{document}\n"))?;
+        terminal::write(&document)?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(prediction_text(&shown, &files, &style))?;
@@ -115,7 +114,7 @@ fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Fail
         pairs: &[],
     };
     if of.json {
-        terminal::write(format!("{}\n", calibration_document(&shown)))?;
+        terminal::document(&Calibration::new(&shown))?;
     } else {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(calibration_text(&shown, &[], &style))?;

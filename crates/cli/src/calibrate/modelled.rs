@@ -14,7 +14,6 @@ use delaylab_runner::run_folder::{self, shortest};
 use delaylab_runner::worlds::{self, RunOptions};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::{fs, panic, thread};
 
@@ -132,13 +131,13 @@ impl Modelled {
         &self,
         text: &str,
         name: &str,
-        document: &Value,
+        document: &str,
         page: &str,
     ) -> Result<Vec<(&'static str, String)>, Failed> {
         let files = [
             ("model", "model.toml".to_owned(), text.to_owned()),
             ("figures", format!("{name}.html"), page.to_owned()),
-            ("JSON", format!("{name}.json"), format!("{document}\n")),
+            ("JSON", format!("{name}.json"), document.to_owned()),
         ];
         let mut written = Vec::new();
         for (what, file, text) in files {

@@ -11,10 +11,8 @@ use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
-use delaylab_view::json::enveloped;
-use delaylab_view::json::run::factors;
+use delaylab_view::check::{Document, Forecast};
 use delaylab_view::words::plural;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -28,7 +26,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let resolved = choose::resolve(&experiment, &choices)?;
     let expected = Expected::new(&resolved, args.from.as_deref(), &args.runs)?;
     if args.json {
-        return terminal::write(format!("{}\n", as_json(&resolved, expected.as_ref())));
+        return terminal::document(&document(&resolved, expected.as_ref()));
     }
     terminal::print(for_people(&resolved, expected.as_ref()))
 }
@@ -155,53 +153,17 @@ fn duration(resolved: &Resolved) -> String {
     format!("{word} {}{simulated}", format_duration(estimate.length))
 }
 
-fn as_json(resolved: &Resolved, expected: Option<&Expected>) -> Value {
-    let trials: Vec<_> = resolved
-        .planned
-        .iter()
-        .map(|planned| {
-            json!({
-                "trial": planned.trial.id,
-                "repeat": planned.repeat,
-                "factors": factors(&planned.factors),
-            })
-        })
-        .collect();
-    let findings: Vec<_> = resolved
-        .findings
-        .iter()
-        .map(|f| {
-            json!({
-                "id": f.id, "says": f.says, "check": f.text, "printed": f.printed,
-                "not_applicable": not_applicable(f, resolved),
-                "expected": expected.and_then(|expected| expected.of(f)).map(|forecast| json!({
-                    "true": forecast.is_true, "false": forecast.is_false,
-                })),
-            })
-        })
-        .collect();
-    let skipped: Vec<_> = resolved
-        .skipped
-        .iter()
-        .map(|s| {
-            let why: Vec<_> = s
-                .refusals
-                .iter()
-                .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
-                .collect();
-            json!({"case": s.case, "why": why})
-        })
-        .collect();
-    let body = json!({
-        "name": resolved.name,
-        "world": resolved.world.name(),
-        "seed": resolved.seed,
-        "expected_ns": resolved.estimate().length,
-        "expected_from": expected.map(Expected::run),
-        "trials": trials,
-        "skipped": skipped,
-        "warnings": warnings(resolved),
-        "findings": findings,
-    });
-    enveloped("delaylab/check/1", body)
+fn document<'a>(resolved: &'a Resolved, expected: Option<&'a Expected>) -> Document<'a> {
+    let mut document = Document::new(resolved, warnings(resolved));
+    let Some(expected) = expected else {
+        return document;
+    };
+    document.expected_from = Some(expected.run());
+    for (shown, finding) in document.findings.iter_mut().zip(&resolved.findings) {
+        shown.expected = expected.of(finding).map(|forecast| Forecast {
+            is_true: forecast.is_true,
+            is_false: forecast.is_false,
+        });
+    }
+    document
 }

@@ -57,7 +57,7 @@ impl Concluded {
     /// Where nothing was answered, once that is shown.
     pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
         if shown.json {
-            terminal::write(self.document()?)?;
+            self.print_line()?;
         } else {
             let style = terminal::style(&io::stdout(), shown.verbose);
             let page = self.page.as_deref();
@@ -66,15 +66,12 @@ impl Concluded {
         self.unless_unanswered()
     }
 
-    /// The last line of `--json`.
-    fn document(&self) -> Result<Vec<u8>, Failed> {
-        let (system_info, supplied) = (system_info(), words());
+    /// Prints the last line of `--json`.
+    fn print_line(&self) -> Result<(), Failed> {
         let page = self.page.as_deref();
+        let (system_info, supplied) = (system_info(), words());
         let line = Line::run(&self.data, &self.judged, page, &system_info, &supplied);
-        let mut text = Vec::new();
-        line.write(&mut text)
-            .map_err(|error| Failed::environment(error.to_string()))?;
-        Ok(text)
+        terminal::document(&line)
     }
 
     /// An error where nothing was answered.

@@ -1,54 +1,24 @@
 //! `delaylab list`.
 
 use crate::args::experiment::ListArgs;
-use crate::exit::{Exit, Failed};
+use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_store::index::{Entry, Index};
+use delaylab_view::list::{self, Document, Run};
 use delaylab_view::words::plural;
-use serde::Serialize;
 
-/// What there is to run and to look at.
-#[derive(Debug, Serialize)]
-struct Listed {
-    experiments: Vec<ListedExperiment>,
-    runs: Vec<ListedRun>,
-}
-
-#[derive(Debug, Serialize)]
-struct ListedExperiment {
-    name: String,
-    title: String,
-    worlds: Vec<&'static str>,
-}
-
-#[derive(Debug, Serialize)]
-struct ListedRun {
-    folder: String,
-    name: Option<String>,
-    world: Option<String>,
-    started_utc: Option<String>,
-    state: &'static str,
-    trials: u64,
-    records: u64,
-    /// Which file is not what was recorded, where that was seen without reading the tables.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    damage: Option<String>,
-}
-
-impl From<Entry> for ListedRun {
-    fn from(entry: Entry) -> Self {
-        Self {
-            folder: entry.folder,
-            name: entry.name,
-            world: entry.world,
-            started_utc: entry.started_utc,
-            state: entry.state.name(),
-            trials: entry.trials,
-            records: entry.records,
-            damage: entry.damage,
-        }
+fn listed(entry: Entry) -> Run {
+    Run {
+        folder: entry.folder,
+        name: entry.name,
+        world: entry.world,
+        started_utc: entry.started_utc,
+        state: entry.state.name(),
+        trials: entry.trials,
+        records: entry.records,
+        damage: entry.damage,
     }
 }
 
@@ -56,20 +26,18 @@ impl From<Entry> for ListedRun {
 pub fn run(args: &ListArgs) -> Result<(), Failed> {
     let experiments = catalogue().iter().map(|entry| {
         let experiment = Experiment::read(entry.source())?;
-        Ok(ListedExperiment {
+        Ok(list::Experiment {
             name: entry.name().to_owned(),
             title: experiment.title().to_owned(),
             worlds: experiment.worlds().into_iter().map(|w| w.name()).collect(),
         })
     });
-    let listed = Listed {
+    let listed = Document {
         experiments: experiments.collect::<Result<_, Failed>>()?,
         runs: runs(args)?,
     };
     if args.json {
-        let text = serde_json::to_string(&listed)
-            .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-        terminal::write(text + "\n")?;
+        terminal::document(&listed)?;
     } else {
         terminal::print(for_people(&listed))?;
     }
@@ -85,16 +53,16 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     })
 }
 
-fn runs(args: &ListArgs) -> Result<Vec<ListedRun>, Failed> {
+fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
     if !args.output.is_dir() {
         return Ok(Vec::new());
     }
     let entries = Index::open(&args.output).and_then(|index| index.list());
     let entries = entries.map_err(|error| Failed::environment(error.to_string()))?;
-    Ok(entries.into_iter().map(ListedRun::from).collect())
+    Ok(entries.into_iter().map(listed).collect())
 }
 
-fn for_people(listed: &Listed) -> String {
+fn for_people(listed: &Document) -> String {
     let mut text = String::from("Experiments (delaylab run NAME; --quick for a first look)\n");
     for experiment in &listed.experiments {
         text += &format!(

@@ -11,6 +11,7 @@ use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::units::format_duration;
 use delaylab_terminal::visible::visible;
 use delaylab_view::json::run::Line;
+use delaylab_view::json::write;
 use delaylab_view::run::without_numbers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
@@ -165,7 +166,7 @@ impl Progress for ProgressDisplay {
         if self.json {
             for (row, summary) in ended.rows.iter().zip(ended.summaries) {
                 // Whoever stops reading has seen enough; the run goes on.
-                let _ = Line::trial(row, summary).write(std::io::stdout().lock());
+                let _ = write(&Line::trial(row, summary), std::io::stdout().lock());
             }
         }
     }

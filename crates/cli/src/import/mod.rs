@@ -9,7 +9,7 @@ mod recorded;
 mod told;
 
 use crate::args::import::ImportArgs;
-use crate::exit::{Exit, Failed};
+use crate::exit::Failed;
 use crate::experiment::conclude;
 use crate::terminal;
 use delaylab_explain::import::{self, Disagreement, ImportError, Imported, Input};
@@ -68,19 +68,12 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
     let page = page.transpose()?;
     if args.json {
-        return print_document(&found, &data.head.folder, page.as_deref());
+        let (folder, page) = (&data.head.folder, page.as_deref());
+        let document = Document::new(&found.imported, &found.disagreements, folder, page);
+        return terminal::document(&document);
     }
     let style = terminal::style(&io::stdout(), false);
     terminal::print(told::text(&found, &data, page.as_deref(), &style))
-}
-
-/// `folder` is the run's, `page` its report, if it has one.
-fn print_document(found: &Found, folder: &str, page: Option<&str>) -> Result<(), Failed> {
-    let mut text = Vec::new();
-    Document::new(&found.imported, &found.disagreements, folder, page)
-        .write(&mut text)
-        .map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
-    terminal::write(text)
 }
 
 fn is_standard_input(file: &Path) -> bool {

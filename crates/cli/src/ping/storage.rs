@@ -12,7 +12,8 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
 use delaylab_view::csv::CsvWriter;
 use delaylab_view::format::Format;
-use delaylab_view::json::{Document, Head, UnderLoad};
+use delaylab_view::json::ping::{Document, Head};
+use delaylab_view::json::{UnderLoad, write};
 use delaylab_view::ping::Ping;
 use delaylab_view::stream::StreamWriter;
 use std::io::{self, BufWriter, Write};
@@ -124,7 +125,7 @@ impl<'a> Storage<'a> {
                 let document = (parts.into_iter()).fold(document, |document, (way, part)| {
                     document.under_load(way, part)
                 });
-                document.write(&mut *out)?;
+                write(&document, &mut *out)?;
                 out.flush()
             }
             Writer::Stream(stream) => stream.summary(ping),

@@ -36,12 +36,8 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     let before = fs::read(run.join("records.parquet")).unwrap();
 
     let found = document(&scratch, "calibrate latest --json");
-    assert_eq!(found["schema"], "delaylab/calibration/1");
-    near(
-        &found["found"]["rate"]["bits_per_second"]["value"],
-        10e6,
-        0.001,
-    );
+    assert_eq!(found["schema"], "delaylab/calibration/2");
+    near(&found["found"]["rate"]["bps"]["value"], 10e6, 0.001);
     near(&found["found"]["buffer"]["limit"], 64_000.0, 0.01);
     assert_eq!(found["found"]["discipline"]["name"], "fifo");
     assert_eq!(found["found"]["limiter"]["kind"], "link");
@@ -69,7 +65,7 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     // What a change does to the same path is known: it can be simulated.
     let change = "--set path.switch.discipline=fq-codel";
     let predicted = document(&scratch, &format!("predict latest --json {change}"));
-    assert_eq!(predicted["schema"], "delaylab/prediction/1");
+    assert_eq!(predicted["schema"], "delaylab/prediction/2");
     done(&scratch, &format!("{SIMULATED} {change}"));
     // Which of the fair queues it is cannot be told, and the model has one of them.
     let told = ran(&scratch, "calibrate latest --json --strict");
@@ -229,11 +225,7 @@ fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
         ),
     );
     let found = document(scratch, "calibrate latest --json");
-    near(
-        &found["found"]["rate"]["bits_per_second"]["value"],
-        8e6,
-        0.02,
-    );
+    near(&found["found"]["rate"]["bps"]["value"], 8e6, 0.02);
     near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
     assert_eq!(found["found"]["discipline"]["name"], discipline);
     found
@@ -259,8 +251,9 @@ mod in_turn {
             let after = found_in_a_testbed(&scratch, "per-flow");
             // Medians: the rest is what other programs on this machine make of it.
             let lanes = predicted["lanes"].as_array().unwrap().iter();
-            let of_echo = lanes
-                .filter(|lane| lane["probe"] == "echo" && lane["factors"]["case"] == "overflow");
+            let of_echo = lanes.filter(|lane| {
+                lane["probe"] == "echo" && lane["factors"]["case"]["label"] == "overflow"
+            });
             for lane in of_echo {
                 let overlay = after["overlay"].as_array().unwrap();
                 let same = |other: &&Value| {

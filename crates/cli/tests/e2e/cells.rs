@@ -111,7 +111,7 @@ mod in_turn {
         in_one_of_three(|| {
             let (scratch, ended) = across("aal5-llc", "--count 3 --max-size 232B --json");
             let found = document(&ended);
-            assert_eq!(found["schema"], "delaylab/cells/1");
+            assert_eq!(found["schema"], "delaylab/cells/2");
             let steps = &found["ways"][0]["steps"];
             let number = |name: &str| steps[name].as_f64().unwrap_or(f64::NAN);
             // LLC/SNAP and the trailer of AAL5.

@@ -206,7 +206,7 @@ fn files(scratch: &Scratch) {
     let json = compare(scratch, "near far", &words);
     assert_eq!(json.code, 1, "{}", json.stderr);
     let document: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(document["schema"], "delaylab/compare/1");
+    assert_eq!(document["schema"], "delaylab/compare/2");
     assert_eq!(document["failed"], true);
     assert_eq!(document["conditions"][0]["outcome"], "failed");
     assert_eq!(document["pairs"][0]["outcome"], "differs");

@@ -1,8 +1,10 @@
 //! What programs read: each document keeps to its schema, and all of them say the same thing the same way.
 
-use crate::harness::process::{Ran, Reflector, delaylab, ran};
+use crate::harness::process::{Ran, Reflector, delaylab, python, ran};
 use crate::harness::scratch::Scratch;
+use crate::{or_skip, skip};
 use serde_json::Value;
+use std::path::Path;
 
 const SMALL: &str = r#"
 name = "small"
@@ -112,9 +114,83 @@ fn one_vocabulary_in_every_document() {
         let document = lines(&scratch, document, words).remove(0);
         assert!(document["version"].is_string(), "{words}");
     }
-    // Documents without a published schema begin in the same way.
-    let check = ran(&scratch, "check small.toml --json");
-    let check: Value = serde_json::from_str(&check.stdout).unwrap();
-    assert_eq!(check["schema"], "delaylab/check/1");
-    assert!(check["version"].is_string());
+    let others = [
+        ("check", "check small.toml --json"),
+        ("list", "list --json"),
+        ("procedures", "bench list --json"),
+        ("doctor", "doctor --quick --json"),
+    ];
+    for (document, words) in others {
+        lines(&scratch, document, words);
+    }
+}
+
+/// The fences of a document in this language.
+fn fences(text: &str, language: &str) -> Vec<String> {
+    let begin = format!("```{language}\n");
+    let fences = text.split(begin.as_str()).skip(1);
+    let body = |fence: &str| fence.split("```").next().unwrap_or_default().to_owned();
+    fences.map(body).collect()
+}
+
+/// Is there a program of this name?
+fn has(program: &str) -> bool {
+    std::process::Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok()
+}
+
+#[test]
+fn what_the_guide_reads_documents_with_works() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let scratch = Scratch::new();
+    scratch.file("small.toml", SMALL);
+    let reflector = Reflector::local();
+    let ping = format!(
+        "ping 127.0.0.1 --method udp --port {} -i 1ms -c 100",
+        reflector.port
+    );
+    let stream = format!("{ping} --json-stream");
+    let ping = format!("{ping} --json");
+    for (file, words) in [
+        ("run.ndjson", "run small.toml --json -q"),
+        ("ping.json", &ping),
+        ("stream.ndjson", &stream),
+        ("explain.json", "explain latest --json"),
+        ("compare.json", "compare latest latest --json"),
+        ("check.json", "check small.toml --json"),
+        ("list.json", "list --json"),
+        ("verify.json", "verify latest --json"),
+        ("procedures.json", "bench list --json"),
+        ("doctor.json", "doctor --quick --json"),
+    ] {
+        let ran = ran(&scratch, words);
+        assert_eq!(ran.code, 0, "{words}: {}", ran.stderr);
+        scratch.file(file, &ran.stdout);
+    }
+    if !has("jq") {
+        skip!("there is no jq: scripts/install.sh test");
+    }
+    for line in fences(&guide, "sh").concat().lines() {
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.arg("-c").arg(line).current_dir(scratch.path(""));
+        let output = output.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{line}: {output:?}");
+        // A field that is not there is null.
+        let says_something = said.lines().any(|line| line != "null");
+        assert!(says_something || line.contains("doctor"), "{line}: {said}");
+    }
+    let mut python = or_skip!(python());
+    let [frames, defined] = fences(&guide, "python").try_into().unwrap();
+    let checks = frames.lines().map(|line| {
+        // Every column has a value.
+        format!("it = {line}\nassert len(it) and pandas.DataFrame(it).notna().any().all(), it\n")
+    });
+    let script = defined + &checks.collect::<String>();
+    let output = python.args(["-c", &script]).current_dir(scratch.path(""));
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }

@@ -5,12 +5,14 @@ use super::limiter::Limiter;
 use super::passage::Ways;
 use super::queue::Order;
 use super::run_trials::RunTrials;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Slopes of the two ways that differ by more are those of two kinds of links.
 const SAME: f64 = 0.05;
 
 /// Something that is not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
     /// What.
     pub what: &'static str,

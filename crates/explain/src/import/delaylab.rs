@@ -1,8 +1,8 @@
 //! What delaylab's own `ping` prints: `--json` and `--json-stream`, with every stamp.
 //!
 //! ```text
-//! {"schema": "delaylab/ping/1", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
-//! {"type": "start", "schema": "delaylab/ping-stream/1", "config": {…}, …}      a document a line
+//! {"schema": "delaylab/ping/2", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
+//! {"type": "start", "schema": "delaylab/ping-stream/2", "config": {…}, …}      a document a line
 //! {"type": "round_trip", "seq": 0, "t_intended_ns": …}
 //! {"type": "summary", "facts": {…}, …}
 //! ```
@@ -21,7 +21,7 @@ use std::net::IpAddr;
 pub static FORMAT: Format = Format {
     name: "delaylab ping",
     command: "delaylab ping --json -c 100 TARGET > FILE",
-    looks: r#"a key `"schema"` of `delaylab/ping/1` or `delaylab/ping-stream/1`"#,
+    looks: r#"a key `"schema"` of `delaylab/ping/…` or `delaylab/ping-stream/…`"#,
     signs: &["delaylab/ping", "t_intended_ns"],
     rules: Rules::USUAL,
     is,
@@ -30,7 +30,10 @@ pub static FORMAT: Format = Format {
 
 fn is(bytes: &[u8]) -> bool {
     let head = super::text::head(bytes);
-    json::is(bytes) && (head.contains("delaylab/ping/1") || head.contains("delaylab/ping-stream/1"))
+    json::is(bytes)
+        && ["delaylab/ping/", "delaylab/ping-stream/"]
+            .iter()
+            .any(|name| head.contains(name))
 }
 
 /// A packet, in the names of docs/json.md.

@@ -8,6 +8,8 @@ use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ const NAMED: usize = 4;
 const ALL_THE_TIME: f64 = 0.9;
 
 /// One combination of levels, and one probe, of which no packet was answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Blackout {
     /// Its levels and, where there are several, its probe.
     pub label: String,

@@ -4,6 +4,8 @@ use super::gather::Stream;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::change_points::{self, ChangePoint};
 use delaylab_stats::functional::Functional;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A change of less than this share of the level is not worth a word.
@@ -21,7 +23,7 @@ pub struct Changes {
 }
 
 /// What is smaller or shorter was looked for and may have been missed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Visible {
     /// How far a level must be from those beside it, as a share of the median, 0 and more.
     pub share: f64,

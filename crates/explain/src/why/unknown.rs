@@ -5,9 +5,11 @@ use delaylab_model::record::Method;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Something that the run cannot tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
     /// What.
     pub what: String,

@@ -6,10 +6,11 @@ use delaylab_kernel::dma_latency::DmaLatency;
 use delaylab_kernel::host_info;
 use delaylab_kernel::privilege::{self, Capability, needs};
 use delaylab_kernel::scheduling::{self, Scheduling};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What this user may do.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Access {
     /// Datagram ICMP sockets, by `ping_group_range`.
     pub icmp_datagram: bool,

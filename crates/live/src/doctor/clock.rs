@@ -3,11 +3,12 @@
 use super::{Spread, in_own_thread};
 use crate::noise::gaps;
 use delaylab_model::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 
 /// Cost of a clock read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClockCheck {
     /// From one read to the next. The largest are the host's interruptions, not the clock's.
     pub read: Spread,

@@ -6,10 +6,11 @@ use super::{Checkup, MethodStamps, Setting, Spread};
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Delivery, StampPoint};
 use delaylab_model::units::format_duration as time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Area {
     /// Probes and the stamps that they bring.
@@ -25,7 +26,7 @@ pub enum Area {
 }
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
     /// Nothing to do.
@@ -37,7 +38,7 @@ pub enum FindingState {
 }
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What it is about.
     pub area: Area,

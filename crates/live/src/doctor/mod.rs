@@ -26,7 +26,7 @@ pub use wakeup::{Setting, WakeUp, WakeUpOptions};
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_model::record::Method;
 use delaylab_model::trial::{Delivery, StampPoint};
-use serde::ser::SerializeStruct;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io;
@@ -64,44 +64,43 @@ impl Options {
 }
 
 /// Which stamps one method delivered when it probed this host itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MethodStamps {
     /// The method.
     pub method: Method,
     /// `IPv4` or `IPv6`.
     pub family: String,
-    /// Each stamp as delivered, or why this method cannot probe here.
+    /// Each stamp as delivered, or why this method cannot probe here: as `stamps` by the record's column, or `error`; the
+    /// other one is null.
+    #[serde(flatten, serialize_with = "stamps_or_error")]
+    #[schemars(with = "StampsOrError")]
     pub result: Result<Vec<(StampPoint, Delivery)>, String>,
 }
 
-/// `stamps` by the record's column, or `error`; the other one is null.
-impl Serialize for MethodStamps {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let by_name = |stamps: &Vec<(StampPoint, Delivery)>| -> BTreeMap<&'static str, Delivery> {
-            stamps
-                .iter()
-                .map(|(point, delivery)| (point.name(), *delivery))
-                .collect()
-        };
-        let mut fields = serializer.serialize_struct("MethodStamps", 4)?;
-        fields.serialize_field("method", &self.method)?;
-        fields.serialize_field("family", &self.family)?;
-        fields.serialize_field("stamps", &self.result.as_ref().ok().map(by_name))?;
-        fields.serialize_field("error", &self.result.as_ref().err())?;
-        fields.end()
-    }
+/// How [`MethodStamps::result`] is written.
+#[derive(Serialize, JsonSchema)]
+struct StampsOrError<'a> {
+    stamps: Option<BTreeMap<&'static str, Delivery>>,
+    error: Option<&'a str>,
 }
 
-/// Name and version of the document's form.
-pub const SCHEMA: &str = "delaylab/doctor/1";
+fn stamps_or_error<S: Serializer>(
+    result: &Result<Vec<(StampPoint, Delivery)>, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let stamps = result.as_ref().ok().map(|stamps| {
+        let stamps = stamps.iter();
+        stamps
+            .map(|(point, delivery)| (point.name(), *delivery))
+            .collect()
+    });
+    let error = result.as_ref().err().map(String::as_str);
+    StampsOrError { stamps, error }.serialize(serializer)
+}
 
 /// Everything that the doctor found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Checkup {
-    /// Name and version of this document's form.
-    pub schema: &'static str,
-    /// Version of delaylab.
-    pub version: &'static str,
     /// What this host is.
     pub host: HostInfo,
     /// Stamps as delivered, a row a method and IP version.
@@ -129,8 +128,6 @@ pub struct Checkup {
 pub fn examine(options: &Options, stamps: Vec<MethodStamps>) -> io::Result<Checkup> {
     let wakeups = wakeup::measure(options.wakeup)?;
     let mut checkup = Checkup {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION"),
         host: HostInfo::read(),
         stamps,
         clock: clock::measure(options.clock_reads)?,
@@ -182,7 +179,6 @@ mod tests {
         assert_eq!(checkup.wakeups[0].lateness.unwrap().count, 6);
         assert!(!checkup.noise.is_empty());
         let json = serde_json::to_value(&checkup).unwrap();
-        assert_eq!(json["schema"], SCHEMA);
         assert!(json["clock"]["read"]["p50_ns"].is_u64());
     }
 

@@ -6,6 +6,7 @@ use crate::gather::touched;
 use crate::noise::gaps;
 use delaylab_kernel::scheduling;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 
@@ -31,7 +32,7 @@ impl Default for NoiseOptions {
 }
 
 /// The gaps of one CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoiseFloor {
     /// Which.
     pub cpu: usize,

@@ -2,10 +2,11 @@
 
 use delaylab_model::Nanos;
 use delaylab_stats::quantile::Ranked;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Count, extremes and quantiles, in nanoseconds. Quantiles are values that occurred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[allow(missing_docs)] // the names say it all
 pub struct Spread {
     pub count: usize,

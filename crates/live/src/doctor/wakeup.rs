@@ -9,11 +9,12 @@ use delaylab_kernel::clock;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_model::{MILLISECOND, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 
 /// How a thread is scheduled while it sleeps; each is more invasive than the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// As threads start.
@@ -71,7 +72,7 @@ impl Default for WakeUpOptions {
 }
 
 /// Wake-up lateness in one setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WakeUp {
     /// Which.
     pub setting: Setting,

@@ -10,9 +10,9 @@ mod json;
 pub mod samples;
 pub mod words;
 
-pub use json::{calibration_document, prediction_document};
+pub use json::{Calibration, Predictions};
 
-use delaylab_explain::calibrate::Calibration;
+use delaylab_explain::calibrate;
 use delaylab_explain::calibrate::overlay::Pair;
 use delaylab_explain::calibrate::prediction::Predicted;
 
@@ -24,7 +24,7 @@ pub struct Calibrated<'a> {
     /// The model's run; `None`: nothing could be made a model of.
     pub model: Option<&'a str>,
     /// What was found.
-    pub found: &'a Calibration,
+    pub found: &'a calibrate::Calibration,
     /// Measured and simulated.
     pub pairs: &'a [Pair],
 }
@@ -39,7 +39,7 @@ pub struct Prediction<'a> {
     /// What was changed, path and value.
     pub sets: &'a [(String, String)],
     /// What was found of the path.
-    pub found: &'a Calibration,
+    pub found: &'a calibrate::Calibration,
     /// Before and after.
     pub lanes: &'a [Predicted],
 }

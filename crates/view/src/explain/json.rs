@@ -2,11 +2,15 @@
 //!
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
+use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons};
+use delaylab_explain::why::blackouts::Blackout;
 use delaylab_explain::why::changes::Scope;
+use delaylab_explain::why::changes::Visible;
 use delaylab_explain::why::effects::{self, Shift};
 use delaylab_explain::why::rhythm::{Basis, Rhythm};
 use delaylab_explain::why::slow::{self, Against};
 use delaylab_explain::why::spent::{self, Component};
+use delaylab_explain::why::unknown::Unknown;
 use delaylab_explain::why::ways::{Clocks, OneWay};
 use delaylab_explain::why::{self, Explanation};
 use delaylab_model::Nanos;
@@ -16,18 +20,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/explain/1";
-
 /// The whole document.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(title = "delaylab explain")]
-pub struct Document {
-    /// Name and version of this shape.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
-    /// Version of delaylab.
-    pub version: &'static str,
+pub struct Document<'a> {
     /// The run's folder.
     pub run: String,
     /// What is slow, then whose fault late packets are: in a few sentences.
@@ -35,7 +30,7 @@ pub struct Document {
     /// Combinations of levels of which no packet was answered.
     pub blackouts: Vec<Blackout>,
     /// What every packet of a condition pays, against a better one: the slowest first.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Condition<'a>>,
     /// Packets that were sent.
     pub sent: u64,
     /// Packets that were answered.
@@ -67,22 +62,16 @@ pub struct Document {
     pub unknown: Vec<Unknown>,
 }
 
-/// A combination of levels of which no packet was answered.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Blackout {
-    /// Its levels and, where there are several, its probe.
-    pub label: String,
-    /// Packets that were sent, or could not be.
-    pub packets: u64,
-    /// The likely reason.
-    pub reason: String,
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/explain/2";
+    const TITLE: &'static str = "delaylab explain";
 }
 
 /// One combination of levels and one probe.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Condition {
+pub struct Condition<'a> {
     /// The level of each factor.
-    pub levels: BTreeMap<String, String>,
+    pub factors: Levels<'a>,
     /// The probe's name.
     pub probe: String,
     /// The run's own load in it: how many streams of each.
@@ -164,8 +153,8 @@ pub struct Way {
     pub error_ns: Option<Nanos>,
     /// Skewed clocks: by how much the receiver's is faster, which was taken out.
     pub skew_ppm: Option<f64>,
-    /// The 95 % interval of that.
-    pub skew_interval_ppm: Option<[f64; 2]>,
+    /// The interval of that.
+    pub skew_interval_ppm: Option<Interval>,
 }
 
 /// One cause of late packets.
@@ -265,21 +254,11 @@ pub struct Effect {
 pub struct Difference {
     /// The difference; null without packets.
     pub ns: Option<Nanos>,
-    /// Lower end of its 95 % interval.
-    pub low_ns: Option<Nanos>,
-    /// Upper end.
-    pub high_ns: Option<Nanos>,
-    /// Why there is no interval.
-    pub reason: Option<String>,
-}
-
-/// A level that would have been found nine times in ten, in the trial in which least can be seen.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Visible {
-    /// How far it is from the levels beside it, as a share of the median response.
-    pub share: f64,
-    /// How many packets it lasts.
-    pub packets: usize,
+    /// The interval of that.
+    pub interval_ns: Measured<Interval>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A change of the median response.
@@ -291,44 +270,18 @@ pub struct Change {
     pub probe: Option<String>,
     /// Since the trial's first packet was due; null where it is from trial to trial.
     pub after_ns: Option<Nanos>,
-    /// Relative difference of the level, and its 95 % interval.
+    /// Relative difference of the level.
     pub relative: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-/// Something that cannot be told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Unknown {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-    /// What would let it.
-    pub remedy: String,
-}
-
-/// The document's JSON Schema.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Document).to_value()
+    /// The interval of that.
+    pub relative_interval: Interval,
 }
 
 /// The document of this explanation.
-pub fn document(run: &str, found: &Explanation) -> Document {
+pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
     Document {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION"),
         run: run.to_owned(),
         answer: found.answer(),
-        blackouts: (found.blackouts.iter())
-            .map(|blackout| Blackout {
-                label: blackout.label.clone(),
-                packets: blackout.packets,
-                reason: blackout.reason.clone(),
-            })
-            .collect(),
+        blackouts: found.blackouts.clone(),
         conditions: found.slow.conditions.iter().map(of_condition).collect(),
         sent: found.sent,
         answered: found.answered,
@@ -344,17 +297,8 @@ pub fn document(run: &str, found: &Explanation) -> Document {
             .collect(),
         effects: found.effects.iter().map(of_effect).collect(),
         changes: found.changes.found.iter().map(of_change).collect(),
-        changes_visible: found.changes.visible.map(|visible| Visible {
-            share: visible.share,
-            packets: visible.packets,
-        }),
-        unknown: (found.unknown.iter())
-            .map(|unknown| Unknown {
-                what: unknown.what.clone(),
-                why: unknown.why.clone(),
-                remedy: unknown.remedy.clone(),
-            })
-            .collect(),
+        changes_visible: found.changes.visible,
+        unknown: found.unknown.clone(),
     }
 }
 
@@ -369,17 +313,14 @@ fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {
         .collect()
 }
 
-fn of_condition(condition: &slow::Condition) -> Condition {
+fn of_condition(condition: &slow::Condition) -> Condition<'_> {
     let (against, against_label) = match &condition.against {
         Against::Condition(label) => ("condition", Some(label.clone())),
         Against::LeastDelay => ("least_delay", None),
         Against::Run(label) => ("run", Some(label.clone())),
     };
-    let factors = condition.factors.iter();
     Condition {
-        levels: factors
-            .map(|(name, level)| (name.clone(), level.to_string()))
-            .collect(),
+        factors: levels(&condition.factors),
         probe: condition.probe.clone(),
         load: condition.loads.iter().cloned().collect(),
         packets: condition.packets,
@@ -431,7 +372,7 @@ fn of_way(way: &OneWay) -> Way {
     let (clocks, error_ns, skew) = match way.clocks {
         Clocks::One => ("one", None, None),
         Clocks::Synchronised(error) => ("synchronised", Some(error), None),
-        Clocks::Skewed(ppm, (low, high)) => ("skewed", None, Some((ppm, [low, high]))),
+        Clocks::Skewed(ppm, (low, high)) => ("skewed", None, Some((ppm, Interval::new(low, high)))),
     };
     Way {
         probe: way.probe.clone(),
@@ -553,23 +494,25 @@ fn of_effect(effect: &effects::Effect) -> Effect {
 }
 
 fn difference(shift: &Shift) -> Difference {
-    let bounds = shift.interval.as_ref().ok();
     let finite = |ns: f64| Some(ns).filter(|ns| ns.is_finite()).map(whole);
+    let interval = shift.interval.as_ref();
+    let interval = interval.map(|bounds| Interval::new(bounds.low, bounds.high));
+    of_difference(
+        shift.difference_ns.and_then(finite),
+        interval.map_err(Clone::clone).into(),
+    )
+}
+
+fn of_difference(ns: Option<Nanos>, interval: Measured<Interval>) -> Difference {
     Difference {
-        ns: shift.difference_ns.and_then(finite),
-        low_ns: bounds.and_then(|bounds| finite(bounds.low)),
-        high_ns: bounds.and_then(|bounds| finite(bounds.high)),
-        reason: shift.interval.as_ref().err().cloned(),
+        ns,
+        reasons: reasons([("interval_ns", interval.missing())]),
+        interval_ns: interval,
     }
 }
 
 fn nothing() -> Difference {
-    Difference {
-        ns: None,
-        low_ns: None,
-        high_ns: None,
-        reason: None,
-    }
+    of_difference(None, Measured::Missing("no packets".to_owned()))
 }
 
 fn of_change(change: &why::changes::Change) -> Change {
@@ -586,7 +529,6 @@ fn of_change(change: &why::changes::Change) -> Change {
         probe,
         after_ns,
         relative: change.after / change.before - 1.0,
-        low: change.relative.0,
-        high: change.relative.1,
+        relative_interval: Interval::new(change.relative.0, change.relative.1),
     }
 }

@@ -64,6 +64,8 @@ pub struct Config<'a> {
     /// The state to put the measuring host in.
     pub host: HostCondition,
     /// Seeds the pacing and the fill.
+    #[serde(serialize_with = "super::seed")]
+    #[schemars(with = "String")]
     pub seed: u64,
 }
 

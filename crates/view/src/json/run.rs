@@ -1,45 +1,34 @@
 //! `delaylab run --json`: a line for each probe of each trial, as soon as it is recorded, and one at the end. What came of a
 //! trial has the names of a ping's document.
 
-use super::{Results, SystemInfo, schema_of, write_line};
+use super::{Levels, Published, Results, SystemInfo, levels, some_seed};
 use crate::run::RunData;
 use delaylab_lab::finding::Judged;
-use delaylab_model::plan::Factor;
 use delaylab_model::record::Method;
 use delaylab_stats::summary::Summary;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-
-/// Name and version of the lines' shape.
-pub const SCHEMA: &str = "delaylab/run/2";
 
 /// A line.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "a line of delaylab run --json")]
-pub struct Line<'a> {
-    /// Name and version of this shape.
-    #[schemars(extend("const" = SCHEMA))]
-    schema: &'static str,
-    #[serde(flatten)]
-    what: What<'a>,
-}
-
-/// What a line is of.
-#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-enum What<'a> {
+pub enum Line<'a> {
     /// A probe of a trial.
     Trial(Box<Trial<'a>>),
     /// The run, which is over.
     Run(Box<Run<'a>>),
 }
 
+impl Published for Line<'_> {
+    const SCHEMA: &'static str = "delaylab/run/3";
+    const TITLE: &'static str = "a line of delaylab run --json";
+}
+
 /// A probe of a trial that is recorded.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Trial<'a> {
+pub struct Trial<'a> {
     /// The trial's number.
     trial: u32,
     /// The probe's name.
@@ -49,7 +38,7 @@ struct Trial<'a> {
     /// Which repeat of its combination.
     repeat: u32,
     /// Its levels, by factor.
-    factors: BTreeMap<&'a str, &'a str>,
+    factors: Levels<'a>,
     /// The same fields as in a ping's document. Sizes and pacing are in the run's `experiment.toml`.
     #[serde(flatten)]
     results: Results<'a>,
@@ -59,9 +48,7 @@ struct Trial<'a> {
 
 /// A run that is over.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Run<'a> {
-    /// Version of delaylab.
-    version: &'a str,
+pub struct Run<'a> {
     /// The measuring host.
     system_info: &'a SystemInfo,
     /// What was carried out.
@@ -94,15 +81,9 @@ struct Config<'a> {
     /// Where live probes went.
     target: Option<&'a str>,
     /// Of the order, the pacing and the fill.
+    #[serde(serialize_with = "some_seed")]
+    #[schemars(with = "Option<String>")]
     seed: Option<u64>,
-}
-
-/// Factors and the labels of their levels.
-pub fn factors(factors: &[Factor]) -> BTreeMap<&str, &str> {
-    let labels = factors.iter();
-    labels
-        .map(|(name, level)| (name.as_str(), level.label.as_str()))
-        .collect()
 }
 
 impl<'a> Line<'a> {
@@ -113,11 +94,11 @@ impl<'a> Line<'a> {
             probe: &row.probe_name,
             method: row.method,
             repeat: row.repeat,
-            factors: factors(&row.factors),
+            factors: levels(&row.factors),
             results: Results::new(summary, &row.facts, &[]),
             flaws: &row.facts.flaws,
         };
-        Self::new(What::Trial(Box::new(trial)))
+        Self::Trial(Box::new(trial))
     }
 
     /// Of a run that is over, which this host measured when these words asked for it.
@@ -135,7 +116,6 @@ impl<'a> Line<'a> {
         }
         let head = &data.head;
         let run = Run {
-            version: env!("CARGO_PKG_VERSION"),
             system_info,
             config: Config {
                 name: &head.name,
@@ -152,23 +132,6 @@ impl<'a> Line<'a> {
             problems: &data.problems,
             benchmark: data.benchmark.as_ref(),
         };
-        Self::new(What::Run(Box::new(run)))
+        Self::Run(Box::new(run))
     }
-
-    const fn new(what: What<'a>) -> Self {
-        Self {
-            schema: SCHEMA,
-            what,
-        }
-    }
-
-    /// Writes the line and a line feed.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        write_line(self, out)
-    }
-}
-
-/// The JSON Schema (draft 2020-12) of [`Line`].
-pub fn schema() -> serde_json::Value {
-    schema_of::<Line<'_>>()
 }

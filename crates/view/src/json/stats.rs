@@ -1,5 +1,6 @@
 //! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
 
+use super::{Interval, Measured, Reasons, reasons};
 use crate::missing;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
@@ -8,36 +9,32 @@ use delaylab_stats::anatomy::Part;
 use delaylab_stats::{summary, verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-/// Why fields of the same object are null, by field.
-type Reasons = BTreeMap<&'static str, String>;
 
 /// Counts and distributions.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Stats {
     /// t_recv − t_intended: what the user waits.
-    pub response: Option<Distribution>,
+    pub response: Measured<Distribution>,
     /// t_recv − t_send: what ping prints.
-    pub round_trip: Option<Distribution>,
+    pub round_trip: Measured<Distribution>,
     /// t_rx − t_tx − residence in the reflector.
-    pub network: Option<Distribution>,
+    pub network: Measured<Distribution>,
     /// response − network: both ends.
-    pub host: Option<Distribution>,
+    pub host: Measured<Distribution>,
     /// t_send − t_intended, of every packet sent: how late the sender was.
-    pub lateness: Option<Distribution>,
+    pub lateness: Measured<Distribution>,
     /// One-way delay out, r_rx − t_tx.
-    pub forward: Option<Distribution>,
+    pub forward: Measured<Distribution>,
     /// One-way delay back, from the end of the residence to t_rx.
-    pub back: Option<Distribution>,
+    pub back: Measured<Distribution>,
     /// How packets ended.
     #[serde(flatten)]
     pub counts: Counts,
     /// Why packets were refused and by whom, the most frequent first.
     pub refusals: Vec<Refusal>,
     /// In which direction packets were lost, where the reflector counts.
-    pub loss_direction: Option<LossDirection>,
+    pub loss_direction: Measured<LossDirection>,
     /// Delay variation of the round trip, by every definition in use.
     pub variation: Variation,
     /// Where the time goes, around each quantile of the response.
@@ -45,15 +42,15 @@ pub struct Stats {
     /// The worst few responses, worst first.
     pub worst: Vec<Worst>,
     /// Of the round trip.
-    pub histogram: Option<Histogram>,
+    pub histogram: Measured<Histogram>,
     /// Share of round trips within ±500 µs of their mean, 0 to 1.
-    pub within_500us: Option<f64>,
+    pub within_500us: Measured<f64>,
     /// Null: quantiles are exact. Else their largest relative error.
     pub quantile_error: Option<f64>,
     /// From the first packet's intended send to the last event.
     pub span_ns: Nanos,
     /// What dominates, in a sentence or two.
-    pub verdict: Option<String>,
+    pub verdict: Measured<String>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
     pub reasons: Reasons,
@@ -62,18 +59,27 @@ pub struct Stats {
 impl Stats {
     /// Of a finished trial.
     pub fn new(summary: &summary::Summary, facts: &ProbeFacts) -> Self {
-        let distribution = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
-        Self {
-            response: distribution(&summary.response),
-            round_trip: distribution(&summary.round_trip),
-            network: distribution(&summary.network),
-            host: distribution(&summary.host),
-            lateness: distribution(&summary.lateness),
-            forward: distribution(&summary.forward),
-            back: distribution(&summary.back),
+        let is_answered = summary.response.is_some();
+        let known = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
+        let of_answered = |d, why: &dyn Fn(&ProbeFacts) -> String| {
+            Measured::or(known(d), || match is_answered {
+                true => why(facts),
+                false => unanswered(),
+            })
+        };
+        let mut stats = Self {
+            response: Measured::or(known(&summary.response), unanswered),
+            round_trip: Measured::or(known(&summary.round_trip), unanswered),
+            network: of_answered(&summary.network, &missing::network),
+            host: of_answered(&summary.host, &missing::network),
+            lateness: Measured::or(known(&summary.lateness), || "no packet was sent".to_owned()),
+            forward: of_answered(&summary.forward, &missing::forward),
+            back: of_answered(&summary.back, &missing::back),
             counts: Counts::new(&summary.counts),
             refusals: summary.refusals.iter().map(Refusal::new).collect(),
-            loss_direction: facts.loss,
+            loss_direction: Measured::or(facts.loss, || {
+                "the reflector does not count packets".to_owned()
+            }),
             variation: Variation::new(&summary.variation),
             anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
             worst: summary
@@ -81,67 +87,36 @@ impl Stats {
                 .iter()
                 .map(|worst| Worst::new(worst, summary.start))
                 .collect(),
-            histogram: summary.histogram.as_ref().map(Histogram::new),
-            within_500us: summary.within_500us,
+            histogram: Measured::or(summary.histogram.as_ref().map(Histogram::new), unanswered),
+            within_500us: Measured::or(summary.within_500us, unanswered),
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,
-            verdict: verdict::dominant(summary).map(|verdict| verdict.to_string()),
-            reasons: reasons(summary, facts),
-        }
+            verdict: Measured::or(
+                verdict::dominant(summary).map(|verdict| verdict.to_string()),
+                unanswered,
+            ),
+            reasons: Reasons::new(),
+        };
+        stats.reasons = reasons([
+            ("response", stats.response.missing()),
+            ("round_trip", stats.round_trip.missing()),
+            ("network", stats.network.missing()),
+            ("host", stats.host.missing()),
+            ("lateness", stats.lateness.missing()),
+            ("forward", stats.forward.missing()),
+            ("back", stats.back.missing()),
+            ("loss_direction", stats.loss_direction.missing()),
+            ("histogram", stats.histogram.missing()),
+            ("within_500us", stats.within_500us.missing()),
+            ("verdict", stats.verdict.missing()),
+        ]);
+        stats
     }
 }
 
-/// Why whole fields are missing.
-fn reasons(summary: &summary::Summary, facts: &ProbeFacts) -> Reasons {
-    let mut reasons = Reasons::new();
-    let mut explain = |name, missing: bool, why: String| {
-        if missing {
-            reasons.insert(name, why);
-        }
-    };
-    explain(
-        "lateness",
-        summary.lateness.is_none(),
-        "no packet was sent".to_owned(),
-    );
-    explain(
-        "loss_direction",
-        facts.loss.is_none(),
-        "the reflector does not count packets".to_owned(),
-    );
-    if summary.response.is_none() {
-        for name in OF_ANSWERED {
-            explain(name, true, "no packet was answered".to_owned());
-        }
-    } else {
-        explain(
-            "network",
-            summary.network.is_none(),
-            missing::network(facts),
-        );
-        explain("host", summary.host.is_none(), missing::network(facts));
-        explain(
-            "forward",
-            summary.forward.is_none(),
-            missing::forward(facts),
-        );
-        explain("back", summary.back.is_none(), missing::back(facts));
-    }
-    reasons
+fn unanswered() -> String {
+    "no packet was answered".to_owned()
 }
-
-/// What there cannot be without an answered packet.
-const OF_ANSWERED: [&str; 9] = [
-    "response",
-    "round_trip",
-    "network",
-    "host",
-    "forward",
-    "back",
-    "histogram",
-    "within_500us",
-    "verdict",
-];
 
 /// How packets ended.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
@@ -225,15 +200,6 @@ impl Refusal {
     }
 }
 
-/// An interval at 95 %.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Interval {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
 /// The distribution of one measure. Quantiles are nearest rank; sd has ddof 1.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Distribution {
@@ -244,25 +210,25 @@ pub struct Distribution {
     /// Arithmetic mean.
     pub mean_ns: f64,
     /// Standard deviation; null under two values.
-    pub sd_ns: Option<f64>,
+    pub sd_ns: Measured<f64>,
     /// p75 − p25.
     pub iqr_ns: Nanos,
     /// Median.
     pub p50_ns: Nanos,
     /// 90th percentile; null under 10 values.
-    pub p90_ns: Option<Nanos>,
+    pub p90_ns: Measured<Nanos>,
     /// 99th percentile; null under 100 values.
-    pub p99_ns: Option<Nanos>,
+    pub p99_ns: Measured<Nanos>,
     /// 99.9th percentile; null under 1000 values.
-    pub p999_ns: Option<Nanos>,
+    pub p999_ns: Measured<Nanos>,
     /// Largest.
     pub max_ns: Nanos,
     /// Of the mean, made for correlated data.
-    pub mean_interval_ns: Option<Interval>,
+    pub mean_interval_ns: Measured<Interval>,
     /// Of the median.
-    pub p50_interval_ns: Option<Interval>,
+    pub p50_interval_ns: Measured<Interval>,
     /// Of p99.
-    pub p99_interval_ns: Option<Interval>,
+    pub p99_interval_ns: Measured<Interval>,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
     pub reasons: Reasons,
@@ -270,44 +236,37 @@ pub struct Distribution {
 
 impl Distribution {
     fn new(d: &summary::Distribution) -> Self {
-        let mut reasons = Reasons::new();
-        if d.sd.is_none() {
-            reasons.insert("sd_ns", "fewer than two values".to_owned());
-        }
-        let quantiles = [
-            ("p90_ns", d.carried_p90(), 10),
-            ("p99_ns", d.carried_p99(), 100),
-            ("p999_ns", d.carried_p999(), 1000),
-        ];
-        for (name, _, least) in quantiles.into_iter().filter(|(_, ns, _)| ns.is_none()) {
-            reasons.insert(name, format!("fewer than {least} values"));
-        }
-        let mut interval = |name, interval: &summary::Interval| match interval {
-            summary::Interval::Known { low, high } => Some(Interval {
-                low: *low,
-                high: *high,
-            }),
-            summary::Interval::Refused { reason } => {
-                reasons.insert(name, reason.clone());
-                None
-            }
+        let few = |least: u32| move || format!("fewer than {least} values");
+        let interval = |interval: &summary::Interval| match interval {
+            summary::Interval::Known { low, high } => Measured::Known(Interval::new(*low, *high)),
+            summary::Interval::Refused { reason } => Measured::Missing(reason.clone()),
         };
-        Self {
+        let mut distribution = Self {
             count: d.count,
             min_ns: d.min,
             mean_ns: d.mean,
-            sd_ns: d.sd,
+            sd_ns: Measured::or(d.sd, || "fewer than two values".to_owned()),
             iqr_ns: d.iqr,
             p50_ns: d.p50,
-            p90_ns: d.carried_p90(),
-            p99_ns: d.carried_p99(),
-            p999_ns: d.carried_p999(),
+            p90_ns: Measured::or(d.carried_p90(), few(10)),
+            p99_ns: Measured::or(d.carried_p99(), few(100)),
+            p999_ns: Measured::or(d.carried_p999(), few(1000)),
             max_ns: d.max,
-            mean_interval_ns: interval("mean_interval_ns", &d.mean_interval),
-            p50_interval_ns: interval("p50_interval_ns", &d.p50_interval),
-            p99_interval_ns: interval("p99_interval_ns", &d.p99_interval),
-            reasons,
-        }
+            mean_interval_ns: interval(&d.mean_interval),
+            p50_interval_ns: interval(&d.p50_interval),
+            p99_interval_ns: interval(&d.p99_interval),
+            reasons: Reasons::new(),
+        };
+        distribution.reasons = reasons([
+            ("sd_ns", distribution.sd_ns.missing()),
+            ("p90_ns", distribution.p90_ns.missing()),
+            ("p99_ns", distribution.p99_ns.missing()),
+            ("p999_ns", distribution.p999_ns.missing()),
+            ("mean_interval_ns", distribution.mean_interval_ns.missing()),
+            ("p50_interval_ns", distribution.p50_interval_ns.missing()),
+            ("p99_interval_ns", distribution.p99_interval_ns.missing()),
+        ]);
+        distribution
     }
 }
 

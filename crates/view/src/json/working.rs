@@ -1,6 +1,7 @@
 //! Working latency in `delaylab ping --json`.
 
-use super::{Results, Rows};
+use super::ping::Rows;
+use super::{Interval, Results};
 use crate::working::{Working, on_its_own, round_trips_a_minute};
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
@@ -65,7 +66,7 @@ pub struct Growth {
     /// The median under load less the median idle.
     pub p50_ns: Nanos,
     /// The interval of that at 95 %, of the intervals of both medians (MOVER); null where one of them has none.
-    pub interval_ns: Option<[f64; 2]>,
+    pub interval_ns: Option<Interval>,
     /// Is it more than chance?
     pub grew: bool,
 }
@@ -146,7 +147,7 @@ impl<'a> UnderLoad<'a> {
             },
             growth: working.median_growth().map(|growth| Growth {
                 p50_ns: growth.ns,
-                interval_ns: growth.interval,
+                interval_ns: growth.interval.map(|[low, high]| Interval::new(low, high)),
                 grew: growth.is_longer,
             }),
             goodput_bps: Goodput {

@@ -3,6 +3,7 @@
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
 use super::{Traced, name, quantile, words};
+use crate::json::Published;
 use crate::json::SystemInfo;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
@@ -13,20 +14,10 @@ use delaylab_traffic::path_trace::{End, Packet};
 use delaylab_wire::mpls::Entry;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
-
-/// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/trace/1";
 
 /// The whole document.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(title = "delaylab trace")]
 pub struct Document<'a> {
-    /// Name and version of this shape.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
-    /// Version of delaylab.
-    pub version: &'a str,
     /// The host that sent the packets.
     pub system_info: &'a SystemInfo,
     /// The settings as resolved.
@@ -43,6 +34,11 @@ pub struct Document<'a> {
     pub verdict: String,
     /// Every packet, in the order in which they were sent.
     pub packets: Vec<Row<'a>>,
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/trace/1";
+    const TITLE: &'static str = "delaylab trace";
 }
 
 /// The settings as resolved.
@@ -241,8 +237,6 @@ impl<'a> Document<'a> {
         let findings = traced.findings.iter();
         let words = words::of(traced);
         Self {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
             system_info,
             config: Config::new(traced),
             supplied,
@@ -253,16 +247,6 @@ impl<'a> Document<'a> {
             packets: packets.map(|packet| Row::new(packet, traced)).collect(),
         }
     }
-
-    /// Writes the document and a line feed.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        crate::json::write_line(self, out)
-    }
-}
-
-/// The JSON Schema (draft 2020-12) of [`Document`].
-pub fn schema() -> serde_json::Value {
-    crate::json::schema_of::<Document<'_>>()
 }
 
 impl<'a> Config<'a> {
@@ -438,17 +422,14 @@ mod tests {
     fn document(sample: &Sample) -> Value {
         let info = SystemInfo::default();
         let supplied = ["trace".to_owned()];
-        let mut text = Vec::new();
         let traced = sample.traced();
-        Document::new(&traced, &info, &supplied)
-            .write(&mut text)
-            .unwrap();
-        serde_json::from_slice(&text).unwrap()
+        let document = Document::new(&traced, &info, &supplied);
+        serde_json::from_str(&crate::json::to_line(&document)).unwrap()
     }
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let validator = crate::json::validator::<Document<'_>>();
         for (name, sample) in samples() {
             let document = document(&sample);
             let errors: Vec<_> = validator
@@ -461,7 +442,7 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_we_never_write() {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let validator = crate::json::validator::<Document<'_>>();
         let (_, sample) = samples().remove(0);
         let good = document(&sample);
         for (pointer, bad) in [

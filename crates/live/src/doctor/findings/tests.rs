@@ -30,8 +30,6 @@ fn row(setting: Setting, p50: Nanos) -> WakeUp {
 fn healthy() -> Checkup {
     let delivered = SOFTWARE.map(|point| (point, Delivery::Delivered)).to_vec();
     Checkup {
-        schema: crate::doctor::SCHEMA,
-        version: "0",
         host: HostInfo {
             kernel: Some("6.18".into()),
             cpu_model: None,

@@ -5,30 +5,21 @@
 
 mod pair;
 
-pub use pair::{
-    Anatomy, Apart, AtQuantile, Compares, Interval, Missing, Moved, Packets, Pair, Stage, Tests,
-};
+pub use pair::{Anatomy, Apart, AtQuantile, Compares, Missing, Moved, Packets, Pair, Stage, Tests};
 
 use super::Compared;
+use crate::json::{Interval, Published};
 use delaylab_explain::compare::Whole;
 use delaylab_explain::compare::limits::Held;
 use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::compare::whole::{Estimate, MeanShift};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
-
-/// Name and version of the document's shape.
-pub const SCHEMA: &str = "delaylab/compare/1";
+use std::collections::BTreeMap;
 
 /// What `delaylab compare --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// Name and version of this document's shape.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
-    /// Version of delaylab.
-    pub version: &'static str,
     /// The command line as typed.
     pub supplied: &'a [String],
     /// The first run.
@@ -53,6 +44,11 @@ pub struct Document<'a> {
     pub whole: Option<Together<'a>>,
     /// Each probe under each combination of levels that both have.
     pub pairs: Vec<Pair<'a>>,
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/compare/2";
+    const TITLE: &'static str = "delaylab compare";
 }
 
 /// One of the runs.
@@ -91,7 +87,7 @@ pub struct Condition<'a> {
     /// What must not be.
     pub condition: &'a str,
     /// The levels that its `for each` fixed.
-    pub levels: Vec<Level<'a>>,
+    pub factors: BTreeMap<&'a str, &'a str>,
     /// `failed`, `held`, `cannot_tell`.
     pub outcome: String,
     /// Of `a` and `b`: `ns`, `1` for a share or a plain number.
@@ -102,23 +98,12 @@ pub struct Condition<'a> {
     pub b: Option<f64>,
     /// What was held against the bound: B's own value, B − A, or (B − A)/A.
     pub value: Option<f64>,
-    /// Lower end of its 95 % interval; null where there is none, or nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
+    /// The interval of that; null where there is none.
+    pub interval: Option<Interval>,
     /// The bound.
     pub bound: f64,
     /// In a sentence.
     pub reason: &'a str,
-}
-
-/// A factor and its level.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Level<'a> {
-    /// The factor.
-    pub factor: &'a str,
-    /// The level.
-    pub level: &'a str,
 }
 
 /// All pairs together; each weighs the same.
@@ -156,10 +141,8 @@ pub struct Average {
 pub struct Averaged {
     /// The value.
     pub value: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// Its interval.
+    pub interval: Interval,
     /// Over so many pairs.
     pub pairs: usize,
 }
@@ -180,8 +163,6 @@ impl<'a> Document<'a> {
         });
         let pairs = comparison.pairs.iter();
         Self {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
             supplied,
             a,
             b,
@@ -196,19 +177,6 @@ impl<'a> Document<'a> {
             pairs: pairs.map(|pair| Pair::new(pair, looks)).collect(),
         }
     }
-
-    /// Writes the document and a line feed.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        crate::json::write_line(self, out)
-    }
-}
-
-/// The JSON Schema (draft 2020-12) of [`Document`].
-pub fn schema() -> serde_json::Value {
-    crate::json::schema_of::<Document<'_>>()
 }
 
 impl<'a> Run<'a> {
@@ -228,26 +196,33 @@ impl<'a> Run<'a> {
 
 impl<'a> Condition<'a> {
     fn new(held: &'a Held) -> Self {
-        let levels = held.levels.iter();
-        let levels = levels.map(|level| Level {
-            factor: &level.factor,
-            level: &level.level,
-        });
+        let fixed = held.levels.iter();
         let [a, b] = held.values;
         Self {
             condition: &held.limit,
-            levels: levels.collect(),
+            factors: fixed
+                .map(|fixed| (fixed.factor.as_str(), fixed.level.as_str()))
+                .collect(),
             outcome: held.outcome.name().replace(' ', "_"),
             unit: &held.unit,
             a,
             b,
             value: held.value,
-            low: held.low,
-            high: held.high,
+            interval: ends(held.low, held.high),
             bound: held.bound,
             reason: &held.reason,
         }
     }
+}
+
+/// `None` where neither end is known.
+fn ends(low: Option<f64>, high: Option<f64>) -> Option<Interval> {
+    let is_known = low.is_some() || high.is_some();
+    is_known.then(|| Interval {
+        low,
+        high,
+        ..Interval::new(f64::NAN, f64::NAN)
+    })
 }
 
 impl<'a> Together<'a> {
@@ -268,8 +243,7 @@ impl Average {
     fn new(shift: &MeanShift) -> Self {
         let averaged = |estimate: Estimate| Averaged {
             value: estimate.value,
-            low: estimate.low,
-            high: estimate.high,
+            interval: Interval::new(estimate.low, estimate.high),
             pairs: estimate.pairs,
         };
         Self {
@@ -289,14 +263,13 @@ mod tests {
 
     fn document(compared: &Compared) -> Value {
         let supplied = ["compare".to_owned()];
-        let mut text = Vec::new();
-        Document::new(compared, &supplied).write(&mut text).unwrap();
-        serde_json::from_slice(&text).unwrap()
+        let document = Document::new(compared, &supplied);
+        serde_json::from_str(&crate::json::to_line(&document)).unwrap()
     }
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let validator = crate::json::validator::<Document<'_>>();
         for (name, compared) in samples() {
             let document = document(&compared);
             let errors = validator.iter_errors(&document);
@@ -307,10 +280,10 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_we_never_write() {
-        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let validator = crate::json::validator::<Document<'_>>();
         let good = document(&samples()[0].1);
         for (pointer, bad) in [
-            ("/schema", Value::from("delaylab/compare/2")),
+            ("/schema", Value::from("delaylab/compare/1")),
             ("/pairs/0/packets_a/sent", Value::Null),
             ("/pairs/0/quantities/0/shifts/0/differs", Value::from("yes")),
         ] {

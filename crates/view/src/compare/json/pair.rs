@@ -1,6 +1,6 @@
 //! One pair of a comparison in JSON.
 
-use super::Level;
+use crate::json::{Interval, Levels, Measured, Reasons, levels, reasons};
 use delaylab_explain::compare::verdict::{is_told, statistic_name};
 use delaylab_explain::compare::{self, Carried, Figures, PairFigures};
 use delaylab_stats::comparison::Bounds;
@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Pair<'a> {
     /// The levels of the factors that both runs have.
-    pub levels: Vec<Level<'a>>,
+    pub factors: Levels<'a>,
     /// The probe's name in A.
     pub probe_a: &'a str,
     /// The probe's name in B.
@@ -69,24 +69,16 @@ pub struct Moved {
     /// B − A.
     pub difference: Option<f64>,
     /// Of B − A.
-    pub interval: Interval,
+    pub interval: Measured<Interval>,
     /// Of (B − A)/A.
-    pub relative_interval: Interval,
+    pub relative_interval: Measured<Interval>,
+    /// Repeats differ by more than their packets allow for: the interval is made of trials.
+    pub repeats_differ: bool,
     /// Does the interval leave out zero, allowing for all figures that are looked at?
     pub differs: bool,
-}
-
-/// An interval at 95 %.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Interval {
-    /// Lower end; null where there is none, or nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Repeats differ by more than their packets allow for: it is made of trials.
-    pub repeats_differ: bool,
-    /// Why there is none.
-    pub reason: Option<String>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// A quantity in both runs.
@@ -129,9 +121,10 @@ pub struct Apart {
     /// What chance stays below in 95 % of cases.
     pub by_chance: Option<f64>,
     /// p value by permutation of blocks.
-    pub p: Option<f64>,
-    /// Why there is none.
-    pub reason: Option<String>,
+    pub p: Measured<f64>,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 /// What one of the runs lacks.
@@ -177,32 +170,38 @@ pub struct AtQuantile {
     /// In B.
     pub b: Option<f64>,
     /// Of B − A.
-    pub interval: Interval,
+    pub interval: Measured<Interval>,
+    /// Repeats differ by more than their packets allow for: the interval is made of trials.
+    pub repeats_differ: bool,
+    /// Why fields of this object are null.
+    #[serde(skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
 }
 
 impl<'a> Pair<'a> {
     pub(super) fn new(found: &'a PairFigures, looks: usize) -> Self {
         let [probe_a, probe_b] = &found.pair.probes;
-        let levels = found.pair.factors.iter().map(|(factor, level)| Level {
-            factor,
-            level: &level.label,
-        });
         let missing = found.missing.iter().map(|(quantity, reason)| Missing {
             quantity: quantity.key(),
             reason,
         });
-        let curve = found.curve.iter().map(|point| AtQuantile {
-            quantile: point.quantile,
-            a: point.shift.a,
-            b: point.shift.b,
-            interval: Interval::new(&point.shift.absolute),
+        let curve = found.curve.iter().map(|point| {
+            let interval = interval(&point.shift.absolute);
+            AtQuantile {
+                quantile: point.quantile,
+                a: point.shift.a,
+                b: point.shift.b,
+                repeats_differ: repeats_differ(&point.shift.absolute),
+                reasons: reasons([("interval", interval.missing())]),
+                interval,
+            }
         });
         let packets = [0, 1].map(|side| {
             let trials = found.pair.streams[side].len();
             Packets::new(&found.counts[side], trials, found.thinned[side])
         });
         Self {
-            levels: levels.collect(),
+            factors: levels(&found.pair.factors),
             probe_a,
             probe_b,
             outcome: found.verdict.kind.name(),
@@ -241,29 +240,33 @@ impl Packets {
 
 impl Moved {
     fn new(shift: &Shift, looks: usize) -> Self {
+        let (interval, relative) = (interval(&shift.absolute), interval(&shift.relative));
         Self {
             statistic: statistic_name(shift.statistic),
             a: shift.a,
             b: shift.b,
             difference: shift.difference(),
-            interval: Interval::new(&shift.absolute),
-            relative_interval: Interval::new(&shift.relative),
+            repeats_differ: repeats_differ(&shift.absolute),
             differs: is_told(shift, looks),
+            reasons: reasons([
+                ("interval", interval.missing()),
+                ("relative_interval", relative.missing()),
+            ]),
+            interval,
+            relative_interval: relative,
         }
     }
 }
 
-impl Interval {
-    fn new(bounds: &Result<Bounds, String>) -> Self {
-        let finite = |end: f64| end.is_finite().then_some(end);
-        let known = bounds.as_ref().ok();
-        Self {
-            low: known.and_then(|bounds| finite(bounds.low)),
-            high: known.and_then(|bounds| finite(bounds.high)),
-            repeats_differ: known.is_some_and(|bounds| bounds.repeats_differ),
-            reason: bounds.as_ref().err().cloned(),
-        }
-    }
+fn interval(bounds: &Result<Bounds, String>) -> Measured<Interval> {
+    let ends = bounds
+        .as_ref()
+        .map(|ends| Interval::new(ends.low, ends.high));
+    ends.map_err(Clone::clone).into()
+}
+
+fn repeats_differ(bounds: &Result<Bounds, String>) -> bool {
+    bounds.as_ref().is_ok_and(|bounds| bounds.repeats_differ)
 }
 
 impl Compares {
@@ -297,11 +300,12 @@ impl Tests {
 
 impl Apart {
     fn new(distance: &Distance) -> Self {
+        let p: Measured<f64> = distance.p.clone().into();
         Self {
             value: distance.value,
             by_chance: distance.by_chance,
-            p: distance.p.as_ref().ok().copied(),
-            reason: distance.p.as_ref().err().cloned(),
+            reasons: reasons([("p", p.missing())]),
+            p,
         }
     }
 }

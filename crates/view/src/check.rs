@@ -1,0 +1,122 @@
+//! The document of `delaylab check`: what would be run, and what could be said of it.
+
+use crate::json::{Levels, Published, levels};
+use delaylab_lab::experiment::{Resolved, not_applicable};
+use delaylab_model::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What `delaylab check --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// The experiment's name.
+    pub name: &'a str,
+    /// `live`, `testbed` or `sim`.
+    pub world: &'static str,
+    /// Of the order, the pacing and the fill.
+    #[serde(serialize_with = "crate::json::seed")]
+    #[schemars(with = "String")]
+    pub seed: u64,
+    /// How long its trials take altogether, if no reply is waited for.
+    pub expected_ns: Nanos,
+    /// The run that forecasts are made from; null without one.
+    pub expected_from: Option<&'a str>,
+    /// Every trial.
+    pub trials: Vec<Trial<'a>>,
+    /// Combinations that this world cannot carry out.
+    pub skipped: Vec<Skipped>,
+    /// What may not be what was meant.
+    pub warnings: BTreeSet<String>,
+    /// What would be judged.
+    pub findings: Vec<Finding<'a>>,
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/check/2";
+    const TITLE: &'static str = "delaylab check";
+}
+
+/// A trial.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Trial<'a> {
+    /// Its number.
+    pub trial: u32,
+    /// Which repeat of its combination.
+    pub repeat: u32,
+    /// Its levels.
+    pub factors: Levels<'a>,
+}
+
+/// A combination that cannot be carried out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Which case.
+    pub case: String,
+    /// Each field that cannot be honoured, and why.
+    pub why: Vec<String>,
+}
+
+/// A finding.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Finding<'a> {
+    /// Its name.
+    pub id: &'a str,
+    /// What it claims.
+    pub says: &'a str,
+    /// How that is checked.
+    pub check: &'a str,
+    /// What its source has.
+    pub printed: Option<&'a str>,
+    /// Why it cannot be judged by these trials; null where it can.
+    pub not_applicable: Option<String>,
+    /// How probable each verdict is; null where nothing tells.
+    pub expected: Option<Forecast>,
+}
+
+/// How probable a verdict is, 0 to 1.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Forecast {
+    /// That it is true.
+    #[serde(rename = "true")]
+    pub is_true: f64,
+    /// That it is false.
+    #[serde(rename = "false")]
+    pub is_false: f64,
+}
+
+impl<'a> Document<'a> {
+    /// Of an experiment that could be run, with these warnings and without a forecast.
+    pub fn new(resolved: &'a Resolved, warnings: BTreeSet<String>) -> Self {
+        let trials = resolved.planned.iter().map(|planned| Trial {
+            trial: planned.trial.id,
+            repeat: planned.repeat,
+            factors: levels(&planned.factors),
+        });
+        let skipped = resolved.skipped.iter().map(|skipped| Skipped {
+            case: skipped.case.to_string(),
+            why: (skipped.refusals.iter())
+                .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
+                .collect(),
+        });
+        let findings = resolved.findings.iter().map(|finding| Finding {
+            id: &finding.id,
+            says: &finding.says,
+            check: &finding.text,
+            printed: finding.printed.as_deref(),
+            not_applicable: not_applicable(&finding.check, &resolved.planned),
+            expected: None,
+        });
+        Self {
+            name: &resolved.name,
+            world: resolved.world.name(),
+            seed: resolved.seed,
+            expected_ns: resolved.estimate().length,
+            expected_from: None,
+            trials: trials.collect(),
+            skipped: skipped.collect(),
+            warnings,
+            findings: findings.collect(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What every document has in common: the name and version of its shape, the version of delaylab, a JSON Schema that is
+//! published, and words for what occurs in several: an interval, a level of a factor.
+
+use delaylab_model::plan::{self, Unit};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a command prints for programs, at its end.
+pub trait Published: Serialize + JsonSchema {
+    /// Name and version of its shape: `delaylab/ping/2`.
+    const SCHEMA: &'static str;
+    /// The command that prints it.
+    const TITLE: &'static str;
+}
+
+/// A document under its name.
+#[derive(Serialize, JsonSchema)]
+struct Named<'a, T> {
+    /// Name and version of this document's shape.
+    schema: &'static str,
+    /// Version of delaylab.
+    version: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl<'a, T: Published> Named<'a, T> {
+    const fn new(body: &'a T) -> Self {
+        Self {
+            schema: T::SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            body,
+        }
+    }
+}
+
+/// Writes a document as one line. Wrap a file in a buffer first.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write<T: Published>(document: &T, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut out, &Named::new(document))?;
+    out.write_all(b"\n")
+}
+
+/// A document as one line.
+pub fn to_line<T: Published>(document: &T) -> String {
+    let mut line = Vec::new();
+    // Memory takes whatever is written, and no key of ours is anything but text.
+    let written = write(document, &mut line);
+    debug_assert!(written.is_ok());
+    String::from_utf8(line).unwrap_or_default()
+}
+
+/// The JSON Schema (draft 2020-12) of a document.
+pub fn schema<T: Published>() -> Value {
+    let mut schema = schema_of::<Named<'_, T>>();
+    schema["title"] = T::TITLE.into();
+    schema["properties"]["schema"]["const"] = T::SCHEMA.into();
+    schema
+}
+
+/// The JSON Schema (draft 2020-12) of what a type writes.
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(PlainText);
+    settings.into_generator().into_root_schema_for::<T>().into()
+}
+
+/// Holds documents against their schema.
+#[cfg(test)]
+pub(crate) fn validator<T: Published>() -> jsonschema::Validator {
+    jsonschema::validator_for(&schema::<T>()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Takes the marks of rustdoc links out of descriptions.
+#[derive(Debug, Clone)]
+struct PlainText;
+
+impl Transform for PlainText {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`");
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+/// A value, or why there is none: null in a document, where `reasons` of the same object has the reason under the field's
+/// name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measured<T> {
+    /// The value.
+    Known(T),
+    /// Why there is none.
+    Missing(String),
+}
+
+impl<T> Measured<T> {
+    /// The value, or this reason.
+    pub fn or(value: Option<T>, why: impl FnOnce() -> String) -> Self {
+        value.map_or_else(|| Self::Missing(why()), Self::Known)
+    }
+
+    /// Why there is none.
+    pub fn missing(&self) -> Option<&str> {
+        match self {
+            Self::Known(_) => None,
+            Self::Missing(why) => Some(why),
+        }
+    }
+}
+
+impl<T> From<Result<T, String>> for Measured<T> {
+    fn from(value: Result<T, String>) -> Self {
+        value.map_or_else(Self::Missing, Self::Known)
+    }
+}
+
+impl<T: Serialize> Serialize for Measured<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Known(value) => value.serialize(serializer),
+            Self::Missing(_) => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Measured<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Option::<T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<T>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        Option::<T>::inline_schema()
+    }
+}
+
+/// Why fields of the same object are null, by field.
+pub type Reasons = BTreeMap<&'static str, String>;
+
+/// The reasons of the fields that have one.
+pub fn reasons<const N: usize>(fields: [(&'static str, Option<&str>); N]) -> Reasons {
+    let missing = |(name, why): (&'static str, Option<&str>)| Some((name, why?.to_owned()));
+    fields.into_iter().filter_map(missing).collect()
+}
+
+/// Two ends, between which the value is with some probability.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end; null where nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end; null where nothing bounds it.
+    pub high: Option<f64>,
+    /// With this probability, 0 to 1.
+    pub level: f64,
+}
+
+impl Interval {
+    /// At 95 %, as all intervals here are.
+    pub fn new(low: f64, high: f64) -> Self {
+        let finite = |end: f64| end.is_finite().then_some(end);
+        Self {
+            low: finite(low),
+            high: finite(high),
+            level: 0.95,
+        }
+    }
+}
+
+/// A level of a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Level<'a> {
+    /// As the experiment file has it.
+    pub label: &'a str,
+    /// As a number, where it is one.
+    pub value: Option<f64>,
+    /// What that counts.
+    pub unit: Option<Unit>,
+}
+
+/// A level for each factor, by the factor's name.
+pub type Levels<'a> = BTreeMap<&'a str, Level<'a>>;
+
+/// The levels of these factors.
+pub fn levels(factors: &[plan::Factor]) -> Levels<'_> {
+    let levels = factors.iter().map(|(name, level)| {
+        let plan::Level { label, value, unit } = level;
+        let (value, unit) = (*value, *unit);
+        (name.as_str(), Level { label, value, unit })
+    });
+    levels.collect()
+}
+
+/// A number of 64 bits as text: many readers of JSON keep 53.
+pub(crate) fn seed<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(seed)
+}
+
+/// The same of one that may not be there.
+pub(crate) fn some_seed<S: Serializer>(
+    seed: &Option<u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    seed.map(|seed| seed.to_string()).serialize(serializer)
+}

@@ -1,0 +1,239 @@
+//! The document of `delaylab ping --json`.
+
+use super::{Config, Published, Results, SystemInfo, UnderLoad};
+use crate::columns::Row;
+use crate::ping::Ping;
+use delaylab_model::load::Direction;
+use delaylab_model::record::Record;
+use delaylab_model::trial::{ProbeRun, RecordFacts};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+/// What ran, where, and as asked for how.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Head<'a> {
+    /// The measuring host.
+    pub system_info: &'a SystemInfo,
+    /// The settings as resolved.
+    pub config: Config<'a>,
+    /// The command line as typed.
+    pub supplied: &'a [String],
+}
+
+impl<'a> Head<'a> {
+    /// For a trial of `target`, as the user named it and typed it.
+    pub fn new(
+        target: &'a str,
+        run: &'a ProbeRun,
+        system_info: &'a SystemInfo,
+        supplied: &'a [String],
+    ) -> Self {
+        Self {
+            system_info,
+            config: Config::new(target, run),
+            supplied,
+        }
+    }
+}
+
+/// The whole document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// What ran.
+    #[serde(flatten)]
+    pub head: Head<'a>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub results: Results<'a>,
+    /// Every packet.
+    #[schemars(with = "Vec<Row>")]
+    pub round_trips: Rows<'a>,
+    /// The same under load, where load was asked for; with `--load rrul` under that of both ways at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under_load: Option<UnderLoad<'a>>,
+    /// With `--load rrul`: the same under the load of each way alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each_way: Option<EachWay<'a>>,
+}
+
+/// What came under the load of each way alone.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct EachWay<'a> {
+    /// From this host to the reflector; null: it was not reached.
+    pub up: Option<UnderLoad<'a>>,
+    /// From the reflector to this host; null: it was not reached.
+    pub down: Option<UnderLoad<'a>>,
+}
+
+/// Records, written one after the other without a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    /// The packets.
+    pub records: &'a [Record],
+    /// How to read them.
+    pub facts: &'a RecordFacts,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let facts = self.facts;
+        serializer.collect_seq(self.records.iter().map(|record| Row { record, facts }))
+    }
+}
+
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "delaylab/ping/2";
+    const TITLE: &'static str = "delaylab ping";
+}
+
+impl<'a> Document<'a> {
+    /// Of a finished trial and all of its records.
+    pub fn new(head: Head<'a>, ping: &Ping<'a>, records: &'a [Record]) -> Self {
+        let facts = &ping.facts.records;
+        Self {
+            head,
+            results: Results::of_ping(ping),
+            round_trips: Rows { records, facts },
+            under_load: None,
+            each_way: None,
+        }
+    }
+
+    /// With what came under load, of one way alone where it says so.
+    #[must_use]
+    pub fn under_load(mut self, way: Option<Direction>, under_load: UnderLoad<'a>) -> Self {
+        let each_way = || EachWay::default();
+        let place = match way {
+            None => &mut self.under_load,
+            Some(Direction::Up) => &mut self.each_way.get_or_insert_with(each_way).up,
+            Some(Direction::Down) => &mut self.each_way.get_or_insert_with(each_way).down,
+        };
+        *place = Some(under_load);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::samples::{Sample, full, one, samples, system_info};
+    use delaylab_model::probe::{Fill, Pacing};
+    use serde_json::Value;
+
+    fn document(sample: &Sample) -> Value {
+        let (info, supplied) = (system_info(), ["ping".to_owned(), "10.0.0.2".to_owned()]);
+        let head = Head::new("10.0.0.2", &sample.run, &info, &supplied);
+        let ping = sample.ping();
+        let document = Document::new(head, &ping, &sample.records);
+        serde_json::from_str(&crate::json::to_line(&document)).unwrap()
+    }
+
+    #[test]
+    fn every_document_keeps_to_the_schema() {
+        let validator = crate::json::validator::<Document<'_>>();
+        for (name, sample) in samples() {
+            let document = document(&sample);
+            let errors: Vec<_> = validator
+                .iter_errors(&document)
+                .map(|e| e.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        }
+        let mut odd = one();
+        odd.run.probe.fill = Fill::Pattern(vec![1, 2]);
+        odd.run.probe.pacing = Pacing::Wait { wait_ns: 0 };
+        assert!(validator.is_valid(&document(&odd)));
+    }
+
+    #[test]
+    fn working_latency_keeps_to_the_schema() {
+        use crate::samples::{delayed, streams};
+        use crate::working::Working;
+        let validator = crate::json::validator::<Document<'_>>();
+        let (idle, streams) = (full(), streams());
+        let loaded = delayed(&idle, 20_000_000);
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let (info, supplied) = (system_info(), ["ping".to_owned()]);
+        let head = Head::new("10.0.0.2", &idle.run, &info, &supplied);
+        let under_load = UnderLoad::new(&working, &loaded.records);
+        let document = Document::new(head, &working.idle, &idle.records)
+            .under_load(Some(Direction::Down), under_load.clone())
+            .under_load(None, under_load);
+        let document: Value = serde_json::from_str(&crate::json::to_line(&document)).unwrap();
+        let errors: Vec<_> = validator
+            .iter_errors(&document)
+            .map(|e| e.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        assert_eq!(document["each_way"]["up"], Value::Null);
+        assert_eq!(document["each_way"]["down"], document["under_load"]);
+        let under_load = &document["under_load"];
+        assert_eq!(under_load["streams"][0]["goodput_bps"], 1e7);
+        assert_eq!(under_load["grew"]["stage"], "forward path");
+        assert!(under_load["round_trips"].as_array().unwrap().len() == loaded.records.len());
+    }
+
+    #[test]
+    fn the_schema_refuses_what_we_never_write() {
+        let validator = crate::json::validator::<Document<'_>>();
+        let good = document(&one());
+        for (pointer, bad) in [
+            ("/schema", Value::from("delaylab/ping/1")),
+            ("/stats/sent", Value::Null),
+            ("/stats/response/p50_ns", Value::from(1.5)),
+            ("/round_trips/0/outcome", Value::from("fine")),
+            ("/round_trips/0/t_send_ns", Value::from("soon")),
+        ] {
+            let mut document = good.clone();
+            *document.pointer_mut(pointer).unwrap() = bad;
+            assert!(!validator.is_valid(&document), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_design() {
+        let document = document(&full());
+        for measure in ["response", "round_trip", "network", "host"] {
+            for figure in [
+                "min", "mean", "sd", "iqr", "p50", "p90", "p99", "p999", "max",
+            ] {
+                let pointer = format!("/stats/{measure}/{figure}_ns");
+                let value = document.pointer(&pointer).unwrap();
+                // Of 600 packets none carries p99.9.
+                let expected = figure != "p999";
+                assert_eq!(value.is_number(), expected, "{pointer}");
+            }
+        }
+        for count in [
+            "sent",
+            "received",
+            "lost",
+            "late",
+            "duplicate",
+            "reordered",
+            "skipped",
+        ] {
+            assert!(document["stats"][count].is_u64(), "{count}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_null() {
+        let mut sample = one();
+        sample.summary.response.as_mut().unwrap().mean = f64::NAN;
+        assert!(document(&sample)["stats"]["response"]["mean_ns"].is_null());
+    }
+
+    #[test]
+    fn one_packet_reads_as_agreed() {
+        let mut document = document(&one());
+        document["version"] = "of this build".into();
+        insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!(document) });
+    }
+}

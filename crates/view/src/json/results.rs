@@ -1,0 +1,109 @@
+//! What came of the packets of one probe.
+
+use super::Stats;
+use crate::ping::Ping;
+use delaylab_lab::finding::single::Answer;
+use delaylab_model::Nanos;
+use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts};
+use delaylab_stats::summary::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What came of it, but for the packets themselves.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Results<'a> {
+    /// Counts and distributions.
+    pub stats: Stats,
+    /// Each stamp of a record: did it come?
+    pub stamps: BTreeMap<&'static str, Delivery>,
+    /// What a reader needs to know to read the packets.
+    pub facts: Facts,
+    /// What to check before trusting the figures.
+    pub warnings: &'a [String],
+    /// What came of each condition of `--fail-if`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fail_if: Vec<Condition<'a>>,
+}
+
+/// A condition that the packets were held against.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Condition<'a> {
+    /// As it was typed.
+    pub condition: &'a str,
+    /// The statistic; null where no packet has its measure.
+    pub value: Option<f64>,
+    /// What it is held against.
+    pub bound: f64,
+    /// Of both: `ns`, `B`, `1` for a share or a plain number.
+    pub unit: &'a str,
+    /// Values that the statistic is of.
+    pub count: u64,
+    /// Is the condition so? What cannot be told counts as that.
+    pub failed: bool,
+    /// The same in words.
+    pub reason: &'a str,
+}
+
+impl<'a> Condition<'a> {
+    fn new(answer: &'a Answer) -> Self {
+        Self {
+            condition: &answer.limit,
+            value: answer.value,
+            bound: answer.bound,
+            unit: &answer.unit,
+            count: answer.count,
+            failed: answer.failed,
+            reason: &answer.reason,
+        }
+    }
+}
+
+impl<'a> Results<'a> {
+    /// Of a probe of a finished trial, held against these conditions.
+    pub fn new(summary: &Summary, facts: &'a ProbeFacts, conditions: &'a [Answer]) -> Self {
+        let stamps = facts.stamps.iter();
+        Self {
+            stats: Stats::new(summary, facts),
+            stamps: stamps
+                .map(|&(point, delivery)| (point.name(), delivery))
+                .collect(),
+            facts: Facts::new(facts),
+            warnings: &facts.warnings,
+            fail_if: conditions.iter().map(Condition::new).collect(),
+        }
+    }
+
+    /// Of a finished ping.
+    pub fn of_ping(ping: &Ping<'a>) -> Self {
+        Self::new(ping.summary, ping.facts, ping.conditions)
+    }
+}
+
+/// What a reader needs to know to read the packets.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Facts {
+    /// Clock and residence of the reflector.
+    #[serde(flatten)]
+    pub records: RecordFacts,
+    /// CLOCK_REALTIME − CLOCK_MONOTONIC at the start.
+    pub realtime_offset_ns: Nanos,
+    /// MTU of the path as this host knew it at the end, in bytes of an IP packet.
+    pub path_mtu: Option<u32>,
+    /// Replies that came after their packet had been closed, or that belong to none.
+    pub strays: u64,
+    /// Packets that arrived and were not replies to this probe.
+    pub rejected: u64,
+}
+
+impl Facts {
+    fn new(facts: &ProbeFacts) -> Self {
+        Self {
+            records: facts.records,
+            realtime_offset_ns: facts.realtime_offset,
+            path_mtu: facts.path_mtu,
+            strays: facts.strays,
+            rejected: facts.rejected,
+        }
+    }
+}

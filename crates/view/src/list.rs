@@ -1,0 +1,76 @@
+//! The documents of `delaylab list` and `delaylab bench list`.
+
+use crate::json::Published;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `delaylab list --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// The catalogue.
+    pub experiments: Vec<Experiment>,
+    /// The runs of a folder.
+    pub runs: Vec<Run>,
+}
+
+impl Published for Document {
+    const SCHEMA: &'static str = "delaylab/list/1";
+    const TITLE: &'static str = "delaylab list";
+}
+
+/// An experiment of the catalogue.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Experiment {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// The worlds that carry it out.
+    pub worlds: Vec<&'static str>,
+}
+
+/// A run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Run {
+    /// Its folder.
+    pub folder: String,
+    /// The experiment's name.
+    pub name: Option<String>,
+    /// `live`, `testbed` or `sim`.
+    pub world: Option<String>,
+    /// When it began.
+    pub started_utc: Option<String>,
+    /// `complete` or `partial`.
+    pub state: &'static str,
+    /// How many trials it has.
+    pub trials: u64,
+    /// How many packets.
+    pub records: u64,
+    /// Which file is not what was recorded, where that was seen without reading the tables.
+    pub damage: Option<String>,
+}
+
+/// What `delaylab bench list --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Procedures {
+    /// Every procedure.
+    pub procedures: Vec<Procedure>,
+}
+
+impl Published for Procedures {
+    const SCHEMA: &'static str = "delaylab/procedures/1";
+    const TITLE: &'static str = "delaylab bench list";
+}
+
+/// A procedure of the device benchmark.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Procedure {
+    /// Its name.
+    pub name: &'static str,
+    /// What defines it.
+    pub rfc: &'static str,
+    /// What it finds.
+    pub about: String,
+    /// What it needs of the device.
+    pub needs: &'static str,
+}
