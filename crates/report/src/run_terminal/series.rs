@@ -68,7 +68,7 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
     }
     let of = kinds
         .iter()
-        .map(|kind| format!("{} of {}", kind[0].series, kind[0].of));
+        .map(|kind| format!("{} of {}", kind[0].series, ports_or_flows(kind)));
     let note = format!(
         "means, and the largest values (max), over whole trials, warm-up included; of each measure the port or flow with \
          the largest mean: {}",
@@ -78,7 +78,7 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
 }
 
 /// `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`.
-fn of(kind: &[SeriesShown]) -> String {
+fn ports_or_flows(kind: &[SeriesShown]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for shown in kind {
         if !names.contains(&shown.of.as_str()) {
