@@ -142,11 +142,10 @@ fn panels(run: &RunData) -> Vec<Shown<'_>> {
 /// had which value.
 fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
     let kind = run.beside_probes.as_ref()?;
-    let factors = &panel.lanes.first()?.factors;
     let is_of = |shown: &&SeriesShown| {
-        let panel = run.panels.get(shown.panel);
-        let its = panel.is_some_and(|its| its.of_trial().all(|factor| factors.contains(factor)));
-        its && shown.series == *kind && shown.unit == Unit::Nanoseconds
+        let its = panel.lanes.iter().any(|lane| lane.factors == shown.factors);
+        let drawn = !shown.stretches.is_empty();
+        its && drawn && shown.series == *kind && shown.unit == Unit::Nanoseconds
     };
     let shown = run.series.iter().find(is_of)?;
     let mut values = BTreeMap::new();

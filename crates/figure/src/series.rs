@@ -2,8 +2,9 @@
 //! with its mean as a line, and the threshold of the switch where it is known.
 
 use super::{Figure, Table, order_panels, parse};
-use delaylab_model::plan::Unit;
-use delaylab_view::run::{Panel, RunData, SeriesShown};
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_view::run::panels;
+use delaylab_view::run::{RunData, SeriesShown};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 
@@ -40,12 +41,20 @@ impl Figure for Series {
             format!("{series} of {of}")
         });
         let names: Vec<_> = names.collect();
-        let one = match run.trials.len() > run.panels.len() {
-            true => " Of each panel the trial with the longest queue is drawn.",
+        let combinations = SeriesShown::combinations(run.series.iter(), &run.levels).len();
+        let drawn = labels(run).len();
+        let some = match combinations > drawn {
+            true => format!(
+                " Drawn are the {drawn} of {combinations} combinations of levels with the longest queues."
+            ),
+            false => String::new(),
+        };
+        let one = match run.trials.len() > combinations {
+            true => " Of the repeats of each the one with the longest queue is drawn.",
             false => "",
         };
         format!(
-            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, dashes are the switch's threshold.{one}",
+            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, dashes are the switch's threshold; warm-up is included.{some}{one}",
             plural(kinds.len() as u64, "kind"),
             names.join(", ")
         )
@@ -53,21 +62,21 @@ impl Figure for Series {
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        let most = (MARKS / run.series.len().max(1)).max(16);
-        for shown in &run.series {
+        let varied = run.varied();
+        let drawn: Vec<_> = drawn(run).collect();
+        let most = (MARKS / drawn.len().max(1)).max(16);
+        for shown in drawn {
             let step = shown.stretches.len().div_ceil(most).max(1);
-            let label = run.panels.get(shown.panel).map(Panel::label_of_trial);
+            let label = label(&varied, &shown.factors);
             for points in shown.stretches.chunks(step) {
-                table.row(row(shown, label.as_ref(), points));
+                table.row(row(shown, &label, points));
             }
         }
         table
     }
 
     fn spec(&self, run: &RunData) -> Value {
-        let mut labels: Vec<_> = run.panels.iter().map(Panel::label_of_trial).collect();
-        // Panels of several probes of a trial have one label, and follow each other.
-        labels.dedup();
+        let labels = labels(run);
         let of_kind = |shown: &SeriesShown| {
             let mut spec = parse(include_str!("specs/series.json"));
             spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
@@ -87,6 +96,27 @@ impl Figure for Series {
     }
 }
 
+/// Those that have something to draw.
+fn drawn(run: &RunData) -> impl Iterator<Item = &SeriesShown> {
+    let series = run.series.iter();
+    series.filter(|shown| !shown.stretches.is_empty())
+}
+
+/// The levels that tell a combination from the others.
+fn label(varied: &[&str], factors: &[Factor]) -> String {
+    let told_apart = factors
+        .iter()
+        .filter(|(name, _)| varied.contains(&name.as_str()));
+    panels::label(&told_apart.cloned().collect::<Vec<_>>())
+}
+
+/// Of those that are drawn, in order.
+fn labels(run: &RunData) -> Vec<String> {
+    let varied = run.varied();
+    let labels = SeriesShown::combinations(drawn(run), &run.levels).into_iter();
+    labels.map(|factors| label(&varied, factors)).collect()
+}
+
 /// One of each kind.
 fn kinds(run: &RunData) -> Vec<&SeriesShown> {
     let mut kinds: Vec<&SeriesShown> = Vec::new();
@@ -100,7 +130,7 @@ fn kinds(run: &RunData) -> Vec<&SeriesShown> {
 
 fn row(
     shown: &SeriesShown,
-    panel: Option<&String>,
+    panel: &str,
     points: &[delaylab_model::series::SeriesPoint],
 ) -> [Value; 9] {
     let seconds = |ns: i64| json!(ns as f64 / 1e9);

@@ -218,12 +218,20 @@ pub fn format_duration_f64(ns: f64) -> String {
     if ns == 0.0 {
         return "0 ns".to_owned();
     }
+    let (scale, unit) = duration_unit(ns);
+    format!("{} {unit}", format_in_unit(ns, scale))
+}
+
+/// The unit in which a duration is written for people, and how many nanoseconds that is.
+pub fn duration_unit(ns: f64) -> (f64, &'static str) {
     const SCALES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
     // 999.6 µs would print as "1000 µs": step up when rounding would.
-    let (scale, unit) = SCALES
-        .into_iter()
-        .find(|(scale, _)| ns.abs() >= scale * 0.9995)
-        .unwrap_or((1.0, "ns"));
+    let fits = |(scale, _): &(f64, &str)| ns.abs() >= scale * 0.9995;
+    SCALES.into_iter().find(fits).unwrap_or((1.0, "ns"))
+}
+
+/// A duration in a unit of so many nanoseconds, to about three digits and without the unit's name.
+pub fn format_in_unit(ns: f64, scale: f64) -> String {
     let value = ns / scale;
     let digits = match value.abs() {
         v if v >= 99.95 || (scale == 1.0 && v >= 9.95) => 0,
@@ -231,7 +239,15 @@ pub fn format_duration_f64(ns: f64) -> String {
         v if v >= 0.9995 => 2,
         _ => 3,
     };
-    format!("{value:.digits$} {unit}")
+    with_minus(format!("{value:.digits$}"))
+}
+
+/// A number for people, with the minus sign that is as wide as the plus: `−1.5`.
+pub fn with_minus(number: String) -> String {
+    match number.strip_prefix('-') {
+        Some(rest) => format!("−{rest}"),
+        None => number,
+    }
 }
 
 /// Writes a duration as a file or flag takes it back, exactly: `200ms`, `1500us`.
@@ -326,7 +342,7 @@ mod tests {
             (18_345, "18.3 µs"),
             (999_960, "1.00 ms"),
             (125_000_000, "125 ms"),
-            (-1_500, "-1.50 µs"),
+            (-1_500, "−1.50 µs"),
         ] {
             assert_eq!(format_duration(ns), text, "{ns}");
         }

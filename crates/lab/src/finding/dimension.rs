@@ -1,7 +1,7 @@
 //! What a number counts, so that a duration is never compared with a size.
 
 use delaylab_model::plan::Unit;
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, with_minus};
 use std::fmt;
 
 /// Powers of the units that numbers here are made of. A plain number has none.
@@ -71,15 +71,20 @@ impl Dimension {
     }
 }
 
-/// `10.61 Mbit/s`.
+/// `10.6 Mbit/s`.
 fn format_rate(value: f64) -> String {
-    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
-    let fits = scales.into_iter().find(|(scale, _)| value.abs() >= *scale);
-    let (scale, unit) = fits.unwrap_or((1.0, "bit/s"));
+    let (scale, unit) = rate_unit(value);
     format!("{} {unit}", format_number(value / scale))
 }
 
-/// To about four significant digits, or all of a whole number, without zeros that say nothing.
+/// The unit in which a rate is written for people, and how many bits a second that is.
+pub fn rate_unit(value: f64) -> (f64, &'static str) {
+    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let fits = scales.into_iter().find(|(scale, _)| value.abs() >= *scale);
+    fits.unwrap_or((1.0, "bit/s"))
+}
+
+/// To three significant digits, or all of a whole number, with a minus sign. Zeros at the end say that it was rounded.
 pub fn format_number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // never "-0"
@@ -89,14 +94,16 @@ pub fn format_number(value: f64) -> String {
     }
     let magnitude = value.abs();
     if !(1e-4..1e15).contains(&magnitude) {
-        return format!("{value:.3e}");
+        return with_minus(format!("{value:.2e}"));
     }
-    let digits = (3 - magnitude.log10().floor() as i32).clamp(0, 7) as usize;
+    let digits = (2 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
     let text = format!("{value:.digits$}");
-    match text.contains('.') {
+    let is_exact = text.parse::<f64>().is_ok_and(|shown| shown == value);
+    let text = match is_exact && text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
-    }
+    };
+    with_minus(text)
 }
 
 impl From<Unit> for Dimension {
@@ -141,15 +148,17 @@ mod tests {
     fn names_and_values() {
         let slope = Dimension::TIME.per(Dimension::SIZE);
         assert_eq!(slope.to_string(), "ns/B");
-        assert_eq!(slope.format(8.125), "8.125 ns/B");
+        assert_eq!(slope.format(8.125), "8.12 ns/B");
         assert_eq!(slope.times(Dimension::SIZE), Dimension::TIME);
         assert_eq!(Dimension::TIME.format(1_250_000.0), "1.25 ms");
-        assert_eq!(Dimension::RATE.format(10_605_440.0), "10.61 Mbit/s");
-        assert_eq!(Dimension::RATE.format(-12.0), "-12 bit/s");
-        assert_eq!(Dimension::NUMBER.format(0.99964), "0.9996");
+        assert_eq!(Dimension::RATE.format(10_605_440.0), "10.6 Mbit/s");
+        assert_eq!(Dimension::RATE.format(-12.0), "−12 bit/s");
+        assert_eq!(Dimension::NUMBER.format(0.99964), "1.000");
         assert_eq!(Dimension::NUMBER.format(1000.0), "1000");
+        assert_eq!(Dimension::NUMBER.format(0.5), "0.5");
+        assert_eq!(Dimension::NUMBER.format(1.004), "1.00");
         assert_eq!(Dimension::NUMBER.format(0.0), "0");
-        assert_eq!(Dimension::NUMBER.format(1e-9), "1.000e-9");
+        assert_eq!(Dimension::NUMBER.format(1e-9), "1.00e-9");
         assert_eq!(Dimension::TIME.format(f64::INFINITY), "∞");
         assert_eq!(Dimension::NUMBER.format(-0.0), "0");
         assert_eq!(Dimension::TIME.times(Dimension::TIME).to_string(), "ns^2");

@@ -1,51 +1,151 @@
-//! What was over time, panel by panel: mean and largest.
+//! What was over time, combination by combination of levels: mean and largest.
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
-use delaylab_model::plan::Unit;
-use delaylab_view::run::{Panel, RunData, SeriesShown};
+use delaylab_model::plan::{Factor, Unit};
+use delaylab_view::run::{RunData, SeriesShown};
 
-/// Rows that are shown unless all are asked for.
-const ROWS: usize = 8;
+/// Combinations that are shown unless all are asked for.
+const ROWS: usize = 20;
+/// Bytes of an ATM cell: one port of a run may count cells, and another bytes.
+const CELL_BYTES: f64 = 53.0;
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
-    if run.series.is_empty() {
-        return String::new();
+    let combinations = SeriesShown::combinations(run.series.iter(), &run.levels);
+    match combinations.as_slice() {
+        [] => String::new(),
+        [_] => below_each_other(run, style),
+        _ => by_combination(run, &combinations, style),
     }
-    let names = run.panels.first().into_iter().flat_map(Panel::of_trial);
-    let names = names.map(|(name, _)| name.as_str());
-    let heads = ["Over time", "of"].into_iter().chain(names);
-    let heads = heads.map(Cell::left);
-    let heads = heads.chain(["mean", "max"].map(Cell::new));
-    let mut table = Table::default();
-    table.row(heads.map(Cell::dim));
-    let most = if style.verbose { usize::MAX } else { ROWS };
-    for shown in run.series.iter().take(most) {
-        table.row(row(run, shown));
-    }
-    let more = match run.series.len().saturating_sub(most) {
-        0 => String::new(),
-        more => format!("and {more} more (-v)\n"),
-    };
-    let note = "mean and max of whole trials, warm-up included; of each measure the port or flow with the largest mean";
-    table.render(style) + &more + &paragraph(note, Paint::Dim, style)
 }
 
-fn row(run: &RunData, shown: &SeriesShown) -> impl Iterator<Item = Cell> {
-    let panel = run.panels.get(shown.panel);
-    let levels = panel.into_iter().flat_map(Panel::of_trial);
-    let levels = levels.map(|(_, level)| Cell::left(&level.label));
-    let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
-    let max = has_maximum(&shown.series).then(|| value_of(shown.max, shown.unit));
-    let max = max.unwrap_or_else(|| "–".to_owned());
-    let figures = [value_of(shown.mean, shown.unit), max].map(Cell::new);
-    lead.into_iter()
-        .chain(levels)
-        .chain(figures)
-        .collect::<Vec<_>>()
-        .into_iter()
+/// A row for each series.
+fn below_each_other(run: &RunData, style: &Style) -> String {
+    let mut table = Table::default();
+    let heads = ["Over time", "of"].map(Cell::left).into_iter();
+    let heads = heads.chain(["mean", "max"].map(Cell::new));
+    table.row(heads.map(Cell::dim));
+    for shown in &run.series {
+        let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
+        let max = has_maximum(&shown.series).then(|| value_of(shown.max, shown.unit));
+        let mean = value_of(shown.mean, shown.unit);
+        let figures = [mean, max.unwrap_or_else(unknown)].map(Cell::new);
+        table.row(lead.into_iter().chain(figures));
+    }
+    let note = "mean and max of whole trials, warm-up included; of each measure the port or flow with the largest mean";
+    table.render(style) + &paragraph(note, Paint::Dim, style)
+}
+
+/// A row for each combination, in as many tables as it takes to have columns for all series.
+fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> String {
+    let mut kinds: Vec<_> = run.series.chunk_by(|a, b| a.series == b.series).collect();
+    let leading = kinds.iter().find(|kind| kind[0].series == "backlog");
+    let leading = leading.or(kinds.first()).copied().unwrap_or(&[]);
+    let rows = match style.verbose {
+        true => combinations.to_vec(),
+        false => largest(leading, combinations),
+    };
+    kinds.retain(|kind| rows.iter().any(|row| of_combination(kind, row).is_some()));
+    let factors = run.varied();
+    let mut tables = Vec::new();
+    let mut rest = kinds.as_slice();
+    while !rest.is_empty() {
+        let fits = |count: &usize| {
+            let table = table(&factors, &rest[..*count], &rows);
+            table.width() <= style.columns()
+        };
+        let count = (1..=rest.len()).rev().find(fits).unwrap_or(1);
+        tables.push(table(&factors, &rest[..count], &rows).render(style));
+        rest = &rest[count..];
+    }
+    let mut text = format!("{}\n", style.paint(Paint::Dim, "Over time")) + &tables.join("\n");
+    let left_out = combinations.len() - rows.len();
+    if left_out > 0 {
+        let by = &leading[0].series;
+        text += &format!("and {left_out} more combinations with a smaller {by} (-v)\n");
+    }
+    let of = kinds
+        .iter()
+        .map(|kind| format!("{} of {}", kind[0].series, ports_or_flows(kind)));
+    let note = format!(
+        "means, and the largest values (max), over whole trials, warm-up included; of each measure the port or flow with \
+         the largest mean: {}",
+        of.collect::<Vec<_>>().join(", ")
+    );
+    text + &paragraph(&note, Paint::Dim, style)
+}
+
+/// `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`.
+fn ports_or_flows(kind: &[SeriesShown]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for shown in kind {
+        if !names.contains(&shown.of.as_str()) {
+            names.push(&shown.of);
+        }
+    }
+    match names.as_slice() {
+        [first, _, _, ..] => format!("{first} and others"),
+        few => few.join(" or "),
+    }
+}
+
+/// Of many combinations those with the largest mean, in their order.
+fn largest<'a>(kind: &[SeriesShown], combinations: &[&'a [Factor]]) -> Vec<&'a [Factor]> {
+    let mean = |place: &usize| {
+        let shown = of_combination(kind, combinations[*place]);
+        shown.map_or(f64::NEG_INFINITY, |shown| match shown.unit {
+            Unit::Cells => CELL_BYTES * shown.mean,
+            _ => shown.mean,
+        })
+    };
+    let mut places: Vec<usize> = (0..combinations.len()).collect();
+    places.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+    places.truncate(ROWS);
+    places.sort_unstable();
+    places.iter().map(|&place| combinations[place]).collect()
+}
+
+fn of_combination<'a>(kind: &'a [SeriesShown], factors: &[Factor]) -> Option<&'a SeriesShown> {
+    kind.iter().find(|shown| shown.factors == factors)
+}
+
+fn table(factors: &[&str], kinds: &[&[SeriesShown]], rows: &[&[Factor]]) -> Table {
+    let mut table = Table::default();
+    let heads = kinds.iter().flat_map(|kind| {
+        let max = has_column_of_maximum(kind).then_some("max");
+        [kind[0].series.as_str()]
+            .into_iter()
+            .chain(max)
+            .map(Cell::new)
+    });
+    let names = factors.iter().map(|name| Cell::left(*name));
+    table.row(names.chain(heads).map(Cell::dim));
+    for combination in rows {
+        let level = |name: &&str| combination.iter().find(|(factor, _)| factor == name);
+        let label = |name| level(name).map_or("", |(_, level)| &level.label);
+        let levels = factors.iter().map(|name| Cell::left(label(name)));
+        let figures = kinds.iter().flat_map(|kind| {
+            let shown = of_combination(kind, combination);
+            let value = |of: fn(&SeriesShown) -> f64| {
+                shown.map_or_else(unknown, |shown| value_of(of(shown), shown.unit))
+            };
+            let max = has_column_of_maximum(kind).then(|| value(|shown| shown.max));
+            [value(|shown| shown.mean)].into_iter().chain(max)
+        });
+        table.row(levels.chain(figures.map(Cell::new)));
+    }
+    table
+}
+
+fn unknown() -> String {
+    "–".to_owned()
+}
+
+/// The largest share of a stretch is nearly always all of it.
+fn has_column_of_maximum(kind: &[SeriesShown]) -> bool {
+    has_maximum(&kind[0].series) && kind[0].unit != Unit::Share
 }
 
 /// A retransmission releases all that waited for it at once: the goodput of that moment is no rate of the path.
@@ -89,6 +189,52 @@ fn bytes(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::plan::Level;
+    use delaylab_view::run::samples::queues;
+
+    #[test]
+    fn combinations_are_never_put_together_and_many_are_not_all_shown() {
+        let mut run = queues();
+        let one = run.series[0].clone();
+        let lane = run.lanes[0].clone();
+        let named =
+            |number: usize| vec![("case".to_owned(), Level::named(format!("case {number:02}")))];
+        run.levels.clear();
+        run.lanes.clear();
+        run.series.clear();
+        for number in 0..50 {
+            let factors = named(number);
+            run.lanes.push(delaylab_view::run::Lane {
+                factors: factors.clone(),
+                ..lane.clone()
+            });
+            let mean = 100.0 * (number % 7) as f64;
+            run.series.push(SeriesShown {
+                factors,
+                mean,
+                ..one.clone()
+            });
+        }
+        let text = section(&run, &Style::PLAIN);
+        let shown = text
+            .lines()
+            .filter(|line| line.starts_with("case ") && line.contains("cells"))
+            .count();
+        assert_eq!(shown, ROWS, "{text}");
+        assert!(
+            text.contains("case 06") && !text.contains("case 00"),
+            "{text}"
+        );
+        assert!(
+            text.contains("and 30 more combinations with a smaller backlog (-v)"),
+            "{text}"
+        );
+        let in_full = Style {
+            verbose: true,
+            ..Style::PLAIN
+        };
+        assert_eq!(section(&run, &in_full).matches("case ").count(), 51);
+    }
 
     #[test]
     fn what_was_over_time_has_three_digits() {

@@ -1,5 +1,4 @@
-//! What came of the trials, a row for each combination of levels that is told apart: of each probe, where
-//! there are a few.
+//! What came of the trials, a row for each combination of levels and probe; of very many the worst ones.
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
@@ -15,7 +14,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     if run.panels.is_empty() {
         return String::new();
     }
-    let apart = run.apart();
+    let apart = run.apart(style.verbose);
     let columns = Columns::new(run, &apart);
     let empty = empty(&apart);
     let left_out = |expendable: usize| -> Vec<&str> {
@@ -28,7 +27,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     let table = tables
         .next()
         .unwrap_or_else(|| table(&apart, columns, &left_out(EXPENDABLE.len())));
-    let note = note(run, &apart, columns, empty.is_empty());
+    let note = note(&apart, columns, empty.is_empty());
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
 
@@ -63,17 +62,19 @@ fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str
     lead.into_iter().chain(levels).chain(figures).collect()
 }
 
-fn note(run: &RunData, apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
-    let pooled = match run.pooled.as_slice() {
-        names if !names.is_empty() && !apart.by_lane => {
-            format!("; all levels of {} pooled", names.join(" and "))
-        }
-        _ => String::new(),
+fn note(apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
+    let some = match apart.left_out {
+        0 => String::new(),
+        more => format!(
+            "the {} combinations with the most loss and the largest p99, of {}: -v shows all; ",
+            apart.rows.len(),
+            apart.rows.len() + more
+        ),
     };
     let delays = columns.delays();
     let shares = match has_shares {
         true => "; host, network: shares of the median response",
         false => "",
     };
-    format!("{delays}{shares}{pooled}")
+    format!("{some}{delays}{shares}")
 }

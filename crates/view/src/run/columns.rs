@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn delays_are_those_that_the_findings_judge() {
         let run = waits();
-        let columns = Columns::new(&run, &run.apart());
+        let columns = Columns::new(&run, &run.apart(false));
         assert_eq!(columns.heads()[2], "response p50");
-        let (.., summary) = run.apart().rows[0];
+        let (.., summary) = run.apart(false).rows[0];
         let cells = columns.cells(summary);
         assert_eq!(cells.len(), columns.heads().len());
         let median = summary.response.as_ref().unwrap().p50;
@@ -179,7 +179,7 @@ mod tests {
 
         let mut run = run;
         run.findings.clear();
-        let columns = Columns::new(&run, &run.apart());
+        let columns = Columns::new(&run, &run.apart(false));
         assert_eq!(columns.heads()[2], "round trip p50");
     }
 
@@ -192,7 +192,7 @@ mod tests {
         for panel in &mut run.panels {
             panel.summary.response = panel.summary.round_trip.clone();
         }
-        let heads = |run: &RunData| Columns::new(run, &run.apart()).heads();
+        let heads = |run: &RunData| Columns::new(run, &run.apart(false)).heads();
         assert!(!heads(&run).contains(&"round trip p50".to_owned()));
         let later = |summary: &mut Summary| {
             let response = summary.response.as_mut().unwrap();

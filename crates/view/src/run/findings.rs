@@ -1,6 +1,6 @@
 //! Judged findings as they are shown.
 
-use super::words::{POINTS, SHARE, interval, quantity};
+use super::words::{POINTS, SHARE, against, interval_behind, quantity};
 use super::{Evidence, FindingShown};
 use crate::words::plural;
 use delaylab_lab::finding::dimension::format_number;
@@ -24,25 +24,29 @@ pub(super) fn shown(judged: &Judged, claims: &[Finding]) -> FindingShown {
     }
 }
 
-/// One comparison that decided it, with what else did counted: `p50(rtt) > 5ms: 6.1 ms, 1.10 ms more (0.90 ms to
-/// 1.30 ms)`.
+/// The comparison that decided it, and how many others say the same: `p50(rtt) > 5ms: 6.10 ms, +1.10 ms (0.90–1.30)`.
 fn line(judged: &Judged) -> String {
     let decisive = judged.parts.iter();
-    let mut decisive = decisive.filter(|part| part.verdict == judged.verdict);
-    let Some(part) = decisive.next() else {
-        return judged.reason.clone();
+    let decisive: Vec<&Part> = decisive
+        .filter(|part| part.verdict == judged.verdict)
+        .collect();
+    let pairs = decisive.iter().flat_map(|part| {
+        let deciding = deciding(part);
+        deciding.into_iter().map(move |compared| (*part, compared))
+    });
+    let nearest = pairs.min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)));
+    let Some((part, compared)) = nearest else {
+        let first = decisive.first().filter(|part| !part.reason.is_empty());
+        return first.map_or(&judged.reason, |part| &part.reason).clone();
     };
-    let compared = part.comparisons.iter();
-    let mut compared = compared.filter(|compared| compared.verdict == part.verdict);
-    let first = compared.next().or_else(|| part.comparisons.first());
-    let text = first.map_or_else(|| part.reason.clone(), of_comparison);
+    let text = of_comparison(compared);
     let level = level(part);
     let level = if level.is_empty() {
         level
     } else {
         format!("{level}: ")
     };
-    let more = match (compared.count(), decisive.count()) {
+    let more = match (deciding(part).len() - 1, decisive.len() - 1) {
         (0, 0) => String::new(),
         (0, parts) => format!("; likewise {}", plural(parts as u64, "other level")),
         (more, 0) => format!("; likewise {}", plural(more as u64, "other comparison")),
@@ -55,6 +59,43 @@ fn line(judged: &Judged) -> String {
     format!("{level}{text}{more}")
 }
 
+/// The comparisons that have the verdict of the part, or else all: of what is denied, none has.
+fn deciding(part: &Part) -> Vec<&Compared> {
+    let all = part.comparisons.iter();
+    let deciding: Vec<_> = all.filter(|it| it.verdict == part.verdict).collect();
+    match deciding.is_empty() {
+        true => part.comparisons.iter().collect(),
+        false => deciding,
+    }
+}
+
+/// How far the interval is from making the comparison false, relative to what is compared: the least of what is true
+/// is the nearest to failing, and of what is false or undecided what fails most.
+fn room(compared: &Compared) -> f64 {
+    let Some(value) = compared.value else {
+        return match compared.verdict {
+            Verdict::True => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        };
+    };
+    let (low, high) = (
+        compared.low.unwrap_or(value),
+        compared.high.unwrap_or(value),
+    );
+    let above = compared.above.map(|above| (low, above));
+    let below = compared.below.map(|below| (below, high));
+    let size = [compared.left, compared.right].map(|side| side.unwrap_or(0.0).abs());
+    let size = size[0].max(size[1]).max(f64::MIN_POSITIVE);
+    let rooms = above
+        .into_iter()
+        .chain(below)
+        .map(|(more, less)| match compared.by {
+            By::Ratio => (more / less).ln(),
+            By::Difference => (more - less) / size,
+        });
+    rooms.fold(f64::INFINITY, f64::min)
+}
+
 fn of_comparison(compared: &Compared) -> String {
     let (Some(left), Some(value)) = (compared.left, compared.value) else {
         return compared.reason.clone();
@@ -63,26 +104,23 @@ fn of_comparison(compared: &Compared) -> String {
     let [unit, of_value] = units(compared);
     // A bound stands in the claim itself. Where it stands on the left, what was measured is on the right, and the
     // difference is seen from there.
-    let (left, value, right) = match compared.right {
+    let (sides, value) = match compared.right {
         Some(right) if has_bound_on_the_left(name) => {
-            (right, from_the_right(compared, value), None)
+            (quantity(right, unit), from_the_right(compared, value))
         }
-        Some(right) if name.trim_end().ends_with(')') => (left, value, Some(right)),
-        _ => (left, value, None),
+        Some(right) if name.trim_end().ends_with(')') => (against(left, right, unit), value),
+        _ => (quantity(left, unit), value),
     };
-    let left = quantity(left, unit);
-    let right = right.map_or_else(String::new, |right| {
-        format!(" against {}", quantity(right, unit))
-    });
     let mut evidence = comparison("", compared);
     if has_bound_on_the_left(name) {
         let ends = [evidence.high, evidence.low];
         [evidence.low, evidence.high] =
             ends.map(|end| end.map(|end| from_the_right(compared, end)));
     }
+    evidence.value = Some(value);
     let interval = match (evidence.low, evidence.high) {
         (Some(low), Some(high)) if low == high => Some("no variation".to_owned()),
-        _ => interval(&evidence),
+        _ => interval_behind(&evidence),
     };
     let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
     let by = match compared.by {
@@ -95,7 +133,7 @@ fn of_comparison(compared: &Compared) -> String {
         _ => None,
     };
     let settle = settle.map_or_else(String::new, |settle| format!("; {settle}"));
-    format!("{name}: {left}{right}, {by}{interval}{settle}")
+    format!("{name}: {sides}, {by}{interval}{settle}")
 }
 
 /// Is the left side of a comparison a bound, with no statistic in it? `1.05 * p50(rtt) < …` has one.
@@ -210,5 +248,91 @@ mod tests {
         for statistic in statistics {
             assert!(!has_bound_on_the_left(statistic), "{statistic}");
         }
+    }
+
+    fn compared(verdict: Verdict, left: f64, value: f64, ends: [f64; 2]) -> Compared {
+        Compared {
+            comparison: format!("p50(rtt | size={left}B) < 5ms"),
+            by: By::Difference,
+            left: Some(left * 1e6),
+            right: Some(5e6),
+            unit: "ns".to_owned(),
+            value: Some(value * 1e6),
+            value_unit: "ns".to_owned(),
+            low: Some(ends[0] * 1e6),
+            high: Some(ends[1] * 1e6),
+            above: None,
+            below: Some(0.0),
+            repeats_differ: false,
+            more_packets: None,
+            more_repeats: None,
+            more_time_ns: None,
+            verdict,
+            reason: "undecided; 3 more repeats would settle it".to_owned(),
+        }
+    }
+
+    fn line_of(verdict: Verdict, parts: Vec<Vec<Compared>>) -> String {
+        let verdict_of = |all: &[Compared]| Verdict::all(all.iter().map(|it| it.verdict));
+        let part = |comparisons: Vec<Compared>| Part {
+            levels: Vec::new(),
+            verdict: verdict_of(&comparisons),
+            reason: String::new(),
+            statistics: Vec::new(),
+            comparisons,
+        };
+        line(&Judged {
+            id: String::new(),
+            says: String::new(),
+            check: String::new(),
+            verdict,
+            reason: String::new(),
+            parts: parts.into_iter().map(part).collect(),
+        })
+    }
+
+    #[test]
+    fn the_comparison_that_decides_is_shown() {
+        use Verdict::{False, True, Undecided};
+        let clear = || compared(True, 2.0, -3.0, [-3.1, -2.9]);
+        let near = || compared(True, 4.5, -0.5, [-0.6, -0.4]);
+        let open = || compared(Undecided, 4.9, -0.1, [-0.3, 0.1]);
+        let fails = || compared(False, 6.0, 1.0, [0.9, 1.1]);
+        let fails_most = || compared(False, 9.0, 4.0, [3.8, 4.2]);
+        for (verdict, parts, size, more) in [
+            (
+                True,
+                vec![vec![clear(), near()]],
+                4.5,
+                "likewise 1 other comparison",
+            ),
+            (
+                True,
+                vec![vec![clear()], vec![near()]],
+                4.5,
+                "likewise 1 other level",
+            ),
+            (
+                False,
+                vec![vec![clear(), fails(), fails_most()], vec![near()]],
+                9.0,
+                "1 other comparison",
+            ),
+            (
+                Undecided,
+                vec![vec![clear(), near(), open()]],
+                4.9,
+                "settle it",
+            ),
+        ] {
+            let line = line_of(verdict, parts);
+            assert!(line.contains(&format!("size={size}B")), "{line}");
+            assert!(line.contains(more), "{line}");
+        }
+        let line = line_of(True, vec![vec![near()]]);
+        assert_eq!(
+            line,
+            "p50(rtt | size=4.5B) < 5ms: 4.50 ms, −500 µs (−600 to −400)"
+        );
     }
 }

@@ -8,8 +8,9 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::summary::{Summary, SummaryBuilder};
+use delaylab_stats::summary::{Distribution, Summary, SummaryBuilder};
 use delaylab_stats::variation::Neighbours;
+use std::cmp::Reverse;
 
 /// Answered records of a lane beyond which its quantiles come from histograms: there may be many lanes.
 const EXACT_LIMIT: usize = 50_000;
@@ -138,14 +139,14 @@ pub struct Apart<'a> {
     pub heads: Vec<&'a str>,
     /// A level of each, how many trials are in it, and their summary.
     pub rows: Vec<(Vec<&'a str>, usize, &'a Summary)>,
-    /// Is each probe a row of its own, and each combination of levels?
-    pub by_lane: bool,
+    /// Combinations of levels that have no row: those with the least loss and the smallest p99.
+    pub left_out: usize,
 }
 
-/// Probes that each have rows of their own at most.
-const HANDFUL: usize = 6;
 /// Rows of lanes at most.
 pub const MOST_LANES: usize = 60;
+/// Of more lanes so many are shown, half of them by loss and half by p99.
+const WORST: usize = 20;
 
 impl RunData {
     /// The names of its probes, in the order in which the experiment has them.
@@ -165,13 +166,20 @@ impl RunData {
         panels::varied(self.lanes.iter().map(|lane| lane.factors.as_slice()))
     }
 
-    /// Lane by lane where the run has a handful of probes: what one probe met says nothing of another.
-    /// Else panel by panel.
-    pub fn apart(&self) -> Apart<'_> {
-        let several = (2..=HANDFUL).contains(&self.probes().len());
-        if several && self.lanes.len() <= MOST_LANES {
-            return self.by_lane();
+    /// Lane by lane where panels would put together what differs: what one probe met says nothing of another, and what
+    /// one combination of levels met nothing of the next. Else panel by panel. Of more lanes than anyone reads the
+    /// worst ones, unless `all` are asked for.
+    pub fn apart(&self, all: bool) -> Apart<'_> {
+        if self.pooled.is_empty() && self.probes().len() < 2 {
+            return self.by_panel();
         }
+        match all || self.lanes.len() <= MOST_LANES {
+            true => self.by_lane(self.lanes.iter().collect()),
+            false => self.by_lane(worst(&self.lanes)),
+        }
+    }
+
+    fn by_panel(&self) -> Apart<'_> {
         let first = self.panels.first().map_or(&[][..], |panel| &panel.factors);
         let rows = self.panels.iter().map(|panel| {
             let levels = panel.factors.iter().map(|(_, level)| level.label.as_str());
@@ -180,23 +188,44 @@ impl RunData {
         Apart {
             heads: first.iter().map(|(name, _)| name.as_str()).collect(),
             rows: rows.collect(),
-            by_lane: false,
+            left_out: 0,
         }
     }
 
-    fn by_lane(&self) -> Apart<'_> {
+    fn by_lane<'a>(&'a self, lanes: Vec<&'a Lane>) -> Apart<'a> {
         let varied = self.varied();
-        let rows = self.lanes.iter().map(|lane| {
+        let probe = (self.probes().len() > 1).then_some("probe");
+        let rows = lanes.iter().map(|lane| {
             let levels = varied.iter().map(|name| lane.level(name));
-            let levels = levels.chain([lane.probe.as_str()]);
+            let levels = levels.chain(probe.map(|_| lane.probe.as_str()));
             (levels.collect(), lane.trials, &lane.summary)
         });
         Apart {
             rows: rows.collect(),
-            heads: varied.iter().copied().chain(["probe"]).collect(),
-            by_lane: true,
+            heads: varied.iter().copied().chain(probe).collect(),
+            left_out: self.lanes.len() - lanes.len(),
         }
     }
+}
+
+/// The lanes with the most loss, and of the others those with the largest p99, in their order.
+fn worst(lanes: &[Lane]) -> Vec<&Lane> {
+    let loss = |place: &usize| {
+        let counts = &lanes[*place].summary.counts;
+        counts.lost as f64 / counts.sent.max(1) as f64
+    };
+    let p99 = |place: &usize| {
+        let delays = lanes[*place].summary.round_trip.as_ref();
+        delays.and_then(Distribution::carried_p99)
+    };
+    let mut places: Vec<usize> = (0..lanes.len()).collect();
+    places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
+    let lossy = places.iter().take(WORST / 2);
+    let count = lossy.filter(|place| loss(place) > 0.0).count();
+    places[count..].sort_by_key(|place| Reverse(p99(place)));
+    places.truncate(WORST);
+    places.sort_unstable();
+    places.iter().map(|&place| &lanes[place]).collect()
 }
 
 impl Lane {
@@ -292,17 +321,50 @@ mod tests {
             (run.probes(), run.varied()),
             (vec!["ef", "be"], vec!["case"])
         );
-        let apart = run.apart();
-        assert!(apart.by_lane);
-        assert_eq!(apart.heads, ["case", "probe"]);
+        assert_eq!(run.apart(false).heads, ["case", "probe"]);
     }
 
     #[test]
     fn one_probe_keeps_its_panels() {
         let streams = vec![stream(0, 0, "a"), stream(1, 0, "b")];
         let run = RunDataBuilder::new(streams, 100).finish(RunData::default());
-        assert!(!run.apart().by_lane);
+        assert_eq!(run.apart(false).heads, ["case"]);
         assert_eq!(run.lanes.len(), 2);
+    }
+
+    /// Three cases lose packets, and one of those that do not has late ones.
+    #[test]
+    fn many_combinations_are_never_pooled_and_the_worst_are_shown() {
+        let cases: Vec<String> = (0..80).map(|case| format!("case {case:02}")).collect();
+        let streams = cases
+            .iter()
+            .zip(0..)
+            .map(|(case, trial)| stream(trial, 0, case));
+        let mut builder = RunDataBuilder::new(streams.collect(), 1_000);
+        for trial in 0..80 {
+            for seq in 0..200 {
+                let lost = trial < 3 && seq % 10 == 0;
+                let late = if trial == 70 {
+                    50_000
+                } else {
+                    Nanos::from(trial)
+                };
+                let delay = (!lost).then_some(1_000 + late);
+                builder.push(&record(trial, 0, seq, delay), Disturbance::default());
+            }
+            builder.end_trial(trial);
+        }
+        let run = builder.finish(RunData::default());
+        assert_eq!(run.pooled, ["case"]);
+        let apart = run.apart(false);
+        let shown: Vec<&str> = apart.rows.iter().map(|(levels, ..)| levels[0]).collect();
+        let late = (63..80).map(|case| format!("case {case}"));
+        let expected: Vec<String> = (0..3)
+            .map(|case| format!("case {case:02}"))
+            .chain(late)
+            .collect();
+        assert_eq!(shown, expected);
+        assert_eq!((apart.left_out, run.apart(true).rows.len()), (60, 80));
     }
 
     proptest! {

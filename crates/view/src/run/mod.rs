@@ -99,7 +99,7 @@ pub struct RunData {
     pub statistics: Vec<DelayStatistic>,
     /// Figures of parts of the run, in the order of the experiment.
     pub parts: Vec<parts::Part>,
-    /// What was over time: kind by kind, panel by panel.
+    /// What was over time: kind by kind, combination by combination.
     pub series: Vec<SeriesShown>,
     /// What disturbed the host, by name.
     pub noise: Vec<NoiseTotal>,
@@ -181,16 +181,6 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Its levels but for the probe: those of what a trial has once, such as a queue.
-    pub fn of_trial(&self) -> impl Iterator<Item = &Factor> {
-        self.factors.iter().filter(|(name, _)| name != "probe")
-    }
-
-    /// The label of those.
-    pub fn label_of_trial(&self) -> String {
-        panels::label(&self.of_trial().cloned().collect::<Vec<_>>())
-    }
-
     /// A round trip beyond this is an excursion; see [`excursion_bound`].
     pub fn bound(&self) -> Option<Nanos> {
         excursion_bound(&self.summary)

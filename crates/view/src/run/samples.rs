@@ -378,15 +378,16 @@ fn sweeps() -> Vec<Sweep> {
     gatherer.finish(1)
 }
 
+const QUEUES: [&str; 2] = ["FIFO", "EFCI"];
+
 /// Two switches beside a load, with what went on in them (seed 003).
 fn make_queues() -> RunData {
-    let cases = ["FIFO", "EFCI"];
-    let streams = cases.iter().zip(0..);
+    let streams = QUEUES.iter().zip(0..);
     let streams = streams.map(|(case, trial)| {
         let case = ("case".to_owned(), Level::named(*case));
         stream(trial, 0, vec![case])
     });
-    let order = [("case".to_owned(), cases.map(Level::named).to_vec())];
+    let order = [("case".to_owned(), QUEUES.map(Level::named).to_vec())];
     let mut maker = Maker::new(Vec::new());
     maker.builder = RunDataBuilder::in_order(streams.collect(), &order, 1_000);
     maker.trial(0, 100, 8 * MILLISECOND, MILLISECOND, "quiet");
@@ -397,7 +398,7 @@ fn make_queues() -> RunData {
         head,
         levels: order.to_vec(),
         series: [(0, 2_000.0, None), (1, 500.0, Some(500.0))]
-            .map(|(panel, mean, threshold)| backlog(panel, mean, threshold))
+            .map(|(trial, mean, threshold)| backlog(trial, mean, threshold))
             .into_iter()
             .chain([acr()])
             .collect(),
@@ -405,7 +406,7 @@ fn make_queues() -> RunData {
     })
 }
 
-fn backlog(panel: usize, mean: f64, threshold: Option<f64>) -> SeriesShown {
+fn backlog(trial: u32, mean: f64, threshold: Option<f64>) -> SeriesShown {
     let stretches = (0..100).map(|k| {
         let swing = f64::from(k % 10) / 10.0;
         point(k, Unit::Cells, mean * (0.5 + swing))
@@ -414,11 +415,11 @@ fn backlog(panel: usize, mean: f64, threshold: Option<f64>) -> SeriesShown {
         series: "backlog".to_owned(),
         of: "s1→s2".to_owned(),
         unit: Unit::Cells,
-        panel,
+        factors: vec![("case".to_owned(), Level::named(QUEUES[trial as usize]))],
         mean: 0.95 * mean,
         max: 2.0 * mean,
         threshold,
-        trial: panel as u32,
+        trial,
         stretches: stretches.collect(),
     }
 }

@@ -1,12 +1,14 @@
-//! What was over time in a run that kept it: of each panel one trial to be drawn, and the figures of all.
+//! What was over time in a run that kept it: of each combination of levels the figures of all its repeats, and of some
+//! of them one trial to be drawn. Combinations are never put together: their links and queues may be others.
 //!
 //! A run has series of every port and flow. Of each kind the one that matters is shown: a probe's own
 //! (its rate), else the one with the most of it.
 
 use super::TrialData;
+use super::panels::compare;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::quantity::Limit;
 use delaylab_model::series::SeriesPoint;
 use delaylab_store::run::Run;
@@ -15,8 +17,10 @@ use std::sync::Arc;
 
 /// Stretches that are drawn of a series at most.
 const STRETCHES: usize = 320;
+/// Combinations of levels that are drawn at most.
+const DRAWN: usize = 12;
 
-/// A series in one panel.
+/// A series under one combination of levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesShown {
     /// What it is.
@@ -25,21 +29,34 @@ pub struct SeriesShown {
     pub of: String,
     /// What its values count.
     pub unit: Unit,
-    /// Which of the run's panels.
-    pub panel: usize,
-    /// Mean over time, in all trials of the panel.
+    /// The levels of every factor.
+    pub factors: Vec<Factor>,
+    /// Mean over time, in all trials of this combination, their warm-up included.
     pub mean: f64,
     /// The largest in all of them.
     pub max: f64,
     /// From where on its switch acts, in its unit.
     pub threshold: Option<f64>,
-    /// Which trial the stretches are of.
+    /// Which trial the stretches are of; 0 where there are none.
     pub trial: u32,
-    /// In order of time.
+    /// In order of time; empty where it is not drawn.
     pub stretches: Vec<SeriesPoint>,
 }
 
-/// All of a panel's trials of one series.
+impl SeriesShown {
+    /// The combinations of levels that these are of, each once, in the order of the experiment.
+    pub fn combinations<'a>(
+        these: impl Iterator<Item = &'a Self>,
+        order: &[(String, Vec<Level>)],
+    ) -> Vec<&'a [Factor]> {
+        let mut combinations: Vec<_> = these.map(|shown| shown.factors.as_slice()).collect();
+        combinations.sort_by(|a, b| compare(a, b, order));
+        combinations.dedup();
+        combinations
+    }
+}
+
+/// All trials of one combination, of one series.
 #[derive(Debug, Clone, Copy)]
 struct Total {
     unit: Unit,
@@ -81,7 +98,7 @@ impl Total {
 /// Trial, kind, and what it is of.
 type Key = (u32, Arc<str>, Arc<str>);
 type ByTrial = BTreeMap<Key, Total>;
-/// By kind, panel, and what it is of.
+/// By kind, combination, and what it is of.
 type Totals = BTreeMap<(Arc<str>, usize, Arc<str>), Total>;
 
 /// Every series of a run, each trial's summed up.
@@ -101,47 +118,53 @@ impl<'a> Everything<'a> {
         }
     }
 
-    /// Those of these trials, kind by kind and panel by panel.
+    /// Those of these trials, kind by kind and combination by combination.
     pub(super) fn of(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
-        // Probes of one trial see the same queues: the first one's panel shows them.
-        let mut panel_of = BTreeMap::<u32, usize>::new();
+        let order = self.resolved.map_or(&[][..], |it| &it.factors);
+        let mut combinations: Vec<&[Factor]> = trials.iter().map(factors).collect();
+        combinations.sort_by(|a, b| compare(a, b, order));
+        combinations.dedup();
+        let of_trial = |trial: &TrialData| combinations.iter().position(|it| *it == factors(trial));
+        let mut combination_of = BTreeMap::<u32, usize>::new();
         let mut distinct = Distinct::new();
         for trial in trials {
             let stream = &trial.stream;
-            // Of trials that are the same simulation the first of a panel will do.
-            if distinct.counts(stream.trace_hash, (trial.panel, stream.probe)) {
-                panel_of.entry(stream.trial).or_insert(trial.panel);
+            let combination = of_trial(trial).unwrap_or(0);
+            // Of trials that are the same simulation the first of a combination will do.
+            if distinct.counts(stream.trace_hash, (combination, stream.probe)) {
+                combination_of.entry(stream.trial).or_insert(combination);
             }
         }
-        self.shown(trials, &panel_of)
+        self.shown(trials, &combinations, &combination_of)
     }
 
-    fn shown(&self, trials: &[TrialData], panel_of: &BTreeMap<u32, usize>) -> Vec<SeriesShown> {
-        let factors_of = |trial: u32| {
-            let streams = trials.iter().map(|t| &t.stream);
-            let mut own = streams.filter(|stream| stream.trial == trial);
-            own.next().map_or(&[][..], |stream| &stream.factors)
-        };
-        let totals = by_panel(&self.by_trial, panel_of);
+    fn shown(
+        &self,
+        trials: &[TrialData],
+        combinations: &[&[Factor]],
+        combination_of: &BTreeMap<u32, usize>,
+    ) -> Vec<SeriesShown> {
+        let totals = by_combination(&self.by_trial, combination_of);
         let probes = trials.iter().map(|trial| trial.stream.name.as_str());
         let chosen = chosen(&totals, &probes.collect());
         let mut drawn = Drawn {
             run: self.run,
-            trials: drawn_trials(&self.by_trial, panel_of, &chosen),
+            trials: drawn_trials(&self.by_trial, combination_of, &chosen),
             read: BTreeMap::new(),
         };
         let mut shown = Vec::new();
-        for ((series, panel, of), total) in &totals {
-            if chosen.get(series) == Some(of) {
-                let (trial, stretches) = drawn.stretches(*panel, series, of);
+        for ((series, combination, of), total) in &totals {
+            if of_combination(&totals, &chosen, series, *combination).as_ref() == Some(of) {
+                let (trial, stretches) = drawn.stretches(*combination, series, of);
+                let factors = combinations.get(*combination).copied().unwrap_or(&[]);
                 shown.push(SeriesShown {
                     series: series.to_string(),
                     of: of.to_string(),
                     unit: total.unit,
-                    panel: *panel,
+                    factors: factors.to_vec(),
                     mean: total.mean(),
                     max: total.max,
-                    threshold: threshold(self.resolved, factors_of(trial), series, total.unit),
+                    threshold: threshold(self.resolved, factors, series, total.unit),
                     trial,
                     stretches,
                 });
@@ -149,6 +172,10 @@ impl<'a> Everything<'a> {
         }
         shown
     }
+}
+
+fn factors(trial: &TrialData) -> &[Factor] {
+    &trial.stream.factors
 }
 
 fn by_trial(run: &Run) -> ByTrial {
@@ -170,13 +197,13 @@ fn by_trial(run: &Run) -> ByTrial {
     totals
 }
 
-fn by_panel(by_trial: &ByTrial, panel_of: &BTreeMap<u32, usize>) -> Totals {
+fn by_combination(by_trial: &ByTrial, combination_of: &BTreeMap<u32, usize>) -> Totals {
     let mut totals = Totals::new();
     for ((trial, series, of), total) in by_trial {
-        let Some(&panel) = panel_of.get(trial) else {
+        let Some(&combination) = combination_of.get(trial) else {
             continue;
         };
-        let entry = totals.entry((series.clone(), panel, of.clone()));
+        let entry = totals.entry((series.clone(), combination, of.clone()));
         entry
             .and_modify(|sum| *sum = sum.and(*total))
             .or_insert(*total);
@@ -184,10 +211,11 @@ fn by_panel(by_trial: &ByTrial, panel_of: &BTreeMap<u32, usize>) -> Totals {
     totals
 }
 
-/// Of each panel the trial with the longest queue, or else the first.
+/// Of each combination that is drawn the trial with the longest queue, or else the first. Of many combinations those
+/// with the longest queues are drawn.
 fn drawn_trials(
     by_trial: &ByTrial,
-    panel_of: &BTreeMap<u32, usize>,
+    combination_of: &BTreeMap<u32, usize>,
     chosen: &BTreeMap<Arc<str>, Arc<str>>,
 ) -> BTreeMap<usize, u32> {
     let queue: Arc<str> = "backlog".into();
@@ -195,14 +223,18 @@ fn drawn_trials(
         let key = (trial, queue.clone(), chosen.get(&queue)?.clone());
         by_trial.get(&key).map(Total::mean)
     };
-    let mut drawn = BTreeMap::<usize, (f64, u32)>::new();
-    for (&trial, &panel) in panel_of {
+    let mut longest = BTreeMap::<usize, (f64, u32)>::new();
+    for (&trial, &combination) in combination_of {
         let queue = queue_of(trial).unwrap_or(-1.0);
-        if drawn.get(&panel).is_none_or(|(most, _)| queue > *most) {
-            drawn.insert(panel, (queue, trial));
+        let known = longest.get(&combination);
+        if known.is_none_or(|(most, _)| queue > *most) {
+            longest.insert(combination, (queue, trial));
         }
     }
-    let trial = |(panel, (_, trial))| (panel, trial);
+    let mut drawn: Vec<(usize, (f64, u32))> = longest.into_iter().collect();
+    drawn.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
+    drawn.truncate(DRAWN);
+    let trial = |(combination, (_, trial))| (combination, trial);
     drawn.into_iter().map(trial).collect()
 }
 
@@ -220,18 +252,39 @@ fn chosen(totals: &Totals, probes: &BTreeSet<&str>) -> BTreeMap<Arc<str>, Arc<st
     most.into_iter().map(of).collect()
 }
 
+/// Which one is shown under a combination: the one of the whole run, or where that is not there the one with the most.
+fn of_combination(
+    totals: &Totals,
+    chosen: &BTreeMap<Arc<str>, Arc<str>>,
+    series: &Arc<str>,
+    combination: usize,
+) -> Option<Arc<str>> {
+    let of = chosen.get(series)?;
+    let first: Arc<str> = "".into();
+    let all = totals.range((series.clone(), combination, first)..);
+    let all = all.take_while(|((kind, at, _), _)| (kind, *at) == (series, combination));
+    let most = all.max_by(|((_, _, a), x), ((_, _, b), y)| {
+        (a == of)
+            .cmp(&(b == of))
+            .then(x.mean().total_cmp(&y.mean()))
+    });
+    most.map(|((_, _, of), _)| of.clone())
+}
+
 /// Reads the trials that are drawn, each once.
 struct Drawn<'a> {
     run: &'a Run,
-    /// Which, for each panel.
+    /// Which, for each combination that is drawn.
     trials: BTreeMap<usize, u32>,
     read: BTreeMap<u32, Vec<SeriesPoint>>,
 }
 
 impl Drawn<'_> {
-    /// Which trial of the panel is drawn, and its series.
-    fn stretches(&mut self, panel: usize, series: &str, of: &str) -> (u32, Vec<SeriesPoint>) {
-        let trial = self.trials.get(&panel).copied().unwrap_or(0);
+    /// Which trial of the combination is drawn, and its series; nothing of one that is not drawn.
+    fn stretches(&mut self, combination: usize, series: &str, of: &str) -> (u32, Vec<SeriesPoint>) {
+        let Some(&trial) = self.trials.get(&combination) else {
+            return (0, Vec::new());
+        };
         let read = self.read.entry(trial);
         let points = read.or_insert_with(|| self.run.series(Some(trial)));
         let is_meant = |point: &&SeriesPoint| *point.series == *series && *point.of == *of;
@@ -329,5 +382,36 @@ mod tests {
         let chosen = chosen(&totals, &["echo"].into());
         let chosen: Vec<_> = chosen.iter().map(|(s, of)| (&**s, &**of)).collect();
         assert_eq!(chosen, [("acr", "echo"), ("backlog", "s1→s2")]);
+    }
+
+    #[test]
+    fn where_the_one_of_the_run_is_not_there_another_is_shown() {
+        let mut totals = Totals::new();
+        for (combination, of, mean) in [(0, "ttcp", 9.0), (1, "ttcp 1", 3.0), (1, "ttcp 2", 4.0)] {
+            let total = Total::add(None, &point(of, 0, mean));
+            totals.insert(("goodput".into(), combination, of.into()), total);
+        }
+        let chosen = chosen(&totals, &BTreeSet::new());
+        let of = |combination| of_combination(&totals, &chosen, &"goodput".into(), combination);
+        assert_eq!(
+            [0, 1, 2].map(of),
+            [Some("ttcp".into()), Some("ttcp 2".into()), None]
+        );
+    }
+
+    #[test]
+    fn of_many_combinations_those_with_the_longest_queues_are_drawn() {
+        let mut by_trial = ByTrial::new();
+        let mut combination_of = BTreeMap::new();
+        for trial in 0..40_u32 {
+            let queue = Total::add(None, &point("s1→s2", 0, f64::from(trial)));
+            by_trial.insert((trial, "backlog".into(), "s1→s2".into()), queue);
+            // Two repeats of each.
+            combination_of.insert(trial, trial as usize / 2);
+        }
+        let chosen = [("backlog".into(), "s1→s2".into())].into();
+        let drawn = drawn_trials(&by_trial, &combination_of, &chosen);
+        let expected = (8..20).map(|combination| (combination, 2 * combination as u32 + 1));
+        assert!(drawn.into_iter().eq(expected));
     }
 }

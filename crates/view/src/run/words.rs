@@ -1,36 +1,72 @@
 //! How a run's figures read, the same on the page and on the terminal.
 
 use super::{Evidence, RunData, Verdict};
-use delaylab_lab::finding::dimension::{Dimension, format_number};
-use delaylab_model::units::format_duration_f64;
+use delaylab_lab::finding::dimension::{format_number, rate_unit};
+use delaylab_model::units::{duration_unit, format_in_unit, with_minus};
 
 fn unknown() -> String {
     "–".to_owned()
 }
 
 /// The unit of a share, which is shown as a percentage.
-pub(crate) const SHARE: &str = "share";
+pub const SHARE: &str = "share";
 /// The unit of a difference of two shares, which is shown in percentage points.
-pub(crate) const POINTS: &str = "points";
+pub const POINTS: &str = "points";
 
-/// A value with its unit: `1.25 ms`, `9188 B`, `882.8 Mbit/s`, `4.2 ns/B`, `0.9993`, `5.25 %`, `−2.15 points`.
+/// A value with its unit: `1.25 ms`, `9188 B`, `883 Mbit/s`, `4.2 ns/B`, `0.999`, `5.25 %`, `−2.15 points`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    let text = with_hyphen(value, unit);
-    match text.strip_prefix('-') {
-        Some(rest) => format!("−{rest}"),
-        None => text,
+    if !value.is_finite() && unit != "ns" {
+        return unknown();
     }
+    let scale = Scale::of(value, unit);
+    scale.with_name(&scale.number(value))
 }
 
-fn with_hyphen(value: f64, unit: &str) -> String {
-    match unit {
-        "ns" => format_duration_f64(value),
-        _ if !value.is_finite() => unknown(),
-        "bit/s" => Dimension::RATE.format(value),
-        SHARE => format!("{} %", hundredths(value)),
-        POINTS => format!("{} points", hundredths(value)),
-        "1" | "" => format_number(value),
-        _ => format!("{} {unit}", format_number(value)),
+/// A unit as values near some value are written in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Scale<'a> {
+    /// Of the unit in which values are kept.
+    unit: &'a str,
+    /// So many of those are one.
+    size: f64,
+    /// As it stands behind a number; empty for plain ones.
+    name: &'a str,
+}
+
+impl<'a> Scale<'a> {
+    fn of(value: f64, unit: &'a str) -> Self {
+        let (size, name) = match unit {
+            "ns" => duration_unit(value),
+            "bit/s" => rate_unit(value),
+            SHARE => (0.01, "%"),
+            POINTS => (0.01, POINTS),
+            "1" | "" => (1.0, ""),
+            _ => (1.0, unit),
+        };
+        Self { unit, size, name }
+    }
+
+    /// Without the name.
+    fn number(&self, value: f64) -> String {
+        match self.unit {
+            "ns" => format_in_unit(value, self.size),
+            SHARE | POINTS => with_minus(hundredths(value)),
+            _ => format_number(value / self.size),
+        }
+    }
+
+    fn with_name(&self, number: &str) -> String {
+        match self.name {
+            "" => number.to_owned(),
+            name => format!("{number} {name}"),
+        }
+    }
+
+    /// Would this value be far too large or too small a number in it?
+    fn suits(&self, value: f64) -> bool {
+        value == 0.0
+            || self.unit != "ns" && self.unit != "bit/s"
+            || (0.01..10_000.0).contains(&(value / self.size).abs())
     }
 }
 
@@ -47,15 +83,44 @@ fn hundredths(share: f64) -> String {
     if text == "-0" { "0" } else { text }.to_owned()
 }
 
-/// A number's interval: `1.20 ms to 1.30 ms`, `at least 3.00 ms`; `None` where nothing bounds it.
-pub fn interval(number: &Evidence) -> Option<String> {
-    let end = |value| quantity(value, &number.unit);
-    match (number.low, number.high) {
-        (Some(low), Some(high)) => Some(format!("{} to {}", end(low), end(high))),
-        (Some(low), None) => Some(format!("at least {}", end(low))),
-        (None, Some(high)) => Some(format!("at most {}", end(high))),
-        (None, None) => None,
+/// Two values held against each other, their unit once where it is the same: `45.8 against 46.2 ms`.
+pub fn against(left: f64, right: f64, unit: &str) -> String {
+    let (a, b) = (Scale::of(left, unit), Scale::of(right, unit));
+    match a.name == b.name || left == 0.0 {
+        true => format!("{} against {}", b.number(left), quantity(right, unit)),
+        false => format!("{} against {}", quantity(left, unit), quantity(right, unit)),
     }
+}
+
+/// A number's interval where it stands alone: `1.20–1.30 ms`, `at least 3.00 ms`; `None` where nothing bounds it.
+pub fn interval(number: &Evidence) -> Option<String> {
+    ends(number, true)
+}
+
+/// The same behind the number itself, whose unit it shares: `17.6–76.0`, `−15.9 to −12.5`.
+pub fn interval_behind(number: &Evidence) -> Option<String> {
+    ends(number, false)
+}
+
+fn ends(number: &Evidence, alone: bool) -> Option<String> {
+    let unit = number.unit.as_str();
+    let (low, high) = match (number.low, number.high) {
+        (Some(low), Some(high)) => (low, high),
+        (Some(low), None) => return Some(format!("at least {}", quantity(low, unit))),
+        (None, Some(high)) => return Some(format!("at most {}", quantity(high, unit))),
+        (None, None) => return None,
+    };
+    let to = if low < 0.0 { " to " } else { "–" };
+    let scale = Scale::of(number.value.unwrap_or(high), unit);
+    if !(scale.suits(low) && scale.suits(high)) {
+        return Some(format!(
+            "{} to {}",
+            quantity(low, unit),
+            quantity(high, unit)
+        ));
+    }
+    let both = format!("{}{to}{}", scale.number(low), scale.number(high));
+    Some(if alone { scale.with_name(&both) } else { both })
 }
 
 /// One character for a verdict: `✔`, `✘`, `?` or `–`.
@@ -87,14 +152,14 @@ mod tests {
     use crate::run::samples::{bare, waits};
 
     #[test]
-    fn quantities_have_their_units_and_four_digits() {
+    fn quantities_have_their_units_and_three_digits() {
         for (value, unit, text) in [
             (1_250_000.0, "ns", "1.25 ms"),
-            (0.989_12, "1", "0.9891"),
+            (0.989_12, "1", "0.989"),
             (9_188.0, "B", "9188 B"),
-            (882_768_890.0, "bit/s", "882.8 Mbit/s"),
+            (882_768_890.0, "bit/s", "883 Mbit/s"),
             (4.2, "ns/B", "4.2 ns/B"),
-            (-0.000_000_000_01, "1", "−1.000e-11"),
+            (-0.000_000_000_01, "1", "−1.00e-11"),
             (-0.0, "1", "0"),
             (12_345.6, "1", "12346"),
             (0.0, "1", "0"),
@@ -108,6 +173,46 @@ mod tests {
         ] {
             assert_eq!(quantity(value, unit), text);
         }
+    }
+
+    #[test]
+    fn an_interval_has_its_unit_once() {
+        let number = |value, low, high, unit: &str| Evidence {
+            value: Some(value),
+            low: Some(low),
+            high: Some(high),
+            unit: unit.to_owned(),
+            ..Evidence::default()
+        };
+        for (number, behind, alone) in [
+            (
+                number(45_800.0, 17_600.0, 76_000.0, "ns"),
+                "17.6–76.0",
+                "17.6–76.0 µs",
+            ),
+            (
+                number(951e3, 902e3, 1.25e6, "ns"),
+                "902–1250",
+                "902–1250 µs",
+            ),
+            (
+                number(-0.143, -0.159, -0.125, POINTS),
+                "−15.9 to −12.5",
+                "−15.9 to −12.5 points",
+            ),
+            (
+                number(500.0, 100.0, 3e9, "ns"),
+                "100 ns to 3.00 s",
+                "100 ns to 3.00 s",
+            ),
+            (number(1.004, 1.003, 1.005, "1"), "1.00–1.00", "1.00–1.00"),
+        ] {
+            assert_eq!(interval_behind(&number).as_deref(), Some(behind));
+            assert_eq!(interval(&number).as_deref(), Some(alone));
+        }
+        assert_eq!(against(45.83e6, 46.21e6, "ns"), "45.8 against 46.2 ms");
+        assert_eq!(against(951e3, 3.03e6, "ns"), "951 µs against 3.03 ms");
+        assert_eq!(against(0.0, 0.05, SHARE), "0 against 5 %");
     }
 
     #[test]

@@ -8,9 +8,16 @@ use delaylab_view::run::lanes::Apart;
 use delaylab_view::run::{RunData, TrialData};
 
 pub(super) fn section(run: &RunData) -> String {
-    let apart = run.apart();
+    let apart = run.apart(false);
     let columns = Columns::new(run, &apart);
     let mut body = together(&apart, columns);
+    if apart.left_out > 0 {
+        let shown = apart.rows.len();
+        let all = shown + apart.left_out;
+        body += &format!(
+            "<p>These are the {shown} of {all} combinations with the most loss and the largest p99.</p>\n"
+        );
+    }
     if run.trials.len() > apart.rows.len() {
         let count = run.trials.len();
         let each = trials(run, columns);

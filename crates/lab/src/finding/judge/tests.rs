@@ -326,7 +326,7 @@ fn finding_002_5() {
         SOMETIMES,
         &reads(16_000_000),
         Verdict::False,
-        "5.556e-8 against 0.0001",
+        "5.56e-8 against 0.0001",
     );
     let rare = "share(clock_reads >= 10ms) >= 0.00001 %";
     expect(rare, &reads(100_000), Verdict::Undecided, "at 95 % from");
