@@ -59,7 +59,7 @@ fn lines(scratch: &Scratch, document: &str, words: &str) -> Vec<Value> {
 fn one_vocabulary_in_every_document() {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
-    let run = lines(&scratch, "run", "run small.toml --json -q");
+    let run = lines(&scratch, "run", "run small.toml --json -q --no-report");
     let reflector = Reflector::local();
     let words = format!(
         "ping 127.0.0.1 --method udp --port {} -i 1ms -c 100 --json",
@@ -155,7 +155,7 @@ fn what_the_guide_reads_documents_with_works() {
     let stream = format!("{ping} --json-stream");
     let ping = format!("{ping} --json");
     for (file, words) in [
-        ("run.ndjson", "run small.toml --json -q"),
+        ("run.ndjson", "run small.toml --json -q --no-report"),
         ("ping.json", &ping),
         ("stream.ndjson", &stream),
         ("explain.json", "explain latest --json"),

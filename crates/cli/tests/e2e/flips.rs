@@ -64,7 +64,7 @@ const COMMANDS: [&str; 7] = [
 fn with_run() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
-    let done = ran(&scratch, "run small.toml -q");
+    let done = ran(&scratch, "run small.toml -q --no-report");
     assert_eq!(done.code, 0, "{}", done.stderr);
     let latest = fs::canonicalize(scratch.path("runs/latest")).unwrap();
     let folder = scratch.path("runs").join("small");
