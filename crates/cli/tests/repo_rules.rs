@@ -20,6 +20,41 @@ const ROWS: &[&[&str]] = &[
     &["cli", "python"],
 ];
 
+/// Crates that do no input or output and read no clock: those with a dot in ARCHITECTURE.md.
+const PURE: &[&str] = &[
+    "model",
+    "stats",
+    "wire",
+    "switch",
+    "traffic",
+    "procedure",
+    "sim",
+];
+
+/// How code would do it all the same. Addresses of `std::net` are values.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::os",
+    "std::thread",
+    "std::{",
+    "UdpSocket",
+    "TcpStream",
+    "TcpListener",
+    "ToSocketAddrs",
+    "UnixStream",
+    "UnixListener",
+    "UnixDatagram",
+    "Instant::now",
+    "SystemTime",
+    "stdin()",
+    "stdout()",
+    "stderr()",
+    "print!(",
+    "println!(",
+];
+
 /// What offends against a rule.
 type Rule = fn(&Tree) -> Vec<String>;
 
@@ -27,6 +62,7 @@ type Rule = fn(&Tree) -> Vec<String>;
 const RULES: &[(&str, Rule)] = &[
     ("arrows run down only", arrows),
     ("unsafe code is in crate kernel alone", unsafe_code),
+    ("what decides does no input or output", pure_crates),
     ("a crate's first lines are its map", maps),
     ("the changelog knows this version", changelog),
     ("no path of somebody's machine", machine_paths),
@@ -79,6 +115,16 @@ const PLANTED: &[Planted] = &[
         rule: "unsafe code is in crate kernel alone",
         path: "crates/cli/src/main.rs",
         change: |text| text.replace("#![forbid(unsafe_code)]", "// #![forbid(unsafe_code)]"),
+    },
+    Planted {
+        rule: "what decides does no input or output",
+        path: "crates/sim/src/engine/mod.rs",
+        change: |text| text + "\nfn trace() { std::fs::read(\"trace.csv\"); }\n",
+    },
+    Planted {
+        rule: "what decides does no input or output",
+        path: "crates/switch/src/lib.rs",
+        change: |text| text + "\nuse std::time::SystemTime;\n",
     },
     Planted {
         rule: "a crate's first lines are its map",
@@ -271,6 +317,34 @@ fn unsafe_code(tree: &Tree) -> Vec<String> {
         .filter(|(.., text)| !text.lines().any(|line| line == "#![forbid(unsafe_code)]"))
         .map(|(_, path, _)| format!("{path}: lacks #![forbid(unsafe_code)]: only kernel may"))
         .collect()
+}
+
+/// Production code: neither comments nor tests, which stand at the end of a file or in files of their own.
+fn pure_crates(tree: &Tree) -> Vec<String> {
+    let sources = tree.files.iter().filter(|(path, _)| {
+        let inside = path.strip_prefix("crates/");
+        let parts = inside.and_then(|inside| inside.split_once("/src/"));
+        parts.is_some_and(|(folder, file)| PURE.contains(&folder) && !is_of_tests(file))
+    });
+    let lines = sources.flat_map(|(path, text)| {
+        let production = text
+            .lines()
+            .zip(1..)
+            .take_while(|(line, _)| !line.starts_with("mod tests {"));
+        production
+            .filter(|(line, _)| !line.trim_start().starts_with("//"))
+            .filter_map(move |(line, at)| {
+                let word = IMPURE.iter().find(|word| line.contains(**word))?;
+                Some(format!(
+                    "{path}:{at}: `{word}`: what decides does no input or output"
+                ))
+            })
+    });
+    lines.collect()
+}
+
+fn is_of_tests(file: &str) -> bool {
+    file.ends_with("tests.rs") || file.split('/').any(|part| part == "tests")
 }
 
 fn maps(tree: &Tree) -> Vec<String> {

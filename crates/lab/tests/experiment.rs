@@ -446,6 +446,51 @@ fn what_the_world_refuses_of_the_rest_refuses_the_run() {
     );
 }
 
+/// Of a replay of this file.
+fn replay_of(file: &str) -> String {
+    format!(
+        "name = \"replay\"\n[[probe]]\nname = \"echo\"\ncount = 10\npacing = {{ every = \"1ms\" }}\n\
+         [[load]]\nname = \"bulk\"\nkind = \"replay\"\nfile = \"{file}\"\n"
+    )
+}
+
+#[test]
+fn worlds_get_the_packets_of_a_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.csv");
+    std::fs::write(&file, "time,size\n1ms,100B\n").unwrap();
+    let text = replay_of(&file.display().to_string());
+    let resolved = resolve(&text, &seeded(1)).unwrap();
+    let packets = resolved.planned[0].trial.loads[0].trace.as_deref();
+    let first = packets.and_then(|packets| packets.first()).unwrap();
+    assert_eq!((first.at, first.bytes), (1_000_000_000, 100));
+}
+
+#[test]
+fn a_file_that_cannot_be_replayed_is_named_where_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = folder.path().join("wrong.csv");
+    std::fs::write(&wrong, "time,size\n1ms,100B\n2ms\n").unwrap();
+    let wrong = wrong.display().to_string();
+    // A world that asks which file it is adds nothing.
+    let asks = |trial: &Trial| {
+        let empty = trial.loads.iter().filter(|load| load.trace.is_none());
+        let refusals = empty.map(|load| Refusal::new(format!("load.{}.file", load.name), "which?"));
+        refusals.collect::<Vec<_>>()
+    };
+    for (file, why) in [
+        ("/no/such/file", "cannot read /no/such/file: ".to_owned()),
+        ("/dev/zero", "/dev/zero is not a regular file".to_owned()),
+        (&wrong, format!("{wrong}: line 3: write `time,size`")),
+    ] {
+        let experiment = Experiment::read(source(&replay_of(file))).unwrap();
+        let said = experiment.resolve(&seeded(1), &asks).unwrap_err();
+        assert_eq!(said.list.len(), 1, "{said}");
+        assert!(said.list[0].excerpt.contains(file), "{said}");
+        assert!(said.to_string().contains(&why), "{said}");
+    }
+}
+
 /// Of a file without a path nothing of a path can be pointed at: its end is where one is added.
 #[test]
 fn a_path_that_is_missing_is_missing_at_the_end() {

@@ -1,9 +1,23 @@
 //! Load beside the probes: what competes with them for the path.
 
+use crate::Picos;
 use crate::quantity::{Class, Duration, Rate, Size};
 use crate::tcp::TcpOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::sync::Arc;
+
+/// A packet of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// When it is sent.
+    pub at: Picos,
+    /// How large it is.
+    pub bytes: u32,
+}
+
+/// The packets of a replay's file in the order of their times, which are from the start of the load. Copies share them.
+pub type ReplayTrace = Arc<[Packet]>;
 
 /// How a load sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -114,6 +128,9 @@ pub struct Load {
     pub off: Option<Duration>,
     /// replay: the file with times and sizes.
     pub file: Option<String>,
+    /// replay: what is in that file. It is read when the experiment is resolved; a world opens no file.
+    #[serde(skip)]
+    pub trace: Option<ReplayTrace>,
     /// Sending node.
     pub from: Option<String>,
     /// Receiving node.
@@ -154,6 +171,7 @@ impl Load {
             on: None,
             off: None,
             file: None,
+            trace: None,
             from: None,
             to: None,
             route: None,

@@ -3,6 +3,8 @@
 
 use crate::common::{every, largest, mean, poisson, probe, run, trial};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::load::Packet;
+use delaylab_model::{PICOS_PER_NANO, Picos};
 
 /// Of a 53-byte cell at 155.52 Mbit/s.
 const CELL_NS: f64 = 424e9 / 155.52e6;
@@ -91,30 +93,27 @@ fn m_m_1() {
     // what arrivals see (PASTA). Sizes are whole bytes from 1 to 60,000, mean 1000: within 3 %.
     let mut random = delaylab_stats::random::SplitMix::new(5);
     let mut at = 0.0;
-    let mut text = String::from("time,size\n");
+    let mut packets = Vec::new();
     let (mean_size, gap, rate) = (1000.0, 25_000.0, 400e6);
     let mut bits = 0.0;
     for _ in 0..800_000 {
         at += -gap * random.uniform().ln();
         let size = (-mean_size * random.uniform().ln()).ceil().min(60_000.0);
         bits += (size + 2.0) * 8.0;
-        text += &format!("{at:.0}ns,{size}B\n");
+        packets.push(Packet {
+            at: at.round() as Picos * PICOS_PER_NANO,
+            bytes: size as u32,
+        });
     }
-    let file = std::env::temp_dir().join(format!("delaylab-m-m-1-{}.csv", std::process::id()));
-    std::fs::write(&file, text).unwrap();
     let load = bits / rate / (at / 1e9);
     let sections = SINGLE_QUEUE
         .replace("aal5\"", "ppp\"\nmtu = \"65000B\"")
         .replace("155.52Mbit/s", "400Mbit/s")
-        + &format!(
-            "[[load]]\nname = \"random\"\nkind = \"replay\"\nfile = \"{}\"",
-            file.display()
-        );
-    let taken = run(&trial(
-        &sections,
-        vec![probe("p", 0, poisson(1_000_000), 20_000)],
-    ));
-    std::fs::remove_file(&file).unwrap();
+        + "[[load]]\nname = \"random\"\nkind = \"replay\"";
+    let probes = vec![probe("p", 0, poisson(1_000_000), 20_000)];
+    let mut trial = trial(&sections, probes);
+    trial.loads[0].trace = Some(packets.into());
+    let taken = run(&trial);
     let service = (mean_size + 2.0) * 8.0 / rate * 1e9;
     let expected = load / (1.0 - load) * service;
     let seen = mean(&taken.waits(0, "s→b"));

@@ -1,13 +1,13 @@
 //! Files that say when the packets of a load are due: the packets are in the order of their times.
 
 use crate::text::{self, text};
-use delaylab_traffic::arrival::replay::Replay;
+use delaylab_traffic::arrival::replay::{Replay, parse};
 
 /// Checks one input.
 pub fn check(data: &[u8]) {
-    match Replay::parse(text(data), 1) {
+    match parse(text(data)) {
         Ok(packets) => {
-            let times: Vec<_> = packets.map(|packet| packet.at).collect();
+            let times: Vec<_> = Replay::new(packets, 1).map(|packet| packet.at).collect();
             assert!(times.is_sorted());
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -5,6 +5,7 @@ use super::diagnostic::{Origin, Problem};
 use super::exclusive::exclusive;
 use super::factor::{CASE, Factor, FactorLevel};
 use super::probe::{Wrong, probe};
+use super::replay_traces::ReplayTraces;
 use super::resolve::SkippedCase;
 use super::sections::Setup;
 use super::tree::{Key, Node};
@@ -36,6 +37,7 @@ pub(super) fn combinations(
         root,
         v6,
         refusals,
+        traces: ReplayTraces::default(),
         problems: Vec::new(),
         skipped: Vec::new(),
     };
@@ -97,6 +99,7 @@ struct Maker<'a> {
     root: &'a Node,
     v6: bool,
     refusals: &'a dyn Fn(&Trial) -> Vec<Refusal>,
+    traces: ReplayTraces,
     problems: Vec<Problem>,
     skipped: Vec<SkippedCase>,
 }
@@ -178,7 +181,7 @@ impl Maker<'_> {
         }
     }
 
-    fn attempt(&self, levels: &[&FactorLevel]) -> Tried {
+    fn attempt(&mut self, levels: &[&FactorLevel]) -> Tried {
         let mut tried = Tried {
             root: self.root.clone(),
             trial: None,
@@ -198,7 +201,7 @@ impl Maker<'_> {
         tried
     }
 
-    fn build(&self, setup: Setup, tried: &mut Tried) {
+    fn build(&mut self, setup: Setup, tried: &mut Tried) {
         let mut probes = Vec::new();
         if setup.probes.is_empty() {
             let problem = Problem::new(&tried.root.at, "an experiment without a probe");
@@ -213,7 +216,7 @@ impl Maker<'_> {
         if !tried.problems.is_empty() || !tried.refusals.is_empty() {
             return;
         }
-        let trial = Trial {
+        let mut trial = Trial {
             id: 0,
             target: None,
             probes,
@@ -222,7 +225,12 @@ impl Maker<'_> {
             host: setup.host.condition,
             seed: 0,
         };
-        tried.refusals = (self.refusals)(&trial);
+        let unread = self.traces.load(&mut trial.loads);
+        let refused = (self.refusals)(&trial).into_iter();
+        // A world that gets no trace asks for the file: why there is none is said already.
+        let refused = refused.filter(|refusal| unread.iter().all(|it| it.field != refusal.field));
+        tried.refusals = refused.collect();
+        tried.refusals.extend(unread);
         tried.trial = Some(trial);
     }
 }

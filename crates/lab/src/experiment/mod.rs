@@ -17,6 +17,7 @@
 //! | `read` | reading a file and checking all of it |
 //! | `resolve`, `set` | the choices of a run, laid over the file |
 //! | `combine` | combinations of levels as trials |
+//! | `replay_traces` | the files that replays name |
 //! | `estimate` | how long trials take |
 //! | `order` | their order, from the seed |
 //! | `claims` | findings and figures as they are written |
@@ -45,6 +46,7 @@ pub mod plan;
 mod probe;
 mod read;
 mod reader;
+mod replay_traces;
 mod resolve;
 mod schema;
 mod sections;

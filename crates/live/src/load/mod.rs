@@ -34,7 +34,6 @@ use delaylab_model::stop::Stop;
 use delaylab_model::trial::Server;
 use delaylab_model::world::Refusal;
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_traffic::arrival::replay::Replay;
 use delaylab_traffic::arrival::{Arrival, Packet, section};
 use delaylab_wire::auth::Key;
 use error::LoadError;
@@ -108,8 +107,10 @@ fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, section::Wrong> 
             format!("a packet that can be counted has {smallest} to {largest} B of payload");
         return Err(("payload", reason));
     }
-    let file = (load.kind == LoadKind::Replay).then(|| replayed(load));
-    section::arrivals(load, headers, file.transpose()?, 0, seed)
+    if let (LoadKind::Replay, Some(trace)) = (load.kind, &load.trace) {
+        countable(trace)?;
+    }
+    section::arrivals(load, headers, 0, seed)
 }
 
 /// Bytes of the IP and UDP headers.
@@ -117,24 +118,18 @@ const fn headers(v6: bool) -> u32 {
     if v6 { 40 + 8 } else { 20 + 8 }
 }
 
-fn replayed(load: &Load) -> Result<Arc<[Packet]>, section::Wrong> {
-    let Some(file) = &load.file else {
-        return Err(("file", "which file has the times and sizes?".to_owned()));
-    };
-    let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| ("file", format!("cannot read {file}: {error}")))?;
-    let replay = Replay::parse(&text, 0).map_err(|error| ("file", format!("{file}: {error}")))?;
-    let packets: Vec<Packet> = replay.collect();
+/// Is every packet of the trace large enough to be counted, and no larger than any packet?
+fn countable(trace: &[Packet]) -> Result<(), section::Wrong> {
     let smallest = headers(true) + delaylab_wire::iperf3::HEADER as u32;
     let fits = |packet: &Packet| (smallest..=65_535).contains(&packet.bytes);
-    match packets.iter().position(|packet| !fits(packet)) {
-        None => Ok(packets.into()),
+    match trace.iter().position(|packet| !fits(packet)) {
+        None => Ok(()),
         Some(index) => Err((
             "file",
             format!(
-                "{file}: packet {} has {} B: an IP packet that can be counted has {smallest} to 65535",
+                "its packet {} has {} B: an IP packet that can be counted has {smallest} to 65535",
                 index + 1,
-                packets[index].bytes
+                trace[index].bytes
             ),
         )),
     }

@@ -195,10 +195,11 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
                 format!("does not fit into the MTU of {mtu} B"),
             );
         }
-        match load.kind {
-            LoadKind::Tcp | LoadKind::Transfers => _ = settings_of(load, mtu)?,
-            LoadKind::Replay => small_enough(load, mtu)?,
-            _ => _ = arrivals(load, 0, 0)?,
+        if is_tcp {
+            settings_of(load, mtu)?;
+        } else {
+            small_enough(load, mtu)?;
+            arrivals(load, 0, 0)?;
         }
     }
     Ok(())

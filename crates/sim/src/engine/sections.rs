@@ -4,14 +4,14 @@ use crate::network::{in_cells, wire};
 use crate::refuse;
 use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::load::{Load as LoadSection, LoadKind};
+use delaylab_model::load::Load as LoadSection;
 use delaylab_model::path::{Framing, PacketDiscard, Path, Switch as SwitchSection};
 use delaylab_model::world::Refusal;
 use delaylab_switch::buffer::Bound;
 use delaylab_switch::discard::Discard;
 use delaylab_switch::{Counts, Settings};
 use delaylab_traffic::abr::Parameters;
-use delaylab_traffic::arrival::{Arrival, replay, section};
+use delaylab_traffic::arrival::{Arrival, section};
 
 /// IPv4 and UDP, or ICMP.
 pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
@@ -98,16 +98,13 @@ pub(super) fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard
 
 /// When a load's packets leave.
 pub(super) fn arrivals(load: &LoadSection, start: Picos, seed: u64) -> Result<Arrival, Refusal> {
-    if load.kind == LoadKind::Replay {
-        return Ok(Arrival::Replay(replay_of(load, start)?));
-    }
-    section::arrivals(load, DATAGRAM_HEADERS, None, start, seed)
+    section::arrivals(load, DATAGRAM_HEADERS, start, seed)
         .or_else(|(name, what)| refuse(format!("load.{}.{name}", load.name), what))
 }
 
-/// Does every packet of the file fit?
+/// Does every packet of a replay fit?
 pub(super) fn small_enough(load: &LoadSection, mtu: u32) -> Result<(), Refusal> {
-    let mut packets = replay_of(load, 0)?.zip(1..);
+    let mut packets = load.trace.iter().flat_map(|trace| trace.iter()).zip(1..);
     match packets.find(|(packet, _)| packet.bytes > mtu) {
         Some((packet, number)) => refuse(
             format!("load.{}.file", load.name),
@@ -117,21 +114,6 @@ pub(super) fn small_enough(load: &LoadSection, mtu: u32) -> Result<(), Refusal> 
             ),
         ),
         None => Ok(()),
-    }
-}
-
-pub(super) fn replay_of(load: &LoadSection, start: Picos) -> Result<replay::Replay, Refusal> {
-    let field = format!("load.{}.file", load.name);
-    let Some(file) = &load.file else {
-        return refuse(field, "which file has the times and sizes?");
-    };
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => return refuse(field, format!("cannot read {file}: {error}")),
-    };
-    match replay::Replay::parse(&text, start) {
-        Ok(replay) => Ok(replay),
-        Err(error) => refuse(field, format!("{file}: {error}")),
     }
 }
 

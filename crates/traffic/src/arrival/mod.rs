@@ -19,16 +19,7 @@ pub mod section;
 #[cfg(test)]
 mod tests;
 
-use delaylab_model::Picos;
-
-/// A packet of a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packet {
-    /// When it is sent.
-    pub at: Picos,
-    /// How large it is.
-    pub bytes: u32,
-}
+pub use delaylab_model::load::Packet;
 
 /// Packets one after the other, in the order of their times. It ends with a replay's last packet, or
 /// when the clock does.

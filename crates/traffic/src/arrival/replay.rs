@@ -4,9 +4,9 @@
 //! a first line `time,size` are passed over.
 
 use super::Packet;
+use delaylab_model::load::ReplayTrace;
 use delaylab_model::units::{UnitError, parse_duration, parse_size};
 use delaylab_model::{PICOS_PER_NANO, Picos};
-use std::sync::Arc;
 
 /// A line that cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,40 +38,43 @@ pub enum Reason {
     Backwards,
 }
 
-/// The packets of a file. Copies share it.
+/// Reads a file's text: the packets in the order of their times.
+///
+/// # Errors
+/// Names the first line that is no packet.
+pub fn parse(text: &str) -> Result<ReplayTrace, ReplayError> {
+    let mut packets: Vec<Packet> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') || (index == 0 && line == "time,size") {
+            continue;
+        }
+        let at_line = |reason| ReplayError {
+            line: index + 1,
+            reason,
+        };
+        let packet = packet(line).map_err(at_line)?;
+        if packets.last().is_some_and(|last| packet.at < last.at) {
+            return Err(at_line(Reason::Backwards));
+        }
+        packets.push(packet);
+    }
+    Ok(packets.into())
+}
+
+/// The packets of a file, one after the other. Copies share them.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    packets: Arc<[Packet]>,
+    packets: ReplayTrace,
     used: usize,
     start: Picos,
 }
 
 impl Replay {
-    /// Reads a file's text.
-    pub fn parse(text: &str, start: Picos) -> Result<Self, ReplayError> {
-        let mut packets: Vec<Packet> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') || (index == 0 && line == "time,size") {
-                continue;
-            }
-            let at_line = |reason| ReplayError {
-                line: index + 1,
-                reason,
-            };
-            let packet = packet(line).map_err(at_line)?;
-            if packets.last().is_some_and(|last| packet.at < last.at) {
-                return Err(at_line(Reason::Backwards));
-            }
-            packets.push(packet);
-        }
-        Ok(Self::new(packets, start))
-    }
-
     /// Packets in the order of their times, which are from `start`.
-    pub fn new(packets: impl Into<Arc<[Packet]>>, start: Picos) -> Self {
+    pub const fn new(packets: ReplayTrace, start: Picos) -> Self {
         Self {
-            packets: packets.into(),
+            packets,
             used: 0,
             start,
         }

@@ -1,14 +1,13 @@
 //! The packets that a `[[load]]` means.
 
+use super::Arrival;
 use super::cbr::Cbr;
 use super::on_off::{OnOff, Periods};
 use super::poisson::Poisson;
 use super::replay::Replay;
-use super::{Arrival, Packet};
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::Duration;
 use delaylab_model::{PICOS_PER_NANO, Picos};
-use std::sync::Arc;
 
 /// Bytes of UDP payload when the experiment does not say.
 pub const PAYLOAD: u64 = 1024;
@@ -21,14 +20,8 @@ fn wrong<T>(field: &'static str, reason: &str) -> Result<T, Wrong> {
 }
 
 /// When the packets of this load leave and how large they are, with `headers` bytes of headers: a rate is
-/// that of IP packets. `replay` has those of its file, where it is of that kind.
-pub fn arrivals(
-    load: &Load,
-    headers: u32,
-    replay: Option<Arc<[Packet]>>,
-    start: Picos,
-    seed: u64,
-) -> Result<Arrival, Wrong> {
+/// that of IP packets.
+pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Arrival, Wrong> {
     let rate = || match load.rate {
         Some(rate) if rate.0 > 0 => Ok(rate.0),
         Some(_) => wrong("rate", "a load of nothing: set `streams` to 0"),
@@ -53,8 +46,8 @@ pub fn arrivals(
             let periods = Periods::Exponential { on, off };
             Arrival::OnOff(OnOff::new(start, bytes, rate()?, periods, seed))
         }
-        LoadKind::Replay => match replay {
-            Some(packets) => Arrival::Replay(Replay::new(packets, start)),
+        LoadKind::Replay => match &load.trace {
+            Some(trace) => Arrival::Replay(Replay::new(trace.clone(), start)),
             None => return wrong("file", "which file has the times and sizes?"),
         },
         LoadKind::Tcp | LoadKind::Transfers => {

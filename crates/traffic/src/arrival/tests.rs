@@ -2,7 +2,7 @@
 use super::cbr::Cbr;
 use super::on_off::{OnOff, Periods};
 use super::poisson::Poisson;
-use super::replay::{Reason, Replay};
+use super::replay::{Reason, Replay, parse};
 use super::{Arrival, Packet};
 use delaylab_model::PICOS_PER_SECOND as SECOND;
 use delaylab_model::Picos;
@@ -115,7 +115,7 @@ fn the_end_of_the_clock_is_the_end() {
 #[test]
 fn a_file_is_replayed() {
     let text = "time,size\n# a comment\n0s,64B\n\n1.5ms, 1500 B\n1.5ms,1kB\n";
-    let packets: Vec<Packet> = Replay::parse(text, 1000).unwrap().collect();
+    let packets: Vec<Packet> = Replay::new(parse(text).unwrap(), 1000).collect();
     let ms = SECOND / 1000;
     let expected = [
         (1000, 64),
@@ -127,7 +127,7 @@ fn a_file_is_replayed() {
 
 #[test]
 fn a_line_that_is_wrong_is_named() {
-    let error = |text| Replay::parse(text, 0).unwrap_err();
+    let error = |text| parse(text).unwrap_err();
     assert_eq!(error("1ms,64B\n2ms").line, 2);
     assert_eq!(error("1ms").reason, Reason::Fields);
     assert_eq!(error("# x\n\n2ms,1B\n1ms,1B").line, 4);
@@ -145,7 +145,7 @@ fn a_line_that_is_wrong_is_named() {
 proptest! {
     #[test]
     fn no_text_panics(text in "\\PC*") {
-        let _ = Replay::parse(&text, 0);
+        let _ = parse(&text);
     }
 
     #[test]
