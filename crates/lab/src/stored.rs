@@ -50,15 +50,14 @@ impl<'a> Stored<'a> {
 
     /// Those of a trial's probe, but for those that warm up.
     fn each_record(&self, row: &TrialRow, take: &mut dyn FnMut(&Record)) {
-        let wanted = |record: &Record| record.probe == row.probe && record.seq >= row.warmup;
         if let Some(records) = &self.records {
             let kept = records.get(&(row.trial, row.probe)).map(Vec::as_slice);
             let kept = kept.unwrap_or_default().iter();
-            return kept.filter(|record| wanted(record)).for_each(take);
+            return kept.filter(|record| row.counts(record.seq)).for_each(take);
         }
-        self.run.for_each_record(Some(row.trial), |record| {
-            if wanted(record) {
-                take(record);
+        self.run.scan(Some(row.trial), |of, noised| {
+            if of.probe == row.probe {
+                take(noised.record);
             }
         });
     }

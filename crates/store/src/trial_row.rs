@@ -50,6 +50,13 @@ pub struct TrialRow {
     pub figures: Vec<(String, Option<f64>)>,
 }
 
+impl TrialRow {
+    /// Does this packet of its probe count? The first ones may be there to warm the stream up.
+    pub const fn counts(&self, seq: u64) -> bool {
+        seq >= self.warmup
+    }
+}
+
 /// The columns that every trial has.
 #[derive(Debug, Clone)]
 struct Fixed {

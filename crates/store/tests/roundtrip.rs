@@ -135,6 +135,22 @@ fn the_noise_that_a_record_met_stands_beside_it() {
 }
 
 #[test]
+fn what_warms_a_stream_up_does_not_count() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 30);
+    let run = Run::open(&finished.folder).unwrap();
+    let mut seen = vec![Vec::new(); 2];
+    let of_no_row = run.scan(Some(1), |row, noised| {
+        let record = noised.record;
+        assert_eq!((row.trial, row.probe), (1, record.probe));
+        seen[usize::from(row.probe)].push(record.seq);
+    });
+    // `row` has ten packets warm up.
+    let counted: Vec<u64> = (10..30).collect();
+    assert_eq!((seen, of_no_row), (vec![counted.clone(), counted], 0));
+}
+
+#[test]
 fn some_columns_of_some_trials() {
     let runs = tempfile::tempdir().unwrap();
     let finished = write_run(runs.path(), &[0, 1], 10);

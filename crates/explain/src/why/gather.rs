@@ -223,7 +223,7 @@ impl<'a> Gathered<'a> {
                 simulated,
             },
         };
-        run.for_each_record(None, |record| gathering.push(record));
+        run.scan(None, |_, noised| gathering.push(noised.record));
         gathering.end_trial();
         gathering.gathered
     }
@@ -324,9 +324,6 @@ impl Gathering<'_> {
             self.end_trial();
         }
         let stream = &mut self.gathered.streams[at];
-        if record.seq < stream.row.warmup {
-            return;
-        }
         let due = record.t_intended;
         if !self.trains.is_empty() {
             stream.sent.extend(record.t_send.map(|at| Sent { at, due }));

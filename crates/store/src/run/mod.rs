@@ -32,6 +32,7 @@ use delaylab_model::transfer::Transfer;
 pub use export::ExportError;
 use recent::Recent;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -535,6 +536,24 @@ impl Run {
                 });
             }
         });
+    }
+
+    /// Hands over every packet that counts, of one trial or of all in their order, with the row of its trial and probe:
+    /// without those that warm a stream up. How many packets are of trials that are under way or were interrupted, and so of
+    /// no row.
+    pub fn scan(&self, trial: Option<u32>, mut take: impl FnMut(&TrialRow, Noised<'_>)) -> u64 {
+        let rows = self.trials.iter();
+        let rows: BTreeMap<_, _> = rows.map(|row| ((row.trial, row.probe), row)).collect();
+        let mut of_no_row = 0;
+        self.for_each_noised(trial, |noised| {
+            let record = noised.record;
+            match rows.get(&(record.trial, record.probe)) {
+                Some(row) if row.counts(record.seq) => take(row, noised),
+                Some(_) => {}
+                None => of_no_row += 1,
+            }
+        });
+        of_no_row
     }
 
     /// Hands over the records of interrupted trials.

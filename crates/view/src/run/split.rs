@@ -76,7 +76,7 @@ pub fn splits(run: &Run, resolved: &Resolved) -> Vec<Split> {
 
 fn split(path: &Path, probe: &Probe, row: &TrialRow, hops: &[Hop]) -> Option<Split> {
     let frames = probe.frames?;
-    let counts = |hop: &&Hop| hop.probe == row.probe && hop.seq >= row.warmup;
+    let counts = |hop: &&Hop| hop.probe == row.probe && row.counts(hop.seq);
     let own: Vec<&Hop> = hops.iter().filter(counts).collect();
     // Links before the first device are not counted alike in all worlds.
     let nearest = own.iter().map(|hop| hop.hop).min()?;

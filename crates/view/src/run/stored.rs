@@ -62,30 +62,17 @@ fn read(
 ) -> RunData {
     let rows = in_order_of_running(run);
     let streams: Vec<_> = rows.iter().map(stream).collect();
-    let warmups: BTreeMap<_, _> = rows
-        .iter()
-        .map(|row| ((row.trial, row.probe), row.warmup))
-        .collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let mut parts = Parts::of(figures, &streams, levels, EXACT_LIMIT);
     let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
-    let mut unfinished: u64 = 0;
-    run.for_each_noised(None, |noised| {
+    let unfinished = run.scan(None, |_, noised| {
         let record = noised.record;
-        let warm_up = warmups.get(&(record.trial, record.probe));
-        if warm_up.is_none() && run.state() == State::Partial {
-            unfinished += 1;
-            return;
-        }
         if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
             builder.end_trial(over);
             parts.end_trial(over);
-        }
-        if warm_up.is_some_and(|&packets| record.seq < packets) {
-            return;
         }
         if let Some(who) = noised.noise_who {
             *packets.entry(who.to_owned()).or_default() += 1;
