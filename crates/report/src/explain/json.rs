@@ -181,9 +181,9 @@ pub struct Cause {
     pub packets: u64,
     /// So many times: packets that were under way together are one event.
     pub events: u64,
-    /// Of all late packets, 0 to 1.
+    /// Of the late packets that no own load (`role`) delayed, 0 to 1; of an own load, of all late packets.
     pub share_of_late: f64,
-    /// Of all time lost, 0 to 1.
+    /// Of the time that these lost, 0 to 1, in the same way.
     pub share_of_lost: f64,
     /// What its packets took longer than usual, altogether.
     pub lost_ns: Nanos,
@@ -559,7 +559,11 @@ fn difference(shift: &Shift) -> Difference {
         ns: shift.difference_ns.and_then(finite),
         low_ns: bounds.and_then(|bounds| finite(bounds.low)),
         high_ns: bounds.and_then(|bounds| finite(bounds.high)),
-        reason: shift.interval.as_ref().err().cloned(),
+        reason: shift
+            .interval
+            .as_ref()
+            .err()
+            .map(|none| none.reason.clone()),
     }
 }
 
