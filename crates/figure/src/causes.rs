@@ -23,7 +23,8 @@ impl Figure for Causes {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let late = run.explanation.as_ref().map_or(0, |found| found.late);
+        let causes = run.explanation.iter().flat_map(Explanation::found);
+        let late = causes.map(|cause| cause.packets).sum();
         format!(
             "{} that took far longer than the others of their stream: the time that they took longer than usual, by \
              its cause.",
@@ -56,13 +57,7 @@ impl Figure for Causes {
 
 fn shown(run: &RunData) -> impl Iterator<Item = (&Explanation, &Cause)> {
     let found = run.explanation.iter();
-    found.flat_map(|found| {
-        found
-            .causes
-            .iter()
-            .take(SHOWN)
-            .map(move |cause| (found, cause))
-    })
+    found.flat_map(|found| found.found().take(SHOWN).map(move |cause| (found, cause)))
 }
 
 const fn place(cause: &Cause) -> &'static str {

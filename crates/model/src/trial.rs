@@ -380,6 +380,20 @@ pub struct Dropped<'a> {
 impl<'a> Dropped<'a> {
     /// Why: there was no room left.
     pub const FULL: &'static str = "the buffer was full";
+    /// Why: the queue discipline chose them, to keep the queue short. That is what it is for, and no warning.
+    pub const CHOSEN: [&'static str; 6] = [
+        "random early detection",
+        "CoDel",
+        "PIE",
+        "DualPI2",
+        "COBALT",
+        "early packet discard",
+    ];
+
+    /// Is this what the queue discipline is for?
+    pub fn is_chosen(&self) -> bool {
+        Self::CHOSEN.contains(&self.why)
+    }
 
     /// The warning.
     pub fn sentence(&self) -> String {

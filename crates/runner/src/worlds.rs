@@ -15,6 +15,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Clock, Refusal, World};
 use delaylab_sim::world::Simulated;
+use delaylab_testbed::layout::lay_out;
 use delaylab_testbed::rootless;
 use delaylab_testbed::world::Testbed;
 use delaylab_wire::auth::Key;
@@ -146,6 +147,28 @@ pub fn advice(world: WorldName, trial: &Trial) -> Vec<Refusal> {
         WorldName::Live | WorldName::Testbed => Vec::new(),
         WorldName::Sim => delaylab_sim::advice(trial),
     }
+}
+
+/// What this host lacks that the world of these trials needs, as sentences that say what to do. It may make this process
+/// root of a user namespace of its own: to be called last, and while there is one thread.
+pub fn lacks(resolved: &Resolved) -> Vec<String> {
+    if resolved.world != WorldName::Testbed {
+        return Vec::new();
+    }
+    let first = resolved
+        .planned
+        .iter()
+        .filter(|planned| planned.repeat == 0);
+    let laid_out = first.filter_map(|planned| lay_out(&planned.trial).ok());
+    let steps: Vec<_> = laid_out
+        .flat_map(|layout| layout.structure.steps(""))
+        .collect();
+    let commands = delaylab_testbed::step::missing(&steps).into_iter();
+    let commands = commands.map(|error| error.to_string());
+    let privilege = rootless::become_root_if_needed().err();
+    commands
+        .chain(privilege.map(|error| error.to_string()))
+        .collect()
 }
 
 /// How many simulations at the same time: as many as asked for, or one for each CPU.

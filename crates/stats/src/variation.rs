@@ -142,7 +142,7 @@ impl VariationTally {
             ipdv_count: self.ipdv.count(),
             ipdv_mean: self.ipdv.mean(),
             ipdv_sd: self.ipdv.sd(1),
-            ipdv_iqr: self.ipdv_iqr(),
+            ipdv_iqr: iqr(&self.ipdv_values, self.ipdv.count()),
             ipdv_abs_mean,
             pdv_p50,
             pdv_p99,
@@ -156,11 +156,76 @@ impl VariationTally {
                 .map(|(mean, ipdv)| score_of_round_trips(mean, ipdv, delays.loss)),
         }
     }
+}
 
-    fn ipdv_iqr(&self) -> Option<Nanos> {
-        let mut order = self.ipdv_values.order();
-        let quarters = order.quantile(0.75)?.wrapping_sub(order.quantile(0.25)?);
-        (self.ipdv.count() >= 4).then_some(quarters)
+fn iqr(values: &Values, count: u64) -> Option<Nanos> {
+    let mut order = values.order();
+    let quarters = order.quantile(0.75)?.wrapping_sub(order.quantile(0.25)?);
+    (count >= 4).then_some(quarters)
+}
+
+/// IPDV (RFC 3393), signed, of one delay that packets have.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Ipdv {
+    /// Pairs of packets that follow each other and both have the delay.
+    pub count: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation, ddof 1.
+    pub sd: Option<f64>,
+    /// Interquartile range.
+    pub iqr: Option<Nanos>,
+}
+
+impl From<&Variation> for Ipdv {
+    /// Of the round trip.
+    fn from(variation: &Variation) -> Self {
+        Self {
+            count: variation.ipdv_count,
+            mean: variation.ipdv_mean,
+            sd: variation.ipdv_sd,
+            iqr: variation.ipdv_iqr,
+        }
+    }
+}
+
+/// Running figures of [`Ipdv`].
+#[derive(Debug, Clone)]
+pub struct IpdvTally {
+    pending: Neighbours,
+    moments: Moments,
+    values: Values,
+    limit: usize,
+}
+
+impl IpdvTally {
+    /// Beyond `limit` values quantiles come from histograms.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            pending: Neighbours::default(),
+            moments: Moments::default(),
+            values: Values::Exact(Vec::new()),
+            limit,
+        }
+    }
+
+    /// Takes one record, with its delay where it has one.
+    pub fn push(&mut self, record: &Record, delay: Option<Nanos>) {
+        for ipdv in self.pending.meet(record, delay) {
+            self.moments.push(ipdv);
+            self.values.push(ipdv, self.limit);
+        }
+    }
+
+    /// What they are.
+    pub fn finish(&self) -> Ipdv {
+        let count = self.moments.count();
+        Ipdv {
+            count,
+            mean: self.moments.mean(),
+            sd: self.moments.sd(1),
+            iqr: iqr(&self.values, count),
+        }
     }
 }
 

@@ -151,3 +151,26 @@ impl Backlog {
         self.bytes -= bytes as u64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::trial::Dropped as Sentence;
+
+    #[test]
+    fn what_a_discipline_chooses_to_drop_is_known_by_its_words() {
+        use Cause::*;
+        let chosen = [Red, CoDel, Pie, DualPi2, Cobalt, EarlyPacketDiscard];
+        assert_eq!(chosen.map(Cause::words), Sentence::CHOSEN);
+        for lost in [
+            BufferFull,
+            PartialPacketDiscard,
+            Policer,
+            Shaper,
+            Headroom,
+            Reset,
+        ] {
+            assert!(!Sentence::CHOSEN.contains(&lost.words()));
+        }
+    }
+}

@@ -15,8 +15,8 @@ use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::in_common;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    clocks, difference, in_events, interval, longer_than, lost_share, main, sentence,
-    share_of_main, visible, way_name,
+    WITH_OWN_LOAD, asked_for_lines, clocks, difference, in_events, interval, longer_than,
+    lost_share, main, sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::Head;
 use delaylab_view::words::{plural, short_percent};
@@ -90,9 +90,13 @@ fn slow(found: &Explanation, style: &Style) -> String {
     let note = format!(
         "mean response: of packets that were not late; share: of that mean; {packets}: of the packets"
     );
+    let own_load = match found.asked_for().next() {
+        Some(_) => format!("; {WITH_OWN_LOAD}"),
+        None => String::new(),
+    };
     table.render(style)
         + &rest(conditions.len(), shown, "condition", style)
-        + &paragraph(&note, Paint::Dim, style)
+        + &paragraph(&format!("{note}{own_load}"), Paint::Dim, style)
 }
 
 fn row(condition: &Condition) -> [Cell; 7] {
@@ -133,7 +137,11 @@ fn stages(found: &Explanation, style: &Style) -> String {
         Cell::new(whole(usual)),
         Cell::new(whole(found.lost_ns / found.late as f64)),
     ]);
-    table.render(style)
+    let note = match found.asked_for().next() {
+        Some(_) => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
+        None => String::new(),
+    };
+    table.render(style) + &note
 }
 
 /// Less than a nanosecond is nothing.
@@ -160,15 +168,27 @@ fn ways(found: &Explanation, style: &Style) -> String {
 }
 
 fn causes(found: &Explanation, style: &Style) -> String {
-    if found.causes.is_empty() {
-        return String::new();
-    }
-    let shown = shown(found.causes.len(), style);
-    let mut text = paragraph("Causes, worst first", Paint::Dim, style);
-    for (cause, number) in found.causes.iter().zip(1..).take(shown) {
+    let causes: Vec<&Cause> = found.found().collect();
+    let shown = shown(causes.len(), style);
+    let mut text = match causes.is_empty() {
+        true => String::new(),
+        false => paragraph("Causes, worst first", Paint::Dim, style),
+    };
+    for (cause, number) in causes.iter().zip(1..).take(shown) {
         text += &self::cause(found, cause, number, style);
     }
-    text + &rest(found.causes.len(), shown, "cause", style)
+    text + &rest(causes.len(), shown, "cause", style) + &asked_for(found, style)
+}
+
+/// What belongs to the condition, a line each.
+fn asked_for(found: &Explanation, style: &Style) -> String {
+    let lines = asked_for_lines(found);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = "Part of the condition, and not ranked";
+    let lines = lines.iter().map(|line| indented("- ", line, style));
+    paragraph(head, Paint::Dim, style) + &lines.collect::<String>()
 }
 
 fn shown(all: usize, style: &Style) -> usize {

@@ -2,6 +2,8 @@
 
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{offload, process};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -64,7 +66,38 @@ impl fmt::Display for Step {
     }
 }
 
+/// A command and the package that has it.
+type Tool = (&'static str, &'static str);
+const IP: Tool = ("ip", "iproute2");
+const TC: Tool = ("tc", "iproute2");
+const NFT: Tool = ("nft", "nftables");
+
+/// The commands that these steps need and that are not in the search path, each once.
+pub fn missing<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<StepError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let needed: BTreeSet<Tool> = steps.into_iter().flat_map(Step::tools).copied().collect();
+    let missing = needed
+        .into_iter()
+        .filter(|(command, _)| !is_in(&path, command));
+    missing
+        .map(|(command, package)| StepError::Missing { command, package })
+        .collect()
+}
+
+fn is_in(path: &OsStr, command: &str) -> bool {
+    std::env::split_paths(path).any(|folder| folder.join(command).is_file())
+}
+
 impl Step {
+    const fn tools(&self) -> &'static [Tool] {
+        match self {
+            Step::Ip(_) | Step::IpIn(..) => &[IP],
+            Step::Tc(..) => &[TC],
+            Step::Nft(..) => &[IP, NFT],
+            Step::Sysctl(..) | Step::WholeFrames(..) => &[],
+        }
+    }
+
     /// Carries it out.
     ///
     /// # Errors
@@ -79,12 +112,12 @@ impl Step {
     /// With what the command said.
     pub fn printed(&self) -> Result<String, StepError> {
         match self {
-            Step::Ip(words) => self.run("ip", "iproute2", &split(&[], words)),
-            Step::IpIn(inside, words) => self.run("ip", "iproute2", &split(&["-n", inside], words)),
-            Step::Tc(inside, words) => self.run("tc", "iproute2", &split(&["-n", inside], words)),
+            Step::Ip(words) => self.run(IP, &split(&[], words)),
+            Step::IpIn(inside, words) => self.run(IP, &split(&["-n", inside], words)),
+            Step::Tc(inside, words) => self.run(TC, &split(&["-n", inside], words)),
             Step::Nft(inside, rules) => {
                 let words = ["netns", "exec", inside, "nft", rules];
-                self.run("ip", "iproute2", &words)
+                self.run(IP, &words)
             }
             Step::Sysctl(inside, key, value) => {
                 let path = format!("/proc/sys/{}", key.replace('.', "/"));
@@ -104,22 +137,17 @@ impl Step {
         }
     }
 
-    fn run(
-        &self,
-        command: &'static str,
-        package: &'static str,
-        words: &[&str],
-    ) -> Result<String, StepError> {
+    fn run(&self, (command, package): Tool, words: &[&str]) -> Result<String, StepError> {
         let ran = run(command, words).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => StepError::Missing { command, package },
             _ => self.failed(error),
         });
         match ran? {
             Ok(printed) => Ok(printed),
-            Err(said) if said.contains("exec of \"nft\" failed") => Err(StepError::Missing {
-                command: "nft",
-                package: "nftables",
-            }),
+            Err(said) if said.contains("exec of \"nft\" failed") => {
+                let (command, package) = NFT;
+                Err(StepError::Missing { command, package })
+            }
             Err(said) => Err(self.failed(said)),
         }
     }
@@ -170,4 +198,26 @@ fn content(file: &mut File) -> io::Result<String> {
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_looked_for_where_it_would_be_run_from() {
+        let nowhere = std::env::temp_dir().join("no-such-folder");
+        assert!(!is_in(nowhere.as_os_str(), "ip"));
+        let own = std::env::current_exe().unwrap_or_default();
+        let (folder, name) = (own.parent(), own.file_name().and_then(|name| name.to_str()));
+        let both = std::env::join_paths([Some(nowhere.as_path()), folder].into_iter().flatten());
+        assert!(is_in(&both.unwrap_or_default(), name.unwrap_or_default()));
+    }
+
+    #[test]
+    fn rules_need_the_command_that_enters_a_namespace_too() {
+        let rules = Step::Nft("a".to_owned(), "table inet t".to_owned());
+        assert_eq!(rules.tools(), [IP, NFT]);
+        assert!(missing([&Step::Sysctl("a".to_owned(), "k".to_owned(), "1")]).is_empty());
+    }
 }

@@ -28,6 +28,8 @@ pub struct Document<'a> {
     pub skipped: Vec<Skipped>,
     /// What may not be what was meant.
     pub warnings: BTreeSet<String>,
+    /// What this host lacks to carry it out.
+    pub lacks: &'a [String],
     /// What would be judged.
     pub findings: Vec<Finding<'a>>,
 }
@@ -86,8 +88,8 @@ pub struct Forecast {
 }
 
 impl<'a> Document<'a> {
-    /// Of an experiment that could be run, with these warnings and without a forecast.
-    pub fn new(resolved: &'a Resolved, warnings: BTreeSet<String>) -> Self {
+    /// Of an experiment that could be run, with these warnings and what this host lacks, without a forecast.
+    pub fn new(resolved: &'a Resolved, warnings: BTreeSet<String>, lacks: &'a [String]) -> Self {
         let trials = resolved.planned.iter().map(|planned| Trial {
             trial: planned.trial.id,
             repeat: planned.repeat,
@@ -116,6 +118,7 @@ impl<'a> Document<'a> {
             trials: trials.collect(),
             skipped: skipped.collect(),
             warnings,
+            lacks,
             findings: findings.collect(),
         }
     }

@@ -69,7 +69,7 @@ pub struct CheckArgs {
     pub choice: ChoiceArgs,
 
     /// Expect of each finding what this run of the same experiment measured: its directory, its name, or `latest`
-    /// [default: the newest in the same world, if there is one]
+    /// [default: the newest in the same world with the same trials, however many packets it had]
     #[arg(long, value_name = "RUN")]
     pub from: Option<String>,
 

@@ -1,6 +1,6 @@
 //! `delaylab check`.
 
-use super::expected::Expected;
+use super::expected::{Earlier, Expected};
 use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
@@ -24,11 +24,13 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
-    let expected = Expected::new(&resolved, args.from.as_deref(), &args.runs)?;
+    let earlier = Earlier::find(&resolved, args.from.as_deref(), &args.runs)?;
+    // The last thing: it may change what this process is.
+    let lacks = worlds::lacks(&resolved);
     if args.json {
-        return terminal::document(&document(&resolved, expected.as_ref()));
+        return terminal::document(&document(&resolved, earlier.expected(), &lacks));
     }
-    terminal::print(for_people(&resolved, expected.as_ref()))
+    terminal::print(for_people(&resolved, &earlier, &lacks))
 }
 
 /// Columns that the name of a finding has at least.
@@ -43,7 +45,8 @@ fn order(resolved: &Resolved) -> &'static str {
     }
 }
 
-fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
+fn for_people(resolved: &Resolved, earlier: &Earlier, lacks: &[String]) -> String {
+    let expected = earlier.expected();
     let mut text = format!("{}: {}\n", resolved.name, resolved.title);
     let _ = writeln!(
         text,
@@ -78,6 +81,9 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
     for warning in warnings(resolved) {
         let _ = writeln!(text, "warning: {warning}");
     }
+    for lack in lacks {
+        let _ = writeln!(text, "warning: it cannot run here: {lack}");
+    }
     if !resolved.findings.is_empty() {
         let _ = writeln!(text, "\nFindings it judges:");
     }
@@ -93,8 +99,8 @@ fn for_people(resolved: &Resolved, expected: Option<&Expected>) -> String {
             let _ = writeln!(text, "  {:<id$} {line}", "");
         }
     }
-    if let Some(expected) = expected {
-        let _ = writeln!(text, "\nExpected: {}", expected.basis());
+    if let Some(basis) = earlier.basis() {
+        let _ = writeln!(text, "\nExpected: {basis}");
     }
     if !resolved.figures.is_empty() {
         let _ = writeln!(text, "\nFigures of the source that it draws:");
@@ -153,8 +159,12 @@ fn duration(resolved: &Resolved) -> String {
     format!("{word} {}{simulated}", format_duration(estimate.length))
 }
 
-fn document<'a>(resolved: &'a Resolved, expected: Option<&'a Expected>) -> Document<'a> {
-    let mut document = Document::new(resolved, warnings(resolved));
+fn document<'a>(
+    resolved: &'a Resolved,
+    expected: Option<&'a Expected>,
+    lacks: &'a [String],
+) -> Document<'a> {
+    let mut document = Document::new(resolved, warnings(resolved), lacks);
     let Some(expected) = expected else {
         return document;
     };

@@ -4,8 +4,10 @@ use super::choose;
 use crate::exit::Failed;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::probe::Probe;
+use delaylab_model::trial::Trial;
+use delaylab_runner::run_folder;
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
 use std::collections::BTreeSet;
@@ -19,25 +21,32 @@ pub struct Expected {
     run: String,
     judged: Vec<Judged>,
     scale: Scale,
+    /// How its trials are others than those that are planned; `None` where they are the same but for their amount.
+    other_form: Option<String>,
 }
 
-impl Expected {
-    /// By the run that was named, or else by the newest one of this experiment in this world; `None` without one.
+/// What an earlier run says.
+pub enum Earlier {
+    /// There is one of the same form.
+    Run(Expected),
+    /// There are only those of other forms: the newest of them, and how it differs.
+    OtherForms(String),
+    /// There is none.
+    None,
+}
+
+impl Earlier {
+    /// The run that was named, or else the newest one of this experiment in this world with the same trials.
     ///
     /// # Errors
     /// Where the run that was named cannot be read, or is of another experiment.
-    pub fn new(
-        resolved: &Resolved,
-        named: Option<&str>,
-        runs: &Path,
-    ) -> Result<Option<Self>, Failed> {
+    pub fn find(resolved: &Resolved, named: Option<&str>, runs: &Path) -> Result<Self, Failed> {
         let Some(named) = named else {
-            let run = newest(resolved, runs)?;
-            return Ok(run.and_then(|run| Self::by(&run, resolved)));
+            return newest(resolved, runs);
         };
         let run = choose::run(named, runs)?;
-        match Self::by(&run, resolved) {
-            Some(expected) => Ok(Some(expected)),
+        match Expected::by(&run, resolved) {
+            Some(expected) => Ok(Self::Run(expected)),
             None => Err(Failed::usage(format!(
                 "--from {named}: this run judged no finding of `{}`. Name a run of the same experiment \
                  (`delaylab list` shows them), or leave --from out",
@@ -46,6 +55,25 @@ impl Expected {
         }
     }
 
+    /// What may be expected; `None` where nobody can say.
+    pub fn expected(&self) -> Option<&Expected> {
+        match self {
+            Self::Run(expected) => Some(expected),
+            Self::OtherForms(_) | Self::None => None,
+        }
+    }
+
+    /// What it is all made of, or why there is nothing, in a sentence.
+    pub fn basis(&self) -> Option<String> {
+        match self {
+            Self::Run(expected) => Some(expected.basis()),
+            Self::OtherForms(why) => Some(why.clone()),
+            Self::None => None,
+        }
+    }
+}
+
+impl Expected {
     fn by(run: &Run, resolved: &Resolved) -> Option<Self> {
         let judged: Vec<Judged> = serde_json::from_value(run.findings()?.clone()).ok()?;
         let is_ours = |judged: &Judged| {
@@ -57,6 +85,7 @@ impl Expected {
             run: folder_name(run),
             judged,
             scale: scale(run, resolved),
+            other_form: other_form(run, resolved),
         })
     }
 
@@ -87,12 +116,15 @@ impl Expected {
         })
     }
 
-    /// What it is all made of.
-    pub fn basis(&self) -> String {
+    fn basis(&self) -> String {
         let Scale { packets, repeats } = self.scale;
+        let other_form = self.other_form.as_ref();
+        let other_form = other_form.map_or_else(String::new, |how| {
+            format!("; it is of another form of the experiment ({how}), and the next may come out otherwise")
+        });
         format!(
             "by the run {}; this one has {packets:.2} times its packets and {repeats:.2} times its repeats for each \
-             combination",
+             combination{other_form}",
             self.run
         )
     }
@@ -112,20 +144,83 @@ fn not_judged(judged: &Judged) -> Option<&str> {
     })
 }
 
-/// The newest complete run of the same experiment in the same world.
-fn newest(resolved: &Resolved, runs: &Path) -> Result<Option<Run>, Failed> {
+/// The newest complete run of the same experiment in the same world, with the same trials.
+fn newest(resolved: &Resolved, runs: &Path) -> Result<Earlier, Failed> {
     if !runs.is_dir() {
-        return Ok(None);
+        return Ok(Earlier::None);
     }
     let entries = Index::open(runs).and_then(|index| index.list());
-    let entry = entries.unwrap_or_default().into_iter().rev().find(|entry| {
+    let entries = entries.unwrap_or_default().into_iter().rev();
+    let entries = entries.filter(|entry| {
         entry.name.as_deref() == Some(&resolved.name)
             && entry.world.as_deref() == Some(resolved.world.name())
             && entry.state == State::Complete
     });
-    entry
-        .map(|entry| choose::run(&entry.folder, runs))
-        .transpose()
+    let mut newest_other = None;
+    for entry in entries {
+        let run = choose::run(&entry.folder, runs)?;
+        let Some(expected) = Expected::by(&run, resolved) else {
+            continue;
+        };
+        match &expected.other_form {
+            None => return Ok(Earlier::Run(expected)),
+            Some(how) => {
+                newest_other.get_or_insert_with(|| {
+                    let run = &expected.run;
+                    format!(
+                        "not known; runs of this experiment are of other forms, such as {run} ({how}): --from {run} \
+                         expects what that one measured"
+                    )
+                });
+            }
+        }
+    }
+    Ok(newest_other.map_or(Earlier::None, Earlier::OtherForms))
+}
+
+/// How the trials of a run differ from those that are planned, but for how many there are and how long they take; `None`
+/// where they do not.
+fn other_form(run: &Run, resolved: &Resolved) -> Option<String> {
+    let Some(earlier) = run_folder::experiment_of(run) else {
+        return Some("its experiment cannot be read".to_owned());
+    };
+    let (earlier, next) = (forms(&earlier), forms(resolved));
+    let is_there =
+        |(factors, _): &&(Vec<Factor>, Trial)| earlier.iter().any(|(known, _)| known == factors);
+    let shared: Vec<_> = next.iter().filter(is_there).collect();
+    if shared.len() < next.len() || shared.len() < earlier.len() {
+        return Some(format!(
+            "it has {} combinations of levels, this one {}, and {} are the same",
+            earlier.len(),
+            next.len(),
+            shared.len()
+        ));
+    }
+    let changed = shared.iter().filter(|shared| !earlier.contains(shared));
+    match changed.count() {
+        0 => None,
+        changed => Some(format!(
+            "{changed} of {} combinations of levels had other probes, load, path or condition",
+            next.len()
+        )),
+    }
+}
+
+/// The trial of each combination of levels, without what makes repeats and short forms differ.
+fn forms(resolved: &Resolved) -> Vec<(Vec<Factor>, Trial)> {
+    let first = resolved
+        .planned
+        .iter()
+        .filter(|planned| planned.repeat == 0);
+    let form = |planned: &Planned| {
+        let mut trial = planned.trial.clone();
+        (trial.id, trial.seed, trial.target) = (0, 0, None);
+        for probe in &mut trial.probes {
+            (probe.count, probe.duration, probe.warmup) = (None, None, 0);
+        }
+        (planned.factors.clone(), trial)
+    };
+    first.map(form).collect()
 }
 
 fn folder_name(run: &Run) -> String {

@@ -8,6 +8,7 @@ use crate::tui::{Tui, Watcher};
 use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
+use delaylab_model::trial::Dropped;
 use delaylab_model::units::format_duration;
 use delaylab_terminal::visible::visible;
 use delaylab_view::json::run::Line;
@@ -143,7 +144,8 @@ impl Progress for ProgressDisplay {
     }
 
     fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Left) {
-        for warning in ended.warnings() {
+        let chosen = |warning: &&str| Dropped::read(warning).is_some_and(|it| it.is_chosen());
+        for warning in ended.warnings().filter(|warning| !chosen(warning)) {
             if self.warns && self.warned.insert(without_numbers(warning)) {
                 self.people.warn(&format!("warning: {warning}"));
             }

@@ -68,13 +68,13 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
         v6,
         ..Choices::default()
     };
+    let in_words = |diagnostics| in_words(diagnostics, args);
     let experiment = Experiment::read(source).map_err(in_words)?;
     resolve::in_world(&experiment, &choices).map_err(in_words)
 }
 
-/// Fields of the experiment, and what they are on the command line.
-const FLAGS: [(&str, &str); 8] = [
-    ("payload", "-s"),
+/// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
+const FLAGS: [(&str, &str); 7] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -84,12 +84,24 @@ const FLAGS: [(&str, &str); 8] = [
     ("host.condition", "--condition"),
 ];
 
+/// The flag that said how large packets are, or would.
+const fn size_flag(args: &PingArgs) -> &'static str {
+    match args.ip_size {
+        Some(_) => "--ip-size",
+        None => "-s",
+    }
+}
+
+fn flags(args: &PingArgs) -> impl Iterator<Item = (&'static str, &'static str)> {
+    FLAGS.into_iter().chain([("payload", size_flag(args))])
+}
+
 /// Errors of the experiment by flags, without the lines of a file that nobody wrote.
-fn in_words(diagnostics: Diagnostics) -> Failed {
+fn in_words(diagnostics: Diagnostics, args: &PingArgs) -> Failed {
     let sentences = diagnostics.list.into_iter().map(|diagnostic| {
         let help = diagnostic.help.map(|help| format!(": {help}"));
         let said = diagnostic.message + &help.unwrap_or_default();
-        FLAGS.iter().fold(said, |said, (field, flag)| {
+        flags(args).fold(said, |said, (field, flag)| {
             said.replace(&format!("`{field}`"), flag)
         })
     });
@@ -97,12 +109,17 @@ fn in_words(diagnostics: Diagnostics) -> Failed {
 }
 
 /// An error that may begin with a field of the experiment, with the flag in its place.
-pub fn with_flag(message: &str) -> String {
+pub fn with_flag(message: &str, args: &PingArgs) -> String {
     let probe = format!("probe.{PROBE}.");
     let message = message.strip_prefix(&probe).unwrap_or(message);
-    let named = FLAGS.iter().find_map(|(field, flag)| {
+    let named = flags(args).find_map(|(field, flag)| {
         let reason = message.strip_prefix(field)?.strip_prefix(": ")?;
-        Some(format!("{flag}: {reason}"))
+        Some(match args.ip_size {
+            Some(bytes) if field == "payload" => {
+                format!("{flag} {bytes}B: {reason} (of payload, behind the headers)")
+            }
+            _ => format!("{flag}: {reason}"),
+        })
     });
     named.unwrap_or_else(|| message.to_owned())
 }
@@ -193,6 +210,12 @@ fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
             "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
         ));
     };
+    let largest = if v6 { 40 + 65_535 } else { 65_535 };
+    if ip > largest {
+        return Err(Failed::usage(format!(
+            "--ip-size {ip}B: an IP packet has at most {largest} B"
+        )));
+    }
     ip.checked_sub(headers).ok_or_else(|| {
         Failed::usage(format!(
             "--ip-size {ip}B: the headers alone take {headers} B"
@@ -356,9 +379,18 @@ mod tests {
         assert!(refused(words).ends_with("raise -s"), "{}", refused(words));
         let seed = refused("h --seed 18446744073709551615");
         assert!(seed.contains("2⁶³ − 1"), "{seed}");
-        assert_eq!(with_flag("probe.ping.payload: too much"), "-s: too much");
+        let by_payload = args("h");
+        let named = |message| with_flag(message, &by_payload);
+        assert_eq!(named("probe.ping.payload: too much"), "-s: too much");
         let host = "cannot resolve `ttl`: no such host";
-        assert_eq!(with_flag(host), host);
+        assert_eq!(named(host), host);
+        let by_packet = args("127.0.0.1 --ip-size 30B");
+        assert_eq!(
+            with_flag("probe.ping.payload: 2 B are too few", &by_packet),
+            "--ip-size 30B: 2 B are too few (of payload, behind the headers)"
+        );
+        let large = refused("127.0.0.1 --ip-size 70000B");
+        assert_eq!(large, "--ip-size 70000B: an IP packet has at most 65535 B");
     }
 
     /// A run is read by the experiment that it records.

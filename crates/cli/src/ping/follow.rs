@@ -119,13 +119,17 @@ impl Progress for Parts<'_, '_> {
             return;
         };
         let mut facts = row.facts.clone();
-        // The summary names the congestion control of each stream.
-        let named: Vec<String> = ended
-            .streams
-            .iter()
-            .filter_map(StreamReport::by_default)
-            .collect();
-        facts.warnings.retain(|warning| !named.contains(warning));
+        // What is of a stream stands there: the summary names its congestion control, and it has its own flaws and
+        // warnings.
+        let of_streams = ended.streams.iter().flat_map(|stream| {
+            let own = stream.flaws().into_iter().chain(stream.warnings());
+            own.chain(stream.by_default())
+        });
+        let of_streams: Vec<String> = of_streams.collect();
+        facts
+            .warnings
+            .retain(|warning| !of_streams.contains(warning));
+        facts.flaws.retain(|flaw| !of_streams.contains(flaw));
         self.end(trial, summary.clone(), facts, ended.streams);
         // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {

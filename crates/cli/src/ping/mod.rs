@@ -51,7 +51,8 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let key = key.filter(|_| args.method != Method::Icmp);
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
-    let started = Started::unrecorded(resolved, &options(args, key)).map_err(with_flag)?;
+    let started = Started::unrecorded(resolved, &options(args, key));
+    let started = started.map_err(|error| with_flag(error, args))?;
     let output = Output::new(args)?;
     // Not before: until the first packet Ctrl-C ends the process, also where a name server does not answer.
     run::catch_stop()?;
@@ -92,9 +93,9 @@ fn options(args: &PingArgs, key: Option<Key>) -> RunOptions {
 }
 
 /// An error that names flags.
-fn with_flag(error: RunnerError) -> Failed {
+fn with_flag(error: RunnerError, args: &PingArgs) -> Failed {
     let failed = Failed::from(error);
-    Failed::new(failed.exit, experiment::with_flag(&failed.message))
+    Failed::new(failed.exit, experiment::with_flag(&failed.message, args))
 }
 
 /// A ping that is over, one way or the other.
@@ -141,7 +142,7 @@ fn carry_out<K: Keep>(
         (_, Some(error)) => (Err(cannot_write(error)), None),
         (Ok(recorded), None) => (written.finish(parts).map_err(cannot_write), recorded),
         (Err(error), None) => {
-            let failed = with_flag(error);
+            let failed = with_flag(error, args);
             (Err(with_what_was_measured(failed, written, parts)), None)
         }
     };

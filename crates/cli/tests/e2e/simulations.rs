@@ -1,6 +1,6 @@
 //! The world `sim`: the same bytes on any number of threads, after a kill too, and what is refused.
 
-use crate::harness::process::{Process, inside, ran};
+use crate::harness::process::{Process, Ran, delaylab, inside, ran};
 use crate::harness::scratch::Scratch;
 use nix::sys::signal::Signal;
 use std::fs;
@@ -122,6 +122,19 @@ fn copies_of_a_simulation_count_once() {
     assert_eq!(interval(4), (one, true));
 }
 
+#[test]
+fn a_check_says_what_a_testbed_needs_and_this_host_lacks() {
+    let words = "check class-jitter --world testbed --quick";
+    let check = |path: &str| Ran::of(delaylab(None).args(words.split(' ')).env("PATH", path));
+    let without = check("/nowhere");
+    assert_eq!(without.code, 0, "{}", without.stderr);
+    for (command, package) in [("ip", "iproute2"), ("nft", "nftables")] {
+        let lack =
+            format!("it cannot run here: `{command}` is missing: install the package {package}");
+        assert!(without.stdout.contains(&lack), "{}", without.stdout);
+    }
+}
+
 /// What a short run measured says whether a longer one would decide its findings.
 #[test]
 fn a_check_expects_what_the_last_run_measured() {
@@ -156,6 +169,24 @@ fn a_check_expects_what_the_last_run_measured() {
             .unwrap()
             .starts_with("small-"),
         "{json}"
+    );
+    // Of another form nothing is expected, unless that run is named.
+    let another = ran(&scratch, "check small.toml --set probe.echo.payload=900B");
+    let basis = "Expected: not known; runs of this experiment are of other forms, such as small-";
+    assert!(another.stdout.contains(basis), "{}", another.stdout);
+    assert!(
+        !another.stdout.contains("expected: true"),
+        "{}",
+        another.stdout
+    );
+    let named = ran(
+        &scratch,
+        "check small.toml --set probe.echo.payload=900B --from latest",
+    );
+    assert!(
+        named.stdout.contains("it is of another form"),
+        "{}",
+        named.stdout
     );
     let other = ran(&scratch, "check wait-time-jitter --from latest");
     assert_eq!(other.code, 2, "{}", other.stdout);

@@ -39,7 +39,37 @@ pub struct Shift {
     /// The difference, ns; `None` without packets.
     pub difference_ns: Option<f64>,
     /// Its 95 % interval, or why there is none.
-    pub interval: Result<Bounds, String>,
+    pub interval: Result<Bounds, NoInterval>,
+}
+
+/// Why there is no interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoInterval {
+    /// And what would give one.
+    pub reason: String,
+    /// In a few words: `12 packets`.
+    pub in_short: String,
+}
+
+impl NoInterval {
+    fn new(reason: &str, in_short: &str) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            in_short: in_short.to_owned(),
+        }
+    }
+
+    /// Of a side that says too little; `None` where it says enough.
+    fn of_side(side: &Statistic<'_>, quantile: f64) -> Option<Self> {
+        let reason = side.doubt.clone()?;
+        let in_short = match () {
+            () if side.count == 0 => "no packets".to_owned(),
+            () if side.has_few() => format!("{} packets", side.count),
+            () if side.is_correlated() => "each delay resembles the one before".to_owned(),
+            () => format!("too few packets beyond p{}", 100.0 * quantile),
+        };
+        Some(Self { reason, in_short })
+    }
 }
 
 impl Shift {
@@ -196,27 +226,36 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[Stream<'_>]) -> 
             .filter(|each| !each.is_empty())
             .as_deref()
             .map(mean),
-        interval: interval(strata, &sides),
+        interval: interval(strata, &sides, quantile),
     }
 }
 
-fn interval(strata: Vec<usize>, sides: &[Statistic<'_>]) -> Result<Bounds, String> {
+fn interval(
+    strata: Vec<usize>,
+    sides: &[Statistic<'_>],
+    quantile: f64,
+) -> Result<Bounds, NoInterval> {
     if sides.is_empty() {
-        return Err("no two trials differ in this alone".to_owned());
+        return Err(NoInterval::new(
+            "no two trials differ in this alone",
+            "no two trials differ in this alone",
+        ));
     }
-    if let Some(doubt) = sides.iter().find_map(|side| side.doubt.clone()) {
-        return Err(doubt);
+    let mut refused = sides.iter();
+    if let Some(refused) = refused.find_map(|side| NoInterval::of_side(side, quantile)) {
+        return Err(refused);
     }
     let resampling = Resampling::new(strata, sides, 1);
     let each = sides.iter().zip(0..);
     let each = each.map(|(side, salt)| resampling.replicates(side, salt));
     let Some(each) = each.collect::<Option<Vec<Replicates>>>() else {
-        return Err("a side has no value".to_owned());
+        return Err(NoInterval::new("a side has no value", "no packets"));
     };
     let mean = |x: &[f64]| {
         let differences = x.chunks(2).map(|pair| pair[1] - pair[0]);
         differences.sum::<f64>() / (x.len() / 2) as f64
     };
     let each: Vec<&Replicates> = each.iter().collect();
-    resampling.interval(&Replicates::combine(&each, mean))
+    let found = resampling.interval(&Replicates::combine(&each, mean));
+    found.map_err(|reason| NoInterval::new(&reason, "too few independent packets"))
 }

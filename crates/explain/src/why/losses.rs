@@ -1,4 +1,4 @@
-//! What was lost where something was answered: how much, in which combination of levels most, and the likely reason. A
+//! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
 use super::blackouts::{figure, which_way};
@@ -10,13 +10,15 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
 
-/// Packets that were lost in combinations of levels of which some were answered.
+/// Packets that were lost, some of them in combinations of levels of which others were answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Losses {
     /// Packets that were lost.
     pub lost: u64,
     /// Packets that were sent.
     pub sent: u64,
+    /// How many of the lost ones are of combinations of levels that lost everything.
+    pub in_blackouts: u64,
     /// The combination of levels with the largest share, and its probe where there are several: its label and that
     /// share, 0 to 1. `None` where there is one alone.
     pub most: Option<(String, f64)>,
@@ -40,11 +42,14 @@ pub(super) fn of(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
             None => alike.push((label, vec![row])),
         }
     }
+    let total = |alike: &[(String, Vec<&TrialRow>)], name: &str| -> u64 {
+        alike.iter().map(|(_, rows)| figure(rows, name)).sum()
+    };
+    let (lost, sent) = (total(&alike, "lost"), total(&alike, "sent"));
     alike.retain(|(_, rows)| figure(rows, "received") > 0);
+    let in_blackouts = lost - total(&alike, "lost");
     let share =
         |rows: &[&TrialRow]| figure(rows, "lost") as f64 / figure(rows, "sent").max(1) as f64;
-    let total = |name: &str| alike.iter().map(|(_, rows)| figure(rows, name)).sum();
-    let (lost, sent): (u64, u64) = (total("lost"), total("sent"));
     let (label, rows) = alike
         .iter()
         .max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))?;
@@ -52,9 +57,10 @@ pub(super) fn of(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
         known if !known.is_empty() => Some(known),
         _ => which_way(rows),
     };
-    (lost > 0).then(|| Losses {
+    (lost > in_blackouts).then(|| Losses {
         lost,
         sent,
+        in_blackouts,
         most: (alike.len() > 1).then(|| (label.clone(), share(rows))),
         reason: reason(),
     })
@@ -79,18 +85,25 @@ fn percent(share: f64) -> String {
 }
 
 impl Losses {
-    /// `48 of 14280 packets were lost (0.34 %), most in case CoDel, streams 4 (2.7 %): the queue of r→s dropped packets
-    /// (CoDel).`
+    /// `48 of 14280 packets were lost (0.34 %), the largest share in case CoDel, streams 4 (2.7 %): the queue of r→s
+    /// dropped packets (CoDel).`
     pub fn sentence(&self) -> String {
         let share = percent(self.lost as f64 / self.sent.max(1) as f64);
         let were = if self.lost == 1 { "was" } else { "were" };
+        let (blackouts, of_rest) = match self.in_blackouts {
+            0 => (String::new(), ""),
+            lost => (
+                format!(", {lost} of them where every packet was lost"),
+                " of the rest",
+            ),
+        };
         let most = self.most.as_ref().map_or_else(String::new, |(label, of)| {
-            format!(", the largest share in {label} ({})", percent(*of))
+            format!(", the largest share{of_rest} in {label} ({})", percent(*of))
         });
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         format!(
-            "{} of {} packets {were} lost ({share}){most}{reason}.",
+            "{} of {} packets {were} lost ({share}){blackouts}{most}{reason}.",
             self.lost, self.sent
         )
     }
@@ -105,6 +118,7 @@ mod tests {
         let losses = Losses {
             lost: 48,
             sent: 14_280,
+            in_blackouts: 0,
             most: Some(("case CoDel, streams 4".to_owned(), 0.0269)),
             reason: Some("the queue of r→s dropped packets (CoDel)".to_owned()),
         };
@@ -113,9 +127,21 @@ mod tests {
             "48 of 14280 packets were lost (0.34 %), the largest share in case CoDel, streams 4 (2.7 %): the queue \
              of r→s dropped packets (CoDel)."
         );
+        let with_blackouts = Losses {
+            lost: 2556,
+            in_blackouts: 2508,
+            reason: None,
+            ..losses
+        };
+        assert_eq!(
+            with_blackouts.sentence(),
+            "2556 of 14280 packets were lost (17.9 %), 2508 of them where every packet was lost, the largest share of \
+             the rest in case CoDel, streams 4 (2.7 %)."
+        );
         let one = Losses {
             lost: 1,
             sent: 20_000,
+            in_blackouts: 0,
             most: None,
             reason: None,
         };

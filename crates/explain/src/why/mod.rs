@@ -85,7 +85,7 @@ pub struct Explanation {
     pub excess: Vec<Part>,
     /// The way there and the way back of each probe.
     pub ways: Vec<OneWay>,
-    /// Why they were late: most time lost first.
+    /// Why they were late: most time lost first, and what the run itself asked for last.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
     pub effects: Vec<Effect>,
@@ -144,24 +144,40 @@ pub struct Worst {
 }
 
 impl Explanation {
-    /// Share of the late packets that a cause made late, 0 to 1.
-    pub fn share_of_late(&self, cause: &Cause) -> f64 {
-        cause.packets as f64 / self.late.max(1) as f64
-    }
-
-    /// Share of the time lost that a cause took, 0 to 1.
-    pub fn share_of_lost(&self, cause: &Cause) -> f64 {
-        if self.lost_ns > 0.0 {
-            cause.lost_ns / self.lost_ns
-        } else {
-            0.0
-        }
-    }
-
-    /// Share of the time lost for which causes of one place are responsible, 0 to 1.
-    pub fn share_of(&self, place: Place) -> f64 {
+    /// Causes that nobody asked for: the findings, most time lost first.
+    pub fn found(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.causes.iter();
-        let of_place = causes.filter(|cause| cause.what.place() == place);
+        causes.filter(|cause| !cause.role.is_asked_for())
+    }
+
+    /// The run's own load, where it kept packets waiting for a CPU: it belongs to the condition, and is no finding.
+    pub fn asked_for(&self) -> impl Iterator<Item = &Cause> {
+        let causes = self.causes.iter();
+        causes.filter(|cause| cause.role.is_asked_for())
+    }
+
+    /// Share of the late packets that a cause made late, 0 to 1: of those that no own load made late, or of its own
+    /// load, of all.
+    pub fn share_of_late(&self, cause: &Cause) -> f64 {
+        let all = match cause.role.is_asked_for() {
+            true => self.late,
+            false => self.found().map(|cause| cause.packets).sum(),
+        };
+        cause.packets as f64 / all.max(1) as f64
+    }
+
+    /// Share of the time lost that a cause took, 0 to 1: as [`Self::share_of_late`].
+    pub fn share_of_lost(&self, cause: &Cause) -> f64 {
+        let all = match cause.role.is_asked_for() {
+            true => self.lost_ns,
+            false => self.found().map(|cause| cause.lost_ns).sum(),
+        };
+        if all > 0.0 { cause.lost_ns / all } else { 0.0 }
+    }
+
+    /// Share of the time lost for which causes of one place are responsible, 0 to 1; the run's own load is none.
+    pub fn share_of(&self, place: Place) -> f64 {
+        let of_place = self.found().filter(|cause| cause.what.place() == place);
         of_place.map(|cause| self.share_of_lost(cause)).sum()
     }
 
@@ -189,7 +205,7 @@ impl Explanation {
         sentences.join(" ")
     }
 
-    /// How many of the other packets were lost, and where most; empty where none was.
+    /// How many packets were lost, and where most of those that were not all lost; empty where none of these was.
     pub fn some_lost_answer(&self) -> String {
         let losses = self.losses.as_ref();
         losses.map_or_else(String::new, Losses::sentence)
@@ -345,8 +361,9 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
             rhythm,
         });
     }
-    explanation
-        .causes
-        .sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+    explanation.causes.sort_by(|a, b| {
+        let asked_for = |cause: &Cause| cause.role.is_asked_for();
+        (asked_for(a).cmp(&asked_for(b))).then(b.lost_ns.total_cmp(&a.lost_ns))
+    });
     explanation
 }

@@ -21,8 +21,8 @@ pub(super) fn answer(explanation: &Explanation) -> String {
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }
-    let (asked_for, found): (Vec<&Cause>, Vec<&Cause>) =
-        (explanation.causes.iter()).partition(|cause| cause.role.is_asked_for());
+    let found: Vec<&Cause> = explanation.found().collect();
+    let asked_for: Vec<&Cause> = explanation.asked_for().collect();
     let own = own_load(explanation, &asked_for);
     let Some(worst) = found.first() else {
         return match own {

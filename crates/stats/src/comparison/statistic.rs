@@ -136,6 +136,16 @@ impl<'a> Statistic<'a> {
         self.tail_doubt()
     }
 
+    /// Are its values too few to tell how much they resemble each other?
+    pub fn has_few(&self) -> bool {
+        (self.count as f64) < MIN_EFFECTIVE
+    }
+
+    /// Do they resemble each other so much that they say as much as too few?
+    pub fn is_correlated(&self) -> bool {
+        !self.has_few() && self.effective < MIN_EFFECTIVE
+    }
+
     /// About so many times as many packets again would give it an interval; `None` where it has one, or its values are
     /// too few to tell.
     pub fn lacks(&self) -> Option<f64> {

@@ -40,9 +40,11 @@ fn section(working: &Working<'_>, style: &Style) -> String {
         style,
     );
     text += &table(working).render(style);
-    let flaws = working.streams.iter().flat_map(StreamReport::flaws);
-    let warnings = working.loaded.facts.warnings.iter().cloned();
-    for warning in flaws.chain(warnings) {
+    let of_streams = working.streams.iter();
+    let of_streams = of_streams.flat_map(|it| it.flaws().into_iter().chain(it.warnings()));
+    let facts = working.loaded.facts;
+    let of_probe = facts.flaws.iter().chain(&facts.warnings).cloned();
+    for warning in of_streams.chain(of_probe) {
         text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
     }
     text
@@ -174,6 +176,25 @@ mod tests {
         let text = working_latency(&[working], &Style::PLAIN);
         crate::text::assert_plain("working", &text);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_probe_or_a_stream_is_said_once() {
+        let (mut idle, mut streams) = (full(), streams());
+        idle.facts.warnings.clear();
+        let mut loaded = delayed(&idle, 20_000_000);
+        loaded.facts.flaws = vec!["the connection was lost after 12 packets".to_owned()];
+        streams[0].failed = Some("the other end closed it".to_owned());
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let text = working_latency(&[working], &Style::PLAIN);
+        for said in ["the connection was lost", "the other end closed it"] {
+            assert_eq!(text.matches(said).count(), 1, "{text}");
+        }
     }
 
     /// Up fills a queue, down none; both at once fill the same one.

@@ -79,7 +79,9 @@ fn problems(run: &RunData, style: &Style) -> String {
     let problems = run.problems.iter().map(|problem| warn(problem));
     let skipped = run.skipped.iter();
     let skipped = skipped.map(|(what, why)| warn(&format!("skipped: {what}: {why}")));
-    problems.chain(skipped).collect()
+    let notes = run.notes.iter();
+    let notes = notes.map(|note| paragraph(note, Paint::Dim, style));
+    problems.chain(skipped).chain(notes).collect()
 }
 
 fn end(run: &RunData, report: Option<&str>) -> String {

@@ -6,7 +6,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::units::format_duration_f64;
 use delaylab_view::run::lanes::MOST_LANES;
-use delaylab_view::run::variation::{Combination, DELAY, HEADS, combinations, figures};
+use delaylab_view::run::variation::{Combination, DELAY, HEADS, Of, combinations, figures};
 use delaylab_view::run::{Lane, RunData};
 
 /// Columns of a group: as many as there is room for.
@@ -20,14 +20,19 @@ const GROUPS: [&[&str]; 3] = [
 const EXPENDABLE: [&str; 4] = ["IPDV mean", DELAY, "p99", "n"];
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
-    let probes = run.probes();
-    if probes.len() < 2 {
+    if run.probes().len() < 2 {
         return String::new();
     }
+    let measures = Of::judged(run).into_iter();
+    let tables: Vec<String> = measures.map(|of| table_of(run, of, style)).collect();
+    tables.join("\n")
+}
+
+fn table_of(run: &RunData, of: Of, style: &Style) -> String {
     let all = combinations(run);
-    let (table, left_out) = match side_by_side(run, &probes, &all, style) {
+    let (table, left_out) = match side_by_side(run, &all, of, style) {
         Some(table) => (table, 0),
-        None => below_each_other(run, style),
+        None => below_each_other(run, of, style),
     };
     let drawn = table.render(style);
     let mut heads = drawn.lines().take(2).flat_map(str::split_whitespace);
@@ -38,7 +43,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     };
     let note = format!(
         "IPDV of the {} (RFC 3393), of packets that follow each other{counted}",
-        run.ways().delay()
+        of.words(run.ways())
     );
     let more = match left_out {
         0 => String::new(),
@@ -48,28 +53,30 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 }
 
 /// `None` where one combination is all there is, or no group of columns is narrow enough.
-fn side_by_side(
-    run: &RunData,
-    probes: &[&str],
-    all: &[Combination<'_>],
-    style: &Style,
-) -> Option<Table> {
+fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of, style: &Style) -> Option<Table> {
     if !(2..=MOST_LANES).contains(&all.len()) {
         return None;
     }
-    let factors = run.varied();
+    let names = [run.varied(), run.probes()];
+    let head = of.head(run.ways());
     let tables = GROUPS
         .into_iter()
-        .map(|group| grouped(&factors, probes, all, group));
+        .map(|group| grouped([&names[0], &names[1]], all, (of, &head), group));
     let mut fitting = tables.skip_while(|table| table.width() > style.columns());
     fitting.next()
 }
 
-fn grouped(factors: &[&str], probes: &[&str], all: &[Combination<'_>], group: &[&str]) -> Table {
+/// `of`: the measure, and what it is called.
+fn grouped(
+    [factors, probes]: [&[&str]; 2],
+    all: &[Combination<'_>],
+    (of, head): (Of, &str),
+    group: &[&str],
+) -> Table {
     let mut table = Table::default();
     let blank = || Cell::default();
     let above = (1..factors.len()).map(|_| blank());
-    let above = [Cell::left("IPDV")].into_iter().chain(above);
+    let above = [Cell::left(head)].into_iter().chain(above);
     let names = probes.iter().flat_map(|probe| {
         // An empty column sets the groups apart.
         let rest = (1..group.len()).map(|_| blank());
@@ -85,7 +92,7 @@ fn grouped(factors: &[&str], probes: &[&str], all: &[Combination<'_>], group: &[
     for combination in all {
         let levels = combination.levels.iter().map(|level| Cell::left(*level));
         let cells = combination.lanes.iter().flat_map(|lane| {
-            let cells = group.iter().map(|head| Cell::new(cell(*lane, head)));
+            let cells = group.iter().map(|head| Cell::new(cell(*lane, of, head)));
             [blank()].into_iter().chain(cells)
         });
         table.row(levels.chain(cells));
@@ -93,26 +100,26 @@ fn grouped(factors: &[&str], probes: &[&str], all: &[Combination<'_>], group: &[
     table
 }
 
-fn cell(lane: Option<&Lane>, head: &str) -> String {
-    let variation = lane.map(|lane| &lane.summary.variation);
+fn cell(lane: Option<&Lane>, of: Of, head: &str) -> String {
+    let ipdv = lane.and_then(|lane| of.ipdv(lane));
     let time = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), format_duration_f64);
     match head {
-        "n" => variation.map_or_else(String::new, |v| v.ipdv_count.to_string()),
-        "mean" => time(variation.and_then(|v| v.ipdv_mean)),
-        "sd" => time(variation.and_then(|v| v.ipdv_sd)),
-        _ => time(variation.and_then(|v| v.ipdv_iqr).map(|ns| ns as f64)),
+        "n" => ipdv.map_or_else(String::new, |v| v.count.to_string()),
+        "mean" => time(ipdv.and_then(|v| v.mean)),
+        "sd" => time(ipdv.and_then(|v| v.sd)),
+        _ => time(ipdv.and_then(|v| v.iqr).map(|ns| ns as f64)),
     }
 }
 
 /// A row for each probe of each combination, and how many there was no room for.
-fn below_each_other(run: &RunData, style: &Style) -> (Table, usize) {
-    let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, &EXPENDABLE[..left_out]));
+fn below_each_other(run: &RunData, of: Of, style: &Style) -> (Table, usize) {
+    let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, of, &EXPENDABLE[..left_out]));
     let mut tables = narrower.skip_while(|table| table.width() > style.columns());
-    let table = tables.next().unwrap_or_else(|| plain(run, &EXPENDABLE));
+    let table = tables.next().unwrap_or_else(|| plain(run, of, &EXPENDABLE));
     (table, run.lanes.len().saturating_sub(MOST_LANES))
 }
 
-fn plain(run: &RunData, left_out: &[&str]) -> Table {
+fn plain(run: &RunData, of: Of, left_out: &[&str]) -> Table {
     let mut table = Table::default();
     let factors = run.varied();
     let kept = |head: &&str| !left_out.contains(head);
@@ -125,7 +132,7 @@ fn plain(run: &RunData, left_out: &[&str]) -> Table {
     for lane in run.lanes.iter().take(MOST_LANES) {
         let lead = factors.iter().map(|name| Cell::left(lane.level(name)));
         let lead = lead.chain([Cell::left(&lane.probe)]);
-        let cells = HEADS.iter().zip(figures(&lane.summary));
+        let cells = HEADS.iter().zip(figures(lane, of));
         let cells = cells.filter(|(head, _)| kept(head));
         table.row(lead.chain(cells.map(|(_, text)| Cell::new(text))));
     }
@@ -137,6 +144,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::text::width;
+    use delaylab_stats::variation::Ipdv;
+    use delaylab_view::run::FindingShown;
     use delaylab_view::run::samples::{classes, waits};
 
     fn of_width(run: &RunData, width: u16) -> String {
@@ -169,7 +178,7 @@ mod tests {
             );
             assert_eq!(
                 lines[0].split_whitespace().collect::<Vec<_>>(),
-                ["IPDV", "ef", "be", "ss"]
+                ["IPDV,", "round", "trip", "ef", "be", "ss"]
             );
             assert_eq!(lines[1].split_whitespace().count(), 1 + heads, "{text}");
             assert_eq!(lines.len(), 2 + 5 + 1);
@@ -193,6 +202,28 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn the_delay_that_findings_judge_is_shown() {
+        let mut run = classes();
+        let round_trip = of_width(&run, 100);
+        for lane in &mut run.lanes {
+            let mut network = Ipdv::from(&lane.summary.variation);
+            network.iqr = Some(777_000);
+            lane.network_ipdv = Some(network);
+        }
+        assert_eq!(of_width(&run, 100), round_trip);
+        let finding = |check: &str| FindingShown {
+            check: check.to_owned(),
+            ..waits().findings[0].clone()
+        };
+        run.findings = vec![finding("sd(ipdv(network) | probe=be) > 1ms")];
+        let network = of_width(&run, 100);
+        assert!(network.starts_with("IPDV, network"), "{network}");
+        assert!(network.contains("777 µs"), "{network}");
+        run.findings.push(finding("sd(ipdv | probe=be) > 1ms"));
+        assert_eq!(of_width(&run, 100), format!("{network}\n{round_trip}"));
     }
 
     #[test]

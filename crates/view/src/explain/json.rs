@@ -170,9 +170,9 @@ pub struct Cause {
     pub packets: u64,
     /// So many times: packets that were under way together are one event.
     pub events: u64,
-    /// Of all late packets, 0 to 1.
+    /// Of the late packets that no own load (`role`) delayed, 0 to 1; of an own load, of all late packets.
     pub share_of_late: f64,
-    /// Of all time lost, 0 to 1.
+    /// Of the time that these lost, 0 to 1, in the same way.
     pub share_of_lost: f64,
     /// What its packets took longer than usual, altogether.
     pub lost_ns: Nanos,
@@ -499,7 +499,7 @@ fn difference(shift: &Shift) -> Difference {
     let interval = interval.map(|bounds| Interval::new(bounds.low, bounds.high));
     of_difference(
         shift.difference_ns.and_then(finite),
-        interval.map_err(Clone::clone).into(),
+        interval.map_err(|none| none.reason.clone()).into(),
     )
 }
 

@@ -1,13 +1,15 @@
 //! Ways, effects and changes in words, the same on a terminal and on a page.
 
+use crate::run::{Evidence, words};
 use crate::words::{plural, short_percent};
-use delaylab_explain::why::Cause;
 use delaylab_explain::why::changes::{Change, Changes, Scope};
 use delaylab_explain::why::effects::Shift;
 use delaylab_explain::why::slow::{Against, Condition};
 use delaylab_explain::why::ways::{Clocks, OneWay};
+use delaylab_explain::why::{Cause, Explanation};
 use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::comparison::Bounds;
 
 /// How much longer a condition takes than what it is held against, and what that is; `None` where it is not slow.
 pub fn longer_than(condition: &Condition) -> Option<[String; 2]> {
@@ -53,6 +55,30 @@ pub fn in_events(cause: &Cause) -> String {
     }
 }
 
+/// What late packets are, where the run's own load delayed some of them.
+pub const WITH_OWN_LOAD: &str =
+    "late packets are here also those that the run's own load delayed, as the condition asks";
+
+/// What the run's own load did to packets, a line for each process.
+pub fn asked_for_lines(found: &Explanation) -> Vec<String> {
+    let lines = found.asked_for().map(|cause| {
+        let each = format_duration_f64(cause.lost_ns / cause.packets.max(1) as f64);
+        let events = match cause.events {
+            events if events == cause.packets => String::new(),
+            events => format!(" in {}", plural(events, "event")),
+        };
+        format!(
+            "{}: {}{events}, by {each} on average, {} at worst (trial {}, packet {})",
+            cause.headline(),
+            plural(cause.packets, "late packet"),
+            format_duration_f64(cause.worst.excess_ns),
+            cause.worst.trial,
+            cause.worst.seq
+        )
+    });
+    lines.collect()
+}
+
 /// `echo, forward`.
 pub fn way_name(way: &OneWay) -> String {
     let direction = match way.direction {
@@ -82,9 +108,23 @@ pub fn difference(shift: &Shift) -> String {
 /// Between which two differences that lies, with 95 % confidence.
 pub fn interval(shift: &Shift) -> String {
     match &shift.interval {
-        Ok(bounds) => format!("({} to {})", signed(bounds.low), signed(bounds.high)),
-        Err(_) => "(no interval)".to_owned(),
+        Ok(bounds) if bounds.low == bounds.high => "(no variation)".to_owned(),
+        Ok(bounds) => interval_behind(shift.difference_ns.unwrap_or(bounds.high), bounds),
+        Err(none) => format!("(no interval: {})", none.in_short),
     }
+}
+
+/// `(−45.7 to −43.9)` behind a difference that has the unit.
+fn interval_behind(difference: f64, bounds: &Bounds) -> String {
+    let evidence = Evidence {
+        value: Some(difference),
+        low: Some(bounds.low),
+        high: Some(bounds.high),
+        unit: "ns".to_owned(),
+        ..Evidence::default()
+    };
+    let ends = words::interval_behind(&evidence);
+    ends.map_or_else(String::new, |ends| format!("({ends})"))
 }
 
 fn signed(ns: f64) -> String {

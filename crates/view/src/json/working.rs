@@ -29,6 +29,8 @@ pub struct UnderLoad<'a> {
     pub grew: Option<Grew>,
     /// Which queue grew, as a sentence.
     pub verdict: String,
+    /// Why the probe is not what was asked for; those of a stream stand there.
+    pub flaws: &'a [String],
     /// What came of the packets.
     #[serde(flatten)]
     pub results: Results<'a>,
@@ -156,6 +158,7 @@ impl<'a> UnderLoad<'a> {
             },
             grew,
             verdict: working.verdict(),
+            flaws: &working.loaded.facts.flaws,
             results: Results::of_ping(&working.loaded),
             round_trips: Rows {
                 records,

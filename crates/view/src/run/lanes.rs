@@ -8,8 +8,9 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
+use delaylab_stats::anatomy;
 use delaylab_stats::summary::{Distribution, Summary, SummaryBuilder};
-use delaylab_stats::variation::Neighbours;
+use delaylab_stats::variation::{IpdvTally, Neighbours};
 use std::cmp::Reverse;
 
 /// Answered records of a lane beyond which its quantiles come from histograms: there may be many lanes.
@@ -79,11 +80,13 @@ pub(super) struct OpenLane {
     spread: Option<Spread>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Spread {
+    facts: RecordFacts,
     neighbours: Neighbours,
     round_trips: Delays,
     ipdv: Delays,
+    network_ipdv: IpdvTally,
 }
 
 impl OpenLane {
@@ -93,7 +96,7 @@ impl OpenLane {
         Self {
             streams,
             summary: own.then(|| SummaryBuilder::new(facts, EXACT_LIMIT)),
-            spread: several.then(Spread::default),
+            spread: several.then(|| Spread::new(facts)),
         }
     }
 
@@ -110,23 +113,41 @@ impl OpenLane {
     /// `None` where it has no stream.
     pub(super) fn finish(self, key: &Key, elsewhere: Option<&Summary>) -> Option<Lane> {
         let own = self.summary.map(|summary| summary.finish());
-        let spread = self.spread.unwrap_or_default();
+        let spread = self.spread.map(|spread| {
+            let network = spread.network_ipdv.finish();
+            let network = Some(network).filter(|ipdv| ipdv.count > 0);
+            (spread.round_trips, spread.ipdv, network)
+        });
+        let (round_trips, ipdv, network_ipdv) = spread.unwrap_or_default();
         Some(Lane {
             factors: key.factors.clone(),
             probe: key.probe.clone(),
             trials: self.streams,
             summary: own.or_else(|| elsewhere.cloned())?,
-            round_trips: spread.round_trips,
-            ipdv: spread.ipdv,
+            round_trips,
+            ipdv,
+            network_ipdv,
         })
     }
 }
 
 impl Spread {
+    fn new(facts: RecordFacts) -> Self {
+        Self {
+            facts,
+            neighbours: Neighbours::default(),
+            round_trips: Delays::default(),
+            ipdv: Delays::default(),
+            network_ipdv: IpdvTally::new(EXACT_LIMIT),
+        }
+    }
+
     fn push(&mut self, record: &Record, round_trip: Option<Nanos>) {
         for ipdv in self.neighbours.meet(record, round_trip) {
             self.ipdv.push(ipdv);
         }
+        let network = round_trip.and_then(|_| anatomy::network(record, &self.facts));
+        self.network_ipdv.push(record, network);
         if let Some(round_trip) = round_trip {
             self.round_trips.push(round_trip);
         }
@@ -402,6 +423,8 @@ mod tests {
                 let statistic = |measure, functional: Functional| {
                     functional.of(&mut pooled(&own, measure))
                 };
+                // Without stamps nothing is known of the network.
+                prop_assert_eq!(lane.network_ipdv, None);
                 let variation = &lane.summary.variation;
                 let pairs = statistic(Measure::Ipdv, Functional::Count);
                 prop_assert_eq!(Some(variation.ipdv_count as f64), pairs);

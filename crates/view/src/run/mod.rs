@@ -61,6 +61,7 @@ use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::excursion;
 use delaylab_stats::summary::Summary;
+use delaylab_stats::variation::Ipdv;
 
 /// Everything that is known of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -107,6 +108,8 @@ pub struct RunData {
     pub clock_reads: Vec<ClockReads>,
     /// Sentences to read before trusting the figures: damage, missing files, warnings of trials.
     pub problems: Vec<String>,
+    /// Sentences that are worth knowing, and no reason to doubt a figure.
+    pub notes: Vec<String>,
 }
 
 impl RunData {
@@ -203,6 +206,8 @@ pub struct Lane {
     pub round_trips: Delays,
     /// IPDV of the round trip (RFC 3393). Empty where the run has one probe.
     pub ipdv: Delays,
+    /// IPDV of the network's part. `None` where the run has one probe, or stamps do not tell host and network apart.
+    pub network_ipdv: Option<Ipdv>,
 }
 
 /// The round trip beyond which a packet is an excursion ([`excursion::bound`]).

@@ -8,7 +8,7 @@ use crate::run::{
 };
 use delaylab_explain::steps::{Gatherer, Member, Sweep};
 use delaylab_explain::why::changes::{Change, Changes, Scope, Visible};
-use delaylab_explain::why::effects::{Effect, Shift};
+use delaylab_explain::why::effects::{Effect, NoInterval, Shift};
 use delaylab_explain::why::roles::Role;
 use delaylab_explain::why::slow::Slow;
 use delaylab_explain::why::unknown::Unknown;
@@ -271,7 +271,10 @@ fn explanation() -> Explanation {
                 Shift {
                     quantile: 0.99,
                     difference_ns: Some(-4_100.0),
-                    interval: Err("too few packets".to_owned()),
+                    interval: Err(NoInterval {
+                        reason: "12 packets are too few".to_owned(),
+                        in_short: "12 packets".to_owned(),
+                    }),
                 },
             ],
         }],

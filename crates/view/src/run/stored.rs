@@ -20,12 +20,13 @@ use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::record::Method;
+use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_stats::steps::LEAST_SIZES;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that its page shows: what [`of`] has, figures of its parts, and why packets were late. That takes
 /// longer, and reads the records again.
@@ -112,6 +113,7 @@ fn read(
             .filter(|bin| !is_copy(bin.trial))
             .collect(),
         problems: problems(run, resolved, &rows, folder, unfinished, &originals),
+        notes: notes(&rows),
         levels: levels.to_vec(),
         ..RunData::default()
     });
@@ -243,12 +245,35 @@ fn problems(
     }
     let facts = rows.iter().map(|row| &row.facts);
     let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
+    let warnings = warnings.filter(|warning| chosen(warning).is_none());
     for warning in alike::merged(warnings.cloned()) {
         if !problems.contains(&warning) {
             problems.push(warning);
         }
     }
     problems
+}
+
+/// What such a warning says of packets that a queue discipline chose to drop, which is what it is for.
+fn chosen(warning: &str) -> Option<Dropped<'_>> {
+    Dropped::read(warning).filter(Dropped::is_chosen)
+}
+
+/// What is worth knowing, and no reason to doubt a figure.
+fn notes(rows: &[TrialRow]) -> Vec<String> {
+    let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
+    let mut by_port = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for dropped in warnings.filter_map(|warning| chosen(warning)) {
+        by_port.entry(dropped.port).or_default().insert(dropped.why);
+    }
+    let ports = by_port.into_iter().map(|(port, disciplines)| {
+        let disciplines: Vec<_> = disciplines.into_iter().collect();
+        format!(
+            "at {port}, {} dropped packets to keep the queue short",
+            disciplines.join(", ")
+        )
+    });
+    ports.collect()
 }
 
 fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {

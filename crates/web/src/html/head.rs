@@ -16,6 +16,9 @@ pub(super) fn section(run: &RunData) -> String {
     page += &format!("<p class=\"meta\">{}</p>\n</header>\n", text(&meta(run)));
     page += &answered(run);
     page += &problems(run);
+    for note in &run.notes {
+        page += &format!("<p>{}</p>\n", text(note));
+    }
     page
 }
 

@@ -4,30 +4,35 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_view::run::RunData;
-use delaylab_view::run::variation::{Combination, HEADS, combinations, figures};
+use delaylab_view::run::variation::{Combination, HEADS, Of, combinations, figures};
 
 pub(super) fn section(run: &RunData) -> String {
     if run.probes().len() < 2 {
         return String::new();
     }
     let all = combinations(run);
-    let mut body = format!(
-        "<p>IPDV of the {} (RFC 3393): D(i) − D(i−1) of packets that follow each other \
-                    and were both answered; n such pairs.</p>\n",
-        run.ways().delay()
-    );
-    if all.len() > 1 {
-        body += &side_by_side(run, &all);
-    }
+    let measures = Of::judged(run).into_iter();
+    let bodies = measures.map(|of| {
+        let words = format!(
+            "<p>IPDV of the {} (RFC 3393): D(i) − D(i−1) of packets that follow each other \
+                        and were both answered; n such pairs.</p>\n",
+            of.words(run.ways())
+        );
+        let table = match all.len() > 1 {
+            true => side_by_side(run, &all, of),
+            false => String::new(),
+        };
+        words + &table + &each(run, of)
+    });
     titled(
         "variation",
         "Delay variation by probe",
-        &(body + &each(run)),
+        &bodies.collect::<String>(),
     )
 }
 
 /// A row for each combination of levels; of each probe sd and IQR.
-fn side_by_side(run: &RunData, all: &[Combination<'_>]) -> String {
+fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> String {
     let words = |name: &str| (name.to_owned(), Column::Words);
     let factors = run.varied().into_iter().map(words);
     let probes = run.probes().into_iter().flat_map(|probe| {
@@ -37,9 +42,9 @@ fn side_by_side(run: &RunData, all: &[Combination<'_>]) -> String {
     for combination in all {
         let levels = combination.levels.iter().map(|level| (*level).to_owned());
         let figures = combination.lanes.iter().flat_map(|lane| {
-            let variation = lane.map(|lane| &lane.summary.variation);
-            let sd = variation.and_then(|v| v.ipdv_sd).map(format_duration_f64);
-            let iqr = variation.and_then(|v| v.ipdv_iqr).map(format_duration);
+            let ipdv = lane.and_then(|lane| of.ipdv(lane));
+            let sd = ipdv.and_then(|v| v.sd).map(format_duration_f64);
+            let iqr = ipdv.and_then(|v| v.iqr).map(format_duration);
             [sd, iqr].map(|figure| figure.unwrap_or_else(|| "–".to_owned()))
         });
         table.row(levels.chain(figures).collect());
@@ -48,7 +53,7 @@ fn side_by_side(run: &RunData, all: &[Combination<'_>]) -> String {
 }
 
 /// A row for each probe of each combination, with all figures.
-fn each(run: &RunData) -> String {
+fn each(run: &RunData, of: Of) -> String {
     let factors = run.varied();
     let lead = factors.iter().copied().chain(["probe"]);
     let lead = lead.map(|name| (name, Column::Words));
@@ -58,7 +63,7 @@ fn each(run: &RunData) -> String {
     for lane in &run.lanes {
         let levels = factors.iter().map(|name| lane.level(name).to_owned());
         let lead = levels.chain([lane.probe.clone()]);
-        table.row(lead.chain(figures(&lane.summary)).collect());
+        table.row(lead.chain(figures(lane, of)).collect());
     }
     table.render()
 }

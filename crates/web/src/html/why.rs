@@ -10,8 +10,8 @@ use delaylab_explain::why::ways::QUANTILES;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    clocks, difference, in_events, interval, longer_than, lost_share, main, sentence,
-    share_of_main, visible, way_name,
+    asked_for_lines, clocks, difference, in_events, interval, longer_than, lost_share, main,
+    sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::{Explanation, RunData};
 use delaylab_view::words::{plural, short_percent};
@@ -82,13 +82,26 @@ fn conditions(found: &Explanation) -> String {
 }
 
 fn causes(found: &Explanation) -> String {
-    let shown = found.causes.iter().take(SHOWN);
+    let shown = found.found().take(SHOWN);
     let items: String = shown.map(|one| cause(found, one)).collect();
     let list = match items.is_empty() {
         true => String::new(),
         false => format!("<ol class=\"causes\">\n{items}</ol>\n"),
     };
-    list + &more(found.causes.len(), "cause")
+    list + &more(found.found().count(), "cause") + &asked_for(found)
+}
+
+/// What belongs to the condition.
+fn asked_for(found: &Explanation) -> String {
+    let lines = asked_for_lines(found);
+    let items: String = lines
+        .iter()
+        .map(|line| format!("<li>{}</li>\n", text(line)))
+        .collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("<p>Part of the condition, and not ranked:</p>\n<ul>\n{items}</ul>\n"),
+    }
 }
 
 fn cause(found: &Explanation, cause: &Cause) -> String {
