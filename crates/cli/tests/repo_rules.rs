@@ -9,6 +9,7 @@ const ROWS: &[&[&str]] = &[
     &["model"],
     &["stats", "wire"],
     &["switch", "traffic", "procedure"],
+    &["topology"],
     &["kernel", "store"],
     &["live", "sim"],
     &["testbed"],
@@ -27,6 +28,7 @@ const PURE: &[&str] = &[
     "switch",
     "traffic",
     "procedure",
+    "topology",
     "sim",
 ];
 
