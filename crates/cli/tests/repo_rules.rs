@@ -9,6 +9,7 @@ const ROWS: &[&[&str]] = &[
     &["model"],
     &["stats", "wire"],
     &["switch", "traffic", "procedure"],
+    &["topology"],
     &["kernel", "store"],
     &["live", "sim"],
     &["testbed"],
@@ -28,6 +29,7 @@ const PURE: &[&str] = &[
     "switch",
     "traffic",
     "procedure",
+    "topology",
     "sim",
 ];
 

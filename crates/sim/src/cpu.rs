@@ -7,11 +7,11 @@
 mod random;
 
 use crate::packet::PacketId;
-use crate::picos;
 use delaylab_model::Picos;
 use delaylab_model::host::{Daemon as DaemonSection, HostCosts};
 use delaylab_model::probe::HostCondition;
 use delaylab_stats::random::SplitMix;
+use delaylab_topology::time::picos;
 use random::Drawn;
 use std::collections::VecDeque;
 

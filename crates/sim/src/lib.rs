@@ -1,6 +1,6 @@
 //! The simulated world: hosts, links and switches as discrete events, in exact virtual time.
 //!
-//! A trial becomes a [`network`] with flows in it; the [`engine`] moves cells or frames through it and
+//! A trial becomes a network with flows in it ([`delaylab_topology`]); the [`engine`] moves cells or frames through it and
 //! lets probes, reflectors, TCP connections and loads react; [`world`] hands over the records, which are
 //! those of a live world with every stamp there is.
 //!
@@ -8,7 +8,6 @@
 //! |---|---|
 //! | [`world`] | the trait `World`: one trial, from the experiment to its records |
 //! | [`engine`] | what happens when, one event after the other |
-//! | [`network`] | nodes and links of every topology, and the ways through them |
 //! | [`event_set`] | what happens next |
 //! | [`slots`] | which event is whose, and the order of those at the same time |
 //! | [`transmitter`] | exact times of bytes on a line of any rate |
@@ -28,7 +27,6 @@ pub mod amounts;
 pub mod cpu;
 pub mod engine;
 pub mod event_set;
-pub mod network;
 pub mod nic;
 pub mod packet;
 pub mod settling;
@@ -38,11 +36,8 @@ pub mod transmitter;
 pub mod unit;
 pub mod world;
 
-use delaylab_model::quantity::Duration;
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
-use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
 pub use engine::{advice, refusals};
 
@@ -53,24 +48,4 @@ use event_set::Tournament;
 pub fn kept_series(trial: &Trial) -> Vec<KeptSeries> {
     let engine = Engine::<Tournament>::new(trial, Serving::Lazy);
     engine.map_or_else(|_| Vec::new(), |mut engine| engine.kept_series())
-}
-
-/// A virtual clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
-const LONGEST: Nanos = 100 * 86_400 * SECOND;
-
-/// Is this a length of time that can be simulated?
-pub(crate) fn in_time(field: impl Into<String>, length: Option<Duration>) -> Result<(), Refusal> {
-    match length {
-        Some(Duration(nanos)) if nanos < 0 => refuse(field, "a time is not below zero"),
-        Some(Duration(nanos)) if nanos > LONGEST => refuse(field, "at most 100 days are simulated"),
-        _ => Ok(()),
-    }
-}
-
-/// In picoseconds; nothing is zero.
-pub(crate) fn picos(length: Option<Duration>) -> Picos {
-    let nanos = length.map_or(0, |length| length.0);
-    Picos::try_from(nanos)
-        .unwrap_or(0)
-        .saturating_mul(PICOS_PER_NANO)
 }

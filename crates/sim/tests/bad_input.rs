@@ -27,12 +27,12 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
         (
             path(""),
             "path.topology",
-            "give a topology, or nodes and links",
+            "give a topology, like \"two-hosts\", or nodes and links",
         ),
         (
             path("topology = \"loopback\""),
-            "path.rate",
-            "links need a rate",
+            "path.topology",
+            "a host that asks itself",
         ),
         (
             path("topology = \"two-hosts\""),

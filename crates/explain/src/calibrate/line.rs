@@ -6,9 +6,9 @@
 use super::run_trials::{Stream, Trial};
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
-use delaylab_sim::network::wire;
 use delaylab_stats::least_squares::{self, Coefficient};
 use delaylab_stats::quantile::Ranked;
+use delaylab_topology::framing::wire;
 use std::collections::BTreeMap;
 
 /// Packets of a size in a stream that make their least or their median worth anything.

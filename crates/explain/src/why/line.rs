@@ -5,9 +5,10 @@
 //! slowest link takes all of them and the others one.
 
 use delaylab_model::PICOS_PER_NANO;
-use delaylab_model::path::Framing;
 use delaylab_model::trial::Trial;
-use delaylab_sim::network::{self, Built, PortId, Routes, in_cells, other_end, wire};
+use delaylab_topology::framing::{framing_of, in_cells, wire};
+use delaylab_topology::network::{PortId, other_end};
+use delaylab_topology::{Built, Routes, build};
 
 /// One link of a way.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,14 +28,14 @@ pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
     let Some(shaper) = trial.path.shaper else {
         return 0.0;
     };
-    let wire = wire(trial.path.framing.unwrap_or(Framing::Ethernet), ip_size);
+    let wire = wire(framing_of(&trial.path), ip_size);
     let bits = f64::from(wire.units.saturating_sub(1)) * f64::from(wire.bytes) * 8.0;
     bits * 1e9 / shaper.cbr.0.max(1) as f64
 }
 
 /// The links that packets of this probe and of this size pass, there and back. Empty where the path cannot be built.
 pub(super) fn of(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Line>; 2] {
-    let Ok(built) = network::build(trial) else {
+    let Ok(built) = build(trial) else {
         return Default::default();
     };
     let Some(ends) = built.probes.get(usize::from(probe)) else {

@@ -3,9 +3,9 @@
 
 use super::{Engine, Near};
 use crate::event_set::EventSet;
-use crate::network::other_end;
 use crate::packet::{ChannelId, Content};
 use crate::unit::{CREDIT, Unit};
+use delaylab_topology::network::other_end;
 
 impl<E: EventSet> Engine<E> {
     /// A cell that came by link number `link` of its channel has been forwarded.

@@ -5,10 +5,10 @@
 
 use super::Engine;
 use crate::event_set::EventSet;
-use crate::network::CELL;
 use crate::slots::Event;
 use crate::transmitter::Transmitter;
 use delaylab_model::Picos;
+use delaylab_topology::framing::CELL;
 
 /// Cell times of a crossbar.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! What stands beside the queues of a switch that tells sources their rate: EPRCA or ERICA, port by port.
 
-use crate::{in_time, picos, refuse};
 use delaylab_model::path::{Discipline, RateAlgorithm, Switch as SwitchSection};
 use delaylab_model::quantity::{Rate, Share};
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_switch::Settings;
 use delaylab_switch::buffer::Bound;
 use delaylab_switch::explicit_rate::{Eprca, Erica, ExplicitRate};
 use delaylab_switch::settings::Kind as Queueing;
+use delaylab_topology::time::{in_time, picos};
 use delaylab_traffic::abr::CELL_BITS;
 
 const MICROSECOND: Picos = 1_000 * PICOS_PER_NANO;

@@ -7,13 +7,13 @@
 
 use super::{Engine, Near};
 use crate::event_set::EventSet;
-use crate::network::{PortId, other_end};
 use crate::slots::Event;
 use crate::trace::Trace;
 use crate::unit::{CREDIT, Unit};
 use delaylab_model::Picos;
 use delaylab_switch::Item;
 use delaylab_switch::flow_control::{FRAME, Set};
+use delaylab_topology::network::{PortId, other_end};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

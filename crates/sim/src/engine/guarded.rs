@@ -2,14 +2,17 @@
 
 use super::MOST_SERIES;
 use super::flow_control::{Control, Paused};
-use super::sections::{QUEUES, switch_settings};
-use crate::network::{Built, Kind, NodeId, Port, PortId, other_end, wire};
-use crate::{picos, refuse};
 use delaylab_model::path::{FlowControlKind, Framing, Path, Switch as SwitchSection};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_switch::Settings;
 use delaylab_switch::flow_control::{Limits, Link, Parameters, Set, response_of_the_standard};
+use delaylab_topology::Built;
+use delaylab_topology::classes::QUEUES;
+use delaylab_topology::framing::wire;
+use delaylab_topology::network::{Kind, NodeId, Port, PortId, other_end};
+use delaylab_topology::queues::switch_settings;
+use delaylab_topology::time::picos;
 
 /// The largest frame that may be sent, in bytes on the wire.
 fn largest(trial: &Trial, built: &Built) -> u32 {

@@ -3,12 +3,12 @@
 use super::{Engine, Flow, Near, Noise, nanos};
 use crate::cpu::{Job, Lengthened};
 use crate::event_set::EventSet;
-use crate::network::Wire;
 use crate::packet::{ChannelId, Content, Packet, PacketId};
 use crate::slots::Event;
 use crate::unit::{CELL_OF_PDU, ECT, ECT_1, LOW_LATENCY, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
+use delaylab_topology::framing::Wire;
 
 /// The scheduler's tick in the noise table.
 const TICK: &str = "tick";

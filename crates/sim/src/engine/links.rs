@@ -2,13 +2,13 @@
 
 use super::{Engine, Far, Hop, Near, Node, PortSeries};
 use crate::event_set::EventSet;
-use crate::network::CELL;
 use crate::nic::Leaving;
 use crate::packet::{Content, Packet};
 use crate::slots::Event;
 use crate::unit::{CREDIT, END, MANAGEMENT, MARKED, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_switch::{Cause, Dropped, Item};
+use delaylab_topology::framing::CELL;
 use delaylab_traffic::abr::ResourceManagement;
 
 /// Mixes one word into the digest (FxHash's step).

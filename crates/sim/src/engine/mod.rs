@@ -51,7 +51,6 @@ mod transfers;
 
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::{advice, refusals};
-pub use sections::{LOAD_PAYLOAD, QUEUES, queue_of, switch_settings};
 
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;

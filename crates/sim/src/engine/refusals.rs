@@ -2,14 +2,9 @@
 
 use super::explicit::of_erica;
 use super::guarded::{of_flow_control, of_the_quanta, small_headroom};
-use super::sections::{
-    DATAGRAM_HEADERS, LOAD_PAYLOAD, QUEUES, arrivals, small_enough, switch_settings,
-};
+use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
-use crate::network::{Built, Kind, Network, build, in_cells};
-use crate::{in_time, picos, refuse};
-use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{LoadKind, OUT_OF_PLACE};
 use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
@@ -17,10 +12,17 @@ use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_switch::crossbar::MOST_PORTS;
+use delaylab_topology::classes::known_classes;
+use delaylab_topology::framing::{framing_of, in_cells};
+use delaylab_topology::network::{Kind, Network};
+use delaylab_topology::queues::{in_section, switch_section, switch_settings};
+use delaylab_topology::time::{in_time, picos};
+use delaylab_topology::{Built, build};
 use delaylab_traffic::abr::Parameters;
+use delaylab_traffic::arrival::section::PAYLOAD;
 
 /// Every field of the trial that cannot be simulated.
 pub fn refusals(trial: &Trial) -> Vec<Refusal> {
@@ -49,7 +51,7 @@ pub fn advice(trial: &Trial) -> Vec<Refusal> {
     let nodes = (0..).zip(&built.network.nodes);
     nodes
         .filter_map(|(id, node)| {
-            let under = under(&trial.path, &node.name);
+            let under = switch_section(&trial.path, &node.name);
             small_headroom(trial, &built, id, &under)
         })
         .collect()
@@ -63,8 +65,7 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
             "a simulation has no target: leave it out, or run the live world",
         );
     }
-    let framing = path.framing.unwrap_or(Framing::Ethernet);
-    if path.abr.is_some() && !in_cells(framing) {
+    if path.abr.is_some() && !in_cells(framing_of(path)) {
         return refuse("path.abr", "ABR is for ATM: give `framing = \"aal5\"` too");
     }
     if let Some(shaper) = path.shaper {
@@ -79,24 +80,7 @@ fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
         let rate = path.rate.map_or(u64::MAX, |rate| rate.0);
         Parameters::read(&abr.0, rate)?;
     }
-    for (class, to) in &path.remark {
-        if [class, to].iter().any(|name| name.parse::<Dscp>().is_err()) {
-            return refuse(format!("path.remark.{class}"), "is not a traffic class");
-        }
-    }
-    for (class, queue) in &path.queue {
-        if class.parse::<Dscp>().is_err() {
-            return refuse(format!("path.queue.{class}"), "is not a traffic class");
-        }
-        if !QUEUES.contains(&queue.as_str()) {
-            let what = format!(
-                "there is no queue `{queue}`: there are {}",
-                QUEUES.join(", ")
-            );
-            return refuse(format!("path.queue.{class}"), what);
-        }
-    }
-    Ok(())
+    known_classes(path)
 }
 
 fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
@@ -138,7 +122,7 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
 /// What a tester cannot send, or not keep account of.
 fn of_frames(trial: &Trial, probe: &Probe, frames: &Frames) -> Result<(), Refusal> {
     let field = |name: &str| format!("probe.{}.{name}", probe.name);
-    if trial.path.framing.unwrap_or(Framing::Ethernet) != Framing::Ethernet {
+    if framing_of(&trial.path) != Framing::Ethernet {
         return refuse(
             field("method"),
             "frames are Ethernet's: leave path.framing out",
@@ -183,7 +167,7 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             field("stagger"),
             Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
         )?;
-        let payload = load.payload.map_or(LOAD_PAYLOAD, |size| size.0);
+        let payload = load.payload.map_or(PAYLOAD, |size| size.0);
         if let Some(name) = load.out_of_place() {
             return refuse(field(name), OUT_OF_PLACE);
         }
@@ -212,7 +196,7 @@ fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
         match &node.kind {
             Kind::Switch(section) => {
                 of_a_switch(path, &node.name, section, (built.framing, ports.len()))?;
-                of_the_quanta(trial, built, id, &under(path, &node.name))?;
+                of_the_quanta(trial, built, id, &switch_section(path, &node.name))?;
             }
             Kind::Host(costs) => of_a_host(costs, trial.host)?,
         }
@@ -223,22 +207,9 @@ fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
     let mut sections = of_nodes.chain([path.switch.as_ref()]).flatten();
     let least = path.abr.is_some_and(|abr| abr.0.mcr.is_some());
     if least || sections.any(|section| section.erica.is_some()) {
-        return of_the_channels(trial, built, |name| under(path, name));
+        return of_the_channels(trial, built, |name| switch_section(path, name));
     }
     Ok(())
-}
-
-/// Where a switch's settings stand in the file.
-fn under(path: &Path, name: &str) -> String {
-    let own = path
-        .node
-        .iter()
-        .any(|node| node.name == name && node.switch.is_some());
-    if own {
-        format!("path.node.{name}.switch")
-    } else {
-        "path.switch".to_owned()
-    }
 }
 
 fn of_a_switch(
@@ -247,7 +218,7 @@ fn of_a_switch(
     section: &SwitchSection,
     (framing, ports): (Framing, usize),
 ) -> Result<(), Refusal> {
-    let under = under(path, name);
+    let under = switch_section(path, name);
     let field = |name: &str| format!("{under}.{name}");
     if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
         return refuse(field("pause"), why);
@@ -259,13 +230,8 @@ fn of_a_switch(
             "is for the testbed's soft switch: simulated switches lose nothing by chance",
         );
     }
-    if let Err(refusal) = switch_settings(section, path, framing) {
-        let below = refusal
-            .field
-            .strip_prefix("path.switch")
-            .unwrap_or_default();
-        return refuse(format!("{under}{below}"), refusal.reason);
-    }
+    let settings = switch_settings(section, path, framing);
+    settings.map_err(|refusal| in_section(refusal, &under))?;
     of_erica(section, &under)?;
     of_flow_control(path, section, &under)?;
     if section.crossbar.is_some() && ports > MOST_PORTS {

@@ -5,10 +5,7 @@ use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate
 use super::frames::FrameStream;
 use super::guarded::{controls_of, limits_of};
 use super::refusals::refusals;
-use super::sections::{
-    DATAGRAM_HEADERS, QUEUES, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals, queue_of, remarked,
-    switch_settings,
-};
+use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
 use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
@@ -18,13 +15,11 @@ use super::{
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;
 use crate::event_set::EventSet;
-use crate::network::{Built, Ends, Kind, Network, NodeId, Routes, Wire, build, in_cells, wire};
 use crate::nic::{Abr, Gate, Nic};
 use crate::packet::{Arena, ChannelId};
 use crate::slots::{Event, Slots};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
-use crate::{picos, refuse};
 use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
@@ -34,12 +29,18 @@ use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::Switch;
 use delaylab_switch::buffer::Owner;
 use delaylab_switch::credit::{Downstream, Upstream};
 use delaylab_switch::discard::Discard;
+use delaylab_topology::classes::{QUEUES, queue_of, remarked};
+use delaylab_topology::framing::{Wire, in_cells, wire};
+use delaylab_topology::network::{Kind, Network, NodeId};
+use delaylab_topology::queues::switch_settings;
+use delaylab_topology::time::picos;
+use delaylab_topology::{Built, Ends, Routes, build};
 use delaylab_traffic::abr::{Destination, Parameters, Source};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
@@ -478,7 +479,7 @@ impl<'a> Maker<'a> {
 
     fn ports(&mut self, serving: Serving) {
         self.cards();
-        let between = |port: &crate::network::Port| !self.network.is_host(port.from);
+        let between = |port: &delaylab_topology::network::Port| !self.network.is_host(port.from);
         let switch_ports = self
             .network
             .ports

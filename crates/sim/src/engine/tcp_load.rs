@@ -1,12 +1,12 @@
 //! What the end systems of a TCP load do: the preset of its congestion control, and `[load.tcp]`.
 
 use super::sections::{TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, WINDOW_OF_1995};
-use crate::{picos, refuse};
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::{Limit, Size};
 use delaylab_model::tcp::{DelayedAcks, RetransmissionTimer, TcpOptions};
-use delaylab_model::world::Refusal;
+use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
+use delaylab_topology::time::picos;
 use delaylab_traffic::tcp::settings::{LINUX_TIMER, RFC_TIMER};
 use delaylab_traffic::tcp::{Application, Congestion, DelayedAck, Settings, Timer};
 

@@ -9,7 +9,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Path, Switch};
 use delaylab_model::quantity::{Limit, Share};
 use delaylab_model::world::{Refusal, refuse};
-use delaylab_sim::engine::{QUEUES, queue_of};
+use delaylab_topology::classes::{QUEUES, queue_of};
 
 /// What a Linux interface holds.
 const PACKETS: u64 = 1000;

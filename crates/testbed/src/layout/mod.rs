@@ -7,7 +7,7 @@
 //! | [`kernel_queue`] | the kernel's queues at a port |
 //! | [`mod@refusals`] | what cannot be built |
 //!
-//! Nodes and links are those of the simulation ([`delaylab_sim::network`]), by the same names. An
+//! Nodes, links and flows are those that the simulation has too ([`mod@delaylab_topology::build`]), by the same names. An
 //! interface is called as its link is.
 
 pub mod kernel_queue;
@@ -20,14 +20,17 @@ pub use refusals::refusals;
 use crate::soft_switch::device::{DeviceSettings, PortSettings};
 use crate::soft_switch::frame::Mac;
 use crate::step::Step;
-use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Framing, NodeKind, Path, Switch, Topology};
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
-use delaylab_sim::engine::{queue_of, switch_settings};
-use delaylab_sim::network::{Built, Ends, Kind, Network, NodeId, PortId};
+use delaylab_topology::classes::queue_of;
+use delaylab_topology::framing::CELL;
+use delaylab_topology::network::{Kind, Network, NodeId, PortId};
+use delaylab_topology::queues::switch_settings;
+use delaylab_topology::time::picos;
+use delaylab_topology::{Built, Ends};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -379,9 +382,7 @@ impl<'a> Builder<'a> {
             queue_of: code_points
                 .map(|code| queue_of(self.path, Dscp::new(code).unwrap_or_default())),
             framing,
-            latency: section.latency.map_or(0, |latency| {
-                latency.0.max(0).cast_unsigned() * PICOS_PER_NANO
-            }),
+            latency: picos(section.latency),
             impair: section.impair.unwrap_or_default(),
             reset: section.reset,
             pause: section.pause,
@@ -406,9 +407,7 @@ impl<'a> Builder<'a> {
 fn in_bytes(section: &Switch) -> Switch {
     use delaylab_model::quantity::Limit;
     let bytes = |limit: Limit| match limit {
-        Limit::Cells(cells) => {
-            Limit::Bytes(cells.saturating_mul(u64::from(delaylab_sim::network::CELL)))
-        }
+        Limit::Cells(cells) => Limit::Bytes(cells.saturating_mul(u64::from(CELL))),
         other => other,
     };
     let mut section = section.clone();

@@ -8,8 +8,12 @@ use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
-use delaylab_sim::engine::{QUEUES, switch_settings};
-use delaylab_sim::network::{self, Built, Kind};
+use delaylab_topology::classes::known_classes;
+use delaylab_topology::framing::in_cells;
+use delaylab_topology::network::Kind;
+use delaylab_topology::queues::{in_section, switch_section, switch_settings};
+use delaylab_topology::time::in_time;
+use delaylab_topology::{self as topology, Built};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -29,30 +33,13 @@ pub fn least_burst(rate: u64, mtu: u32) -> u64 {
 
 /// The nodes, links and flows of a trial.
 pub(super) fn build(trial: &Trial) -> Result<Built, Refusal> {
-    let path = &trial.path;
-    match path.topology {
-        None if path.node.is_empty() => refuse(
+    if trial.path.topology == Some(Topology::SwitchLoopback) {
+        return refuse(
             "path.topology",
-            "the testbed builds its path: give a topology, like \"two-hosts\", or nodes and links",
-        ),
-        Some(which @ (Topology::Loopback | Topology::SwitchLoopback)) => refuse(
-            "path.topology",
-            format!(
-                "a host that asks itself never sends a packet: {} is for the world {}",
-                if which == Topology::Loopback {
-                    "`loopback`"
-                } else {
-                    "`switch-loopback`"
-                },
-                if which == Topology::Loopback {
-                    "live"
-                } else {
-                    "sim"
-                },
-            ),
-        ),
-        _ => network::build(trial),
+            "a host that asks itself never sends a packet: `switch-loopback` is for the world sim",
+        );
     }
+    topology::build(trial)
 }
 
 /// Every field of the trial that the testbed cannot honour.
@@ -138,29 +125,7 @@ fn of_the_lines(path: &Path, built: &Built) -> Result<(), Refusal> {
 }
 
 fn of_the_queues(path: &Path) -> Result<(), Refusal> {
-    for (class, queue) in &path.queue {
-        let field = format!("path.queue.{class}");
-        if class.parse::<delaylab_model::dscp::Dscp>().is_err() {
-            return refuse(field, "is not a traffic class");
-        }
-        if !QUEUES.contains(&queue.as_str()) {
-            let what = format!(
-                "there is no queue `{queue}`: there are {}",
-                QUEUES.join(", ")
-            );
-            return refuse(field, what);
-        }
-    }
-    for (class, to) in &path.remark {
-        for name in [class, to] {
-            if name.parse::<delaylab_model::dscp::Dscp>().is_err() {
-                return refuse(
-                    format!("path.remark.{class}"),
-                    format!("`{name}` is not a traffic class"),
-                );
-            }
-        }
-    }
+    known_classes(path)?;
     if !path.remark.is_empty() && !is_routed(path) {
         return refuse(
             "path.remark",
@@ -233,36 +198,43 @@ fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
 fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
     for node in &built.network.nodes {
         if let Kind::Switch(section) = &node.kind {
-            if section.flow_control.is_some() {
-                let why = "kernels ask nobody on a pair of veth for a pause: run it in the world sim, or give it under \
-                           [in.sim.path.switch]";
-                return refuse("path.switch.flow_control", why);
-            }
-            match kernel_discipline(section) {
-                Some(_) if section.reset.is_some() => {
-                    let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
-                    return refuse("path.switch.reset", why);
-                }
-                Some(_) if section.pause.is_some() => {
-                    let why = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
-                    return refuse("path.switch.pause", why);
-                }
-                Some(_) if section.shaper.is_some() || section.policer.is_some() => {
-                    let field = if section.shaper.is_some() {
-                        "shaper"
-                    } else {
-                        "policer"
-                    };
-                    let why = "the kernel's queues have a bucket of the link's `rate` and `burst`: use a soft switch, \
-                               like \"fifo\"";
-                    return refuse(format!("path.switch.{field}"), why);
-                }
-                Some(discipline) => of_a_kernel_queue(discipline, section, path, built)?,
-                None => of_a_soft_switch(section, path)?,
-            }
+            let under = switch_section(path, &node.name);
+            of_a_switch(section, path, built).map_err(|refusal| in_section(refusal, &under))?;
         }
     }
     Ok(())
+}
+
+/// By the names of fields under `path.switch`.
+fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
+    if section.flow_control.is_some() {
+        let why = "kernels ask nobody on a pair of veth for a pause: run it in the world sim, or give it under \
+                   [in.sim.path.switch]";
+        return refuse("path.switch.flow_control", why);
+    }
+    in_time("path.switch.latency", section.latency)?;
+    match kernel_discipline(section) {
+        Some(_) if section.reset.is_some() => {
+            let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";
+            refuse("path.switch.reset", why)
+        }
+        Some(_) if section.pause.is_some() => {
+            let why = "the kernel's queues do not pause: use a soft switch, like \"fifo\"";
+            refuse("path.switch.pause", why)
+        }
+        Some(_) if section.shaper.is_some() || section.policer.is_some() => {
+            let field = if section.shaper.is_some() {
+                "shaper"
+            } else {
+                "policer"
+            };
+            let why = "the kernel's queues have a bucket of the link's `rate` and `burst`: use a soft switch, \
+                       like \"fifo\"";
+            refuse(format!("path.switch.{field}"), why)
+        }
+        Some(discipline) => of_a_kernel_queue(discipline, section, path, built),
+        None => of_a_soft_switch(section, path),
+    }
 }
 
 fn of_a_soft_switch(section: &Switch, path: &Path) -> Result<(), Refusal> {
@@ -306,7 +278,7 @@ fn of_a_kernel_queue(
             "the kernel's queues delay nobody: leave it out, or use a soft switch (like \"fifo\")",
         );
     }
-    if network::in_cells(built.framing) {
+    if in_cells(built.framing) {
         return refuse(
             "path.framing",
             "the kernel's queues charge frames and no cells: use a soft switch (like \"fifo\")",

@@ -2,7 +2,8 @@
 
 use super::{Builder, Layout, SoftDevice, kernel_discipline};
 use delaylab_model::world::Refusal;
-use delaylab_sim::network::{NodeId, PortId, Routes};
+use delaylab_topology::Routes;
+use delaylab_topology::network::{NodeId, PortId};
 use std::net::Ipv4Addr;
 
 /// Prefix length of the one network.

@@ -17,11 +17,11 @@ use super::probes::Probes;
 use delaylab_model::path::{Framing, Impair, Pause, Reset};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{PICOS_PER_NANO, Picos};
-use delaylab_sim::network::{in_cells, wire};
 use delaylab_sim::trace::{OverTime, Trace};
 use delaylab_sim::transmitter::Transmitter;
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::{Cause, Dropped, Settings, Switch};
+use delaylab_topology::framing::{CELL, in_cells, wire};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -422,7 +422,7 @@ impl Device {
 
     fn counted(&self, bytes: u64) -> u64 {
         if in_cells(self.settings.framing) {
-            bytes / u64::from(delaylab_sim::network::CELL)
+            bytes / u64::from(CELL)
         } else {
             bytes
         }

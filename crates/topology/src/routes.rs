@@ -1,6 +1,6 @@
 //! The ways that flows take: shortest paths, spread over equal ones (RFC 2992) by the flow's number.
 
-use super::{Network, NodeId, PortId, other_end};
+use crate::network::{Network, NodeId, PortId, other_end};
 use std::collections::{BTreeMap, VecDeque};
 
 const FAR: u32 = u32::MAX;
@@ -172,8 +172,8 @@ fn spread(key: u64, hop: usize, choices: usize) -> usize {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // a test that fails may panic
 mod tests {
-    use super::super::{Kind, Line};
     use super::*;
+    use crate::network::{Kind, Line};
     use delaylab_model::path::HostCosts;
 
     /// Two hosts, each at a switch of its own, and two switches between those.

@@ -1,16 +1,9 @@
-//! Hosts and switches, the links between them, and the ways that flows take.
+//! Hosts and switches, and the links between them.
 //!
-//! A link is two *ports*, one at each end, each of which sends one way. `build.rs` makes a network of
-//! an experiment's path section, one function a topology.
-
-mod build;
-mod routes;
-
-pub use build::{Built, Ends, build};
-pub use routes::Routes;
+//! A link is two *ports*, one at each end, each of which sends one way.
 
 use delaylab_model::Picos;
-use delaylab_model::path::{Framing, HostCosts, Switch};
+use delaylab_model::path::{HostCosts, Switch};
 
 /// A node's number.
 pub type NodeId = u32;
@@ -134,73 +127,9 @@ impl Network {
     }
 }
 
-/// Bytes on the wire of an IP packet, and how many units it is sent in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wire {
-    /// Cells, or one frame.
-    pub units: u32,
-    /// Bytes of each.
-    pub bytes: u32,
-}
-
-/// An ATM cell.
-pub const CELL: u32 = 53;
-/// What of it is payload.
-pub const CELL_PAYLOAD: u32 = 48;
-/// The AAL5 trailer (ITU-T I.363.5).
-const AAL5_TRAILER: u32 = 8;
-/// LLC and SNAP before an IP packet (RFC 2684 §5).
-const LLC_SNAP: u32 = 8;
-/// Ethernet header and frame check sequence; a frame has 64 bytes at least (IEEE 802.3 §3.2.7).
-const ETHERNET: u32 = 14 + 4;
-const LEAST_FRAME: u32 = 64;
-/// Preamble, start of frame, gap.
-const ETHERNET_GAP: u32 = 7 + 1 + 12;
-/// The header of ns-3's point-to-point links.
-const PPP: u32 = 2;
-
-/// An IP packet of this size on a link of this framing.
-pub fn wire(framing: Framing, ip_size: u32) -> Wire {
-    let cells = |sdu: u32| Wire {
-        units: (sdu + AAL5_TRAILER).div_ceil(CELL_PAYLOAD),
-        bytes: CELL,
-    };
-    let frame = |bytes| Wire { units: 1, bytes };
-    match framing {
-        Framing::Aal5 => cells(ip_size),
-        Framing::Aal5Llc => cells(ip_size + LLC_SNAP),
-        Framing::Ethernet => frame((ip_size + ETHERNET).max(LEAST_FRAME) + ETHERNET_GAP),
-        Framing::Ppp => frame(ip_size + PPP),
-    }
-}
-
-/// Is it sent in cells?
-pub const fn in_cells(framing: Framing) -> bool {
-    matches!(framing, Framing::Aal5 | Framing::Aal5Llc)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_of_the_seeds_sizes() {
-        // atm.md: UDP payload to cells, with or without LLC/SNAP.
-        let sizes = [64, 128, 256, 512, 1024, 2048];
-        for framing in [Framing::Aal5, Framing::Aal5Llc] {
-            let cells = sizes.map(|payload| wire(framing, payload + 28).units);
-            assert_eq!(cells, [3, 4, 7, 12, 23, 44], "{framing:?}");
-        }
-        assert_eq!(wire(Framing::Aal5, 9188).units, 192);
-        assert_eq!(wire(Framing::Aal5Llc, 9180).units, 192);
-    }
-
-    #[test]
-    fn frames_have_their_overhead() {
-        assert_eq!(wire(Framing::Ppp, 1052).bytes, 1054);
-        assert_eq!(wire(Framing::Ethernet, 1500).bytes, 1538);
-        assert_eq!(wire(Framing::Ethernet, 28).bytes, 84);
-    }
 
     #[test]
     fn a_link_is_two_ports_that_know_each_other() {

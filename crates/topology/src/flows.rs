@@ -1,0 +1,174 @@
+//! Where probes and loads go: from which host to which, and by which link.
+
+use crate::classes::class_route;
+use crate::network::{Kind, Network, NodeId};
+use crate::routes::Routes;
+use delaylab_model::dscp::Dscp;
+use delaylab_model::load::{Direction, SECOND_DIRECTION};
+use delaylab_model::path::{Path, Topology};
+use delaylab_model::trial::Trial;
+use delaylab_model::world::{Refusal, refuse};
+
+/// Links of a way: cells count them in a byte.
+const MOST_LINKS: usize = 255;
+
+/// Where a flow goes, and the link that it must take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ends {
+    /// The host that sends.
+    pub from: NodeId,
+    /// The host that receives.
+    pub to: NodeId,
+    /// A link on the way out.
+    pub out: Option<String>,
+    /// A link on the way back.
+    pub back: Option<String>,
+}
+
+impl Ends {
+    /// The other way round.
+    fn turned(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            out: self.back,
+            back: self.out,
+        }
+    }
+}
+
+/// A network and what is known of where flows go in it.
+pub(crate) struct Site {
+    pub(crate) network: Network,
+    pub(crate) usual: Usual,
+}
+
+/// Where the flow of this number goes when the experiment does not say.
+pub(crate) enum Usual {
+    /// Pairs of hosts, one a flow, over again when there are more flows.
+    Pairs(Vec<[NodeId; 2]>),
+    /// Only where the experiment says.
+    Said,
+}
+
+impl Site {
+    /// Where each probe and each stream of each load goes.
+    pub(crate) fn flows(&self, trial: &Trial) -> Result<(Vec<Ends>, Vec<Vec<Ends>>), Refusal> {
+        let path = &trial.path;
+        let mut routes = Routes::new(&self.network);
+        let mut flow = 0..;
+        let mut next = |said, class, route, field: &str| {
+            let ends = self.ends(path, flow.next().unwrap_or(0), said, class, route, field)?;
+            check(&mut routes, &self.network, &ends, field).map(|()| ends)
+        };
+        let mut probes = Vec::new();
+        for probe in &trial.probes {
+            let field = format!("probe.{}", probe.name);
+            probes.push(next([&probe.from, &probe.to], probe.dscp, None, &field)?);
+        }
+        let mut loads = Vec::new();
+        for load in &trial.loads {
+            let field = format!("load.{}", load.name);
+            let said = [&load.from, &load.to];
+            if let Some(second) = load.second_direction() {
+                return refuse(format!("{field}.{second}"), SECOND_DIRECTION);
+            }
+            let ends = (0..load.streams).map(|_| {
+                let ends = next(said, load.class.0, load.route.as_ref(), &field)?;
+                Ok(match load.direction {
+                    Direction::Up => ends,
+                    Direction::Down => ends.turned(),
+                })
+            });
+            loads.push(ends.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok((probes, loads))
+    }
+
+    fn ends(
+        &self,
+        path: &Path,
+        flow: usize,
+        said: [&Option<String>; 2],
+        class: Dscp,
+        route: Option<&String>,
+        field: &str,
+    ) -> Result<Ends, Refusal> {
+        let usual = match &self.usual {
+            Usual::Pairs(pairs) => Some(pairs[flow % pairs.len()]),
+            Usual::Said => None,
+        };
+        let end = |which: usize, name: &str| match said[which] {
+            Some(host) => self.host(host, &format!("{field}.{name}")),
+            None => match usual {
+                Some(pair) => Ok(pair[which]),
+                None => refuse(
+                    format!("{field}.{name}"),
+                    "several hosts could be meant: name one of the nodes",
+                ),
+            },
+        };
+        let two_paths = path.topology == Some(Topology::TwoPaths);
+        let out = route.or_else(|| class_route(path, class)).cloned();
+        let ends = Ends {
+            from: end(0, "from")?,
+            to: end(1, "to")?,
+            out: out.or_else(|| two_paths.then(|| "congested".to_owned())),
+            back: two_paths.then(|| "return".to_owned()),
+        };
+        Ok(ends)
+    }
+
+    fn host(&self, name: &str, field: &str) -> Result<NodeId, Refusal> {
+        let network = &self.network;
+        match network.named(name) {
+            Some(node) if network.is_host(node) => Ok(node),
+            Some(_) => refuse(
+                field,
+                format!("`{name}` forwards and does not send: name a host"),
+            ),
+            None => {
+                let hosts = network
+                    .nodes
+                    .iter()
+                    .filter(|node| matches!(node.kind, Kind::Host(_)));
+                let names: Vec<_> = hosts.map(|node| node.name.as_str()).take(8).collect();
+                refuse(
+                    field,
+                    format!("there is no node `{name}`: there are {}", names.join(", ")),
+                )
+            }
+        }
+    }
+}
+
+/// Is there a way there and back, and not too long?
+fn check(
+    routes: &mut Routes<'_>,
+    network: &Network,
+    ends: &Ends,
+    field: &str,
+) -> Result<(), Refusal> {
+    let name = |node: NodeId| &network.nodes[node as usize].name;
+    let ways = [
+        (ends.from, ends.to, &ends.out),
+        (ends.to, ends.from, &ends.back),
+    ];
+    for (from, to, via) in ways {
+        let (a, b) = (name(from), name(to));
+        let Some(path) = routes.path(from, to, via.as_deref(), 0) else {
+            let by = via
+                .as_ref()
+                .map_or(String::new(), |via| format!(" by way of `{via}`"));
+            return refuse(field, format!("no links lead from `{a}` to `{b}`{by}"));
+        };
+        if path.len() > MOST_LINKS {
+            let what = format!(
+                "from `{a}` to `{b}` are {} links: at most {MOST_LINKS} links",
+                path.len()
+            );
+            return refuse(field, what);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Lengths of time in an experiment as picoseconds.
+
+use delaylab_model::quantity::Duration;
+use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
+
+/// A clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
+const LONGEST: Nanos = 100 * 86_400 * SECOND;
+
+/// Is this a length of time that such a clock has?
+///
+/// # Errors
+/// It is below zero, or too long.
+pub fn in_time(field: impl Into<String>, length: Option<Duration>) -> Result<(), Refusal> {
+    match length {
+        Some(Duration(nanos)) if nanos < 0 => refuse(field, "a time is not below zero"),
+        Some(Duration(nanos)) if nanos > LONGEST => refuse(field, "a time is at most 100 days"),
+        _ => Ok(()),
+    }
+}
+
+/// In picoseconds; nothing is zero.
+pub fn picos(length: Option<Duration>) -> Picos {
+    let nanos = length.map_or(0, |length| length.0);
+    Picos::try_from(nanos)
+        .unwrap_or(0)
+        .saturating_mul(PICOS_PER_NANO)
+}
