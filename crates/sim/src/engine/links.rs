@@ -1,6 +1,6 @@
 //! Units leave ports, travel, and come to queues or hosts.
 
-use super::{Engine, Far, Hop, Near, Node, PortSeries};
+use super::{Engine, Far, Hop, Near, Node, Port, PortSeries};
 use crate::event_set::EventSet;
 use crate::nic::Leaving;
 use crate::packet::{Content, Packet};
@@ -80,34 +80,48 @@ impl<E: EventSet> Engine<E> {
         if node.shared && (node.early || !node.switch.has_room(egress as usize, &unit)) {
             self.catch_up_all(switch);
         }
-        let node = &self.switches[switch as usize];
-        if node
-            .reset
-            .is_some_and(|(at, up)| (at..up).contains(&self.now))
-        {
-            self.drops.push(dropped_by_reset(unit));
-            return self.note_drops(id);
+        if self.switches[switch as usize].special && self.meets_more(id, unit) {
+            return;
         }
         if unit.has(TRACED) {
             self.note_arrival(switch, egress, &unit);
         }
-        if !self.switches[switch as usize].rates.is_empty() {
-            self.see_rate(switch, egress, &unit);
-        }
+        let port = &mut self.ports[id as usize];
         let node = &mut self.switches[switch as usize];
-        if node.shared && !std::mem::replace(&mut self.ports[id as usize].is_listed, true) {
+        if node.shared && !std::mem::replace(&mut port.is_listed, true) {
             node.waiting.push(id);
         }
         node.switch
             .enqueue(self.now, egress as usize, unit, &mut self.drops);
+        port.note_backlog(self.now, node, self.in_cells);
+        let has_crossbar = node.crossbar.is_some();
         if !self.drops.is_empty() {
             self.note_drops(id);
         }
-        self.note_backlog(id, self.now);
-        if self.switches[switch as usize].crossbar.is_some() {
+        if has_crossbar {
             return self.wake_crossbar(switch);
         }
         self.go(id);
+    }
+
+    /// What few switches have: a reset, and rates that are told. Does the unit end here?
+    #[cold]
+    #[inline(never)]
+    fn meets_more(&mut self, id: u32, unit: Unit) -> bool {
+        let Near::Switch { switch, egress } = self.ports[id as usize].near else {
+            return false;
+        };
+        let node = &self.switches[switch as usize];
+        let down = |(at, up): (Picos, Picos)| (at..up).contains(&self.now);
+        if node.reset.is_some_and(down) {
+            self.drops.push(dropped_by_reset(unit));
+            self.note_drops(id);
+            return true;
+        }
+        if !node.rates.is_empty() {
+            self.see_rate(switch, egress, &unit);
+        }
+        false
     }
 
     /// Departures up to now, which come before arrivals.
@@ -217,10 +231,10 @@ impl<E: EventSet> Engine<E> {
             Near::Switch { switch, egress } => {
                 let node = &mut self.switches[switch as usize];
                 let unit = node.switch.dequeue(at, egress as usize, &mut self.drops);
+                port.note_backlog(at, node, self.in_cells);
                 if !self.drops.is_empty() {
                     self.note_drops(id);
                 }
-                self.note_backlog(id, at);
                 unit
             }
             Near::Nic(nic) => self.leave(nic, at),
@@ -371,12 +385,10 @@ impl<E: EventSet> Engine<E> {
         }
     }
 
-    #[inline]
     pub(super) fn note_backlog(&mut self, id: u32, at: Picos) {
         let port = &mut self.ports[id as usize];
-        if let (Some(series), Near::Switch { switch, egress }) = (&mut port.series, port.near) {
-            let node = &self.switches[switch as usize];
-            series.backlog.set(at, node.backlog(egress, self.in_cells));
+        if let Near::Switch { switch, .. } = port.near {
+            port.note_backlog(at, &self.switches[switch as usize], self.in_cells);
         }
     }
 
@@ -430,6 +442,16 @@ impl Node {
             backlog.items
         } else {
             backlog.bytes
+        }
+    }
+}
+
+impl Port {
+    /// What waits at it in its switch, where that is kept over time.
+    #[inline]
+    fn note_backlog(&mut self, at: Picos, node: &Node, in_cells: bool) {
+        if let (Some(series), Near::Switch { egress, .. }) = (&mut self.series, self.near) {
+            series.backlog.set(at, node.backlog(egress, in_cells));
         }
     }
 }

@@ -147,6 +147,8 @@ struct Node {
     shared: bool,
     /// It drops packets before its buffer is full.
     early: bool,
+    /// It is reset, or tells sources their rate.
+    special: bool,
     /// When it is reset, and when it is up again.
     reset: Option<(Picos, Picos)>,
     /// Of a shared buffer: every port that something waits at, and some where nothing does any more.

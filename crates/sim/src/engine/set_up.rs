@@ -440,8 +440,10 @@ impl<'a> Maker<'a> {
                     for (flow, ends) in (0..).zip(&self.ends) {
                         switch.tell_hosts(flow, *ends);
                     }
+                    let rates = explicit_rates(&settings, section, self.outlets(&ports));
                     self.switches.push(Node {
-                        rates: explicit_rates(&settings, section, self.outlets(&ports)),
+                        special: section.reset.is_some() || !rates.is_empty(),
+                        rates,
                         crossbar: (settings.crossbar).map(|_| Box::new(CellTimes::new(fastest))),
                         // What waits at the inputs of a crossbar leaves by events of its own.
                         shared: settings.memory.owner != Owner::Output
