@@ -43,12 +43,12 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
     let mut kinds: Vec<_> = run.series.chunk_by(|a, b| a.series == b.series).collect();
     let leading = kinds.iter().find(|kind| kind[0].series == "backlog");
     let leading = leading.or(kinds.first()).copied().unwrap_or(&[]);
+    let (factors, combinations) = telling(run.varied(), &kinds, combinations);
     let rows = match style.verbose {
-        true => combinations.to_vec(),
-        false => largest(leading, combinations),
+        true => combinations.clone(),
+        false => largest(leading, &combinations),
     };
     kinds.retain(|kind| rows.iter().any(|row| of_combination(kind, row).is_some()));
-    let factors = run.varied();
     let mut tables = Vec::new();
     let mut rest = kinds.as_slice();
     while !rest.is_empty() {
@@ -69,12 +69,55 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
     let of = kinds
         .iter()
         .map(|kind| format!("{} of {}", kind[0].series, ports_or_flows(kind)));
+    let same = run
+        .varied()
+        .into_iter()
+        .filter(|name| !factors.contains(name));
+    let same = match same.collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        names => format!("the same at every level of {}; ", names.join(" and ")),
+    };
     let note = format!(
-        "means, and the largest values (max), over whole trials, warm-up included; of each measure the port or flow with \
+        "{same}means, and the largest values (max), over whole trials, warm-up included; of each measure the port or flow with \
          the largest mean: {}",
         of.collect::<Vec<_>>().join(", ")
     );
     text + &paragraph(&note, Paint::Dim, style)
+}
+
+/// The factors of which some levels look different, and the combinations of those, each once: what looks the same at
+/// every level of another factor need not be read again.
+fn telling<'a, 'f>(
+    mut factors: Vec<&'f str>,
+    kinds: &[&[SeriesShown]],
+    combinations: &[&'a [Factor]],
+) -> (Vec<&'f str>, Vec<&'a [Factor]>) {
+    let with_figures = |combination: &&'a [Factor]| (*combination, figures(kinds, combination));
+    let mut rows: Vec<_> = combinations.iter().map(with_figures).collect();
+    for factor in factors.clone() {
+        let others = |combination: &'a [Factor]| {
+            let others = combination
+                .iter()
+                .filter(|(name, _)| name != factor && factors.contains(&name.as_str()));
+            others.collect::<Vec<_>>()
+        };
+        let mut kept: Vec<(&'a [Factor], Vec<String>)> = Vec::new();
+        let looks_the_same = rows.iter().all(|(combination, figures)| {
+            let known = kept
+                .iter()
+                .find(|(known, _)| others(known) == others(combination));
+            let same = known.is_none_or(|(_, known)| known == figures);
+            if known.is_none() {
+                kept.push((*combination, figures.clone()));
+            }
+            same
+        });
+        if looks_the_same {
+            rows = kept;
+            factors.retain(|name| *name != factor);
+        }
+    }
+    (factors, rows.into_iter().map(|(row, _)| row).collect())
 }
 
 /// `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`.
@@ -126,17 +169,23 @@ fn table(factors: &[&str], kinds: &[&[SeriesShown]], rows: &[&[Factor]]) -> Tabl
         let level = |name: &&str| combination.iter().find(|(factor, _)| factor == name);
         let label = |name| level(name).map_or("", |(_, level)| &level.label);
         let levels = factors.iter().map(|name| Cell::left(label(name)));
-        let figures = kinds.iter().flat_map(|kind| {
-            let shown = of_combination(kind, combination);
-            let value = |of: fn(&SeriesShown) -> f64| {
-                shown.map_or_else(unknown, |shown| value_of(of(shown), shown.unit))
-            };
-            let max = has_column_of_maximum(kind).then(|| value(|shown| shown.max));
-            [value(|shown| shown.mean)].into_iter().chain(max)
-        });
+        let figures = figures(kinds, combination).into_iter();
         table.row(levels.chain(figures.map(Cell::new)));
     }
     table
+}
+
+/// Of one combination, a cell for each column.
+fn figures(kinds: &[&[SeriesShown]], combination: &[Factor]) -> Vec<String> {
+    let figures = kinds.iter().flat_map(|kind| {
+        let shown = of_combination(kind, combination);
+        let value = |of: fn(&SeriesShown) -> f64| {
+            shown.map_or_else(unknown, |shown| value_of(of(shown), shown.unit))
+        };
+        let max = has_column_of_maximum(kind).then(|| value(|shown| shown.max));
+        [value(|shown| shown.mean)].into_iter().chain(max)
+    });
+    figures.collect()
 }
 
 fn unknown() -> String {
@@ -234,6 +283,50 @@ mod tests {
             ..Style::PLAIN
         };
         assert_eq!(section(&run, &in_full).matches("case ").count(), 51);
+    }
+
+    #[test]
+    fn levels_that_look_the_same_are_one_row() {
+        let mut run = queues();
+        let (one, lane) = (run.series[0].clone(), run.lanes[0].clone());
+        run.levels.clear();
+        run.lanes.clear();
+        run.series.clear();
+        for (streams, mean) in [("1", 100.0), ("2", 200.0)] {
+            for place in ["near", "far"] {
+                let named = |name: &str, level: &str| (name.to_owned(), Level::named(level));
+                let factors = vec![named("streams", streams), named("place", place)];
+                let series = SeriesShown {
+                    factors: factors.clone(),
+                    mean,
+                    ..one.clone()
+                };
+                run.series.push(series);
+                run.lanes.push(crate::run::Lane {
+                    factors,
+                    ..lane.clone()
+                });
+            }
+        }
+        let text = section(&run, &Style::PLAIN);
+        let rows: Vec<_> = text.lines().take(4).collect();
+        assert!(
+            rows[1].starts_with("streams") && !rows[1].contains("place"),
+            "{text}"
+        );
+        assert!(
+            rows[2].contains("100 cells") && rows[3].contains("200 cells"),
+            "{text}"
+        );
+        assert!(text.contains("the same at every level of place"), "{text}");
+        // What differs at one level alone is shown at every level.
+        run.series[3].mean = 300.0;
+        let text = section(&run, &Style::PLAIN);
+        assert!(
+            text.contains("place") && text.contains("300 cells"),
+            "{text}"
+        );
+        assert_eq!(text.matches("cells").count(), 8, "{text}");
     }
 
     #[test]
