@@ -302,7 +302,7 @@ mod tests {
                     ..one.clone()
                 };
                 run.series.push(series);
-                run.lanes.push(crate::run::Lane {
+                run.lanes.push(delaylab_view::run::Lane {
                     factors,
                     ..lane.clone()
                 });
