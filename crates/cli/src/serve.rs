@@ -36,7 +36,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failed> {
         server.address()
     ))?;
     terminal::say(format!("privileges    {holds}"));
-    server.run()
+    let error = server.run();
+    Err(Failed::environment(format!(
+        "cannot wait for connections: {error}"
+    )))
 }
 
 fn token(path: &Path) -> Result<Token, Failed> {

@@ -12,7 +12,7 @@
 //! | [`experiment_set`] | paths and values of `--set` |
 //! | [`finding_check`] | checks of findings, limits of comparisons, selectors |
 //! | [`frame`] | frames that a soft switch forwards |
-//! | [`http`] | requests of browsers |
+//! | [`guard`] | what requests to a server of runs say of who asks |
 //! | [`import`] | files of other tools |
 //! | [`journal`] | the rows of a trial under way |
 //! | [`load`] | a load's control packets and datagrams, and the results of `iperf3 -s` |
@@ -40,7 +40,7 @@ pub mod experiment;
 pub mod experiment_set;
 pub mod finding_check;
 pub mod frame;
-pub mod http;
+pub mod guard;
 pub mod import;
 pub mod journal;
 pub mod load;
@@ -105,7 +105,7 @@ targets! {
     experiment_set: 250,
     finding_check: 15_000,
     frame: 350_000,
-    http: 200_000,
+    guard: 200_000,
     import: 2_000,
     journal: 60,
     load: 80_000,

@@ -1,30 +1,41 @@
 //! A connection from its first byte to its last: how long each step may take, and what is said where there
 //! are too many.
 
-use super::{Shared, http, route};
-use delaylab_live::places::Place;
+use super::patient::Patient;
+use super::places::{Place, Places};
+use super::{Peer, Shared};
+use axum::Router;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::admission::{Limits, Share};
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 /// Connections at once.
-const ALL: usize = 96;
+pub(super) const ALL: usize = 96;
 /// Connections at once that have not shown the token; without a token, of all.
 const UNPROVEN: usize = 64;
 /// A request comes at once, all of it: a byte now and then does not keep a connection open.
 const HEARING: Duration = Duration::from_secs(10);
-/// An answer is taken: the time that its writer may wait for the reader in all, ...
-const PATIENCE: Duration = Duration::from_secs(20);
-/// ... and a second more for so many bytes taken.
-const SLOWEST: u64 = 16 << 10;
+/// Bytes of the head of a request at most.
+const LONGEST: usize = 16 << 10;
 /// Connections at once that are told that there are too many.
 const TOLD: usize = 32;
 /// They are heard and told within so long.
 const TELLING: Duration = Duration::from_secs(1);
+/// A connection that cannot be accepted stays in the queue: so long is waited.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// How many connections there may be. Who has the token goes before all that have not.
 pub(super) fn limits(has_token: bool) -> Limits {
@@ -41,123 +52,105 @@ pub(super) fn limits(has_token: bool) -> Limits {
     }
 }
 
-/// Reads from a connection until a certain time.
-struct Hearing<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Read for Hearing<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
-    }
-}
-
-/// Writes to a reader that takes what it is sent, be it slowly. Time in which there is nothing to write does
-/// not count.
-struct Patient<'a> {
-    stream: &'a TcpStream,
-    waited: Duration,
-    written: u64,
-}
-
-impl Write for Patient<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let may_wait = PATIENCE + Duration::from_secs(self.written / SLOWEST);
-        let left = may_wait.saturating_sub(self.waited);
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_write_timeout(Some(left))?;
-        let started = Instant::now();
-        let mut stream = self.stream;
-        let written = stream.write(bytes);
-        self.waited += started.elapsed();
-        self.written += *written.as_ref().unwrap_or(&0) as u64;
-        written
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// Accepts connections and answers them, each as a task of its own.
+pub(super) async fn accept(
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    router: Router,
+) -> ! {
+    let places = Places::new(limits(shared.token.is_some()));
+    let told = Arc::new(Semaphore::new(TOLD));
+    loop {
+        // Such as too many open files: one that has shown nothing gives its own back.
+        let Ok((stream, from)) = listener.accept().await else {
+            places.free_one();
+            sleep(PAUSE).await;
+            continue;
+        };
+        let told = Arc::clone(&told);
+        let Ok(place) = places.take(shared.now(), from.ip()) else {
+            tokio::spawn(async move {
+                // What is closed unread is reset, and the answer with it.
+                let _ = timeout(TELLING, stream.readable()).await;
+                tell(&told, stream, TOO_MANY).await
+            });
+            continue;
+        };
+        let peer = Peer {
+            shared: Arc::clone(&shared),
+            from,
+            address,
+            place: Arc::new(place),
+        };
+        tokio::spawn(converse(stream, peer, router.clone(), told));
     }
 }
 
 /// Hears one request and answers it.
-pub(super) fn converse(
-    shared: &Shared,
-    stream: &TcpStream,
-    from: SocketAddr,
-    address: SocketAddr,
-    place: &Place,
+async fn converse(
+    stream: TcpStream,
+    peer: Peer,
+    router: Router,
+    told: Arc<Semaphore>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let until = Instant::now() + HEARING;
-    let request = http::Request::read(BufReader::new(Hearing { stream, until }));
-    if place.gave_way() {
-        return tell(stream);
-    }
-    place.heard();
-    let patient = Patient {
-        stream,
-        waited: Duration::ZERO,
-        written: 0,
-    };
-    route::answer(
-        shared,
-        request,
-        route::Peer {
-            from,
-            address,
-            place,
+    let place: Arc<Place> = Arc::clone(&peer.place);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        peer.place.heard();
+        request.extensions_mut().insert(peer.clone());
+        router.call(request)
+    });
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEARING)
+        .max_buf_size(LONGEST)
+        .keep_alive(false)
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+    let why = tokio::select! {
+        ended = &mut connection => match ended {
+            Err(error) if error.is_timeout() => TOO_SLOW,
+            _ => return Ok(()),
         },
-        &mut BufWriter::with_capacity(1 << 16, patient),
-    )
-}
-
-/// Tells a connection that there is no place for it, if not too many are told already.
-pub(super) fn refuse(told: &Arc<AtomicUsize>, stream: Arc<TcpStream>) {
-    if told.fetch_add(1, Ordering::Relaxed) >= TOLD {
-        told.fetch_sub(1, Ordering::Relaxed);
-        return;
+        () = place.gave_way() => TOO_MANY,
+    };
+    // An answer that has begun ends without its end, and so shows as cut short.
+    if place.is_heard() {
+        return Ok(());
     }
-    let leaving = Leaving(Arc::clone(told));
-    let _ = std::thread::Builder::new()
-        .name("busy".to_owned())
-        .spawn(move || {
-            let _leaving = leaving;
-            let until = Instant::now() + TELLING;
-            let stream = &*stream;
-            // What is closed unread is reset, and the answer with it.
-            let _ = http::Request::read(BufReader::new(Hearing { stream, until }));
-            let _ = tell(stream);
-        });
+    let stream = connection.into_parts().io.into_inner().into_inner();
+    drop(place);
+    tell(&told, stream, why).await
 }
 
-/// Counts a connection out, however it ends.
-struct Leaving(Arc<AtomicUsize>);
+/// What is said without having understood a request: status, a header of its own, and why.
+type Told = [&'static str; 3];
+const TOO_MANY: Told = [
+    "503 Service Unavailable",
+    "Retry-After: 1\r\n",
+    "too many connections: try again in a second\n",
+];
+const TOO_SLOW: Told = ["408 Request Timeout", "", "the request took too long\n"];
 
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn tell(stream: &TcpStream) -> io::Result<()> {
-    stream.set_write_timeout(Some(TELLING))?;
-    let why = b"too many connections: try again in a second\n";
-    http::answer(
-        &mut BufWriter::new(stream),
-        "503 Service Unavailable",
-        "text/plain; charset=utf-8",
-        "Retry-After: 1\r\n",
-        why,
-    )?;
-    stream.shutdown(Shutdown::Write)?;
-    let until = Instant::now() + TELLING;
-    io::copy(&mut Hearing { stream, until }, &mut io::sink()).map(drop)
+/// Tells a connection that it is not answered, if not too many are told already.
+async fn tell(told: &Semaphore, mut stream: TcpStream, what: Told) -> io::Result<()> {
+    let Ok(_permit) = told.try_acquire() else {
+        return Ok(());
+    };
+    let [status, own, why] = what;
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n{own}Connection: close\r\n\
+         Content-Length: {}\r\n\r\n{why}",
+        why.len()
+    );
+    let telling = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    timeout(TELLING, telling)
+        .await
+        .map_or(Ok(()), |copied| copied.map(drop))
 }

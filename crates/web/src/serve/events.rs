@@ -1,17 +1,21 @@
 //! Server-sent events: that the list of runs changed, and how a run in progress goes.
 
-use super::http;
 use super::timeline::{Cells, Grid};
+use super::{Peer, Shared};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::tail::Tail;
 use delaylab_view::words::plural;
+use futures_util::stream::unfold;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
+use tokio::time::interval;
 
 /// How often one looks.
 const EVERY: Duration = Duration::from_millis(500);
@@ -21,58 +25,76 @@ const CELL: Nanos = 100 * MILLISECOND;
 /// belongs to a cell of long ago.
 const CELLS: usize = 600;
 
-/// Begins a stream of events.
-fn begin(out: &mut dyn Write) -> io::Result<()> {
-    http::head(out, "200 OK", "text/event-stream", "")?;
-    out.flush()
+/// A stream of what `next` says, asked every half second. Where that is nothing, a comment is sent: a browser that
+/// left is noticed.
+fn stream<S: Send + 'static>(
+    peer: Peer,
+    state: S,
+    next: impl Fn(&Shared, S) -> (S, Option<Event>, Then) + Clone + Send + 'static,
+) -> Response {
+    let ticks = interval(EVERY);
+    let told = unfold(Some((state, ticks)), move |going| {
+        let (peer, next) = (peer.clone(), next.clone());
+        async move {
+            let (mut state, mut ticks) = going?;
+            loop {
+                ticks.tick().await;
+                let next = next.clone();
+                let (then, event, after) = peer.blocking(move |shared| next(shared, state)).await?;
+                state = then;
+                if let Some(event) = event {
+                    let going = matches!(after, Then::GoesOn).then_some((state, ticks));
+                    return Some((Ok::<_, Infallible>(event), going));
+                }
+            }
+        }
+    });
+    Sse::new(told)
+        .keep_alive(KeepAlive::new().interval(EVERY))
+        .into_response()
 }
 
-fn send(out: &mut dyn Write, event: &str, data: &str) -> io::Result<()> {
-    write!(out, "event: {event}\ndata: {data}\n\n")?;
-    out.flush()
+/// What is behind an event.
+enum Then {
+    GoesOn,
+    Ends,
 }
 
-/// Nothing happened: whoever left is noticed.
-fn still_there(out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b":\n\n")?;
-    out.flush()
+fn event(name: &str, data: &str) -> Option<Event> {
+    Some(Event::default().event(name).data(data))
 }
 
 /// Says `changed` whenever the list of runs does, until nobody listens.
-pub(super) fn changes(runs: &Path, out: &mut dyn Write) -> io::Result<()> {
-    begin(out)?;
-    let list = || -> Option<Vec<Entry>> { Index::open(runs).ok()?.list().ok() };
-    let mut known = list();
-    loop {
-        std::thread::sleep(EVERY);
-        let now = list();
-        if now != known {
-            known = now;
-            send(out, "changed", "runs")?;
-        } else {
-            still_there(out)?;
-        }
-    }
+pub(super) fn changes(peer: Peer) -> Response {
+    /// `None` where the index cannot be read.
+    type List = Option<Vec<Entry>>;
+    stream(peer, None::<List>, |shared, known| {
+        let now: List = Index::open(&shared.runs)
+            .and_then(|index| index.list())
+            .ok();
+        let has_changed = known.is_some_and(|known| known != now);
+        let told = has_changed.then(|| event("changed", "runs")).flatten();
+        (Some(now), told, Then::GoesOn)
+    })
 }
 
 /// Tells of a run in progress until it ends; then says where it is.
-pub(super) fn progress(folder: &Path, finished: &str, out: &mut dyn Write) -> io::Result<()> {
-    begin(out)?;
-    let mut tail = Tail::new(folder);
-    let mut trials = Trials::new();
-    loop {
+pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response {
+    let state = (Tail::new(folder), Trials::new());
+    stream(peer, state, move |_, (mut tail, mut trials)| {
         let push = |record: &Record| {
             let new = || Under::new(record.t_intended);
             trials.entry(record.trial).or_insert_with(new).push(record);
         };
         let Ok(running) = tail.read(push) else {
-            return send(out, "finished", finished);
+            let told = event("finished", &finished);
+            return ((tail, trials), told, Then::Ends);
         };
         trials.retain(|trial, _| running.contains(trial));
         let data = told(&mut trials, &running);
-        send(out, "progress", &data.to_string())?;
-        std::thread::sleep(EVERY);
-    }
+        let told = event("progress", &data.to_string());
+        ((tail, trials), told, Then::GoesOn)
+    })
 }
 
 /// Those under way.

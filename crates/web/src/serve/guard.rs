@@ -3,15 +3,19 @@
 //! other address, who has the token: it stands in a header, or in a cookie that belongs to this address
 //! alone, so that a page of another site never has it.
 
-use super::http::Request;
+use super::query::Query;
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use subtle::ConstantTimeEq;
 
 /// The cookie that holds the token.
-const COOKIE: &str = "delaylab";
+const OUR_COOKIE: &str = "delaylab";
 /// The parameter that hands the token over, once.
 const PARAMETER: &str = "token";
+/// Which site asks (Fetch Metadata).
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Letters of a token at least.
 pub const SHORTEST: usize = 16;
 /// Different ones at least.
@@ -59,7 +63,7 @@ impl std::fmt::Debug for Token {
 pub(super) enum Admission {
     /// It is answered.
     Granted,
-    /// It handed the token over: it gets this header, and goes on without the token in its address.
+    /// It handed the token over: it gets this cookie, and goes on without the token in its address.
     SetCookie(String),
     /// The name that it came by is not ours.
     WrongHost,
@@ -72,34 +76,35 @@ pub(super) enum Admission {
 }
 
 /// Decides it.
-pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token>) -> Admission {
-    if is_cross_site(request) {
+pub(super) fn admit(
+    headers: &HeaderMap,
+    query: &Query,
+    address: SocketAddr,
+    token: Option<&Token>,
+) -> Admission {
+    if is_cross_site(headers) {
         return Admission::CrossSite;
     }
     let Some(token) = token else {
-        let host = request
-            .header("host")
-            .is_some_and(|host| is_ours(host, address.port()));
+        let host = only(headers, HOST).is_some_and(|host| is_ours(host, address.port()));
         return if host {
             Admission::Granted
         } else {
             Admission::WrongHost
         };
     };
-    let in_address = request.parameter(PARAMETER);
+    let in_address = query.first(PARAMETER);
     if in_address.is_some_and(|given| token.is(given)) {
         let cookie = format!(
-            "Set-Cookie: {COOKIE}={}; Path=/; HttpOnly; SameSite=Strict\r\n",
+            "{OUR_COOKIE}={}; Path=/; HttpOnly; SameSite=Strict",
             token.0
         );
         return Admission::SetCookie(cookie);
     }
-    let bearer = request
-        .header("authorization")
-        .and_then(|value| value.strip_prefix("Bearer "));
+    let bearer = only(headers, AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
     let given: Vec<_> = bearer
         .into_iter()
-        .chain(request.header("cookie").and_then(cookie))
+        .chain(only(headers, COOKIE).and_then(cookie))
         .collect();
     if given.iter().any(|given| token.is(given)) {
         Admission::Granted
@@ -110,11 +115,18 @@ pub(super) fn admit(request: &Request, address: SocketAddr, token: Option<&Token
     }
 }
 
+/// The text of a header; `None` where it is missing, or there are several.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut found = headers.get_all(name).iter();
+    let value = found.next()?;
+    found.next().is_none().then(|| value.to_str().ok())?
+}
+
 /// Browsers say which site asks (Fetch Metadata): `same-origin`, or `none` where the user typed the address.
 /// `same-site` is another port of this host. Other programs say nothing.
-fn is_cross_site(request: &Request) -> bool {
-    let mut sites = request.headers("sec-fetch-site");
-    sites.any(|site| !["same-origin", "none"].contains(&site))
+fn is_cross_site(headers: &HeaderMap) -> bool {
+    let mut sites = headers.get_all(SITE).iter();
+    sites.any(|site| site != "same-origin" && site != "none")
 }
 
 /// `localhost` or a loopback address, with our port. Port 80 goes without saying.
@@ -138,7 +150,7 @@ fn cookie(header: &str) -> Option<&str> {
         .split(';')
         .filter_map(|pair| pair.trim().split_once('='));
     pairs
-        .find(|(name, _)| *name == COOKIE)
+        .find(|(name, _)| *name == OUR_COOKIE)
         .map(|(_, value)| value)
 }
 
@@ -149,8 +161,15 @@ mod tests {
 
     const SECRET: &str = "0123456789abcdef";
 
-    fn request(target: &str, headers: &str) -> Request {
-        Request::read(format!("GET {target} HTTP/1.1\r\n{headers}\r\n").as_bytes()).unwrap()
+    fn admitted(query: &str, headers: &[(HeaderName, &str)], token: Option<&Token>) -> Admission {
+        let headers = headers.iter().cloned();
+        let headers = headers.map(|(name, value)| (name, value.parse().unwrap()));
+        // Repeated headers are kept.
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(name, value);
+        }
+        admit(&map, &Query::new(query), address(), token)
     }
 
     fn address() -> SocketAddr {
@@ -159,8 +178,6 @@ mod tests {
 
     #[test]
     fn a_name_of_another_site_is_refused() {
-        let admitted =
-            |host: &str| admit(&request("/", &format!("Host: {host}\r\n")), address(), None);
         for ours in [
             "127.0.0.1:8864",
             "localhost:8864",
@@ -168,7 +185,11 @@ mod tests {
             "[::1]:8864",
             "127.1.2.3:8864",
         ] {
-            assert_eq!(admitted(ours), Admission::Granted, "{ours}");
+            assert_eq!(
+                admitted("", &[(HOST, ours)], None),
+                Admission::Granted,
+                "{ours}"
+            );
         }
         for other in [
             "evil.example:8864",
@@ -178,38 +199,39 @@ mod tests {
             "192.0.2.1:8864",
             "",
         ] {
-            assert_eq!(admitted(other), Admission::WrongHost, "{other}");
+            assert_eq!(
+                admitted("", &[(HOST, other)], None),
+                Admission::WrongHost,
+                "{other}"
+            );
         }
-        assert_eq!(
-            admit(&request("/", ""), address(), None),
-            Admission::WrongHost
-        );
+        let ours = (HOST, "localhost:8864");
+        for headers in [&[][..], &[ours.clone(), ours]] {
+            assert_eq!(admitted("", headers, None), Admission::WrongHost);
+        }
     }
 
     #[test]
     fn only_the_token_opens() {
         let token = Token::from_text(&format!("{SECRET}\n")).unwrap();
         let admitted =
-            |target: &str, headers: &str| admit(&request(target, headers), address(), Some(&token));
-        assert_eq!(admitted("/", ""), Admission::NoToken);
+            |query: &str, headers: &[(HeaderName, &str)]| admitted(query, headers, Some(&token));
+        assert_eq!(admitted("", &[]), Admission::NoToken);
+        let host = (HOST, "127.0.0.1:8864");
+        assert_eq!(admitted("", &[host]), Admission::NoToken);
+        assert_eq!(admitted("token=wrong", &[]), Admission::WrongToken);
         assert_eq!(
-            admitted("/", "Host: 127.0.0.1:8864\r\n"),
-            Admission::NoToken
-        );
-        assert_eq!(admitted("/?token=wrong", ""), Admission::WrongToken);
-        assert_eq!(
-            admitted("/", "Cookie: delaylab=0123456789abcdee\r\n"),
+            admitted("", &[(COOKIE, "delaylab=0123456789abcdee")]),
             Admission::WrongToken
         );
+        let ours = format!("a=b; delaylab={SECRET}");
+        assert_eq!(admitted("", &[(COOKIE, &ours)]), Admission::Granted);
+        let bearer = format!("Bearer {SECRET}");
         assert_eq!(
-            admitted("/", &format!("Cookie: a=b; delaylab={SECRET}\r\n")),
+            admitted("", &[(AUTHORIZATION, &bearer)]),
             Admission::Granted
         );
-        assert_eq!(
-            admitted("/", &format!("Authorization: Bearer {SECRET}\r\n")),
-            Admission::Granted
-        );
-        let Admission::SetCookie(cookie) = admitted(&format!("/?token={SECRET}"), "") else {
+        let Admission::SetCookie(cookie) = admitted(&format!("token={SECRET}"), &[]) else {
             panic!("the token was not taken");
         };
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
@@ -223,8 +245,8 @@ mod tests {
             ("same-origin", Admission::Granted),
             ("none", Admission::Granted),
         ] {
-            let headers = format!("Host: 127.0.0.1:8864\r\nSec-Fetch-Site: {site}\r\n");
-            assert_eq!(admit(&request("/", &headers), address(), None), expected);
+            let headers = [(HOST, "127.0.0.1:8864"), (SITE, site)];
+            assert_eq!(admitted("", &headers, None), expected);
         }
     }
 

@@ -3,8 +3,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `http.rs` | as much of HTTP as that takes |
 //! | `connection.rs` | a connection: how many there may be, how long each step may take |
+//! | `places.rs` | who has a place, and who gives way |
+//! | `patient.rs` | a stream that waits for its reader, and not for ever |
+//! | `query.rs` | the parameters of an address |
 //! | `guard.rs` | who is answered |
 //! | `tries.rs` | wrong tokens are answered late |
 //! | `route.rs` | which answer belongs to which address |
@@ -13,14 +15,17 @@
 //! | `timeline.rs` | round trips over time, of any stretch, however long the run |
 //! | `events.rs` | server-sent events: runs as they appear, a run in progress |
 //!
-//! A thread a connection: those who look at runs are few, and an event stream lasts as long as its page.
+//! HTTP is hyper's (RFC 9112, one request a connection), and which answer belongs to which address is axum's. One thread
+//! has all connections; runs are read on others, of which there are as many as connections.
 
 mod cache;
 mod connection;
 mod events;
 mod guard;
-mod http;
 mod pages;
+mod patient;
+mod places;
+mod query;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -30,38 +35,43 @@ mod tries;
 pub use guard::{BadToken, Token};
 
 use cache::Cache;
-use delaylab_live::places::Places;
+use delaylab_model::Nanos;
 use delaylab_store::run::Run;
 use delaylab_view::run::RunData;
+use places::Place;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
 use tries::Tries;
-
-/// A connection that cannot be accepted stays in the queue: so long is waited.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// A server before it starts.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    runtime: Runtime,
     shared: Shared,
 }
 
-/// What its threads share.
+/// What all connections share.
 struct Shared {
     runs: PathBuf,
     token: Option<Token>,
     read: Box<dyn Fn(&Run) -> RunData + Send + Sync>,
     cache: Cache,
-    places: Places,
-    /// Connections that are being told that there are too many.
-    told: Arc<AtomicUsize>,
     tries: Mutex<Tries>,
     started: Instant,
+}
+
+/// Who asks, and by which address of ours.
+#[derive(Clone)]
+struct Peer {
+    shared: Arc<Shared>,
+    from: SocketAddr,
+    address: SocketAddr,
+    place: Arc<Place>,
 }
 
 /// Why it cannot start.
@@ -82,7 +92,7 @@ pub enum ServeError {
 
 impl Server {
     /// Of the runs in this directory. `read` makes of a run what is shown of it. Without a token it
-    /// serves this host alone.
+    /// serves this host alone. No thread is started yet.
     ///
     /// # Errors
     /// Where the address is not to be had, or is no loopback address and there is no token.
@@ -96,18 +106,24 @@ impl Server {
             return Err(ServeError::NoToken(address));
         }
         let failed = |source| ServeError::Address { address, source };
-        let has_token = token.is_some();
         let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let runtime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(connection::ALL + places::ENDING)
+            .thread_name("page")
+            .build()
+            .map_err(failed)?;
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
             listener,
+            runtime,
             shared: Shared {
                 runs,
                 token,
                 read: Box::new(read),
                 cache: Cache::default(),
-                places: Places::new(connection::limits(has_token)),
-                told: Arc::default(),
                 tries: Mutex::default(),
                 started: Instant::now(),
             },
@@ -119,33 +135,42 @@ impl Server {
         self.address
     }
 
-    /// Answers until the process ends.
-    pub fn run(self) -> ! {
+    /// Answers until the process ends; else returns why it cannot.
+    pub fn run(self) -> io::Error {
         let shared = Arc::new(self.shared);
-        loop {
-            match self.listener.accept() {
-                Ok((stream, from)) => admit(&shared, Arc::new(stream), from, self.address),
-                // Such as too many open files: one that has shown nothing gives its own back.
-                Err(_) => {
-                    shared.places.free_one();
-                    std::thread::sleep(PAUSE);
+        self.runtime.block_on(async {
+            match tokio::net::TcpListener::from_std(self.listener) {
+                Ok(listener) => {
+                    connection::accept(listener, self.address, shared, route::router()).await
                 }
+                Err(error) => error,
             }
-        }
+        })
     }
 }
 
-fn admit(shared: &Arc<Shared>, stream: Arc<TcpStream>, from: SocketAddr, address: SocketAddr) {
-    let Ok(place) = shared.places.take(from.ip(), &stream) else {
-        connection::refuse(&shared.told, stream);
-        return;
-    };
-    let shared = Arc::clone(shared);
-    let answer = move || {
-        // Whoever leaves before the end has seen enough.
-        let _ = connection::converse(&shared, &stream, from, address, &place);
-    };
-    let _ = std::thread::Builder::new()
-        .name("page".to_owned())
-        .spawn(answer);
+impl Shared {
+    /// On the clock of those who decide by time.
+    fn now(&self) -> Nanos {
+        self.started.elapsed().as_nanos() as Nanos
+    }
+
+    /// How long the answer to a wrong token is to wait.
+    fn wait_for_wrong_token(&self, from: SocketAddr) -> Duration {
+        let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        Duration::from_nanos(tries.wait(self.now(), from.ip()).unsigned_abs())
+    }
+}
+
+impl Peer {
+    /// Does what reads runs, on a thread for that. The place is taken until it is done, so that those who ask and
+    /// leave do not have it do more than there are places. `None` where it panicked.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> T + Send + 'static,
+    ) -> Option<T> {
+        let peer = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&peer.shared));
+        done.await.ok()
+    }
 }

@@ -1,6 +1,6 @@
 //! The pages that only the server has: the list of runs, and what went wrong.
 
-use super::http::encode;
+use super::query::encode;
 use crate::html::{self, markup::text};
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;

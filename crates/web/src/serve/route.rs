@@ -16,29 +16,65 @@
 
 use super::cache::Opened;
 use super::guard::{Admission, admit};
-use super::http::{self, Chunked, Refused, Request, encode};
+use super::query::{Query, encode};
 use super::timeline::Window;
-use super::{Shared, events, pages};
+use super::{Peer, Shared, events, pages};
 use crate::html;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use bytes::Bytes;
 use delaylab_figure::SCRIPT;
-use delaylab_live::places::Place;
 use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::State;
 use delaylab_view::compare::stored::TwoRuns;
+use futures_util::stream::unfold;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::request::Parts;
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, Write};
-use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use tokio::sync::mpsc;
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
-const PLAIN: &str = "text/plain; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const CSV: &str = "text/csv; charset=utf-8";
+const PARQUET: &str = "application/vnd.apache.parquet";
+
+/// What every answer says, so that no page of another site can use it.
+const GUARD: [(HeaderName, HeaderValue); 6] = [
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
 
 /// Cells of a window, where nobody says.
 const CELLS: usize = 800;
+
+/// Bytes of a table that are made at once, ...
+const PIECE: usize = 1 << 16;
+/// ... and how many such pieces wait for their reader.
+const PIECES: usize = 4;
 
 /// What is the matter with a request that is understood.
 enum Trouble {
@@ -48,148 +84,183 @@ enum Trouble {
     Bad(String),
     /// This host lacks something.
     Failed(String),
-    /// Whoever asked is gone.
-    Output(io::Error),
 }
 
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let (status, heading, why) = match &self {
+            Self::NotFound(why) => (StatusCode::NOT_FOUND, "Not found", why),
+            Self::Bad(why) => (StatusCode::BAD_REQUEST, "That cannot be", why),
+            Self::Failed(why) => (StatusCode::INTERNAL_SERVER_ERROR, "That failed", why),
+        };
+        (status, page(pages::sorry(heading, why))).into_response()
     }
 }
 
-/// Who asks, and by which address of ours.
-pub(super) struct Peer<'a> {
-    pub(super) from: SocketAddr,
-    pub(super) address: SocketAddr,
-    pub(super) place: &'a Place,
+/// All addresses.
+pub(super) fn router() -> Router {
+    Router::new()
+        .route("/", get(runs))
+        .route(
+            "/changes",
+            get(async |Extension(peer)| events::changes(peer)),
+        )
+        .route("/figures.js", get(([(CONTENT_TYPE, JAVASCRIPT)], SCRIPT)))
+        .route("/api/runs", get(runs_as_json))
+        .route("/compare", get(two_runs))
+        .route("/run/{name}", get(one_run))
+        .route("/run/{name}/window", get(round_trips))
+        .route("/run/{name}/progress", get(progress))
+        .route("/run/{name}/{table}", get(table))
+        .fallback(async || Trouble::NotFound("There is nothing at this address.".to_owned()))
+        .layer(from_fn(guarded))
 }
 
-impl Shared {
-    /// How long the answer to a wrong token is to wait.
-    fn wait_for_wrong_token(&self, from: SocketAddr) -> Duration {
-        let now = self.started.elapsed().as_nanos() as Nanos;
-        let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
-        Duration::from_nanos(tries.wait(now, from.ip()).unsigned_abs())
-    }
-}
-
-pub(super) fn answer(
-    shared: &Shared,
-    request: Result<Request, Refused>,
-    peer: Peer<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let request = match request {
-        Ok(request) => request,
-        Err(Refused::Gone) => return Ok(()),
-        Err(Refused::Late) => {
-            return plain(out, "408 Request Timeout", "the request took too long");
-        }
-        Err(Refused::Malformed) => return plain(out, "400 Bad Request", "this is no request"),
-        Err(Refused::TooLong) => {
-            return plain(out, "431 Request Header Fields Too Large", "too long");
-        }
-        Err(Refused::Method) => {
-            let why = b"only GET is answered\n";
-            return http::answer(out, "405 Method Not Allowed", PLAIN, "Allow: GET\r\n", why);
-        }
+/// Answers those who may ask, and says to others why not.
+async fn guarded(
+    Extension(peer): Extension<Peer>,
+    RawQuery(query): RawQuery,
+    request: Request,
+    next: Next,
+) -> Response {
+    let query = Query::new(&query.unwrap_or_default());
+    let (parts, body) = request.into_parts();
+    let mut response = match refused(&peer, &query, &parts).await {
+        Some(refused) => refused,
+        None => next.run(Request::from_parts(parts, body)).await,
     };
-    match admit(&request, peer.address, shared.token.as_ref()) {
+    response.headers_mut().extend(GUARD);
+    response
+}
+
+/// What is answered where a request is not let through.
+async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response> {
+    let plain = |status: StatusCode, why: &str| Some((status, format!("{why}\n")).into_response());
+    if request.method != Method::GET {
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        let why = "only GET is answered\n";
+        return Some((status, [(ALLOW, "GET")], why).into_response());
+    }
+    // As a proxy is asked (RFC 9112 §3.2.2): the name there would go before `Host`.
+    if request.uri.authority().is_some() {
+        return plain(StatusCode::BAD_REQUEST, "this is no proxy");
+    }
+    let token = peer.shared.token.as_ref();
+    match admit(&request.headers, query, peer.address, token) {
         Admission::Granted => {
-            if shared.token.is_some() {
+            if token.is_some() {
                 peer.place.proven();
             }
+            None
         }
         Admission::SetCookie(cookie) => {
-            let own = format!("{cookie}Location: /\r\n");
-            return http::answer(out, "303 See Other", PLAIN, &own, b"");
+            let own = [(SET_COOKIE, cookie), (LOCATION, "/".to_owned())];
+            Some((StatusCode::SEE_OTHER, own).into_response())
         }
-        Admission::WrongHost => {
-            let why = "this host is served as localhost or 127.0.0.1 alone";
-            return plain(out, "421 Misdirected Request", why);
-        }
-        Admission::CrossSite => {
-            let why = "a page of another site asked for this: open the address itself";
-            return plain(out, "403 Forbidden", why);
-        }
+        Admission::WrongHost => plain(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this host is served as localhost or 127.0.0.1 alone",
+        ),
+        Admission::CrossSite => plain(
+            StatusCode::FORBIDDEN,
+            "a page of another site asked for this: open the address itself",
+        ),
         Admission::WrongToken => {
-            // A thread that waits on without a place would keep out those who have the token.
-            if !peer.place.wait(shared.wait_for_wrong_token(peer.from)) {
-                return Ok(());
-            }
-            return plain(out, "401 Unauthorized", "the token is wrong");
+            tokio::time::sleep(peer.shared.wait_for_wrong_token(peer.from)).await;
+            plain(StatusCode::UNAUTHORIZED, "the token is wrong")
         }
-        Admission::NoToken => {
-            let why = "the token is missing: open /?token=TOKEN once, or send it as `Authorization: Bearer TOKEN`";
-            return plain(out, "401 Unauthorized", why);
-        }
-    }
-    match find(shared, &request, out) {
-        Ok(()) => Ok(()),
-        Err(Trouble::NotFound(why)) => page(out, "404 Not Found", &pages::sorry("Not found", &why)),
-        Err(Trouble::Bad(why)) => page(
-            out,
-            "400 Bad Request",
-            &pages::sorry("That cannot be", &why),
+        Admission::NoToken => plain(
+            StatusCode::UNAUTHORIZED,
+            "the token is missing: open /?token=TOKEN once, or send it as `Authorization: Bearer TOKEN`",
         ),
-        Err(Trouble::Failed(why)) => page(
-            out,
-            "500 Internal Server Error",
-            &pages::sorry("That failed", &why),
-        ),
-        Err(Trouble::Output(error)) => Err(error),
     }
 }
 
-fn find(shared: &Shared, request: &Request, out: &mut dyn Write) -> Result<(), Trouble> {
-    let path: Vec<_> = request.path.iter().map(String::as_str).collect();
-    match path.as_slice() {
-        [] => {
-            let search = request.parameter("search").unwrap_or("");
-            page(out, "200 OK", &pages::runs(&list(shared)?, search))?;
-        }
-        ["changes"] => events::changes(&shared.runs, out)?,
-        ["figures.js"] => http::answer(
-            out,
-            "200 OK",
-            "text/javascript; charset=utf-8",
-            "",
-            SCRIPT.as_bytes(),
-        )?,
-        ["api", "runs"] => {
-            let runs: Vec<_> = list(shared)?.iter().map(entry).collect();
-            json_answer(out, &json!({ "schema": "delaylab/runs/1", "runs": runs }))?;
-        }
-        ["compare"] => page(out, "200 OK", &compare(shared, request)?)?,
-        ["run", name] => page(out, "200 OK", &run(shared, name)?)?,
-        ["run", name, "window"] => json_answer(out, &window(&*open(shared, name)?, request)?)?,
-        ["run", name, "progress"] => progress(shared, name, out)?,
-        ["run", name, table] => export(&*open(shared, name)?, table, out)?,
-        _ => {
-            return Err(Trouble::NotFound(
-                "There is nothing at this address.".to_owned(),
-            ));
-        }
-    }
-    Ok(())
+/// Answers with what is made of runs.
+async fn answer<T: IntoResponse + Send + 'static>(
+    peer: &Peer,
+    make: impl FnOnce(&Shared) -> Result<T, Trouble> + Send + 'static,
+) -> Response {
+    let made = peer.blocking(make).await;
+    let failed = || Err(Trouble::Failed("This page cannot be made.".to_owned()));
+    made.unwrap_or_else(failed).into_response()
 }
 
 /// Its policy: the browser runs our script and no other, and asks nobody but us.
-fn page(out: &mut dyn Write, status: &str, html: &str) -> io::Result<()> {
-    let policy = format!(
-        "Content-Security-Policy: {}; frame-ancestors 'none'\r\n",
-        html::served_policy()
-    );
-    http::answer(out, status, HTML, &policy, html.as_bytes())
+fn page(html: String) -> impl IntoResponse {
+    let policy = format!("{}; frame-ancestors 'none'", html::served_policy());
+    let own = [
+        (CONTENT_TYPE, HTML.to_owned()),
+        (CONTENT_SECURITY_POLICY, policy),
+    ];
+    (own, html)
 }
 
-fn plain(out: &mut dyn Write, status: &str, why: &str) -> io::Result<()> {
-    http::answer(out, status, PLAIN, "", format!("{why}\n").as_bytes())
+fn json_of(value: &Value) -> impl IntoResponse + use<> {
+    ([(CONTENT_TYPE, JSON)], value.to_string())
 }
 
-fn json_answer(out: &mut dyn Write, value: &Value) -> io::Result<()> {
-    http::answer(out, "200 OK", JSON, "", value.to_string().as_bytes())
+async fn runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::new(&query.unwrap_or_default());
+    let make = move |shared: &Shared| {
+        let search = query.first("search").unwrap_or("");
+        Ok(page(pages::runs(&list(shared)?, search)))
+    };
+    answer(&peer, make).await
+}
+
+async fn runs_as_json(Extension(peer): Extension<Peer>) -> Response {
+    let make = |shared: &Shared| {
+        let runs: Vec<_> = list(shared)?.iter().map(entry).collect();
+        Ok(json_of(
+            &json!({ "schema": "delaylab/runs/1", "runs": runs }),
+        ))
+    };
+    answer(&peer, make).await
+}
+
+async fn two_runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::new(&query.unwrap_or_default());
+    answer(&peer, move |shared| compare(shared, &query).map(page)).await
+}
+
+async fn one_run(Extension(peer): Extension<Peer>, Path(name): Path<String>) -> Response {
+    answer(&peer, move |shared| run(shared, &name).map(page)).await
+}
+
+async fn round_trips(
+    Extension(peer): Extension<Peer>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let query = Query::new(&query.unwrap_or_default());
+    let make = move |shared: &Shared| {
+        let shown = window(&*open(shared, &name)?, &query)?;
+        Ok(json_of(&shown))
+    };
+    answer(&peer, make).await
+}
+
+async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) -> Response {
+    let follow = peer.clone();
+    let make = move |shared: &Shared| {
+        let opened = open(shared, &name)?;
+        let finished = name.strip_suffix(".partial").unwrap_or(&name);
+        let address = format!("/run/{}", encode(finished));
+        Ok(events::progress(follow, opened.run.folder(), address))
+    };
+    answer(&peer, make).await
+}
+
+async fn table(
+    Extension(peer): Extension<Peer>,
+    Path((name, table)): Path<(String, String)>,
+) -> Response {
+    let reader = peer.clone();
+    answer(&peer, move |shared| {
+        export(reader, open(shared, &name)?, &table)
+    })
+    .await
 }
 
 fn list(shared: &Shared) -> Result<Vec<Entry>, Trouble> {
@@ -239,8 +310,8 @@ fn whole(opened: &Opened) -> Result<(), Trouble> {
     })
 }
 
-fn compare(shared: &Shared, request: &Request) -> Result<String, Trouble> {
-    let names: Vec<_> = request.parameters("run").collect();
+fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
+    let names: Vec<_> = query.all("run").collect();
     let &[first, second] = names.as_slice() else {
         return Err(Trouble::Bad("Choose two runs to compare them.".to_owned()));
     };
@@ -258,11 +329,11 @@ fn compare(shared: &Shared, request: &Request) -> Result<String, Trouble> {
     Ok(html::served_comparison(&compared, addresses))
 }
 
-fn window(opened: &Opened, request: &Request) -> Result<Value, Trouble> {
+fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
     let number = |name: &str| -> Result<Option<f64>, Trouble> {
         let bad = || Trouble::Bad(format!("{name} is a number."));
-        let value = request
-            .parameter(name)
+        let value = query
+            .first(name)
             .map(|text| text.parse::<f64>().map_err(|_| bad()));
         value
             .transpose()?
@@ -285,34 +356,22 @@ fn window(opened: &Opened, request: &Request) -> Result<Value, Trouble> {
     Ok(json!(opened.timeline().shown(&opened.run, window)))
 }
 
-fn progress(shared: &Shared, name: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-    let opened = open(shared, name)?;
-    let finished = name.strip_suffix(".partial").unwrap_or(name);
-    let address = format!("/run/{}", encode(finished));
-    Ok(events::progress(opened.run.folder(), &address, out)?)
-}
-
-fn export(opened: &Opened, asked: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trouble> {
     let missing = || Trouble::NotFound(format!("The run has no table {asked}."));
     let (table, format) = asked.rsplit_once('.').ok_or_else(missing)?;
     if !opened.run.tables().contains(&table) {
         return Err(missing());
     }
-    let saved = "Content-Disposition: attachment\r\n";
+    let saved = (CONTENT_DISPOSITION, "attachment");
     match format {
         "csv" => {
-            http::head(
-                out,
-                "200 OK",
-                "text/csv; charset=utf-8",
-                &format!("{saved}{}", Chunked::HEADER),
-            )?;
-            let mut body = Chunked::new(out);
-            // What is cut short has no end that says it is whole.
-            if opened.run.write_csv(table, &mut body).is_ok() {
-                body.finish()?;
-            }
-            Ok(())
+            let table = table.to_owned();
+            let write = move |out: &mut dyn Write| {
+                let written = opened.run.write_csv(&table, out);
+                written.map_err(io::Error::other)
+            };
+            let head = [saved, (CONTENT_TYPE, CSV)];
+            Ok((head, streamed(peer, write)).into_response())
         }
         "parquet" => {
             let path = opened.run.table_file(table).ok_or_else(|| {
@@ -322,11 +381,50 @@ fn export(opened: &Opened, asked: &str, out: &mut dyn Write) -> Result<(), Troub
             let failed = |error: io::Error| Trouble::Failed(error.to_string());
             let mut file = File::open(&path).map_err(failed)?;
             let length = file.metadata().map_err(failed)?.len();
-            let own = format!("{saved}Content-Length: {length}\r\n");
-            http::head(out, "200 OK", "application/vnd.apache.parquet", &own)?;
-            io::copy(&mut file, out)?;
-            Ok(out.flush()?)
+            let write = move |out: &mut dyn Write| io::copy(&mut file, out).map(drop);
+            let head = [saved, (CONTENT_TYPE, PARQUET)];
+            let length = [(CONTENT_LENGTH, length.to_string())];
+            Ok((head, length, streamed(peer, write)).into_response())
         }
         _ => Err(missing()),
+    }
+}
+
+/// A body that is written as it is read. One that is cut short has no end that says it is whole.
+fn streamed(
+    peer: Peer,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+) -> Body {
+    let (sender, pieces) = mpsc::channel(PIECES);
+    let writing = tokio::task::spawn_blocking(move || {
+        let _has_place = peer;
+        let mut out = BufWriter::with_capacity(PIECE, Pieces(sender));
+        write(&mut out)?;
+        out.flush()
+    });
+    let body = unfold((pieces, Some(writing)), async |(mut pieces, writing)| {
+        if let Some(piece) = pieces.recv().await {
+            return Some((Ok(piece), (pieces, writing)));
+        }
+        // The last piece has come, or the writer broke off.
+        let written = writing?.await.map_err(io::Error::other);
+        let error = written.and_then(|written| written).err()?;
+        Some((Err(error), (pieces, None)))
+    });
+    Body::from_stream(body)
+}
+
+/// Hands what is written to who reads it, and waits for it.
+struct Pieces(mpsc::Sender<Bytes>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Bytes::copy_from_slice(bytes));
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        sent.map(|()| bytes.len()).map_err(gone)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

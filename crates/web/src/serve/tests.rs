@@ -3,7 +3,7 @@
 
 use super::*;
 use std::io::{Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpStream};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -117,4 +117,62 @@ fn a_wrong_token_is_refused_and_a_missing_one_asked_for() {
     assert!(none.contains("401 Unauthorized") && none.contains("the token is missing"));
     let other_site = answer(asking(address, "/", "Sec-Fetch-Site: cross-site\r\n"));
     assert!(other_site.contains("403 Forbidden"), "{other_site}");
+}
+
+/// What is answered to these bytes.
+fn said(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    answer(stream)
+}
+
+#[test]
+fn what_is_odd_is_refused() {
+    let (_runs, address) = server(None);
+    let host = format!("Host: {address}\r\n");
+    for (request, status) in [
+        (format!("HEAD / HTTP/1.1\r\n{host}\r\n"), "405"),
+        (format!("POST / HTTP/1.1\r\n{host}\r\n"), "405"),
+        (format!("GET http://other/ HTTP/1.1\r\n{host}\r\n"), "400"),
+        (format!("GET /run/%ff HTTP/1.1\r\n{host}\r\n"), "400"),
+        (format!("GET /a b HTTP/1.1\r\n{host}\r\n"), "400"),
+        (format!("GET / HTTP/1.1\r\n{host}no header\r\n\r\n"), "400"),
+        (format!("GET / HTTP/1.1\r\n{host}{host}\r\n"), "421"),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), "421"),
+        (format!("GET /no/such/thing HTTP/1.1\r\n{host}\r\n"), "404"),
+        (format!("GET /run/none HTTP/1.1\r\n{host}\r\n"), "404"),
+    ] {
+        let answer = said(address, &request);
+        let expected = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&expected), "{request}: {answer}");
+    }
+}
+
+#[test]
+fn a_head_that_has_no_end_is_refused() {
+    let (_runs, address) = server(None);
+    let mut stream = TcpStream::connect(address).unwrap();
+    let long = format!("GET / HTTP/1.1\r\nCookie: {}", "a".repeat(17 << 10));
+    // It is refused before all of it is read.
+    let _ = stream.write_all(long.as_bytes());
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 431");
+}
+
+#[test]
+fn a_byte_now_and_then_keeps_no_connection_open() {
+    let (_runs, address) = server(None);
+    let mut slow = TcpStream::connect(address).unwrap();
+    let silent = TcpStream::connect(address).unwrap();
+    let started = Instant::now();
+    slow.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let mut said = [0; 12];
+    while slow.read_exact(&mut said).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(20));
+        let _ = slow.write_all(b"G");
+    }
+    assert_eq!(&said, b"HTTP/1.1 408");
+    assert!(answer(silent).starts_with("HTTP/1.1 408 "));
+    assert!(started.elapsed() < Duration::from_secs(20));
 }

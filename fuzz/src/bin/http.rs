@@ -1,2 +1,0 @@
-#![no_main]
-delaylab_fuzz::fuzz!(http);
