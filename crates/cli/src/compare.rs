@@ -1,9 +1,9 @@
 //! `delaylab compare`.
 
 use crate::args::compare::CompareArgs;
+use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
-use crate::experiment::run::words;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
 use delaylab_figure::svg::Artist;
@@ -27,7 +27,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
         write(&compared, path)?;
     }
     if args.json {
-        terminal::document(&Document::new(&compared, &words()))?;
+        terminal::document(&Document::new(&compared, &supplied()))?;
     } else if args.output.as_deref() != Some(Path::new("-")) {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(delaylab_terminal::compare::render(&compared, &style))?;
@@ -66,7 +66,7 @@ fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let content = match extension {
         Some("html" | "htm") => html::comparison(compared).into_bytes(),
-        Some("json") => to_line(&Document::new(compared, &words())).into_bytes(),
+        Some("json") => to_line(&Document::new(compared, &supplied())).into_bytes(),
         Some("svg") => figure(compared)?.into_bytes(),
         _ => {
             return Err(Failed::usage(format!(

@@ -1,9 +1,9 @@
 //! `delaylab trace`.
 
+use crate::args::supplied;
 use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
-use crate::experiment::run::words;
 use crate::ping::system_info;
 use crate::terminal;
 use delaylab_kernel::signals;
@@ -130,5 +130,5 @@ fn print(traced: &Traced<'_>, json: bool) -> Result<(), Failed> {
         let style = terminal::style(&io::stdout(), false);
         return terminal::print(delaylab_terminal::trace::render(traced, &style));
     }
-    terminal::document(&Document::new(traced, &system_info(), &words()))
+    terminal::document(&Document::new(traced, &system_info(), &supplied()))
 }

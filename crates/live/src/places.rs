@@ -7,9 +7,7 @@ use delaylab_kernel::clock;
 use delaylab_traffic::admission::{Admission, Full, Limits};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Threads beyond the places: of connections that have given way and are about to end.
 const ENDING: usize = 64;
@@ -21,27 +19,11 @@ pub struct Places(Arc<Mutex<Taken>>);
 #[derive(Debug)]
 struct Taken {
     admission: Admission<u64>,
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, Arc<TcpStream>>,
     next: u64,
     /// Places that were given and have not come back, those of connections that gave way included.
     given: usize,
     most: usize,
-}
-
-#[derive(Debug)]
-struct Connection {
-    stream: Arc<TcpStream>,
-    state: Arc<State>,
-}
-
-/// What a connection and those who may end it know of it.
-#[derive(Debug, Default)]
-struct State {
-    gave_way: Mutex<bool>,
-    /// Wakes a thread that waits in [`Place::wait`].
-    ended: Condvar,
-    /// It has not been heard yet, so that it can still be told that it gave way.
-    is_heard: AtomicBool,
 }
 
 /// One connection's place, given back when dropped.
@@ -49,7 +31,6 @@ struct State {
 pub struct Place {
     places: Places,
     id: u64,
-    state: Arc<State>,
 }
 
 impl Places {
@@ -81,16 +62,10 @@ impl Places {
         taken.next += 1;
         taken.given += 1;
         taken.admission.enter(now, from, id);
-        let state = Arc::new(State::default());
-        let connection = Connection {
-            stream: Arc::clone(stream),
-            state: Arc::clone(&state),
-        };
-        taken.connections.insert(id, connection);
+        taken.connections.insert(id, Arc::clone(stream));
         Ok(Place {
             places: self.clone(),
             id,
-            state,
         })
     }
 
@@ -111,23 +86,10 @@ impl Places {
 impl Taken {
     /// Wakes a connection's thread, which then ends.
     fn end(&mut self, id: u64) {
-        if let Some(Connection { stream, state }) = self.connections.remove(&id) {
-            *state.gave_way() = true;
-            state.ended.notify_all();
-            let how = if state.is_heard.load(Ordering::Relaxed) {
-                Shutdown::Both
-            } else {
-                Shutdown::Read
-            };
+        if let Some(stream) = self.connections.remove(&id) {
             // An error says that it is closed already.
-            let _ = stream.shutdown(how);
+            let _ = stream.shutdown(Shutdown::Read);
         }
-    }
-}
-
-impl State {
-    fn gave_way(&self) -> MutexGuard<'_, bool> {
-        self.gave_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -135,27 +97,6 @@ impl Place {
     /// The connection has proven itself: it gives way to nobody from now on.
     pub fn proven(&self) {
         self.places.taken().admission.proven(self.id);
-    }
-
-    /// The connection's request is read: if it gives way from now on, its answer is cut short.
-    pub fn heard(&self) {
-        // Under the lock, so that nobody who ends it looks at the same time.
-        let _taken = self.places.taken();
-        self.state.is_heard.store(true, Ordering::Relaxed);
-    }
-
-    /// Has the connection given way to another one?
-    pub fn gave_way(&self) -> bool {
-        *self.state.gave_way()
-    }
-
-    /// Waits for so long, or until the connection gives way: its thread must not outlast its place. True if it
-    /// still has it.
-    pub fn wait(&self, time: Duration) -> bool {
-        let gave_way = self.state.gave_way();
-        let waited = (self.state.ended).wait_timeout_while(gave_way, time, |gave_way| !*gave_way);
-        let (gave_way, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        !*gave_way
     }
 }
 
@@ -174,7 +115,7 @@ mod tests {
     use super::*;
     use delaylab_model::SECOND;
     use delaylab_traffic::admission::Share;
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     fn places(all: usize) -> Places {
@@ -198,40 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_gives_way_is_woken() {
+    fn a_connection_that_gives_way_is_woken_and_can_still_be_answered() {
         let places = places(2);
         let (first, mut its_client) = connection();
         let (other, _client) = connection();
-        let place = places.take(host(1), &first).unwrap();
-        place.heard();
+        let _place = places.take(host(1), &first).unwrap();
         let _second = places.take(host(1), &other).unwrap();
         let _third = places.take(host(2), &other).unwrap();
-        assert!(place.gave_way());
         assert_eq!((&*first).read(&mut [0]).unwrap(), 0);
-        assert_eq!(its_client.read(&mut [0]).unwrap(), 0);
-    }
-
-    #[test]
-    fn who_has_not_been_heard_can_still_be_answered() {
-        use std::io::Write;
-        let places = places(1);
-        let (first, mut its_client) = connection();
-        let place = places.take(host(1), &first).unwrap();
-        let _second = places.take(host(1), &first).unwrap();
-        assert!(place.gave_way());
         (&*first).write_all(b"!").unwrap();
         assert_eq!(its_client.read(&mut [0]).unwrap(), 1);
-    }
-
-    #[test]
-    fn who_waits_is_woken_when_it_gives_way() {
-        let places = places(1);
-        let (first, _client) = connection();
-        let place = places.take(host(1), &first).unwrap();
-        assert!(place.wait(Duration::from_millis(1)));
-        let waiting = std::thread::spawn(move || place.wait(Duration::MAX));
-        let _second = places.take(host(1), &first).unwrap();
-        assert!(!waiting.join().unwrap());
     }
 
     #[test]

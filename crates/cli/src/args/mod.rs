@@ -100,6 +100,14 @@ pub enum Command {
     },
 }
 
+/// The command line, word by word.
+pub fn supplied() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// The name of a published schema. Help says what prints it.
 fn published() -> impl TypedValueParser<Value = &'static Listed> {
     let names = PUBLISHED

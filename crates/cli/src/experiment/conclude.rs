@@ -1,7 +1,7 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
-use super::run::words;
 use crate::args::experiment::ShownArgs;
+use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
 use crate::terminal;
@@ -69,7 +69,7 @@ impl Concluded {
     /// Prints the last line of `--json`.
     fn print_line(&self) -> Result<(), Failed> {
         let page = self.page.as_deref();
-        let (system_info, supplied) = (system_info(), words());
+        let (system_info, supplied) = (system_info(), supplied());
         let line = Line::run(&self.data, &self.judged, page, &system_info, &supplied);
         terminal::document(&line)
     }

@@ -5,6 +5,7 @@ use super::progress::ProgressDisplay;
 use super::{choose, conclude};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::args::load::LoadServerArgs;
+use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::key;
 use crate::tui::{self, Tui};
@@ -50,16 +51,8 @@ pub fn options() -> RunOptions {
         threads: None,
         stop: signals::stop(),
         stop_means: StopMeans::Interrupted,
-        supplied: words(),
+        supplied: supplied(),
     }
-}
-
-/// The command line, word by word.
-pub fn words() -> Vec<String> {
-    let words = std::env::args_os();
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
 }
 
 /// The same with this server for load.

@@ -1,6 +1,7 @@
 //! The run of an imported file: one trial, each stream a probe.
 
 use super::Found;
+use crate::args::supplied;
 use delaylab_explain::import::{
     Clock, Delay, Figure, Imported, Records, Rules, Statistic, Stream, shown,
 };
@@ -219,12 +220,10 @@ fn experiment(found: &Found, name: &str) -> String {
 
 /// Nothing of this host: the packets need not have been sent from here.
 fn environment(found: &Found) -> Value {
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let supplied: Vec<String> = words.collect();
     let imported = &found.imported;
     json!({
         "delaylab": env!("CARGO_PKG_VERSION"),
-        "supplied": supplied,
+        "supplied": supplied(),
         "imported": {
             "format": imported.format.name,
             "version": imported.version,

@@ -15,6 +15,7 @@ mod output;
 mod storage;
 
 use crate::args::ping::PingArgs;
+use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::run;
 use crate::key;
@@ -123,7 +124,7 @@ fn carry_out<K: Keep>(
         seed: started.resolved().seed,
         ..only_probe(&started)?
     };
-    let (system_info, supplied) = (system_info(), run::words());
+    let (system_info, supplied) = (system_info(), supplied());
     let shown = Shown {
         args,
         run: &run,

@@ -1,4 +1,4 @@
-//! `delaylab serve`: runs as pages, on a port of this host. It answers GET alone, changes nothing, and
+//! `delaylab serve`: runs as pages, on a port of this host. It answers GET and HEAD alone, changes nothing, and
 //! asks nobody for anything.
 //!
 //! | file | holds |

@@ -136,10 +136,10 @@ async fn guarded(
 /// What is answered where a request is not let through.
 async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response> {
     let plain = |status: StatusCode, why: &str| Some((status, format!("{why}\n")).into_response());
-    if request.method != Method::GET {
+    if !matches!(request.method, Method::GET | Method::HEAD) {
         let status = StatusCode::METHOD_NOT_ALLOWED;
-        let why = "only GET is answered\n";
-        return Some((status, [(ALLOW, "GET")], why).into_response());
+        let why = "only GET and HEAD are answered\n";
+        return Some((status, [(ALLOW, "GET, HEAD")], why).into_response());
     }
     // As a proxy is asked (RFC 9112 §3.2.2): the name there would go before `Host`.
     if request.uri.authority().is_some() {

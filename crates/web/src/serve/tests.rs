@@ -127,11 +127,27 @@ fn said(address: SocketAddr, request: &str) -> String {
 }
 
 #[test]
+fn head_is_the_head_of_what_get_says() {
+    let (_runs, address) = server(None);
+    let ask = |method: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request = format!("{method} / HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = answer(stream);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let without_date = head.lines().filter(|line| !line.starts_with("Date:"));
+        (without_date.collect::<Vec<_>>().join("\n"), body.len())
+    };
+    let (get, head) = (ask("GET"), ask("HEAD"));
+    assert!(get.1 > 0);
+    assert_eq!(head, (get.0, 0));
+}
+
+#[test]
 fn what_is_odd_is_refused() {
     let (_runs, address) = server(None);
     let host = format!("Host: {address}\r\n");
     for (request, status) in [
-        (format!("HEAD / HTTP/1.1\r\n{host}\r\n"), "405"),
         (format!("POST / HTTP/1.1\r\n{host}\r\n"), "405"),
         (format!("GET http://other/ HTTP/1.1\r\n{host}\r\n"), "400"),
         (format!("GET /run/%ff HTTP/1.1\r\n{host}\r\n"), "400"),
