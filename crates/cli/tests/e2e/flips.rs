@@ -64,7 +64,7 @@ const COMMANDS: [&str; 7] = [
 fn with_run() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
-    let done = ran(&scratch, "run small.toml -q --no-report");
+    let done = ran(&scratch, "run small.toml -q");
     assert_eq!(done.code, 0, "{}", done.stderr);
     let latest = fs::canonicalize(scratch.path("runs/latest")).unwrap();
     let folder = scratch.path("runs").join("small");
@@ -267,7 +267,7 @@ fn a_page_is_not_written_through_a_link() {
 #[test]
 fn whole_folders_are_verified_with_a_line_a_run() {
     let (scratch, folder) = with_run();
-    assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
+    assert_eq!(ran(&scratch, "run small.toml -q").code, 0);
     let told = ran(&scratch, "verify runs");
     assert_eq!(told.code, 0, "{}", told.stderr);
     assert_eq!(told.stdout.lines().count(), 2, "{}", told.stdout);
