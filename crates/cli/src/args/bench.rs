@@ -95,19 +95,19 @@ pub struct ProcedureArgs {
     #[arg(short = '6', long)]
     pub ipv6: bool,
 
-    /// Short trials, few repeats
+    /// Shorter run for a first look: short trials, few repeats
     #[arg(long)]
     pub quick: bool,
 
-    /// Set one thing of the experiment: path.switch.latency=12us, design.procedure.trial=10s
+    /// Set a value of the experiment: path.switch.latency=12us, design.procedure.trial=10s
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = super::experiment::setting)]
     pub sets: Vec<(String, String)>,
 
-    /// Random numbers start here [default: drawn and recorded, in sim 1]
+    /// Random seed [default: drawn and recorded; in sim 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Print the experiment that this is, as a file for `delaylab run`, and end
+    /// Print the experiment as a file for `delaylab run`, and exit
     #[arg(long)]
     pub show_experiment: bool,
 

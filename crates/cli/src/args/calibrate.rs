@@ -5,7 +5,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Find out what a measured path is made of, and hold its model against it
+/// Estimate what a measured path consists of, and compare its model with the measurement
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration` \
@@ -23,7 +23,7 @@ pub struct CalibrateArgs {
     pub of: OfArgs,
 }
 
-/// Say what a change would make of a measured path
+/// Predict how a change would affect a measured path
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Calibrates the run, changes its model and simulates both. The change is simulated nine times, each time with \
@@ -40,7 +40,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub of: OfArgs,
 
-    /// Change something of the model: a dotted path and a value, as in an experiment
+    /// Set a value of the model: a dotted path and a value, as in an experiment
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, required = true)]
     pub sets: Vec<(String, String)>,
 }
@@ -48,10 +48,10 @@ pub struct PredictArgs {
 /// A run, and how what is found is shown.
 #[derive(Debug, Args)]
 pub struct OfArgs {
-    /// The run: its directory, its name, or `latest`
+    /// The run: directory, name, or `latest`
     pub run: String,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
@@ -59,16 +59,15 @@ pub struct OfArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// End with code 1 if the model assumes something that the run does not identify
+    /// Exit with 1 if the model assumes something that the run does not identify
     #[arg(long)]
     pub strict: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// So many trials of the model at once [default: one for each CPU]. What comes of them does not depend
-    /// on it
+    /// Number of the model's trials at once [default: one for each CPU]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }

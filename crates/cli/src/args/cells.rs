@@ -8,7 +8,7 @@ use delaylab_model::record::Method;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// Say whether a line carries packets in cells (ATM), their overhead and rate
+/// Detect whether a line carries packets in cells (ATM), with their overhead and rate
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Packets of every size over a few cells are sent in random order, one after the other. On a line of \
@@ -23,7 +23,7 @@ pub struct CellsArgs {
     /// Host name or address: at the other end of the line, and close to it
     pub target: String,
 
-    /// How to ask; udp needs `delaylab reflect` at the target, and tells the directions apart
+    /// Probe method; udp needs `delaylab reflect` at the target, and tells the directions apart
     #[arg(long, default_value = "icmp", value_parser = values::cells_method(), help_heading = "What to send")]
     pub method: Method,
 
@@ -43,11 +43,11 @@ pub struct CellsArgs {
     #[arg(long, value_name = "FILE", help_heading = "What to send")]
     pub key_file: Option<PathBuf>,
 
-    /// Send for so long, all sizes together
+    /// Duration of sending, all sizes together
     #[arg(short = 'w', long, value_name = "TIME", default_value = "1min", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Nanos,
 
-    /// So many packets of each size instead, in two goes: an odd number is one more
+    /// Number of packets of each size instead, sent in two rounds (an odd number is rounded up)
     #[arg(
         short,
         long,
@@ -57,11 +57,11 @@ pub struct CellsArgs {
     )]
     pub count: Option<NonZeroU32>,
 
-    /// Wait so long after each reply
+    /// Time to wait after each reply
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, help_heading = "When to send")]
     pub wait: Nanos,
 
-    /// Random numbers start here [default: drawn, and recorded]
+    /// Random seed [default: drawn and recorded]
     #[arg(long, value_name = "N", help_heading = "When to send")]
     pub seed: Option<u64>,
 
@@ -69,11 +69,11 @@ pub struct CellsArgs {
     #[arg(long, help_heading = "When to send")]
     pub allow_load: bool,
 
-    /// Print the experiment that this is, as a file for `delaylab run`, and end
+    /// Print the experiment as a file for `delaylab run`, and exit
     #[arg(long, help_heading = "Output")]
     pub show_experiment: bool,
 
-    /// Make the run in this directory
+    /// Directory in which the run is created
     #[arg(short, long, value_name = "DIR", default_value = RUNS, help_heading = "Output")]
     pub output: PathBuf,
 
@@ -81,11 +81,11 @@ pub struct CellsArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
-    /// Write no page: `delaylab report` does, at any time
+    /// Do not write the HTML page (`delaylab report` writes it at any time)
     #[arg(long, help_heading = "Output")]
     pub no_report: bool,
 }

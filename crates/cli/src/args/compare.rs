@@ -5,7 +5,7 @@ use clap::Args;
 use delaylab_lab::finding::{Limit, Measure};
 use std::path::PathBuf;
 
-/// Say what changed between two runs, by how much and how sure that is
+/// Compare two runs: what changed, by how much, and how certain that is
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same probes under the same levels are compared: shifts of mean and quantiles with their \
@@ -25,31 +25,31 @@ Examples:
   delaylab compare before latest --fail-if 'p99(response) > +10%' --fail-if 'lost > 1%'
   delaylab compare before latest -o changes.html           a page with a figure")]
 pub struct CompareArgs {
-    /// The first run: its directory, its name, or `latest`
+    /// The first run: directory, name, or `latest`
     pub a: String,
 
     /// The second run, compared with the first
     pub b: String,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
-    /// End with code 1 if this is so; may be given more than once
+    /// Exit with 1 if this condition holds; may be given more than once
     #[arg(long, value_name = "CONDITION", value_parser = limit)]
     pub fail_if: Vec<Limit>,
 
-    /// Fail, too, where the data cannot tell whether a condition is so
+    /// Also fail where the data cannot decide whether a condition holds
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
 
-    /// Measures to compare, with commas between them [default: response, round_trip, network, host, and
-    /// every stage]. The first is what the verdict is about
+    /// Measures to compare, separated by commas [default: response, round_trip, network, host, and every
+    /// stage]. The verdict is about the first
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = measure)]
     pub measure: Vec<Measure>,
 
-    /// Write it to this file: .html a page with a figure, .json a document, .svg the figure. `-` is
-    /// standard output, as a page
+    /// Write to this file: .html (a page with a figure), .json (a document), .svg (the figure); `-` writes
+    /// the page to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

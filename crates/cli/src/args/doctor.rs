@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-/// Say what this host can measure, what it lacks and how to get it
+/// Check what this host can measure, what is missing, and how to get it
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
 
-    /// Take a tenth of the time; figures are rougher
+    /// Take a tenth of the time; results are less precise
     #[arg(long)]
     pub quick: bool,
 }

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 /// Where runs are kept unless the user says otherwise.
 pub const RUNS: &str = "runs";
 
-/// What there is to run
+/// List experiments and runs
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// List the runs in this directory, too
+    /// Also list the runs in this directory
     #[arg(short, long, value_name = "DIR", default_value = RUNS)]
     pub output: PathBuf,
 
@@ -27,15 +27,15 @@ pub struct ChoiceArgs {
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
 
-    /// Carry it out here instead of where the file says
+    /// World to run it in [default: the file's]
     #[arg(long, value_parser = ["live", "testbed", "sim"])]
     pub world: Option<String>,
 
-    /// Less of everything, as the file's section `quick` says
+    /// Shorter run for a first look, by the file's section `quick`
     #[arg(long)]
     pub quick: bool,
 
-    /// Probe this host, in the world `live`, instead of a reflector of the run's own
+    /// In world `live`: probe this host [default: a reflector that the run starts itself]
     #[arg(short, long, value_name = "HOST")]
     pub target: Option<String>,
 
@@ -43,20 +43,20 @@ pub struct ChoiceArgs {
     #[arg(long, requires = "target")]
     pub port: Option<u16>,
 
-    /// Show this run as the measured part: its directory, its name, or `latest`
+    /// Use this run as the measured part: directory, name, or `latest`
     #[arg(long, value_name = "RUN")]
     pub measured: Option<String>,
 
-    /// Set one thing: probe.echo.count=50, sweep.size.to=["64B","1KiB"]; may be given more than once
+    /// Set a value: probe.echo.count=50, sweep.size.to=["64B","1KiB"]; may be given more than once
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting)]
     pub sets: Vec<(String, String)>,
 
-    /// Random numbers start here [default: the file's; else drawn and recorded, in sim 1]
+    /// Random seed [default: the file's; otherwise drawn and recorded, in sim 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
 
-/// Say what an experiment would do: trials, their order, the time they take
+/// Check an experiment and show what it would do: trials, their order, the time they take
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -68,12 +68,12 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
-    /// Expect of each finding what this run of the same experiment measured: its directory, its name, or `latest`
-    /// [default: the newest in the same world with the same trials, however many packets it had]
+    /// Forecast the findings from this run of the same experiment: directory, name, or `latest` [default: the newest
+    /// in the same world with the same trials, whatever its number of packets]
     #[arg(long, value_name = "RUN")]
     pub from: Option<String>,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
@@ -82,7 +82,7 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
-/// Carry an experiment out, record it, judge its findings
+/// Run an experiment, record it, and judge its findings
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The run is a directory of its own, which any tool that reads Parquet can read. Ctrl-C or a crash \
@@ -110,12 +110,12 @@ pub struct RunArgs {
     #[command(flatten)]
     pub load: LoadServerArgs,
 
-    /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
+    /// In sim: number of trials at once [default: one for each CPU]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
-    /// Show the trial under way live, full screen: distribution, anatomy, responses of late, excursions
-    /// (q stops, ? shows keys)
+    /// Show the current trial live, full screen: distribution, anatomy, recent responses, excursions (q stops,
+    /// ? shows keys)
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     pub tui: bool,
 
@@ -127,34 +127,34 @@ pub struct RunArgs {
 /// Where a run goes and how it is told of.
 #[derive(Debug, Args)]
 pub struct ShownArgs {
-    /// Make the run in this directory
+    /// Directory in which the run is created
     #[arg(short, long, value_name = "DIR", default_value = RUNS)]
     pub output: PathBuf,
 
-    /// Print one line of JSON a trial, and one with the findings at the end
+    /// Print one line of JSON for each trial, and one with the findings at the end
     #[arg(long)]
     pub json: bool,
 
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Print the reason and every number of each finding, too
+    /// Also print the reason and every number of each finding
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Write no page: `delaylab report` does, at any time
+    /// Do not write the HTML page (`delaylab report` writes it at any time)
     #[arg(long)]
     pub no_report: bool,
 }
 
-/// Go on with a run that was interrupted
+/// Resume an interrupted run
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Trials that are complete stay as they are. The one that was interrupted is repeated; what it had \
 recorded is kept apart, in interrupted.arrow.")]
 pub struct ResumeArgs {
-    /// The run: its directory (NAME-TIME.partial), its name, or `latest`
+    /// The run: directory (NAME-TIME.partial), name, or `latest`
     pub run: String,
 
     /// Port of the target's reflector [default: 8862; stamp: 862]
@@ -169,12 +169,12 @@ pub struct ResumeArgs {
     #[command(flatten)]
     pub load: LoadServerArgs,
 
-    /// sim: so many trials at once [default: one for each CPU]. What is recorded does not depend on it
+    /// In sim: number of trials at once [default: one for each CPU]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
-    /// Show the trial under way live, full screen: distribution, anatomy, responses of late, excursions
-    /// (q stops, ? shows keys)
+    /// Show the current trial live, full screen: distribution, anatomy, recent responses, excursions (q stops,
+    /// ? shows keys)
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     pub tui: bool,
 
@@ -183,14 +183,14 @@ pub struct ResumeArgs {
     pub shown: ShownArgs,
 }
 
-/// Show a run: tables here, an HTML page, figures
+/// Show a run: tables, an HTML page, figures
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run: its directory, its name, or `latest`
+    /// The run: directory, name, or `latest`
     #[arg(default_value = "latest")]
     pub run: String,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
@@ -198,15 +198,15 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write each figure as SVG into this directory, too
+    /// Also write each figure as SVG into this directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
 
-    /// Print the reason and every number of each finding, too
+    /// Also print the reason and every number of each finding
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Compare with another run of the same experiment: one table of what both have, and nothing else
+    /// Show one table of this run and another run of the same experiment, and nothing else
     #[arg(long, value_name = "RUN", conflicts_with_all = ["output", "svg"])]
     pub beside: Option<String>,
 }

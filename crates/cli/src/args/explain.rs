@@ -7,14 +7,14 @@ use std::path::PathBuf;
 /// The baseline that is no run.
 pub const IDLE: &str = "idle";
 
-/// Say what is slow in a run, where, and why packets were late: worst cause first, with its evidence and what to do
+/// Explain what is slow in a run, where, and why packets were late: worst cause first, with evidence and remedy
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A combination of levels is slow if it takes a quarter longer than the best one with the same load; without \
 another one, or with `--against idle`, the least delay of the path is what it is held against.
 
 A packet is late if its response is longer than the median of its stream by four times the distance \
-of the quartiles, and by 10 us at least. Each late packet is put down to one cause: the stage that took \
+of the quartiles, and by 10 us at least. Each late packet is attributed to one cause: the stage that took \
 longer than usual, and within it who had the CPU, or which queue held the packet.
 
 Examples:
@@ -23,15 +23,15 @@ Examples:
   delaylab explain bufferbloat --against idle
   delaylab explain latest --json | jq '.causes[0]'")]
 pub struct ExplainArgs {
-    /// The run: its directory, its name, `latest`, or what runs are named by: the newest of those
+    /// The run: directory, name, `latest`, or an experiment's name (its newest run)
     #[arg(default_value = "latest")]
     pub run: String,
 
-    /// Hold against this run, or against `idle`, the least delay of the path
+    /// Compare with this run, or with `idle`, the least delay of the path
     #[arg(long, value_name = "RUN")]
     pub against: Option<String>,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 

@@ -7,7 +7,7 @@ use delaylab_explain::import::{Format, Options};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::path::PathBuf;
 
-/// Make a run of what other tools measured: ping and its kin, traceroutes, captures, any table of delays
+/// Convert what other tools measured into a run: ping and similar tools, traceroutes, captures, any table of delays
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file is recognised by its content. What its tool says of its own packets is held against those \
@@ -23,11 +23,11 @@ pub struct ImportArgs {
     /// What the other tool wrote; `-` is standard input
     pub file: PathBuf,
 
-    /// Its format, instead of the one that its content tells
+    /// Format of the file [default: detected from its content]
     #[arg(long, value_name = "NAME", value_parser = format())]
     pub format: Option<&'static Format>,
 
-    /// Of a table: what its columns are, in their order, such as `time,rtt_ms`. Known are time and received (with
+    /// For a table: its columns in order, such as `time,rtt_ms`. Known are time and received (with
     /// _s, _ms, _us or _ns, or since 1970, or dates), rtt and one_way_delay (with _s, _ms, _us or _ns), seq,
     /// target, outcome, lost, ttl, size, and `-` for a column without meaning
     #[arg(
@@ -38,11 +38,11 @@ pub struct ImportArgs {
     )]
     pub columns: Vec<String>,
 
-    /// Of a table: what its delays count, where no column's name says so
+    /// For a table: unit of its delays, where no column's name says it
     #[arg(long, value_name = "UNIT")]
     pub unit: Option<Unit>,
 
-    /// Make the run in this directory
+    /// Directory in which the run is created
     #[arg(short, long, value_name = "DIR", default_value = RUNS)]
     pub output: PathBuf,
 
@@ -50,7 +50,7 @@ pub struct ImportArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write no page: `delaylab report` does, at any time
+    /// Do not write the HTML page (`delaylab report` writes it at any time)
     #[arg(long)]
     pub no_report: bool,
 }

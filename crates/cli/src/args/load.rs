@@ -27,7 +27,7 @@ pub struct LoadServerArgs {
     )]
     pub load_port: Option<u16>,
 
-    /// Send load there instead: HOST or HOST:PORT, or iperf3://HOST:PORT for an `iperf3 -s`
+    /// Send load to this server instead: HOST or HOST:PORT, or iperf3://HOST:PORT for an `iperf3 -s`
     #[arg(long, value_name = "SERVER", value_parser = load_server, help_heading = "Load")]
     pub load_server: Option<LoadServer>,
 }

@@ -43,41 +43,41 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Probe a target and say where the time goes, host and network apart
+    /// Probe a target and show where the time goes, in the hosts and in the network
     Ping(Box<ping::PingArgs>),
     /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
     Trace(Box<trace::TraceArgs>),
-    /// Answer probes: udp echo, tcp ping-pong and STAMP; take load
+    /// Answer probes (udp echo, tcp ping-pong, STAMP) and accept load
     Reflect(Box<reflect::ReflectArgs>),
-    /// Say what this host can measure, what it lacks and how to get it
+    /// Check what this host can measure, what is missing, and how to get it
     Doctor(doctor::DoctorArgs),
-    /// List the experiments that come with delaylab, and the runs that there are
+    /// List the experiments that come with delaylab, and the recorded runs
     List(experiment::ListArgs),
-    /// Say what an experiment would do: its trials, their order, the time they take
+    /// Check an experiment and show what it would do: trials, their order, the time they take
     Check(experiment::CheckArgs),
-    /// Carry an experiment out, record it, judge its findings
+    /// Run an experiment, record it, and judge its findings
     Run(Box<experiment::RunArgs>),
-    /// Go on with a run that was interrupted
+    /// Resume an interrupted run
     Resume(experiment::ResumeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
-    /// Say why packets of a run were late: worst cause first, with its evidence and what to do
+    /// Explain what is slow in a run and why packets were late: worst cause first, with evidence and remedy
     Explain(explain::ExplainArgs),
-    /// Find out what a measured path is made of: hosts, rate, buffer, discipline; and check its model
+    /// Estimate what a measured path consists of: hosts, rate, buffer, discipline; and check the model
     Calibrate(calibrate::CalibrateArgs),
-    /// Say what a change would make of a measured path
+    /// Predict how a change would affect a measured path
     Predict(calibrate::PredictArgs),
-    /// Look at runs in a browser: as they appear, one, two compared, one in progress
+    /// Serve runs as pages for a browser: the list, a run, a comparison, a run in progress
     Serve(serve::ServeArgs),
-    /// Say what changed between two runs, by how much and how sure that is
+    /// Compare two runs: what changed, by how much, and how certain that is
     Compare(compare::CompareArgs),
-    /// Check that the files of runs are what was recorded
+    /// Check that the files of runs are as recorded
     Verify(verify::VerifyArgs),
-    /// Make a run of what other tools measured: ping, fping, irtt, sockperf, mtr, iperf3, captures
+    /// Convert what other tools measured into a run: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
     /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
     Bench(Box<bench::BenchArgs>),
-    /// Say whether a line carries packets in cells (ATM), their overhead and rate
+    /// Detect whether a line carries packets in cells (ATM), with their overhead and rate
     Cells(Box<cells::CellsArgs>),
     /// Build a testbed of network namespaces by hand
     Testbed(testbed::TestbedArgs),

@@ -12,7 +12,7 @@ use delaylab_model::record::Method;
 use delaylab_runner::target::AddressFamily;
 use std::path::{Path, PathBuf};
 
-/// Probe a target and say where the time goes, host and network apart
+/// Probe a target and show where the time goes, in the hosts and in the network
 #[derive(Debug, Args)]
 #[command(
     override_usage = "delaylab ping [OPTIONS] <TARGET>",
@@ -35,7 +35,7 @@ pub struct PingArgs {
     #[arg(required_unless_present = "save", value_name = "TARGET")]
     pub target: Option<String>,
 
-    /// How to ask; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for
+    /// Probe method; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for
     /// stamp, any STAMP or TWAMP-Light reflector) at the target
     #[arg(long, default_value = "icmp", value_parser = values::method(), help_heading = "What to send")]
     pub method: Method,
@@ -89,7 +89,7 @@ pub struct PingArgs {
     #[arg(short, long, value_name = "HEX", value_parser = values::pattern, help_heading = "What to send")]
     pub pattern: Option<Fill>,
 
-    /// Leave by this interface
+    /// Send from this interface
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "What to send")]
     pub interface: Option<String>,
 
@@ -106,7 +106,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration, conflicts_with = "interval", help_heading = "When to send")]
     pub poisson: Option<Nanos>,
 
-    /// So many packets back to back at each interval
+    /// Number of packets back to back at each interval
     #[arg(long, value_name = "N", conflicts_with = "poisson", value_parser = clap::value_parser!(u32).range(1..), help_heading = "When to send")]
     pub burst: Option<u32>,
 
@@ -114,11 +114,11 @@ pub struct PingArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
     pub wait: Option<Nanos>,
 
-    /// Stop after so many packets; with --load, of each part
+    /// Stop after this number of packets; with --load, in each part
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "When to send")]
     pub count: Option<u64>,
 
-    /// Stop after so long; with --load, each part [default: with --load and without -c 10s]
+    /// Stop after this time; with --load, each part [default: with --load and without -c 10s]
     #[arg(short = 'w', long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Option<Nanos>,
 
@@ -126,7 +126,7 @@ pub struct PingArgs {
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "When to send")]
     pub timeout: Nanos,
 
-    /// Seed of gaps and fill [default: drawn, and recorded]
+    /// Random seed of gaps and fill [default: drawn and recorded]
     #[arg(long, value_name = "N", help_heading = "When to send")]
     pub seed: Option<u64>,
 
@@ -160,12 +160,12 @@ pub struct PingArgs {
     #[arg(short = 'D', long, help_heading = "Output")]
     pub timestamps: bool,
 
-    /// Print the summary alone; -qq in one line
+    /// Print only the summary; -qq: in one line
     #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
     pub quiet: u8,
 
-    /// End with code 1 if this is so: 'p99(network) > 5ms', 'lost > 1%'; with --load under load; may be given more
-    /// than once
+    /// Exit with 1 if this condition holds: 'p99(network) > 5ms', 'lost > 1%'; with --load, under load; may be given
+    /// more than once
     #[arg(long, value_name = "CONDITION", value_parser = super::compare::limit, help_heading = "Output")]
     pub fail_if: Vec<Limit>,
 
@@ -173,7 +173,7 @@ pub struct PingArgs {
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// Show a live view, full screen: distribution, anatomy, responses of late, excursions (q ends, ? shows keys)
+    /// Show a live view, full screen: distribution, anatomy, recent responses, excursions (q ends, ? shows keys)
     #[arg(long, conflicts_with_all = ["quiet", "json", "json_stream", "csv"], help_heading = "Output")]
     pub tui: bool,
 

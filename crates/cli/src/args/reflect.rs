@@ -18,7 +18,7 @@ pub enum Ways {
     Both,
 }
 
-/// Answer probes: udp echo, tcp ping-pong and STAMP; take load
+/// Answer probes (udp echo, tcp ping-pong, STAMP) and accept load
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a key it answers this host alone. For others, give it a key, or say --open and to whom. \
@@ -47,7 +47,7 @@ pub struct ReflectArgs {
     #[arg(long)]
     pub no_stamp: bool,
 
-    /// Take load, too, and count it, and send load to a prober that asks for it over tcp; =up: take it alone
+    /// Also accept load and count it, and send load to a prober that asks for it over tcp; =up: accept only
     #[arg(long, value_name = "up", num_args = 0..=1, require_equals = true, default_missing_value = "both", hide_possible_values = true)]
     pub accept_load: Option<Ways>,
 
@@ -76,7 +76,7 @@ pub struct ReflectArgs {
     #[arg(long, conflicts_with = "key_file")]
     pub plain_echo: bool,
 
-    /// Answer no more than so many packets a second to one network (/24 or /48)
+    /// Limit of packets answered a second, for one network (/24 or /48)
     #[arg(
         long,
         value_name = "N",
@@ -85,7 +85,7 @@ pub struct ReflectArgs {
     )]
     pub max_rate: u64,
 
-    /// Answer no more than so many packets a second in all
+    /// Limit of packets answered a second, in total
     #[arg(
         long,
         value_name = "N",
@@ -94,11 +94,11 @@ pub struct ReflectArgs {
     )]
     pub max_total_rate: u64,
 
-    /// Answer no more than so much to one network; in all twice that
+    /// Limit of the rate of answers to one network; twice that in total
     #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = values::rate, help_heading = "Limits")]
     pub max_bandwidth: u64,
 
-    /// Sessions at once
+    /// Number of sessions at once
     #[arg(
         long,
         value_name = "N",
@@ -107,7 +107,7 @@ pub struct ReflectArgs {
     )]
     pub max_sessions: usize,
 
-    /// End a session after so long
+    /// End a session after this time
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = values::positive_duration, help_heading = "Limits")]
     pub max_duration: Nanos,
 
@@ -119,11 +119,11 @@ pub struct ReflectArgs {
     #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode())]
     pub wait_mode: WaitMode,
 
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// End when standard input does
+    /// Exit when standard input ends
     #[arg(long, hide = true)]
     pub with_input: bool,
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// Look at runs in a browser: as they appear, one, two compared, one in progress
+/// Serve runs as pages for a browser: the list, a run, a comparison, a run in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It serves this host alone, on http://127.0.0.1:8864/. Nothing is loaded from elsewhere, and \
@@ -17,7 +17,7 @@ Examples:
   delaylab serve /data/runs --port 9000
   delaylab serve --listen 192.0.2.7 --token-file t    then open http://192.0.2.7:8864/?token=…")]
 pub struct ServeArgs {
-    /// Where runs are
+    /// Directory of runs
     #[arg(value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 

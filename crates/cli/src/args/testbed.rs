@@ -3,7 +3,7 @@
 use super::experiment::ChoiceArgs;
 use clap::{Args, Subcommand};
 
-/// Build a testbed by hand, work in it, take it down
+/// Build a testbed by hand, run commands in it, remove it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A testbed is made of network namespaces joined by veth pairs. Nothing in it is connected to this host's \
@@ -26,7 +26,7 @@ pub enum TestbedCommand {
     Up(UpArgs),
     /// Run a command at one of its nodes
     Exec(ExecArgs),
-    /// Take down what a process left that was killed
+    /// Remove what a killed process left behind
     Clean,
 }
 

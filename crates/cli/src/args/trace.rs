@@ -22,12 +22,12 @@ pub struct TraceArgs {
     /// Host name or address
     pub target: String,
 
-    /// Traffic classes to compare, with commas between them: be, ef, va, le, cs0…cs7, af11…af43, or code
+    /// Traffic classes to compare, separated by commas: be, ef, va, le, cs0…cs7, af11…af43, or code
     /// points. The others are compared with the first
     #[arg(long, default_value = "be", value_delimiter = ',', value_parser = values::class, help_heading = "What to send")]
     pub class: Vec<Dscp>,
 
-    /// How to ask: udp and tcp to a port, icmp echo. Of udp the target, too, tells which class it saw
+    /// Probe method: udp and tcp to a port, icmp echo. With udp the target also reports the class that it saw
     #[arg(long, default_value = "udp", value_parser = values::trace_method(), help_heading = "What to send")]
     pub method: Method,
 
@@ -51,7 +51,7 @@ pub struct TraceArgs {
     #[arg(long, default_value = "not-ect", value_parser = values::ecn, help_heading = "What to send")]
     pub ecn: u8,
 
-    /// Leave by this interface
+    /// Send from this interface
     #[arg(short = 'I', long, value_name = "NAME", help_heading = "What to send")]
     pub interface: Option<String>,
 
@@ -67,12 +67,12 @@ pub struct TraceArgs {
     #[arg(short, long, visible_alias = "max-hops", value_name = "N", default_value = "30", value_parser = clap::value_parser!(u8).range(1..=254), help_heading = "How far and how fast")]
     pub max_ttl: u8,
 
-    /// Look no further behind so many silent hops in a row
+    /// Stop after this number of silent hops in a row
     #[arg(short = 'U', long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u8).range(1..), help_heading = "How far and how fast")]
     pub max_unknown: u8,
 
-    /// From a packet to one hop to the next packet there, of whatever class. Many routers answer one
-    /// packet a second and no more
+    /// Time from a packet to a hop to the next packet to it, whatever the class. Many routers answer no more
+    /// than one packet a second
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "How far and how fast")]
     pub interval: Nanos,
 
@@ -80,7 +80,7 @@ pub struct TraceArgs {
     #[arg(short = 'w', long, visible_short_alias = 'W', alias = "wait", value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "How far and how fast")]
     pub timeout: Nanos,
 
-    /// Do not look for the names of routers
+    /// Do not resolve the names of routers
     #[arg(short, long, visible_alias = "no-dns", help_heading = "Output")]
     pub numeric: bool,
 

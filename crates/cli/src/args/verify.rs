@@ -4,7 +4,7 @@ use super::experiment::RUNS;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Check that the files of runs are what was recorded
+/// Check that the files of runs are as recorded
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Every file is read and held against the length and the SHA-256 in the run's manifest.json; files that \
@@ -23,7 +23,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "RUN|DIR", required = true)]
     pub named: Vec<String>,
 
-    /// Where runs are
+    /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 

@@ -2,13 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`State`] (`state.rs`) | takes records, in flat memory; makes a view of what came so far |
+//! | `state.rs` | takes records, in flat memory; makes a view of what came so far |
 //! | `measured.rs` | what is kept of one probe |
 //! | `strip.rs` | the worst response of each moment of late |
 //! | `late.rs` | the latest excursions, and which of them are one event |
 //! | `log_bins.rs` | the distribution, in bins of equal ratio |
-//! | [`View`] (`view.rs`) | what there is to see at one moment |
-//! | [`Screen`] (`screen.rs`) | a view on a terminal of any size: who gets how many rows |
+//! | `view.rs` | what there is to see at one moment |
+//! | `screen.rs` | a view on a terminal of any size: who gets how many rows |
 //! | `canvas.rs` | text and bars in a part of the screen |
 //! | `head.rs`, `distribution.rs`, `anatomy.rs`, `recent.rs`, `excursions.rs`, `keys.rs` | the parts of the screen |
 //! | `driver.rs` | draws it on a thread of its own, and reads keys |

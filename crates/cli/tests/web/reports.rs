@@ -221,10 +221,10 @@ fn drawn_with_its_marks(experiments: &[(&str, &[&str])]) {
     }
 }
 
-/// Two of the catalogue that between them have most kinds of figures. The others in `make test-all`.
+/// One of the catalogue, which has most kinds of figures; queues are drawn by other tests here. The others in `make test-all`.
 #[test]
 fn figures_of_the_catalogue_are_drawn_with_their_marks() {
-    let short = |entry: &&(&str, _)| ["wait-time-jitter", "atm-response-time"].contains(&entry.0);
+    let short = |entry: &&(&str, _)| entry.0 == "wait-time-jitter";
     drawn_with_its_marks(&Vec::from_iter(CATALOGUE.iter().filter(short).copied()));
 }
 
