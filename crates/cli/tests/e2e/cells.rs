@@ -70,35 +70,44 @@ fn what_cannot_be_meant_is_refused() {
     assert_eq!(checked.code, 0, "{}", checked.stderr);
 }
 
-/// Seed 000's first finding: true of cells, false without, and not to be told from a few sizes.
+/// How seed 000's first finding is judged in simulation, in one place and condition.
+fn judged(words: &str) -> Value {
+    const FEW: &str = "--set design.repeats=1 --set sweep.condition.to=[\"quiet\"] --set sweep.place.to=[\"0ms\"]";
+    let scratch = Scratch::new();
+    let run = "run packet-size-latency --world sim --seed 1 --json -q --no-report";
+    let ended = ran(&scratch, &format!("{run} {FEW} {words}"));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    let finding = last["findings"][0].clone();
+    assert_eq!(finding["id"], "000.1");
+    finding
+}
+
+/// True of cells, and not to be told from a few sizes.
 #[test]
 fn the_finding_of_seed_000_is_judged_in_simulation() {
-    let judged = |words: &str| {
-        let scratch = Scratch::new();
-        let run = "run packet-size-latency --world sim --seed 1 --json -q --no-report";
-        let ended = ran(&scratch, &format!("{run} {words}"));
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
-        let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-        let finding = last["findings"][0].clone();
-        assert_eq!(finding["id"], "000.1");
-        finding
-    };
-    let few = "--set design.repeats=1 --set sweep.condition.to=[\"quiet\"] --set sweep.place.to=[\"0ms\"]";
-    let cells = judged(few);
-    assert_eq!(cells["verdict"], "true", "{}", cells["reason"]);
-    let parts = cells["parts"].as_array().unwrap();
-    assert_eq!(parts.len(), 2, "a shaper and none");
-    let frames = judged(&format!(
-        "{few} --set path.framing=ppp --set path.mtu=9188B"
-    ));
-    assert_eq!(frames["verdict"], "false", "{}", frames["reason"]);
-    let quick = judged(&format!("--quick {few}"));
+    let quick = judged("--quick");
     assert_eq!(quick["verdict"], "true", "{}", quick["reason"]);
     let sizes = "--set sweep.size.to=[\"40B\",\"100B\",\"200B\",\"300B\",\"500B\"]";
-    let fewer = judged(&format!("--quick {few} {sizes}"));
+    let fewer = judged(&format!("--quick {sizes}"));
     assert_eq!(fewer["verdict"], "undecided", "{}", fewer["reason"]);
     let why = fewer["reason"].as_str().unwrap();
     assert!(why.contains("5 sizes are too few"), "{why}");
+}
+
+/// The same of all sizes, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn the_finding_of_seed_000_is_true_of_cells_and_false_without() {
+        let cells = judged("");
+        assert_eq!(cells["verdict"], "true", "{}", cells["reason"]);
+        let parts = cells["parts"].as_array().unwrap();
+        assert_eq!(parts.len(), 2, "a shaper and none");
+        let frames = judged("--set path.framing=ppp --set path.mtu=9188B");
+        assert_eq!(frames["verdict"], "false", "{}", frames["reason"]);
+    }
 }
 
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.

@@ -298,12 +298,11 @@ fn same_on_one_thread_and_on_two(experiments: &[&str]) {
     }
 }
 
-/// Cells and ABR; two classes of packets. The others in `make test-all`.
+/// Cells and ABR. The others in `make test-all`.
 #[test]
-fn two_of_the_catalogue_are_the_same_on_one_thread_and_on_two() {
-    let two = ["eprca-variants", "classes"];
-    let two = two.map(|name| CATALOGUE.iter().find(|words| words.starts_with(name)));
-    same_on_one_thread_and_on_two(&two.map(|words| *words.unwrap()));
+fn one_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
+    let one = |words: &&&str| words.starts_with("eprca-variants");
+    same_on_one_thread_and_on_two(&[*CATALOGUE.iter().find(one).unwrap()]);
 }
 
 fn killed_and_resumed(moments: &[u64]) {
