@@ -55,9 +55,9 @@ impl<'a> Stored<'a> {
             let kept = kept.unwrap_or_default().iter();
             return kept.filter(|record| row.counts(record.seq)).for_each(take);
         }
-        self.run.scan(Some(row.trial), |of, noised| {
+        self.run.scan(Some(row.trial), |of, record| {
             if of.probe == row.probe {
-                take(noised.record);
+                take(record);
             }
         });
     }

@@ -1,16 +1,31 @@
-//! Places for connections: each connection is a thread, so there are only so many.
+//! Places for connections: each connection costs a thread or a task, so there are only so many.
 //!
 //! Who gets one, and who gives way for it, is decided by [`delaylab_traffic::admission`]; here
-//! connections that give way are shut down, which wakes their threads.
+//! connections that give way are told, and end.
 
-use delaylab_kernel::clock;
+use delaylab_model::Nanos;
 use delaylab_traffic::admission::{Admission, Full, Limits};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Threads beyond the places: of connections that have given way and are about to end.
-const ENDING: usize = 64;
+/// Places beyond the limits: of connections that have given way and are about to end.
+pub const ENDING: usize = 64;
+
+/// A connection that may have to give way.
+pub trait Connection: Debug + Send + Sync {
+    /// Has it end soon: it has lost its place.
+    fn give_way(&self);
+}
+
+/// Wakes its thread, which can still answer.
+impl Connection for TcpStream {
+    fn give_way(&self) {
+        // An error says that it is closed already.
+        let _ = self.shutdown(Shutdown::Read);
+    }
+}
 
 /// All places.
 #[derive(Debug, Clone)]
@@ -19,7 +34,7 @@ pub struct Places(Arc<Mutex<Taken>>);
 #[derive(Debug)]
 struct Taken {
     admission: Admission<u64>,
-    connections: BTreeMap<u64, Arc<TcpStream>>,
+    connections: BTreeMap<u64, Arc<dyn Connection>>,
     next: u64,
     /// Places that were given and have not come back, those of connections that gave way included.
     given: usize,
@@ -49,8 +64,12 @@ impl Places {
     ///
     /// # Errors
     /// There is none, and no connection that has to give way.
-    pub fn take(&self, from: IpAddr, stream: &Arc<TcpStream>) -> Result<Place, Full> {
-        let now = clock::monotonic();
+    pub fn take(
+        &self,
+        now: Nanos,
+        from: IpAddr,
+        connection: Arc<dyn Connection>,
+    ) -> Result<Place, Full> {
         let mut taken = self.taken();
         if taken.given >= taken.most {
             return Err(Full::All);
@@ -62,7 +81,7 @@ impl Places {
         taken.next += 1;
         taken.given += 1;
         taken.admission.enter(now, from, id);
-        taken.connections.insert(id, Arc::clone(stream));
+        taken.connections.insert(id, connection);
         Ok(Place {
             places: self.clone(),
             id,
@@ -84,11 +103,9 @@ impl Places {
 }
 
 impl Taken {
-    /// Wakes a connection's thread, which then ends.
     fn end(&mut self, id: u64) {
-        if let Some(stream) = self.connections.remove(&id) {
-            // An error says that it is closed already.
-            let _ = stream.shutdown(Shutdown::Read);
+        if let Some(connection) = self.connections.remove(&id) {
+            connection.give_way();
         }
     }
 }
@@ -143,9 +160,9 @@ mod tests {
         let places = places(2);
         let (first, mut its_client) = connection();
         let (other, _client) = connection();
-        let _place = places.take(host(1), &first).unwrap();
-        let _second = places.take(host(1), &other).unwrap();
-        let _third = places.take(host(2), &other).unwrap();
+        let _place = places.take(0, host(1), first.clone()).unwrap();
+        let _second = places.take(0, host(1), other.clone()).unwrap();
+        let _third = places.take(0, host(2), other.clone()).unwrap();
         assert_eq!((&*first).read(&mut [0]).unwrap(), 0);
         (&*first).write_all(b"!").unwrap();
         assert_eq!(its_client.read(&mut [0]).unwrap(), 1);
@@ -155,12 +172,15 @@ mod tests {
     fn who_has_proven_itself_keeps_its_place_and_threads_are_bounded() {
         let places = places(1);
         let (stream, _client) = connection();
-        let place = places.take(host(1), &stream).unwrap();
+        let place = places.take(0, host(1), stream.clone()).unwrap();
         place.proven();
-        assert_eq!(places.take(host(2), &stream).unwrap_err(), Full::All);
+        assert_eq!(
+            places.take(0, host(2), stream.clone()).unwrap_err(),
+            Full::All
+        );
         drop(place);
         let held: Vec<_> = (0..200)
-            .map_while(|_| places.take(host(2), &stream).ok())
+            .map_while(|_| places.take(0, host(2), stream.clone()).ok())
             .collect();
         assert_eq!(held.len(), 1 + ENDING);
         drop(held);
@@ -172,7 +192,7 @@ mod tests {
     fn a_place_comes_back_after_a_panic() {
         let places = places(1);
         let (stream, _client) = connection();
-        let place = places.take(host(1), &stream).unwrap();
+        let place = places.take(0, host(1), stream.clone()).unwrap();
         let thread = std::thread::spawn(move || {
             let _place = place;
             std::panic::resume_unwind(Box::new("on purpose"));

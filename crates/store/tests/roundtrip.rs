@@ -140,8 +140,7 @@ fn what_warms_a_stream_up_does_not_count() {
     let finished = write_run(runs.path(), &[0, 1], 30);
     let run = Run::open(&finished.folder).unwrap();
     let mut seen = vec![Vec::new(); 2];
-    let of_no_row = run.scan(Some(1), |row, noised| {
-        let record = noised.record;
+    let of_no_row = run.scan(Some(1), |row, record| {
         assert_eq!((row.trial, row.probe), (1, record.probe));
         seen[usize::from(row.probe)].push(record.seq);
     });

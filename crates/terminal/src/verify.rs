@@ -35,24 +35,9 @@ pub fn line(name: &str, run: &Verified, style: &Style) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use delaylab_store::verify::Mismatch;
-
-    fn run(files: Option<u64>, wrong: &[(&str, &str)]) -> Verified {
-        let wrong = wrong.iter().map(|(file, why)| Mismatch {
-            file: (*file).to_owned(),
-            why: (*why).to_owned(),
-        });
-        Verified {
-            folder: "runs/a".into(),
-            state: State::Complete,
-            files,
-            bytes: 1234,
-            wrong: wrong.collect(),
-        }
-    }
+    use delaylab_view::samples::verified as run;
 
     #[test]
     fn each_run_has_a_line_and_each_wrong_file() {

@@ -2,6 +2,7 @@
 
 use crate::json::{Levels, Published, levels};
 use delaylab_lab::experiment::{Resolved, not_applicable};
+use delaylab_lab::finding::Forecast;
 use delaylab_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,17 +75,6 @@ pub struct Finding<'a> {
     pub not_applicable: Option<String>,
     /// How probable each verdict is; null where nothing tells.
     pub expected: Option<Forecast>,
-}
-
-/// How probable a verdict is, 0 to 1.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Forecast {
-    /// That it is true.
-    #[serde(rename = "true")]
-    pub is_true: f64,
-    /// That it is false.
-    #[serde(rename = "false")]
-    pub is_false: f64,
 }
 
 impl<'a> Document<'a> {

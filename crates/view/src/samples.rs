@@ -13,6 +13,8 @@ use delaylab_model::trial::{
 };
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
+use delaylab_store::run::State;
+use delaylab_store::verify::{Mismatch, Verified};
 
 const START: Nanos = 1_000 * SECOND;
 const INTERVAL: Nanos = 10 * MILLISECOND;
@@ -252,25 +254,40 @@ fn facts(records: RecordFacts, absent: &[StampPoint], how: Delivery) -> ProbeFac
     }
 }
 
-/// The same packets, `ns` longer on the way there.
-pub fn delayed(sample: &Sample, ns: i64) -> Sample {
+/// The same packets, each changed in the same way.
+pub fn changed(sample: &Sample, change: impl Fn(&mut Record)) -> Sample {
     let mut later = full();
     later.records.clone_from(&sample.records);
     let mut builder = SummaryBuilder::new(later.facts.records, later.records.len());
     for record in &mut later.records {
-        for stamp in [
-            &mut record.r_rx,
-            &mut record.r_user,
-            &mut record.r_tx,
-            &mut record.t_rx,
-            &mut record.t_recv,
-        ] {
-            *stamp = stamp.map(|t| t + ns);
-        }
+        change(record);
         builder.push(record);
     }
     later.summary = builder.finish();
     later
+}
+
+/// Puts these stamps off by `ns`.
+pub fn put_off<const N: usize>(ns: Nanos, stamps: [&mut Option<Nanos>; N]) {
+    for stamp in stamps {
+        *stamp = stamp.map(|t| t + ns);
+    }
+}
+
+/// The same packets, `ns` longer on the way there.
+pub fn delayed(sample: &Sample, ns: i64) -> Sample {
+    changed(sample, |record| {
+        put_off(
+            ns,
+            [
+                &mut record.r_rx,
+                &mut record.r_user,
+                &mut record.r_tx,
+                &mut record.t_rx,
+                &mut record.t_recv,
+            ],
+        );
+    })
 }
 
 /// A TCP stream that loaded the path.
@@ -298,4 +315,19 @@ pub fn streams() -> Vec<StreamReport> {
         round_trips: vec![20_000_000; 10],
         failed: None,
     }]
+}
+
+/// A run whose files were looked at.
+pub fn verified(files: Option<u64>, wrong: &[(&str, &str)]) -> Verified {
+    let wrong = wrong.iter().map(|(file, why)| Mismatch {
+        file: (*file).to_owned(),
+        why: (*why).to_owned(),
+    });
+    Verified {
+        folder: "runs/a".into(),
+        state: State::Complete,
+        files,
+        bytes: 1234,
+        wrong: wrong.collect(),
+    }
 }

@@ -82,22 +82,7 @@ fn verdict(run: &Verified) -> &'static str {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use delaylab_store::run::State;
-    use delaylab_store::verify::Mismatch;
-
-    fn run(files: Option<u64>, wrong: &[(&str, &str)]) -> Verified {
-        let wrong = wrong.iter().map(|(file, why)| Mismatch {
-            file: (*file).to_owned(),
-            why: (*why).to_owned(),
-        });
-        Verified {
-            folder: "runs/a".into(),
-            state: State::Complete,
-            files,
-            bytes: 1234,
-            wrong: wrong.collect(),
-        }
-    }
+    use crate::samples::verified as run;
 
     #[test]
     fn the_document_says_the_same() {

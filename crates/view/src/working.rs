@@ -336,8 +336,7 @@ fn place(stages: StageSet) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::samples::{Sample, delayed, full, one, streams};
-    use delaylab_stats::summary::SummaryBuilder;
+    use crate::samples::{Sample, changed, delayed, full, one, put_off, streams};
 
     #[test]
     fn the_queue_that_grew_is_named() {
@@ -388,15 +387,9 @@ mod tests {
     #[test]
     fn two_queues_that_grew_are_both_named() {
         let (idle, streams) = (full(), streams());
-        let mut loaded = delayed(&idle, 20_000_000);
-        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
-        for record in &mut loaded.records {
-            for stamp in [&mut record.t_rx, &mut record.t_recv] {
-                *stamp = stamp.map(|t| t + 40_000_000);
-            }
-            builder.push(record);
-        }
-        loaded.summary = builder.finish();
+        let loaded = changed(&delayed(&idle, 20_000_000), |record| {
+            put_off(40_000_000, [&mut record.t_rx, &mut record.t_recv]);
+        });
         let working = Working {
             idle: idle.ping(),
             loaded: loaded.ping(),
@@ -417,13 +410,9 @@ mod tests {
     fn hosts_that_are_busy_are_no_queue() {
         let (idle, streams) = (full(), streams());
         let response = idle.summary.response.as_ref().unwrap().p50;
-        let mut loaded = full();
-        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
-        for record in &mut loaded.records {
+        let loaded = changed(&full(), |record| {
             record.t_recv = record.t_recv.map(|t| t + response);
-            builder.push(record);
-        }
-        loaded.summary = builder.finish();
+        });
         let working = Working {
             idle: idle.ping(),
             loaded: loaded.ping(),
@@ -445,22 +434,19 @@ mod tests {
     #[test]
     fn the_local_queue_is_a_queue() {
         let (idle, streams) = (full(), streams());
-        let mut loaded = full();
-        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
-        for record in &mut loaded.records {
-            for stamp in [
-                &mut record.t_tx,
-                &mut record.r_rx,
-                &mut record.r_user,
-                &mut record.r_tx,
-                &mut record.t_rx,
-                &mut record.t_recv,
-            ] {
-                *stamp = stamp.map(|t| t + 50_000_000);
-            }
-            builder.push(record);
-        }
-        loaded.summary = builder.finish();
+        let loaded = changed(&full(), |record| {
+            put_off(
+                50_000_000,
+                [
+                    &mut record.t_tx,
+                    &mut record.r_rx,
+                    &mut record.r_user,
+                    &mut record.r_tx,
+                    &mut record.t_rx,
+                    &mut record.t_recv,
+                ],
+            );
+        });
         let working = Working {
             idle: idle.ping(),
             loaded: loaded.ping(),
@@ -476,15 +462,12 @@ mod tests {
     #[test]
     fn the_queue_of_the_reflectors_interface_may_be_one() {
         let (idle, mut streams) = (full(), streams());
-        let mut loaded = full();
-        let mut builder = SummaryBuilder::new(loaded.facts.records, loaded.records.len());
-        for record in &mut loaded.records {
-            for stamp in [&mut record.r_tx, &mut record.t_rx, &mut record.t_recv] {
-                *stamp = stamp.map(|t| t + 50_000_000);
-            }
-            builder.push(record);
-        }
-        loaded.summary = builder.finish();
+        let loaded = changed(&full(), |record| {
+            put_off(
+                50_000_000,
+                [&mut record.r_tx, &mut record.t_rx, &mut record.t_recv],
+            );
+        });
         for (direction, expected) in [
             (Direction::Up, "in the hosts (reflector"),
             (Direction::Down, "the queue of its own interface"),

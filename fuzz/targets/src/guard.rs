@@ -5,7 +5,7 @@
 
 #[path = "../../../crates/web/src/serve/guard.rs"]
 mod admission;
-#[allow(dead_code)]
+#[allow(dead_code)] // its other users are in that crate
 #[path = "../../../crates/web/src/serve/query.rs"]
 mod query;
 

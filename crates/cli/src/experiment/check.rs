@@ -11,7 +11,7 @@ use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
-use delaylab_view::check::{Document, Forecast};
+use delaylab_view::check::Document;
 use delaylab_view::words::plural;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -170,10 +170,7 @@ fn document<'a>(
     };
     document.expected_from = Some(expected.run());
     for (shown, finding) in document.findings.iter_mut().zip(&resolved.findings) {
-        shown.expected = expected.of(finding).map(|forecast| Forecast {
-            is_true: forecast.is_true,
-            is_false: forecast.is_false,
-        });
+        shown.expected = expected.of(finding);
     }
     document
 }

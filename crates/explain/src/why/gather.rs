@@ -223,7 +223,7 @@ impl<'a> Gathered<'a> {
                 simulated,
             },
         };
-        run.scan(None, |_, noised| gathering.push(noised.record));
+        run.scan(None, |_, record| gathering.push(record));
         gathering.end_trial();
         gathering.gathered
     }

@@ -9,6 +9,8 @@ use super::check::Claim;
 use super::entry::Finding;
 use super::verdict::{By, Compared, Judged, Part, Verdict};
 use delaylab_stats::tail::{normal_below, normal_quantile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How much the planned run has of what the earlier one had.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,11 +22,13 @@ pub struct Scale {
 }
 
 /// Chances of the verdicts of one finding, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Forecast {
     /// It is true.
+    #[serde(rename = "true")]
     pub is_true: f64,
     /// It is false.
+    #[serde(rename = "false")]
     pub is_false: f64,
 }
 

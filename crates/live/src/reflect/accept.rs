@@ -78,7 +78,7 @@ pub fn serve<'scope, 'env>(
         if !admits(from.ip()) {
             continue;
         }
-        let Ok(place) = places.take(from.ip(), &stream) else {
+        let Ok(place) = places.take(clock::monotonic(), from.ip(), stream.clone()) else {
             continue;
         };
         // Where no thread can be started, the connection is closed and its place free again.

@@ -131,6 +131,30 @@ pub struct Noised<'a> {
     pub noise_who: Option<&'a str>,
 }
 
+/// The rows of a run, by trial and probe.
+struct Rows<'a> {
+    by_stream: BTreeMap<(u32, u16), &'a TrialRow>,
+    /// Packets of no row.
+    strangers: u64,
+}
+
+impl<'a> Rows<'a> {
+    fn new(rows: &'a [TrialRow]) -> Self {
+        let by_stream = rows.iter().map(|row| ((row.trial, row.probe), row));
+        Self {
+            by_stream: by_stream.collect(),
+            strangers: 0,
+        }
+    }
+
+    /// The row of this packet, if it has one in which it counts.
+    fn counting(&mut self, record: &Record) -> Option<&'a TrialRow> {
+        let row = self.by_stream.get(&(record.trial, record.probe)).copied();
+        self.strangers += u64::from(row.is_none());
+        row.filter(|row| row.counts(record.seq))
+    }
+}
+
 /// A series of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeriesName {
@@ -541,19 +565,29 @@ impl Run {
     /// Hands over every packet that counts, of one trial or of all in their order, with the row of its trial and probe:
     /// without those that warm a stream up. How many packets are of trials that are under way or were interrupted, and so of
     /// no row.
-    pub fn scan(&self, trial: Option<u32>, mut take: impl FnMut(&TrialRow, Noised<'_>)) -> u64 {
-        let rows = self.trials.iter();
-        let rows: BTreeMap<_, _> = rows.map(|row| ((row.trial, row.probe), row)).collect();
-        let mut of_no_row = 0;
-        self.for_each_noised(trial, |noised| {
-            let record = noised.record;
-            match rows.get(&(record.trial, record.probe)) {
-                Some(row) if row.counts(record.seq) => take(row, noised),
-                Some(_) => {}
-                None => of_no_row += 1,
+    pub fn scan(&self, trial: Option<u32>, mut take: impl FnMut(&TrialRow, &Record)) -> u64 {
+        let mut rows = Rows::new(&self.trials);
+        self.for_each_record(trial, |record| {
+            if let Some(row) = rows.counting(record) {
+                take(row, record);
             }
         });
-        of_no_row
+        rows.strangers
+    }
+
+    /// The same, with the noise that each met: two columns more are read.
+    pub fn scan_noised(
+        &self,
+        trial: Option<u32>,
+        mut take: impl FnMut(&TrialRow, Noised<'_>),
+    ) -> u64 {
+        let mut rows = Rows::new(&self.trials);
+        self.for_each_noised(trial, |noised| {
+            if let Some(row) = rows.counting(noised.record) {
+                take(row, noised);
+            }
+        });
+        rows.strangers
     }
 
     /// Hands over the records of interrupted trials.

@@ -489,21 +489,16 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::super::samples::Sample;
     use super::*;
-    use crate::json::{to_line, validator};
-    use serde_json::Value;
+    use crate::json::valid;
 
     #[test]
     fn documents_are_as_agreed() {
         let sample = Sample::made();
         let (shown, prediction) = (sample.calibrated(), sample.prediction());
-        let calibration: Value = serde_json::from_str(&to_line(&Calibration::new(&shown))).unwrap();
-        let prediction: Value =
-            serde_json::from_str(&to_line(&Predictions::new(&prediction))).unwrap();
-        assert!(validator::<Calibration<'_>>().is_valid(&calibration));
-        assert!(validator::<Predictions<'_>>().is_valid(&prediction));
+        let calibration = valid(&Calibration::new(&shown));
+        let prediction = valid(&Predictions::new(&prediction));
         insta::assert_json_snapshot!("calibration_json", calibration);
         insta::assert_json_snapshot!("prediction_json", prediction);
     }

@@ -80,6 +80,18 @@ pub(crate) fn validator<T: Published>() -> jsonschema::Validator {
     jsonschema::validator_for(&schema::<T>()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What a document says, which must keep to its schema.
+#[cfg(test)]
+pub(crate) fn valid<T: Published>(document: &T) -> Value {
+    let value = serde_json::from_str(&to_line(document)).unwrap_or_else(|error| panic!("{error}"));
+    let validator = validator::<T>();
+    let errors: Vec<_> = (validator.iter_errors(&value))
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    value
+}
+
 /// Takes the marks of rustdoc links out of descriptions.
 #[derive(Debug, Clone)]
 struct PlainText;

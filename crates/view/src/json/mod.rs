@@ -23,12 +23,12 @@ mod stats;
 mod working;
 
 pub use config::{Config, SystemInfo};
-#[cfg(test)]
-pub(crate) use document::validator;
 pub use document::{
     Interval, Level, Levels, Measured, Published, Reasons, levels, reasons, schema, to_line, write,
 };
 pub(crate) use document::{schema_of, seed, some_seed};
+#[cfg(test)]
+pub(crate) use document::{valid, validator};
 pub use published::{Listed, PUBLISHED};
 pub use results::{Condition, Facts, Results};
 pub use stats::Stats;

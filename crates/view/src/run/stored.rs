@@ -69,7 +69,7 @@ fn read(
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
-    let unfinished = run.scan(None, |_, noised| {
+    let unfinished = run.scan_noised(None, |_, noised| {
         let record = noised.record;
         if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
             builder.end_trial(over);

@@ -424,19 +424,13 @@ mod tests {
         let supplied = ["trace".to_owned()];
         let traced = sample.traced();
         let document = Document::new(&traced, &info, &supplied);
-        serde_json::from_str(&crate::json::to_line(&document)).unwrap()
+        crate::json::valid(&document)
     }
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let validator = crate::json::validator::<Document<'_>>();
-        for (name, sample) in samples() {
-            let document = document(&sample);
-            let errors: Vec<_> = validator
-                .iter_errors(&document)
-                .map(|error| error.to_string())
-                .collect();
-            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        for (_, sample) in samples() {
+            document(&sample);
         }
     }
 

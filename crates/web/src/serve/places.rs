@@ -1,51 +1,41 @@
-//! Places for connections. Who gets one, and who gives way for it, is decided by [`delaylab_traffic::admission`];
-//! here connections that give way learn of it.
+//! Places for connections, of which each is a task: one that has to give way learns of it while it waits.
 
+use delaylab_live::places::{self, Connection};
 use delaylab_model::Nanos;
-use delaylab_traffic::admission::{Admission, Full, Limits};
-use std::collections::BTreeMap;
+use delaylab_traffic::admission::{Full, Limits};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Places beyond the limits: of connections that have given way while something is still made for them.
-pub(super) const ENDING: usize = 64;
+pub(super) use places::ENDING;
 
 /// All places.
 #[derive(Debug, Clone)]
-pub(super) struct Places(Arc<Mutex<Taken>>);
-
-#[derive(Debug)]
-struct Taken {
-    admission: Admission<u64>,
-    /// Wakes the connections that have a place, to give it up.
-    connections: BTreeMap<u64, Arc<Notify>>,
-    next: u64,
-    /// Places that were given and have not come back, those of connections that gave way included.
-    given: usize,
-    most: usize,
-}
+pub(super) struct Places(places::Places);
 
 /// One connection's place, given back when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    places: Places,
-    id: u64,
-    gave_way: Arc<Notify>,
+    place: places::Place,
+    gave_way: Arc<GaveWay>,
     is_heard: AtomicBool,
+}
+
+/// Wakes a task that waits for it, or the one that will.
+#[derive(Debug, Default)]
+struct GaveWay(Notify);
+
+impl Connection for GaveWay {
+    fn give_way(&self) {
+        self.0.notify_one();
+    }
 }
 
 impl Places {
     /// None taken.
     pub(super) fn new(limits: Limits) -> Self {
-        Self(Arc::new(Mutex::new(Taken {
-            admission: Admission::new(limits),
-            connections: BTreeMap::new(),
-            next: 0,
-            given: 0,
-            most: limits.places.all.saturating_add(ENDING),
-        })))
+        Self(places::Places::new(limits))
     }
 
     /// A place for a connection from this address, which has proven nothing so far.
@@ -53,22 +43,9 @@ impl Places {
     /// # Errors
     /// There is none, and no connection that has to give way.
     pub(super) fn take(&self, now: Nanos, from: IpAddr) -> Result<Place, Full> {
-        let mut taken = self.taken();
-        if taken.given >= taken.most {
-            return Err(Full::All);
-        }
-        while let Some(id) = taken.admission.make_room(now, from)? {
-            taken.end(id);
-        }
-        let id = taken.next;
-        taken.next += 1;
-        taken.given += 1;
-        taken.admission.enter(now, from, id);
-        let gave_way = Arc::new(Notify::new());
-        taken.connections.insert(id, Arc::clone(&gave_way));
+        let gave_way = Arc::<GaveWay>::default();
         Ok(Place {
-            places: self.clone(),
-            id,
+            place: self.0.take(now, from, gave_way.clone())?,
             gave_way,
             is_heard: AtomicBool::new(false),
         })
@@ -76,31 +53,14 @@ impl Places {
 
     /// Descriptors have run out: the oldest connection that has proven nothing gives its own back.
     pub(super) fn free_one(&self) {
-        let mut taken = self.taken();
-        if let Some(id) = taken.admission.give_up_one() {
-            taken.end(id);
-        }
-    }
-
-    /// Each change is whole, so a thread that panicked left the numbers right.
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Taken {
-    fn end(&mut self, id: u64) {
-        if let Some(connection) = self.connections.remove(&id) {
-            // Kept for a connection that does not wait yet.
-            connection.notify_one();
-        }
+        self.0.free_one();
     }
 }
 
 impl Place {
     /// The connection has proven itself: it gives way to nobody from now on.
     pub(super) fn proven(&self) {
-        self.places.taken().admission.proven(self.id);
+        self.place.proven();
     }
 
     /// The connection's request is read.
@@ -115,16 +75,7 @@ impl Place {
 
     /// Ends when the connection has to give way to another one. For one caller, once.
     pub(super) async fn gave_way(&self) {
-        self.gave_way.notified().await;
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = self.places.taken();
-        taken.admission.leave(self.id);
-        taken.connections.remove(&self.id);
-        taken.given -= 1;
+        self.gave_way.0.notified().await;
     }
 }
 
@@ -167,12 +118,12 @@ mod tests {
         place.proven();
         assert_eq!(places.take(0, host(2)).unwrap_err(), Full::All);
         drop(place);
-        let held: Vec<_> = (0..200)
-            .map_while(|_| places.take(0, host(2)).ok())
-            .collect();
-        assert_eq!(held.len(), 1 + ENDING);
-        drop(held);
-        assert_eq!(places.taken().given, 0);
-        assert!(places.taken().admission.is_empty() && places.taken().connections.is_empty());
+        // That they come back is tested where they are counted; here, that they do when a task ends.
+        for _ in 0..2 {
+            let held: Vec<_> = (0..200)
+                .map_while(|_| places.take(0, host(2)).ok())
+                .collect();
+            assert_eq!(held.len(), 1 + ENDING);
+        }
     }
 }

@@ -264,17 +264,13 @@ mod tests {
     fn document(compared: &Compared) -> Value {
         let supplied = ["compare".to_owned()];
         let document = Document::new(compared, &supplied);
-        serde_json::from_str(&crate::json::to_line(&document)).unwrap()
+        crate::json::valid(&document)
     }
 
     #[test]
     fn every_document_keeps_to_the_schema() {
-        let validator = crate::json::validator::<Document<'_>>();
-        for (name, compared) in samples() {
-            let document = document(&compared);
-            let errors = validator.iter_errors(&document);
-            let errors: Vec<_> = errors.map(|error| error.to_string()).collect();
-            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        for (_, compared) in samples() {
+            document(&compared);
         }
     }
 
