@@ -7,9 +7,8 @@ use crate::experiment::choose;
 use crate::experiment::run::{options, record};
 use crate::{key, terminal};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
-use delaylab_live::prober::ip_size;
 use delaylab_model::experiment::WorldName;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::units::write_duration;
 use delaylab_runner::target::{self, AddressFamily};
 use delaylab_runner::worlds::RunOptions;
@@ -117,7 +116,7 @@ fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u3
         Method::Udp => LEAST_UDP[usize::from(with_key)],
         _ => LEAST_ICMP,
     };
-    let headers = ip_size(args.method, v6, 0).unwrap_or(0);
+    let headers = args.method.ip_size(v6, 0).unwrap_or(0);
     let least = args.min_size.unwrap_or(headers + payload);
     let most = args.max_size.unwrap_or(least + CELLS * CELL_PAYLOAD);
     if least < headers {

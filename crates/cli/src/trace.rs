@@ -10,7 +10,6 @@ use delaylab_kernel::signals;
 use delaylab_live::path_trace::{PathTracing, names};
 use delaylab_model::MILLISECOND;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::Method;
 use delaylab_runner::target;
 use delaylab_traffic::path_trace::{PathTrace, Settings};
 use delaylab_view::trace::Traced;
@@ -61,18 +60,14 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
 }
 
 fn planned(args: &TraceArgs) -> Result<PathTracing, Failed> {
-    let default_port = if args.method == Method::Tcp {
+    let default_port = if args.method.is_stream() {
         TCP_PORT
     } else {
         UDP_PORT
     };
     let port = args.port.unwrap_or(default_port);
     let target: SocketAddr = target::resolve(&args.target, port, values::family(args.v4, args.v6))?;
-    let default_size = if args.method == Method::Tcp {
-        0
-    } else {
-        PAYLOAD
-    };
+    let default_size = if args.method.is_stream() { 0 } else { PAYLOAD };
     Ok(PathTracing {
         target,
         method: args.method,

@@ -9,7 +9,8 @@
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::limits::{Outcome, held};
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
-use delaylab_model::record::{Method, Outcome as End, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome as End, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::random::SplitMix;
 

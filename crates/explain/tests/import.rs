@@ -4,7 +4,8 @@ use delaylab_explain::import::{
     self, Clock, Delay, Figure, Format, ImportError, Imported, Input, Options, Statistic, Stream,
     check,
 };
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::path::PathBuf;

@@ -2,8 +2,9 @@
 
 use crate::why::{assert_period, experiment, explain_in};
 use delaylab_explain::why::{Cause, Explanation};
+use delaylab_model::method::Method;
 use delaylab_model::noise::{NoiseEvent, NoiseKind, Process};
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
 use delaylab_model::world::{Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};

@@ -23,7 +23,7 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// Stretches to draw over all panels.
-const MARKS: usize = 4_000;
+const MARKS: usize = 1_500;
 
 impl Figure for Series {
     fn name(&self) -> &'static str {

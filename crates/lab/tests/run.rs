@@ -8,8 +8,9 @@ use delaylab_lab::experiment::{
 use delaylab_lab::run::{
     Ended, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
 };
+use delaylab_model::method::Method;
 use delaylab_model::plan::{Plan, Planned, Unit};
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, Trial};

@@ -14,7 +14,6 @@ use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::load::Load;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
-use delaylab_model::record::Method;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
@@ -178,7 +177,7 @@ impl Live {
     /// What a tester has to do in this trial, between these ports of each of its streams.
     pub fn job(&self, trial: &Trial, ports: Vec<[Port; 2]>) -> Job {
         let probes = trial.probes.iter().zip(0..);
-        let streams = probes.filter(|(probe, _)| probe.method == Method::Frame);
+        let streams = probes.filter(|(probe, _)| probe.method.is_one_way());
         let stream = |((probe, index), [from, to]): ((&Probe, u16), [Port; 2])| FrameStream {
             index,
             probe: probe.clone(),
@@ -309,10 +308,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         named.chain(load::refusals(load)).collect::<Vec<_>>()
     });
     // Of frames it is the line rate.
-    let frames = trial
-        .probes
-        .iter()
-        .any(|probe| probe.method == Method::Frame);
+    let frames = trial.probes.iter().any(|probe| probe.method.is_one_way());
     let built = trial.path.to_be_built().into_iter();
     let path = built.filter(|&field| !(frames && field == "rate"));
     let path = path.map(|field| {
@@ -322,7 +318,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
     let asking = trial
         .probes
         .iter()
-        .filter(|probe| probe.method != Method::Frame);
+        .filter(|probe| !probe.method.is_one_way());
     let ends = asking.flat_map(|probe| {
         let ends = [("from", &probe.from), ("to", &probe.to)];
         let named = ends.into_iter().filter(|(_, end)| end.is_some());
@@ -339,7 +335,7 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
     let frames = trial
         .probes
         .iter()
-        .filter(|probe| probe.method == Method::Frame);
+        .filter(|probe| probe.method.is_one_way());
     let of_probe = |probe: &Probe| {
         let refuse = |field: &str, reason: String| Refusal {
             field: format!("probe.{}.{field}", probe.name),
@@ -381,7 +377,7 @@ fn ports_of_this_host(trial: &Trial) -> Result<Vec<[Port; 2]>, RunError> {
     let frames = trial
         .probes
         .iter()
-        .filter(|probe| probe.method == Method::Frame);
+        .filter(|probe| probe.method.is_one_way());
     let port = |name: &Option<String>| Port::of_this_host(name.as_deref().unwrap_or_default());
     let ports = frames.map(|probe| Ok([port(&probe.from)?, port(&probe.to)?]));
     ports

@@ -2,10 +2,10 @@
 
 use crate::bench::ProcedureSection;
 use crate::load::Load;
+use crate::method::Method;
 use crate::path::Path;
 use crate::probe::{DontFragment, Family, Fill, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
-use crate::record::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};

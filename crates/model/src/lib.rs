@@ -13,6 +13,7 @@
 //! | [`hop`] | what a packet met in a queue of its path |
 //! | [`icmp`] | what an ICMP error means |
 //! | [`load`] | traffic beside the probes |
+//! | [`method`] | how a probe asks, and all that follows from that alone, in one table |
 //! | [`noise`] | what disturbed the measuring host |
 //! | [`path`] | what is between the ends |
 //! | [`plan`] | which trials a run consists of, and the trait that says which come next |
@@ -41,6 +42,7 @@ pub mod hop;
 pub mod host;
 pub mod icmp;
 pub mod load;
+pub mod method;
 pub mod noise;
 pub mod path;
 pub mod plan;

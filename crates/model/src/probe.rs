@@ -2,7 +2,7 @@
 
 use crate::dscp::Dscp;
 use crate::frames::{Frames, MOST_FRAME, MOST_FRAMES};
-use crate::record::Method;
+use crate::method::Method;
 use crate::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -226,7 +226,7 @@ impl Probe {
         Self {
             name: name.into(),
             method,
-            payload: 56,
+            payload: method.payload(false),
             reply_payload: None,
             dscp: Dscp::default(),
             ecn: 0,

@@ -2,58 +2,11 @@
 
 use crate::Nanos;
 use crate::icmp::IcmpReason;
+use crate::method::Method;
 use crate::trial::StampPoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::net::IpAddr;
-
-/// How a probe asks for its answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// ICMP echo (RFC 792, RFC 4443).
-    #[default]
-    Icmp,
-    /// UDP echo: delaylab's reflector, or any RFC 862 server.
-    Udp,
-    /// Request and response on one open TCP connection.
-    Tcp,
-    /// STAMP (RFC 8762, RFC 8972); also TWAMP-Light reflectors.
-    Stamp,
-    /// Signed Ethernet frames from one port of a tester to another (RFC 2544): one way, nothing answers.
-    Frame,
-}
-
-impl Method {
-    /// Every method, in the order that help texts list them.
-    pub const ALL: [Method; 5] = [
-        Method::Icmp,
-        Method::Udp,
-        Method::Tcp,
-        Method::Stamp,
-        Method::Frame,
-    ];
-    /// Those that ask and are answered.
-    pub const ASKING: [Method; 4] = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
-
-    /// The name in flags, files and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Method::Icmp => "icmp",
-            Method::Udp => "udp",
-            Method::Tcp => "tcp",
-            Method::Stamp => "stamp",
-            Method::Frame => "frame",
-        }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// How a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]

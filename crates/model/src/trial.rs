@@ -2,10 +2,10 @@
 
 use crate::Nanos;
 use crate::load::Load;
+use crate::method::{Method, Responder};
 use crate::noise::{Process, Ran};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
-use crate::record::Method;
 use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,9 +64,9 @@ pub struct LoadTarget {
 impl Target {
     /// Where packets of this method go.
     pub const fn of(&self, method: Method) -> SocketAddr {
-        match method {
-            Method::Stamp => self.stamp,
-            Method::Icmp | Method::Udp | Method::Tcp | Method::Frame => self.echo,
+        match method.responder() {
+            Some(Responder::Stamp) => self.stamp,
+            Some(Responder::Kernel | Responder::Echo) | None => self.echo,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Trial {
         self.probes
             .iter()
             .zip(0..)
-            .filter(|(probe, _)| probe.method != Method::Frame)
+            .filter(|(probe, _)| !probe.method.is_one_way())
             .map(move |(probe, index)| ProbeRun {
                 trial: self.id,
                 index,

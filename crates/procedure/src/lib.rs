@@ -30,7 +30,7 @@
 //!
 //! ```
 //! use delaylab_model::probe::{HostCondition, Probe};
-//! use delaylab_model::record::Method;
+//! use delaylab_model::method::Method;
 //! use delaylab_model::trial::Trial;
 //! use delaylab_procedure::{Description, Effort, Options, Setup};
 //! use delaylab_stats::frames::{FrameFigures, FrameTrial};

@@ -10,7 +10,6 @@ use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::{Live, LiveError, check_ports};
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
-use delaylab_model::record::Method;
 use delaylab_model::trial::Target;
 use delaylab_model::world::World;
 use delaylab_wire::stamp;
@@ -28,7 +27,7 @@ pub struct LiveTarget {
 /// Does anything in the trial want an answer, or a server for load?
 fn asks(planned: &Planned) -> bool {
     let trial = &planned.trial;
-    let asking = |probe: &Probe| probe.method != Method::Frame;
+    let asking = |probe: &Probe| !probe.method.is_one_way();
     !trial.loads.is_empty() || trial.probes.iter().any(asking)
 }
 

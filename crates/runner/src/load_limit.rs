@@ -2,7 +2,6 @@
 
 use crate::error::RunnerError;
 use crate::target;
-use delaylab_live::prober::ip_size;
 use delaylab_model::load::Load;
 use delaylab_model::probe::Pacing;
 use delaylab_model::trial::{LoadTarget, ProbeRun};
@@ -22,7 +21,10 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
         return Ok(());
     }
     let rate = packets_a_second(run.probe.pacing);
-    let size = ip_size(run.probe.method, run.target.is_ipv6(), run.probe.payload);
+    let size = run
+        .probe
+        .method
+        .ip_size(run.target.is_ipv6(), run.probe.payload);
     let bits = rate.saturating_mul(u64::from(size.unwrap_or(run.probe.payload)) * 8);
     if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
         return Ok(());
@@ -88,8 +90,8 @@ fn packets_a_second(pacing: Pacing) -> u64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::probe::{HostCondition, Probe};
-    use delaylab_model::record::Method;
 
     #[test]
     fn load_on_others_needs_a_word() {

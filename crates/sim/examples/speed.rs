@@ -12,9 +12,10 @@
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_model::load::Load;
+use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, Trial};

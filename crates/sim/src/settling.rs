@@ -68,9 +68,10 @@ fn differ(all: &[f64], settled: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::path::Path;
     use delaylab_model::probe::HostCondition;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::record::Outcome;
 
     fn trial(warmup: u64) -> Trial {
         let mut probe = Probe::new("echo", Method::Udp);

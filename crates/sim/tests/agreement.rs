@@ -3,8 +3,8 @@
 
 use crate::common::{Taken, every, poisson, probe, run, run_with, trial};
 use delaylab_model::hop::Hop;
+use delaylab_model::method::Method;
 use delaylab_model::path::Discipline;
-use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_sim::engine::{Counts, Serving};
 use delaylab_sim::event_set::{Ordered, Tournament};
@@ -133,7 +133,7 @@ latency = "12us"
 {switch}
 "#
     );
-    let mut trial = trial(&sections, vec![probe("echo", 512, every(5_000_000), 200)]);
+    let mut trial = trial(&sections, vec![probe("echo", 512, every(5_000_000), 100)]);
     trial.seed = seed;
     trial
 }
@@ -227,7 +227,7 @@ fn another_seed_is_another_simulation() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2))]
+    #![proptest_config(ProptestConfig::with_cases(1))]
     /// Of each simulation all that must hold: to simulate is what takes long.
     #[test]
     fn whatever_the_seed_the_bounds_are_kept(seed in any::<u64>()) {

@@ -5,10 +5,11 @@
 
 use delaylab_model::SECOND;
 use delaylab_model::frames::Frames;
+use delaylab_model::method::Method;
 use delaylab_model::path::{Link, Node, NodeKind, Path, Switch};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Rate};
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{RecordFacts, Trial};
 use delaylab_model::world::{Sink, World};

@@ -2,8 +2,8 @@
 
 use crate::common::{Taken, every, probe, run, trial};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Pacing;
-use delaylab_model::record::Method;
 
 /// BE probed by TCP beside twenty streams of BE and twenty of SS in its queue of 64 KiB, as class-jitter has it.
 fn beside_forty(path: &str) -> Taken {

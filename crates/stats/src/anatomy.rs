@@ -82,7 +82,7 @@ pub(crate) fn join_ways(parts: &mut Vec<Part>) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::record::Method;
+    use delaylab_model::method::Method;
     use delaylab_model::trial::{ReflectorClock, Residence};
     use proptest::option;
     use proptest::prelude::*;

@@ -230,7 +230,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::stage::Stage;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
     use delaylab_model::trial::{ReflectorClock, Residence};
     use proptest::prelude::*;
 

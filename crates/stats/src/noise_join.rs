@@ -250,8 +250,8 @@ impl Longest {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::noise::NoiseKind;
-    use delaylab_model::record::Method;
     use proptest::prelude::*;
 
     fn event(start: Nanos, length: Nanos, cpu: Option<u16>) -> NoiseEvent {

@@ -373,7 +373,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::testing::Gaussian;
-    use delaylab_model::record::Method;
+    use delaylab_model::method::Method;
     use proptest::prelude::*;
 
     fn record(seq: u64) -> Record {

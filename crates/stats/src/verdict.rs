@@ -181,7 +181,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::summary::SummaryBuilder;
-    use delaylab_model::record::{Method, Outcome, Record};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::{Outcome, Record};
     use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 
     /// A response of 100 µs: slip 1, send stack 2, queue 3, there 4, reflector 5, back 6, wake-up

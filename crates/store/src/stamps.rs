@@ -162,7 +162,8 @@ mod tests {
     use super::*;
     use crate::table::{self, Row};
     use arrow_schema::{DataType, Field};
-    use delaylab_model::record::{Method, Record};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Record;
     use proptest::prelude::*;
 
     /// A packet that is due at `t_intended` and has these stamps, in the order of the chain.

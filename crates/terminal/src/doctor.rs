@@ -284,7 +284,7 @@ mod tests {
     use delaylab_kernel::host_info::{Availability, HostInfo};
     use delaylab_live::doctor::{Access, ClockCheck, Setting, findings};
     use delaylab_model::SECOND;
-    use delaylab_model::record::Method;
+    use delaylab_model::method::Method;
 
     const SPREAD: Spread = Spread {
         count: 500,

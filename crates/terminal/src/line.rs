@@ -160,7 +160,7 @@ impl Live {
 mod tests {
     use super::*;
     use delaylab_model::icmp::IcmpReason;
-    use delaylab_model::record::Method;
+    use delaylab_model::method::Method;
     use delaylab_view::samples::{answered, lose};
 
     const UNICODE: Style = Style {

@@ -5,7 +5,6 @@ use crate::table::{Cell, Table};
 use crate::text::width;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::Method;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
 use delaylab_view::trace::words::{self, Words};
@@ -39,11 +38,11 @@ fn head(traced: &Traced<'_>, style: &Style) -> String {
     let settings = traced.trace.settings();
     let classes: Vec<String> = settings.classes.iter().map(Dscp::to_string).collect();
     let method = match traced.method {
-        Method::Icmp => "icmp".to_owned(),
-        method => format!("{method} port {}", traced.address.port()),
+        method if method.has_port() => format!("{method} port {}", traced.address.port()),
+        method => method.to_string(),
     };
     let mut facts = vec![method];
-    if traced.method != Method::Tcp {
+    if !traced.method.is_stream() {
         facts.push(format!("{} B payload", traced.payload));
     }
     facts.push(classes.join(" "));

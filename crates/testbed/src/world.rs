@@ -12,8 +12,8 @@ use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
 use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Family;
-use delaylab_model::record::Method;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
@@ -183,7 +183,7 @@ fn frame_ports(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<[Port
         }
     };
     let probes = trial.probes.iter().zip(&layout.probes);
-    let frames = probes.filter(|(probe, _)| probe.method == Method::Frame);
+    let frames = probes.filter(|(probe, _)| probe.method.is_one_way());
     frames.map(|(_, ends)| ends.map(port)).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::json::{Interval, Published};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, PerSize, Steps, Verdict, rate_of_equal_links,
 };

@@ -2,7 +2,8 @@
 //! cannot drift apart.
 
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -5,8 +5,9 @@ use crate::json::SystemInfo;
 use crate::ping::Ping;
 use delaylab_live::load::{Amount, Received, StreamReport};
 use delaylab_model::load::{Direction, LoadKind};
+use delaylab_model::method::Method;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{
     Delivery, LossDirection, LostInHost, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock,
     Residence, StampPoint,

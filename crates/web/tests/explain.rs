@@ -1,8 +1,9 @@
 //! Runs that something is wrong with: each is explained in plain sentences, with no figure that is none.
 
 use delaylab_explain::why;
+use delaylab_model::method::Method;
 use delaylab_model::probe::HostCondition;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::SummaryBuilder;

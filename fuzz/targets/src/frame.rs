@@ -1,7 +1,7 @@
 //! Frames that a soft switch forwards: what it reads of them, whose packet it takes them for, its marks.
 
 use crate::packets;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_switch::Item;
 use delaylab_testbed::soft_switch::frame::{Frame, Read};
 use delaylab_testbed::soft_switch::probes::{Probes, Watched};

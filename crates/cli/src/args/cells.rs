@@ -4,7 +4,7 @@ use super::experiment::RUNS;
 use super::values;
 use clap::Args;
 use delaylab_model::Nanos;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 

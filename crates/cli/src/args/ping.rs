@@ -7,8 +7,8 @@ use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
-use delaylab_model::record::Method;
 use delaylab_runner::target::AddressFamily;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::values;
 use clap::Args;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 
 /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
 #[derive(Debug, Args)]

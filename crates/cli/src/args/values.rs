@@ -2,8 +2,8 @@
 
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
-use delaylab_model::record::Method;
 use delaylab_model::units::{self, UnitError};
 use delaylab_runner::target::AddressFamily;
 
@@ -97,21 +97,32 @@ macro_rules! names {
     };
 }
 
-names! {
-    /// Probe methods.
-    method -> Method {
-        "icmp" => Method::Icmp, "udp" => Method::Udp, "tcp" => Method::Tcp, "stamp" => Method::Stamp,
-    }
+/// Probe methods that are answered.
+pub fn method() -> impl clap::builder::TypedValueParser<Value = Method> {
+    one_of(Method::asking())
 }
-names! {
-    /// Methods whose packets have the size that is asked for, and a delay that is the path's.
-    cells_method -> Method { "icmp" => Method::Icmp, "udp" => Method::Udp }
+
+/// One of these methods, by its name.
+fn one_of(
+    methods: impl Iterator<Item = Method>,
+) -> impl clap::builder::TypedValueParser<Value = Method> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let names: Vec<_> = methods.map(Method::name).collect();
+    PossibleValuesParser::new(names).map(|name| {
+        let mut all = Method::ALL.into_iter();
+        let named = all.find(|method| method.name() == name);
+        named.unwrap_or_else(|| unreachable!("clap lets only the names above through"))
+    })
 }
-names! {
-    /// Methods that a path can be traced by.
-    trace_method -> Method {
-        "udp" => Method::Udp, "icmp" => Method::Icmp, "tcp" => Method::Tcp,
-    }
+
+/// Methods whose packets have the size that is asked for, and a delay that is the path's.
+pub fn cells_method() -> impl clap::builder::TypedValueParser<Value = Method> {
+    one_of([Method::Icmp, Method::Udp].into_iter())
+}
+
+/// Methods that a path can be traced by.
+pub fn trace_method() -> impl clap::builder::TypedValueParser<Value = Method> {
+    one_of([Method::Udp, Method::Icmp, Method::Tcp].into_iter())
 }
 names! {
     /// Modes of path MTU discovery.

@@ -4,10 +4,9 @@ use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
-use delaylab_live::prober::ip_size;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::Load;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_runner::resolve;
@@ -17,11 +16,6 @@ use std::hash::{BuildHasher, RandomState};
 
 /// The name of its only probe.
 const PROBE: &str = "ping";
-/// ping's default.
-const PAYLOAD: u32 = 56;
-/// A STAMP base packet with every extension that tells more of the delay, and with its seals.
-const STAMP_PAYLOAD: u32 = 84;
-const STAMP_PAYLOAD_WITH_KEY: u32 = 172;
 /// Idle and under load, where nobody says how long.
 const PART: Nanos = 10 * SECOND;
 /// Enough packets in that to compare.
@@ -41,10 +35,14 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
             "which host? `delaylab ping TARGET`: a host name or an address",
         ));
     }
-    if args.method == Method::Icmp && args.key_file.is_some() {
-        return Err(Failed::usage(
-            "--key-file: icmp knows no keys: use --method udp, tcp or stamp",
-        ));
+    let method = args.method;
+    if !method.takes_key() && args.key_file.is_some() {
+        let others = Method::asking().filter(|method| method.takes_key());
+        let others: Vec<_> = others.map(Method::name).collect();
+        return Err(Failed::usage(format!(
+            "--key-file: {method} knows no keys: use --method {}",
+            others.join(" or ")
+        )));
     }
     let format = args.output.as_deref().and_then(|path| format_of(path).ok());
     let in_lines = matches!(format, Some(Format::Stream | Format::Csv)) && !args.json;
@@ -195,17 +193,11 @@ fn bytes(size: u32) -> Value {
 }
 
 fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
-    let default = match (args.method, with_key) {
-        (Method::Stamp, true) => STAMP_PAYLOAD_WITH_KEY,
-        (Method::Stamp, false) => STAMP_PAYLOAD,
-        // A tag of 16 bytes and all stamps.
-        (Method::Udp | Method::Tcp, true) => PAYLOAD + 16,
-        _ => PAYLOAD,
-    };
+    let default = args.method.payload(with_key);
     let Some(ip) = args.ip_size else {
         return Ok(args.size.unwrap_or(default));
     };
-    let Some(headers) = ip_size(args.method, v6, 0) else {
+    let Some(headers) = args.method.ip_size(v6, 0) else {
         return Err(Failed::usage(
             "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
         ));

@@ -25,7 +25,6 @@ use delaylab_kernel::host_info::HostInfo;
 use delaylab_lab::finding::single::Watched;
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::{Measure, State};
-use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::run::{Finished, Keep, Recorded, Started};
@@ -49,7 +48,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     }
     let key = key::read(args.key_file.as_deref())?;
     // A key in the environment is for methods that know keys.
-    let key = key.filter(|_| args.method != Method::Icmp);
+    let key = key.filter(|_| args.method.takes_key());
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
     let started = Started::unrecorded(resolved, &options(args, key));

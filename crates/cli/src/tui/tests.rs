@@ -5,7 +5,7 @@ use super::screen::Screen;
 use super::state::State;
 use super::view::{Progress, View};
 use delaylab_model::SECOND;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_terminal::style::Style;
 use delaylab_view::samples::{Sample, all_lost, answered, full, lose, one};
 use proptest::prelude::*;

@@ -302,7 +302,8 @@ fn same_on_one_thread_and_on_two(experiments: &[&str]) {
 #[test]
 fn one_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {
     let one = |words: &&&str| words.starts_with("eprca-variants");
-    same_on_one_thread_and_on_two(&[*CATALOGUE.iter().find(one).unwrap()]);
+    let words = CATALOGUE.iter().find(one).unwrap();
+    same_on_one_thread_and_on_two(&[&format!("{words} --set sweep.idle.to=[\"adtf\"]")]);
 }
 
 fn killed_and_resumed(moments: &[u64]) {

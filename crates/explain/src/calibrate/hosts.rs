@@ -4,7 +4,7 @@ use super::line::{self, Line, on_the_wire};
 use super::passage::Ways;
 use super::run_trials::{Stream, Trial};
 use delaylab_model::path::Framing;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 
 /// The lines of both hosts, against the size of the IP packet. `None` where a stamp is missing.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ impl Hosts {
         let mut hosts = Self {
             prober_send: line::of_hosts(trials, |_, record| Some(record.t_tx? - record.t_send?)),
             prober_receive: line::of_hosts(trials, |stream, record| {
-                let asks = stream.method != Method::Frame;
+                let asks = !stream.method.is_one_way();
                 asks.then_some(record.t_recv? - record.t_rx?)
             }),
             reflector_receive: line::of_hosts(trials, |_, r| Some(r.r_user? - r.r_rx?)),
@@ -95,7 +95,7 @@ impl Hosts {
         };
         let mut noise = Noise::default();
         for (stream, record) in trials.iter().flat_map(|trial| alone(trial)) {
-            let Some(ip_size) = record.ip_size.filter(|_| stream.method != Method::Frame) else {
+            let Some(ip_size) = record.ip_size.filter(|_| !stream.method.is_one_way()) else {
                 continue;
             };
             let wire = f64::from(on_the_wire(framing, ip_size));

@@ -18,7 +18,6 @@ use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::path::{Framing, Path};
 use delaylab_model::probe::{Pacing, Probe};
-use delaylab_model::record::Method;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -218,7 +217,7 @@ fn beside(found: &Calibration, slope: f64, measured: &Path, probes: &[Probe]) ->
 
 /// The rate of a tester's line: a share of it is a rate only there.
 fn given(measured: &Path, probe: &Probe) -> Option<u64> {
-    let frames = probe.method == Method::Frame;
+    let frames = probe.method.is_one_way();
     measured
         .rate_at(probe.from.as_deref())
         .filter(|&rate| frames && rate > 0)

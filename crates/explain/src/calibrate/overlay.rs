@@ -6,7 +6,7 @@
 use super::hosts::Noise;
 use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::plan::Factor;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_stats::quantile::rank;
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::two_samples::wasserstein;
@@ -33,10 +33,10 @@ impl Measure {
     }
 
     fn of(self, stream: &Stream, record: &Record) -> Option<i64> {
-        match (self, stream.method) {
-            (Measure::Response, Method::Frame) => None,
-            (Measure::Response, _) => record.response(),
-            (Measure::Network, _) => stream.network(record),
+        match self {
+            Measure::Response if stream.method.is_one_way() => None,
+            Measure::Response => record.response(),
+            Measure::Network => stream.network(record),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::line::{Line, on_the_wire};
 use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 
 /// Are the two directions told apart?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ impl Ways {
 
 /// From the sender's driver to the receiver's kernel.
 pub(super) fn forward(stream: &Stream, record: &Record) -> Option<Nanos> {
-    let out = match stream.method {
-        Method::Frame => record.t_rx?,
-        _ => record.r_rx?,
+    let out = match stream.method.is_one_way() {
+        true => record.t_rx?,
+        false => record.r_rx?,
     };
     Some(out - stream.sent(record)?)
 }
@@ -43,9 +43,9 @@ pub(super) fn back(_: &Stream, record: &Record) -> Option<Nanos> {
 
 /// Both together. Frames do not come back.
 pub(super) fn both(stream: &Stream, record: &Record) -> Option<Nanos> {
-    match stream.method {
-        Method::Frame => None,
-        _ => stream.network(record),
+    match stream.method.is_one_way() {
+        true => None,
+        false => stream.network(record),
     }
 }
 
@@ -87,7 +87,7 @@ impl Overflow {
         let framing = framing.unwrap_or(Framing::Ethernet);
         let streams = trial.streams.iter().enumerate();
         let known =
-            streams.filter(|(_, stream)| ways == Ways::Apart || stream.method != Method::Frame);
+            streams.filter(|(_, stream)| ways == Ways::Apart || !stream.method.is_one_way());
         let sent = trial.streams.iter().flat_map(|stream| {
             let records = stream.records.iter();
             records.filter_map(move |record| stream.sent(record))

@@ -3,9 +3,10 @@
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::method::Method;
 use delaylab_model::path::Framing;
 use delaylab_model::plan::{Factor, Planned};
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{self, ProbeFacts, RecordFacts, ReflectorClock, Residence};
 use delaylab_model::world::{Sink, World, WorldError};
 use delaylab_store::run::Run;
@@ -195,7 +196,7 @@ impl Stream {
 
     /// Is it known when its packets reached the far end?
     pub fn one_way(&self) -> bool {
-        self.method == Method::Frame
+        self.method.is_one_way()
             || match self.facts.reflector_clock {
                 ReflectorClock::Same => true,
                 ReflectorClock::Bounded { error_ns } => error_ns <= ONE_CLOCK,
@@ -215,18 +216,18 @@ impl Stream {
     /// When a packet went to the driver. Of frames the call that sends them is all that is stamped; nothing queues
     /// behind it.
     pub fn sent(&self, record: &Record) -> Option<Nanos> {
-        match self.method {
-            Method::Frame => record.t_send,
-            _ => record.t_tx,
+        match self.method.is_one_way() {
+            true => record.t_send,
+            false => record.t_tx,
         }
     }
 
     /// What the network takes: there and back, for frames there.
     pub fn network(&self, record: &Record) -> Option<Nanos> {
         let all = record.t_rx? - self.sent(record)?;
-        match self.method {
-            Method::Frame => Some(all),
-            _ => Some(all - self.residence(record)?),
+        match self.method.is_one_way() {
+            true => Some(all),
+            false => Some(all - self.residence(record)?),
         }
     }
 }

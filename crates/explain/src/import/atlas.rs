@@ -14,7 +14,7 @@
 use super::decimal::{self, Time};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use serde_json::Value;
 use std::collections::HashMap;

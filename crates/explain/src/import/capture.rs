@@ -20,7 +20,8 @@ mod udp;
 use super::order;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream};
 use delaylab_model::Nanos;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use packet::{Packet, Transport};
 

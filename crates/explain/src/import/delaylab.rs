@@ -12,7 +12,8 @@
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
 use serde_json::Value;

@@ -65,7 +65,7 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     let stream = imported.streams.len();
     let mut made = mtr::hop(0, "");
     made.name = format!("flow {id}");
-    made.method = delaylab_model::record::Method::Frame;
+    made.method = delaylab_model::method::Method::Frame;
     imported.streams.push(made);
     let count = |key| attribute(attributes, key).and_then(|text| text.parse::<u64>().ok());
     let counts = [

@@ -17,7 +17,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head, leading_number, stamp};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 
 pub static FORMAT: Format = Format {

@@ -14,7 +14,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, SECOND};
 use serde_json::Value;
 

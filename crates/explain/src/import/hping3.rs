@@ -21,7 +21,7 @@ use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, SECOND};
 use std::net::IpAddr;
 

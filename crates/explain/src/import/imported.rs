@@ -2,7 +2,7 @@
 
 use super::{Format, Records, Said};
 use delaylab_model::Nanos;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
 

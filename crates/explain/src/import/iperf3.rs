@@ -7,8 +7,9 @@
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
+use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};

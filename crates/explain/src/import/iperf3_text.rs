@@ -14,8 +14,8 @@ use super::decimal;
 use super::figure::{Figure, Said};
 use super::text::{Strange, head, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
-use delaylab_model::record::Method;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MILLISECOND, SECOND};
 

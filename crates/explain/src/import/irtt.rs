@@ -11,7 +11,8 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
 

@@ -16,7 +16,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
 
 pub static FORMAT: Format = Format {

@@ -19,7 +19,7 @@ use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number};
 use super::{Format, ImportError, Imported, Input, Options, Rules, decimal};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::net::IpAddr;
 

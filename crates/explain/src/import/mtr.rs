@@ -7,7 +7,7 @@ use super::decimal;
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::{Clock, Format, Imported, Records, Stream};
 use delaylab_model::MILLISECOND;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::trial::RecordFacts;
 
 /// The warning of every report.

@@ -22,7 +22,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
 

@@ -16,7 +16,7 @@ use super::decimal;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::collections::BTreeMap;
 

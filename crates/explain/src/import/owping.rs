@@ -23,7 +23,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
 pub static FORMAT: Format = Format {

@@ -22,7 +22,7 @@ use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, has, head, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};

@@ -16,7 +16,7 @@ use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use serde_json::Value;
 

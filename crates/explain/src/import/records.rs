@@ -3,7 +3,8 @@
 use super::rows::{Row, Rows};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::StampPoint;
 use delaylab_stats::moments::Moments;
 use std::fmt;

@@ -19,7 +19,7 @@ use super::packets::{Frame, Packets, Reply};
 use super::text::head;
 use super::xml::{Part, Parts};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
 use serde_json::Value;
 

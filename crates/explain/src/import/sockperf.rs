@@ -19,7 +19,8 @@ use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, Said, Statistic};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 

@@ -31,7 +31,7 @@ use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
 use std::collections::HashMap;
 

@@ -18,7 +18,7 @@ use super::figure::{Delay, Figure, Said, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, SECOND};
 
 pub static FORMAT: Format = Format {

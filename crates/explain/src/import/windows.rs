@@ -26,7 +26,7 @@ use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, SECOND};
 use std::net::IpAddr;
 

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use delaylab_model::method::Method;
 use delaylab_model::plan::{Level, Unit};
-use delaylab_model::record::{Method, Outcome};
+use delaylab_model::record::Outcome;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{Nanos, record::Record};
 use delaylab_stats::random::SplitMix;

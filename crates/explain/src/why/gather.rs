@@ -10,7 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
-use delaylab_model::record::{ClockEvent, Method, Record};
+use delaylab_model::record::{ClockEvent, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
@@ -415,7 +415,7 @@ impl Gathering<'_> {
                 of_cause.push((late.due, late.response));
                 let tally = self.gathered.tallies.entry(what).or_default();
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
-                tally.over_tcp += u64::from(row.method == Method::Tcp);
+                tally.over_tcp += u64::from(row.method.is_stream());
                 tally.sent_again += u64::from(open.sent_again.contains(&(at, late.seq)));
                 if let Some(event) = event {
                     let ran = activation.map_or(event.length, |activation| activation.ran);

@@ -7,7 +7,6 @@
 use super::gather::Anatomies;
 use super::line::{self, Line};
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use std::collections::BTreeMap;
@@ -139,7 +138,7 @@ impl Usual {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let mut lines = line::of(trial, probe, size);
         // A frame of a device test goes one way alone.
-        if payload.is_some_and(|probe| probe.method == Method::Frame) {
+        if payload.is_some_and(|probe| probe.method.is_one_way()) {
             lines[1].clear();
         }
         KnownWay {

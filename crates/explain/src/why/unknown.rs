@@ -1,7 +1,6 @@
 //! What a run cannot tell, and which privilege or option would let it.
 
 use super::gather::Gathered;
-use delaylab_model::record::Method;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
@@ -121,7 +120,7 @@ fn host_or_network(rows: &[TrialRow]) -> Option<Unknown> {
 }
 
 fn asking(rows: &[TrialRow]) -> impl Iterator<Item = &TrialRow> {
-    rows.iter().filter(|row| row.method != Method::Frame)
+    rows.iter().filter(|row| !row.method.is_one_way())
 }
 
 fn reflector(rows: &[TrialRow]) -> Option<Unknown> {

@@ -173,7 +173,8 @@ impl Ways {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
     use delaylab_model::{MICROSECOND, MILLISECOND};
     use delaylab_stats::random::SplitMix;
 

@@ -3,14 +3,11 @@
 use super::frame_probe::{frame_probe, no_frames};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::{FillText, PacingSection, ProbeSection, Warmup};
+use delaylab_model::method::Method;
 use delaylab_model::path::Path;
-use delaylab_model::probe::{MAX_TCP_PAYLOAD, Pacing, Probe};
+use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Size;
-use delaylab_model::record::Method;
 use delaylab_model::{PICOS_PER_NANO, SECOND};
-
-/// `ping`'s default: a base packet with every extension that tells more of the delay.
-const STAMP_PAYLOAD: u32 = 84;
 
 /// What is wrong with a field of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub(super) fn wrong<T>(
 /// The probe, when it is sent by this method over IPv6 or IPv4.
 pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Wrong> {
     let method = section.method;
-    if method == Method::Frame {
+    if method.is_one_way() {
         ends(section)?;
         return frame_probe(section, path);
     }
@@ -44,9 +41,6 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
     let pacing = pacing(&section.pacing)?;
     ends(section)?;
     let mut probe = Probe::new(&section.name, method);
-    if method == Method::Stamp {
-        probe.payload = STAMP_PAYLOAD;
-    }
     if let Some(payload) = payload(section, method, v6)? {
         probe.payload = payload;
     }
@@ -78,7 +72,7 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
         let help = "leave it out, or leave out `count` and `duration`";
         return wrong("until_stopped", "the probe has an end of its own", help);
     }
-    if section.until_stopped && section.method == Method::Frame {
+    if section.until_stopped && section.method.is_one_way() {
         let help = "give them a `count` or a `duration`";
         return wrong("until_stopped", "each frame is kept account of", help);
     }
@@ -100,32 +94,19 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
 fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
-        (None, Some(Size(bytes))) => fits("payload", bytes, largest_payload(method, v6)).map(Some),
+        (None, Some(Size(bytes))) => fits("payload", bytes, method.largest_payload(v6)).map(Some),
         (None, None) => Ok(None),
     }
 }
 
-fn largest_payload(method: Method, v6: bool) -> u64 {
-    match method {
-        Method::Tcp => u64::from(MAX_TCP_PAYLOAD),
-        _ if v6 => 65_535 - 8,
-        _ => 65_535 - 20 - 8,
-    }
-}
-
-/// Of a packet with this many bytes: behind the IP header and those of ICMP or UDP, 8 bytes both.
+/// Of a packet with this many bytes.
 fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Wrong> {
-    if method == Method::Tcp {
-        let help = "write `payload`";
-        return wrong(
-            "ip_size",
-            "the kernel cuts tcp into packets as it likes",
-            help,
-        );
-    }
-    let headers = if v6 { 40 + 8 } else { 20 + 8 };
-    match bytes.checked_sub(headers) {
-        Some(payload) => fits("ip_size", payload, largest_payload(method, v6)),
+    let Some(headers) = method.ip_size(v6, 0) else {
+        let what = format!("the kernel cuts {method} into packets as it likes");
+        return wrong("ip_size", what, "write `payload`");
+    };
+    match bytes.checked_sub(u64::from(headers)) {
+        Some(payload) => fits("ip_size", payload, method.largest_payload(v6)),
         None => {
             let what = format!("an IP packet of {bytes} B has no room for {headers} B of headers");
             wrong("ip_size", what, &format!("write `{headers}B` or more"))
@@ -133,9 +114,9 @@ fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Wrong> {
     }
 }
 
-fn fits(field: &'static str, payload: u64, largest: u64) -> Result<u32, Wrong> {
+fn fits(field: &'static str, payload: u64, largest: u32) -> Result<u32, Wrong> {
     match u32::try_from(payload) {
-        Ok(fitting) if payload <= largest => Ok(fitting),
+        Ok(fitting) if fitting <= largest => Ok(fitting),
         _ => {
             let what = format!("a payload of {payload} B is too large");
             wrong(field, what, &format!("at most {largest} B fit"))
@@ -151,7 +132,7 @@ fn reply_payload(
     let Some(Size(bytes)) = section.reply_payload else {
         return Ok(None);
     };
-    if method != Method::Tcp {
+    if !method.is_stream() {
         let what = format!("{method} replies are as long as requests");
         return wrong("reply_payload", what, "only tcp's can be set");
     }

@@ -6,7 +6,7 @@
 
 use super::data::{NotThere, Values};
 use delaylab_model::Nanos;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 
 /// Sees the frames of a trial, in any order.
 #[derive(Debug, Default)]
@@ -18,8 +18,7 @@ pub struct BackToBack {
 impl BackToBack {
     /// Looks at a record, if it is of a frame that was sent.
     pub fn push(&mut self, record: &Record) {
-        let frame = record.method == Method::Frame;
-        let Some(t_send) = record.t_send.filter(|_| frame) else {
+        let Some(t_send) = record.t_send.filter(|_| record.method.is_one_way()) else {
             return;
         };
         self.sent.push(t_send);
@@ -52,6 +51,7 @@ impl BackToBack {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
 
     /// A frame of this port that was sent then, and arrived or not.

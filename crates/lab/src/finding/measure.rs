@@ -7,7 +7,7 @@
 use super::data::{NotThere, Values};
 use super::dimension::Dimension;
 use delaylab_model::Nanos;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::{self, Stage, StageSet};
 use std::collections::BTreeMap;
@@ -478,7 +478,7 @@ impl Reader {
             DelayOf::Network => anatomy::network(record, &self.facts),
             DelayOf::Host => anatomy::host(record, &self.facts),
             // A tester is at both ends: a frame goes one way and has come back.
-            DelayOf::Delay if record.method == Method::Frame => record.round_trip(),
+            DelayOf::Delay if record.method.is_one_way() => record.round_trip(),
             DelayOf::Delay => self.stage(record, Stage::ForwardPath),
             DelayOf::Stage(stage) => self.stage(record, stage),
         }
@@ -546,6 +546,7 @@ impl Reader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
     use delaylab_model::trial::{ReflectorClock, Residence};
 

@@ -109,8 +109,9 @@ fn by_time(late: &[Excursion], records: &[Record]) -> Result<Vec<bool>, NotThere
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::noise::NoiseKind;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::record::Outcome;
     use delaylab_stats::random::SplitMix;
     use delaylab_stats::trains::TrainsBuilder;
 

@@ -201,7 +201,8 @@ fn too_few(functional: Functional, count: u64) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
 
     /// Round trips of 1 to 100 µs, the last packet first; every tenth is lost.
     fn answer(limit: &str) -> Result<Answer, String> {

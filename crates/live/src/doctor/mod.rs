@@ -24,7 +24,7 @@ pub use spread::Spread;
 pub use wakeup::{Setting, WakeUp, WakeUpOptions};
 
 use delaylab_kernel::host_info::HostInfo;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::trial::{Delivery, StampPoint};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

@@ -17,7 +17,7 @@ use crate::clocks::{Clocks, RealTime};
 use crate::prober::error::{OpenError, RunError};
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::stop::Stop;
 use delaylab_traffic::path_trace::{Due, PathTrace, Settings, Step};
 use delaylab_wire::path_probe::{Mark, SMALLEST_PAYLOAD};
@@ -51,7 +51,7 @@ impl PathTracing {
         self.check()?;
         let sockets = Sockets::open(self)?;
         let mut settings = self.settings.clone();
-        settings.one_at_a_time |= self.method == Method::Tcp;
+        settings.one_at_a_time |= self.method.is_stream();
         let size = sockets.flow().packet_size(self.payload);
         let at_most = size as i64 * 8 * delaylab_model::SECOND / MOST_BITS_A_SECOND;
         settings.gap = settings.gap.max(at_most);

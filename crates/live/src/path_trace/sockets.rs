@@ -11,7 +11,7 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{random, socket_options as options};
 use delaylab_model::Nanos;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
@@ -86,7 +86,9 @@ impl Sockets {
             to,
             senders: opening.senders()?,
             icmp: opening.icmp()?,
-            tcp: (tracing.method == Method::Tcp)
+            tcp: tracing
+                .method
+                .is_stream()
                 .then(|| opening.tcp(to))
                 .transpose()?,
             udp,

@@ -3,7 +3,7 @@
 use crate::tester::error::TesterError;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::world::FailureKind;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -74,7 +74,7 @@ pub enum OpenError {
     /// Nothing listens there.
     #[error(
         "{target} refused: nothing listens on this {} port. Start `delaylab reflect` there, or name its port with --port",
-        if *.method == Method::Tcp { "tcp" } else { "udp" }
+        .method.carrier()
     )]
     NothingListens {
         /// How it was asked.

@@ -44,8 +44,9 @@ use agreement::Order;
 use channel::Channel;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
+use delaylab_model::method::Method;
 use delaylab_model::probe::{Probe, StampRequest};
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
@@ -84,14 +85,14 @@ impl Probing {
             });
         };
         let probe = &run.probe;
-        let largest = largest_payload(probe.method, run.target.is_ipv6());
+        let largest = probe.method.largest_payload(run.target.is_ipv6());
         if probe.payload > largest {
             refuse(
                 "payload",
                 format!("{} carries at most {largest} B", probe.method),
             );
         }
-        if probe.reply_payload.is_some() && probe.method != Method::Tcp {
+        if probe.reply_payload.is_some() && !probe.method.is_stream() {
             let reason = format!(
                 "{} replies are as long as requests: only tcp's can be set",
                 probe.method
@@ -186,21 +187,6 @@ fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Arc<Guardian>>, OpenEr
         })
 }
 
-/// The largest payload that an IP packet of 65,535 bytes holds.
-pub fn largest_payload(method: Method, v6: bool) -> u32 {
-    match method {
-        Method::Tcp => delaylab_model::probe::MAX_TCP_PAYLOAD,
-        Method::Icmp | Method::Udp | Method::Stamp if v6 => 65_535 - 8,
-        Method::Icmp | Method::Udp | Method::Stamp | Method::Frame => 65_535 - 20 - 8,
-    }
-}
-
-/// Bytes of the IP packet that carries this payload; `None` for tcp.
-pub fn ip_size(method: Method, v6: bool, payload: u32) -> Option<u32> {
-    let ip_header = if v6 { 40 } else { 20 };
-    (method != Method::Tcp).then_some(ip_header + 8 + payload)
-}
-
 fn carry_out(
     mut channel: impl Channel,
     settings: &Settings<'_>,
@@ -218,7 +204,9 @@ fn carry_out(
         probe: run.index,
         method: probe.method,
         dscp: probe.dscp.code_point(),
-        ip_size: ip_size(probe.method, settings.target.is_ipv6(), probe.payload),
+        ip_size: probe
+            .method
+            .ip_size(settings.target.is_ipv6(), probe.payload),
         pacing: probe.pacing,
         seed: run.seed,
         start: clock::monotonic() + HEAD_START,
@@ -234,7 +222,7 @@ fn carry_out(
     let config = EngineConfig {
         wait_mode: probe.wait_mode,
         stamped,
-        counts_drops: probe.method != Method::Tcp,
+        counts_drops: !probe.method.is_stream(),
         timeout: probe.timeout,
         target: settings.target,
         stop: settings.stop.clone(),

@@ -6,8 +6,9 @@ use super::error::RunError;
 use crate::doctor::MethodStamps;
 use crate::reflect::bind::Bound;
 use crate::reflect::serve;
+use delaylab_model::method::{Method, Responder};
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeRun, RecordFacts, StampPoint};
 use delaylab_model::world::Sink;
@@ -53,9 +54,9 @@ fn stamps(
 }
 
 fn every_method(family: &str, error: &str) -> Vec<MethodStamps> {
-    Method::ASKING
+    Method::asking()
         .map(|method| stamps(method, family, Err(error.to_owned())))
-        .into()
+        .collect()
 }
 
 type Found = Vec<(Method, Result<Vec<(StampPoint, Delivery)>, String>)>;
@@ -76,15 +77,19 @@ fn over(address: IpAddr) -> Result<Found, String> {
     std::thread::scope(|scope| {
         let policy = Policy::new(Access::Open { allow: Vec::new() });
         scope.spawn(|| serve(bound, policy, WaitMode::Block, &stop));
-        let found = Method::ASKING.map(|method| {
-            let target = if method == Method::Stamp { stamp } else { echo };
+        let found = Method::asking().map(|method| {
+            let target = match method.responder() {
+                Some(Responder::Stamp) => stamp,
+                _ => echo,
+            };
             (
                 method,
                 probe(method, target).map_err(|error| error.to_string()),
             )
         });
+        let found = found.collect();
         over.store(true, Ordering::Relaxed);
-        Ok(found.into())
+        Ok(found)
     })
 }
 

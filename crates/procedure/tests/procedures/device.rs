@@ -2,9 +2,10 @@
 //! and a driver that carries a procedure out on it.
 
 use delaylab_model::frames::FRAME_OVERHEAD;
+use delaylab_model::method::Method;
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::Trial;
 use delaylab_model::{MILLISECOND, Nanos, Picos};
 use delaylab_procedure::{Effort, Procedure, Setup};

@@ -10,7 +10,6 @@ use delaylab_model::load::{LoadKind, OUT_OF_PLACE};
 use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
-use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO};
@@ -90,8 +89,8 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             of_frames(trial, probe, frames)?;
             continue;
         }
-        let size = probe.payload + DATAGRAM_HEADERS;
-        if probe.method != Method::Tcp && size > mtu {
+        let size = probe.method.ip_size(false, probe.payload);
+        if let Some(size) = size.filter(|&size| size > mtu) {
             let what = format!(
                 "an IP packet of {size} B is over the MTU of {mtu} B, and the simulation has no fragments: raise path.mtu"
             );

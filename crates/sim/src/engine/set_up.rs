@@ -5,7 +5,7 @@ use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate
 use super::frames::FrameStream;
 use super::guarded::{controls_of, limits_of};
 use super::refusals::refusals;
-use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
+use super::sections::{TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
 use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
@@ -27,7 +27,6 @@ use delaylab_model::load::{Load as LoadSection, LoadKind};
 use delaylab_model::path::{Credit, Discipline, FlowControl, FlowControlKind, Pause};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
-use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_stats::random::SplitMix;
@@ -256,7 +255,7 @@ impl<'a> Maker<'a> {
         }
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
-        let ip_size = (probe.method != Method::Tcp).then_some(probe.payload + DATAGRAM_HEADERS);
+        let ip_size = probe.method.ip_size(false, probe.payload);
         let loopback = ends.from == ends.to;
         let prober = Prober::new(Config {
             trial: self.trial.id,

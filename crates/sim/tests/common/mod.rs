@@ -1,10 +1,11 @@
 //! Trials as an experiment file would have them, and what comes of them.
 
 use delaylab_model::hop::Hop;
+use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::path::Path;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::stop::Stop;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
 use proptest::prelude::*;
 
 fn frame(seq: u64, t_send: Nanos, delay: Option<Nanos>) -> Record {

@@ -78,7 +78,8 @@ fn of_distribution(name: &str, distribution: Option<&Distribution>) -> Vec<Figur
 #[cfg(test)]
 mod tests {
     use crate::summary::SummaryBuilder;
-    use delaylab_model::record::{Method, Outcome, Record};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::{Outcome, Record};
     use delaylab_model::trial::RecordFacts;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::disk::RealDisk;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::method::Method;
+use delaylab_model::record::Record;
 use std::fs::OpenOptions;
 
 /// A journal in a folder of its own.

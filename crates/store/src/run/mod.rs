@@ -26,7 +26,7 @@ use delaylab_model::Nanos;
 use delaylab_model::hop::Hop;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 pub use export::ExportError;
@@ -336,7 +336,7 @@ impl Run {
         if self.state == State::Partial || !is_ours || !is_known || self.damage().is_some() {
             return;
         }
-        let probed = self.trials.iter().filter(|row| row.method != Method::Frame);
+        let probed = self.trials.iter().filter(|row| !row.method.is_one_way());
         let figures = probed.flat_map(|row| &row.figures);
         let sent = figures.filter(|(name, _)| name == "sent");
         let sent: f64 = sent.filter_map(|(_, count)| *count).sum();

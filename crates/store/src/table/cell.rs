@@ -14,9 +14,10 @@ use arrow_schema::{DataType, TimeUnit};
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
 use delaylab_model::icmp::IcmpReason;
+use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{ClockEvent, Method, Outcome};
+use delaylab_model::record::{ClockEvent, Outcome};
 use std::net::IpAddr;
 use std::sync::Arc;
 

@@ -3,9 +3,10 @@
 use super::{Column, Row, columns};
 use delaylab_model::Nanos;
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use std::sync::Arc;

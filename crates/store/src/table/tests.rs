@@ -3,8 +3,9 @@
 use super::*;
 use arrow_array::{Int64Array, StringArray, UInt32Array};
 use delaylab_model::icmp::IcmpReason;
+use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use proptest::prelude::*;
 
 /// Makes batches of rows and back again.

@@ -1,10 +1,11 @@
 //! What the tests share: rows of every shape, a run written from them, a run read back.
 
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Process, Ran};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
-use delaylab_model::record::{ClockEvent, Method, Outcome, Record};
+use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;

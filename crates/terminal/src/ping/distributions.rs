@@ -4,7 +4,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::Nanos;
-use delaylab_model::record::Method;
+use delaylab_model::method::Responder;
 use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::{Distribution, Interval};
@@ -101,7 +101,9 @@ fn network_note(ping: &Ping<'_>) -> String {
     let reflector = match ping.facts.records.residence {
         Residence::ToDriver => "",
         Residence::ToUser => "the reflector's send stack, ",
-        Residence::Unknown if ping.run.probe.method == Method::Icmp => "the target's own time, ",
+        Residence::Unknown if ping.run.probe.method.responder() == Some(Responder::Kernel) => {
+            "the target's own time, "
+        }
         Residence::Unknown => "the reflector, ",
     };
     format!("¹ includes {reflector}driver and interrupt delay (software stamps)")

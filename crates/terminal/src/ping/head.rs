@@ -4,7 +4,6 @@ use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
 use delaylab_model::icmp::IcmpReason;
-use delaylab_model::record::Method;
 use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::{Counts, Refusal};
@@ -39,10 +38,10 @@ pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
     asked
 }
 
-/// Bytes of the IP packet: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
+/// Bytes of the IP packet.
 pub(super) fn ip_size(run: &ProbeRun) -> Option<u32> {
-    let ip_header = if run.target.is_ipv4() { 20 } else { 40 };
-    (run.probe.method != Method::Tcp).then(|| run.probe.payload + 8 + ip_header)
+    let probe = &run.probe;
+    probe.method.ip_size(run.target.is_ipv6(), probe.payload)
 }
 
 /// `1000 sent in 60.0 s, 998 received, 0.20 % lost (1 on the way out, 1 on the way back)`.

@@ -5,7 +5,6 @@ use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
-use delaylab_model::record::Method;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_topology::classes::known_classes;
@@ -147,7 +146,7 @@ fn of_the_probes(trial: &Trial) -> Result<(), Refusal> {
         if let Some((name, reason)) = probe.frames_problem() {
             return refuse(field(name), reason);
         }
-        if probe.method == Method::Frame && is_routed(&trial.path) {
+        if probe.method.is_one_way() && is_routed(&trial.path) {
             let why = "routers drop frames of a tester: its addresses lead nowhere. Use a topology of switches";
             return refuse(field("method"), why);
         }

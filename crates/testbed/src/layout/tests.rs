@@ -3,10 +3,10 @@
 use super::*;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::method::Method;
 use delaylab_model::path::Topology;
 use delaylab_model::probe::{HostCondition, Probe};
 use delaylab_model::quantity::{Class, Rate};
-use delaylab_model::record::Method;
 use std::collections::BTreeSet;
 
 fn probe(class: &str) -> Probe {

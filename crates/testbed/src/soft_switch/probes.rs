@@ -1,7 +1,7 @@
 //! Whose packet a frame carries: which probe's, and which of its packets.
 
 use super::frame::{FlowKey, Read, Whose};
-use delaylab_model::record::Method;
+use delaylab_model::method::{Carrier, Method};
 use delaylab_wire::{control, echo};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -65,10 +65,10 @@ impl Probes {
         }
         let code_point = read.code_point();
         let is_of = |watched: &&Watched| {
-            let protocol = match watched.method {
-                Method::Icmp => matches!(key.protocol, ICMP | ICMPV6),
-                Method::Udp | Method::Stamp | Method::Frame => key.protocol == UDP,
-                Method::Tcp => false,
+            let protocol = match watched.method.carrier() {
+                Carrier::Icmp => matches!(key.protocol, ICMP | ICMPV6),
+                Carrier::Udp => key.protocol == UDP,
+                Carrier::Tcp => false,
             };
             let ends = (watched.from, watched.to) == (key.from.0, key.to.0);
             protocol && ends && watched.code_point == code_point

@@ -2,8 +2,8 @@
 
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Pacing;
-use delaylab_model::record::Method;
 use std::net::IpAddr;
 
 /// What does not change during a trial.

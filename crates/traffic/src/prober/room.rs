@@ -5,8 +5,9 @@
 
 use super::{Slot, State, grace};
 use delaylab_model::Nanos;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Pacing;
-use delaylab_model::record::{Method, Record};
+use delaylab_model::record::Record;
 use std::collections::VecDeque;
 
 /// More memory than so much, in bytes, is not taken: see [`Waiting::bytes`].

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use delaylab_model::icmp::IcmpReason;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Pacing;
-use delaylab_model::record::Method;
 use proptest::prelude::*;
 use std::net::IpAddr;
 

@@ -14,8 +14,9 @@ mod tests;
 
 use crate::prober::reordering::Reordering;
 use delaylab_model::Nanos;
+use delaylab_model::method::Method;
 use delaylab_model::probe::Probe;
-use delaylab_model::record::{Method, Outcome, Record};
+use delaylab_model::record::{Outcome, Record};
 
 /// What is known of a frame that was due.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! What was asked for, and of which host.
 
 use delaylab_model::Nanos;
+use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, Pacing, StampRequest, WaitMode};
-use delaylab_model::record::Method;
 use delaylab_model::trial::ProbeRun;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl<'a> Config<'a> {
         Self {
             target,
             address: run.target.ip().to_string(),
-            port: (probe.method != Method::Icmp).then_some(run.target.port()),
+            port: probe.method.has_port().then_some(run.target.port()),
             method: probe.method,
             payload: probe.payload,
             reply_payload: probe.reply_payload,

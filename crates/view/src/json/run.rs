@@ -4,7 +4,7 @@
 use super::{Levels, Published, Results, SystemInfo, levels, some_seed};
 use crate::run::RunData;
 use delaylab_lab::finding::Judged;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_stats::summary::Summary;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;

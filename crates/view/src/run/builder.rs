@@ -306,8 +306,8 @@ impl OpenPanel {
 mod tests {
     use super::*;
     use crate::samples::{answered, lose};
+    use delaylab_model::method::Method;
     use delaylab_model::plan::Level;
-    use delaylab_model::record::Method;
 
     fn stream(trial: u32, condition: &str) -> Stream {
         Stream {

@@ -282,7 +282,8 @@ mod tests {
     use super::*;
     use crate::run::{Disturbance, RunDataBuilder};
     use delaylab_lab::finding::{Measure, Values};
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
     use delaylab_stats::functional::Functional;
     use proptest::prelude::*;
 

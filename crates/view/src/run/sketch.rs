@@ -300,7 +300,8 @@ fn add(buckets: &mut BTreeMap<Nanos, Bucket>, index: Nanos, bucket: Bucket) {
 mod tests {
     use super::*;
     use delaylab_model::MILLISECOND;
-    use delaylab_model::record::{Method, Outcome};
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
     use proptest::prelude::*;
 
     fn record(seq: u64, t: Nanos, round_trip: Option<Nanos>) -> Record {

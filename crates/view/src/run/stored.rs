@@ -19,7 +19,6 @@ use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
-use delaylab_model::record::Method;
 use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_stats::steps::LEAST_SIZES;
@@ -156,7 +155,7 @@ fn stream(row: &TrialRow) -> Stream {
         trial: row.trial,
         probe: row.probe,
         name: row.probe_name.clone(),
-        frames: row.method == Method::Frame,
+        frames: row.method.is_one_way(),
         factors: row.factors.clone(),
         repeat: row.repeat,
         facts: row.facts.records,

@@ -7,7 +7,7 @@ use crate::json::Published;
 use crate::json::SystemInfo;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
 use delaylab_traffic::path_trace::{End, Packet};
@@ -255,7 +255,7 @@ impl<'a> Config<'a> {
         Self {
             target: traced.target,
             address: traced.address.ip().to_string(),
-            port: (traced.method != Method::Icmp).then_some(traced.address.port()),
+            port: traced.method.has_port().then_some(traced.address.port()),
             method: traced.method,
             payload: traced.payload,
             classes: settings.classes.iter().map(Dscp::to_string).collect(),

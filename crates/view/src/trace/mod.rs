@@ -9,7 +9,7 @@ pub mod json;
 pub mod words;
 
 use delaylab_model::Nanos;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_stats::quantile::Ranked;
 use delaylab_traffic::path_trace::compare::{Finding, findings};
 use delaylab_traffic::path_trace::hop::ClassPath;

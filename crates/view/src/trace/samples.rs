@@ -3,7 +3,7 @@
 
 use super::Traced;
 use delaylab_model::dscp::Dscp;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::path_trace::{Answer, PathTrace, QuotedMarks, Said, Settings, Step};
 use delaylab_wire::icmp_error::Reason;

@@ -7,7 +7,8 @@
 use super::super::Imported;
 use super::packet::{Packet, Tcp};
 use super::{Exchange, Reply, push};
-use delaylab_model::record::{Method, Outcome};
+use delaylab_model::method::Method;
+use delaylab_model::record::Outcome;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 

@@ -9,7 +9,7 @@
 use super::super::Imported;
 use super::packet::{Packet, Udp};
 use super::{Exchange, Reply, push};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 

@@ -2,7 +2,7 @@
 
 use super::line::Shape;
 use crate::import::{Options, date};
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
 /// A column.

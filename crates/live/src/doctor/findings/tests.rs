@@ -4,7 +4,7 @@ use super::*;
 use crate::doctor::{Access, ClockCheck, NoiseFloor, WakeUp};
 use delaylab_kernel::host_info::{Availability, HostInfo, Synchronisation};
 use delaylab_model::SECOND;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 
 fn spread(p50: Nanos) -> Spread {
     Spread {

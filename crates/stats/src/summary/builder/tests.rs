@@ -3,7 +3,7 @@ use super::*;
 use crate::anatomy::{Stage, StageSet};
 use crate::summary::Interval;
 use crate::testing::Gaussian;
-use delaylab_model::record::Method;
+use delaylab_model::method::Method;
 use delaylab_model::trial::{ReflectorClock, Residence};
 use proptest::prelude::*;
 

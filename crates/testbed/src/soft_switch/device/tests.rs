@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::soft_switch::probes::Watched;
+use delaylab_model::method::Method;
 use delaylab_model::path;
 use delaylab_model::quantity::{Rate, Size};
-use delaylab_model::record::Method;
 use delaylab_switch::Counts as Counting;
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
