@@ -14,6 +14,8 @@ mkdir -p target
 times=target/test-times.tsv
 : >"$times"
 step="" began=0
+# The process that works beside a step.
+beside=""
 
 end_step() {
     [ -z "$step" ] || printf '%s\t%s\n' "$step" "$(($(date +%s) - began))" >>"$times"
@@ -37,7 +39,7 @@ finish() {
     local code=$?
     if [ "$code" != 0 ]; then
         printf '\nmake test: FAILED at: %s\n' "${step:-the start}" >&2
-        kill %1 2>/dev/null || true
+        [ -z "$beside" ] || kill "$beside" 2>/dev/null || true
     fi
 }
 trap finish EXIT
@@ -61,22 +63,28 @@ cargo fmt --all --check
 
 begin "lints"
 prepare >target/prepare.log 2>&1 &
+beside=$!
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 begin "build the tests"
 cargo nextest run --workspace --lib --bins --tests --no-run --cargo-quiet
 
 begin "Python libraries, and the figures' script is what its sources give"
-wait %1 || { cat target/prepare.log >&2; exit 1; }
+wait "$beside" || { cat target/prepare.log >&2; exit 1; }
 
-begin "tests"
-cargo nextest run --workspace --lib --bins --tests --profile "$profile" --test-threads "$slots" --cargo-quiet
+# Where tests wait, the CPU is free for what waits for nobody. Cargo locks what it builds: the tests run without it.
+begin "tests, and beside them the documentation of code"
+cargo metadata --format-version 1 >target/metadata.json
+cargo nextest list --workspace --lib --bins --tests --list-type binaries-only --message-format json \
+    --cargo-quiet >target/binaries.json
+RUSTDOCFLAGS="-D warnings" chrt --idle 0 cargo doc --workspace --no-deps --quiet >target/doc.log 2>&1 &
+beside=$!
+cargo nextest run --cargo-metadata target/metadata.json --binaries-metadata target/binaries.json \
+    --profile "$profile" --test-threads "$slots"
+wait "$beside" || { cat target/doc.log >&2; exit 1; }
 
 begin "examples in the documentation of code"
 cargo test --workspace --doc --quiet
-
-begin "documentation of code"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 begin "dependencies"
 scripts/deny.sh

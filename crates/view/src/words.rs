@@ -55,6 +55,14 @@ pub fn short_name(stages: StageSet) -> String {
     }
 }
 
+/// `udp, tcp or stamp`.
+pub fn either(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

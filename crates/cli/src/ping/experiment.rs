@@ -11,6 +11,7 @@ use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_runner::resolve;
 use delaylab_view::format::{Format, format_of};
+use delaylab_view::words;
 use serde_json::{Map, Value, json};
 use std::hash::{BuildHasher, RandomState};
 
@@ -41,7 +42,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
         let others: Vec<_> = others.map(Method::name).collect();
         return Err(Failed::usage(format!(
             "--key-file: {method} knows no keys: use --method {}",
-            others.join(" or ")
+            words::either(&others)
         )));
     }
     let format = args.output.as_deref().and_then(|path| format_of(path).ok());
