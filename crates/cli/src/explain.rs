@@ -22,7 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         (None, true) => Baseline::Idle,
         (None, false) => Baseline::Best,
     };
-    let found = why::of(&run, resolved.as_ref(), baseline);
+    let found = why::explain(&run, resolved.as_ref(), baseline);
     whole(&run)?;
     let folder = shortest(run.folder());
     for problem in run.problems() {

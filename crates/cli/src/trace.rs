@@ -38,7 +38,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
     let names = if args.numeric {
         BTreeMap::new()
     } else {
-        names::of(&routers(&trace), NAMES_WITHIN)
+        names::look_up(&routers(&trace), NAMES_WITHIN)
     };
     let traced = Traced {
         stopped: signals::stop().is_asked(),

@@ -62,7 +62,7 @@ fn tell(law: Law, longer: f64, runs: u64) {
     let mut failed = [0.0; CONDITIONS.len()];
     for seed in 0..runs {
         let (a, b) = (run(law, 0.0, 2 * seed), run(law, longer, 2 * seed + 1));
-        let both = Both::of(&a, &b).expect("one probe in each");
+        let both = Both::new(&a, &b).expect("one probe in each");
         for (failed, text) in failed.iter_mut().zip(CONDITIONS) {
             let limit = Limit::parse(text).expect("a condition");
             let found = held(&limit, &both).expect("responses in both");

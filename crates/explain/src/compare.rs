@@ -104,7 +104,7 @@ pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, 
         pairs,
         alone,
         pooled,
-    } = Pairing::of(a.streams(), b.streams())?;
+    } = Pairing::new(a.streams(), b.streams())?;
     let brief = Asked {
         measures: vec![asked.headline],
         ..asked.clone()
@@ -115,15 +115,15 @@ pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, 
         &brief
     };
     let each = pairs.iter();
-    let each = each.map(|pair| figures::of(pair, [a, b], asked));
+    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
     let mut pairs: Vec<_> = each.collect();
     let looks = verdict::looks(&pairs, asked.headline);
     for pair in &mut pairs {
-        pair.verdict = verdict::of(pair, asked.headline, looks);
+        pair.verdict = verdict::decide(pair, asked.headline, looks);
     }
     Ok(Comparison {
         headline: asked.headline,
-        whole: (pairs.len() > 1).then(|| Whole::of(&pairs, asked.headline, looks)),
+        whole: (pairs.len() > 1).then(|| Whole::new(&pairs, asked.headline, looks)),
         pairs,
         alone,
         pooled,

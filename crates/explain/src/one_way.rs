@@ -15,7 +15,7 @@ pub(crate) enum Ends {
 
 impl Ends {
     /// The best that this packet has.
-    pub(crate) const fn of(record: &Record) -> Self {
+    pub(crate) const fn from_record(record: &Record) -> Self {
         match (record.t_tx, record.t_rx) {
             (Some(_), Some(_)) => Ends::Kernel,
             _ => Ends::Process,

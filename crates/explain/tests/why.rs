@@ -84,7 +84,7 @@ pub fn explain_in(world: &mut dyn World, text: &str, seed: u64) -> Explanation {
 fn explain_as(world: (&str, &mut dyn World), text: &str, seed: u64) -> Explanation {
     let runs = tempfile::tempdir().unwrap();
     let (run, resolved) = carry_out(runs.path(), text, seed, world);
-    why::of(&run, Some(&resolved), why::slow::Baseline::Best)
+    why::explain(&run, Some(&resolved), why::slow::Baseline::Best)
 }
 
 /// A packet each millisecond or so for ten seconds, across a switch, and what is planted.

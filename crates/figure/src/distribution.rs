@@ -32,7 +32,7 @@ impl Figure for Distribution {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let beyond = match Bins::of(run) {
+        let beyond = match Bins::new(run) {
             None => return "Nothing was answered.".to_owned(),
             Some(Bins::Shared(bins)) => format!("from {} on", format_duration(bins.end())),
             Some(Bins::Apart) => "far beyond the median".to_owned(),
@@ -45,7 +45,7 @@ impl Figure for Distribution {
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        let Some(bins) = Bins::of(run) else {
+        let Some(bins) = Bins::new(run) else {
             return table;
         };
         for panel in &run.panels {
@@ -61,7 +61,7 @@ impl Figure for Distribution {
 
     fn spec(&self, run: &RunData) -> Value {
         let mut spec = parse(include_str!("specs/distribution.json"));
-        match Bins::of(run) {
+        match Bins::new(run) {
             Some(Bins::Shared(bins)) => {
                 let domain = json!([bins.start, overflow_bin(&bins).1]);
                 spec["params"][0]["value"] = json!(bins.end());
@@ -87,7 +87,7 @@ const LEAST_PART: i64 = 4;
 
 impl Bins {
     /// `None` where nothing was answered.
-    fn of(run: &RunData) -> Option<Self> {
+    fn new(run: &RunData) -> Option<Self> {
         let ranges: Vec<_> = run.panels.iter().filter_map(range).collect();
         let low = ranges.iter().map(|&(low, _)| low).min()?;
         let high = ranges.iter().map(|&(_, high)| high).max()?;
@@ -180,7 +180,7 @@ mod tests {
             let packets: u64 = rows.clone().map(|row| row[3].as_u64().unwrap()).sum();
             assert_eq!(packets, panel.summary.round_trip.as_ref().unwrap().count);
             let overflow: Vec<_> = rows.filter(|row| row[5] == true).collect();
-            let bins = Bins::of(&run).unwrap().of_panel(panel).unwrap();
+            let bins = Bins::new(&run).unwrap().of_panel(panel).unwrap();
             let beyond = panel.sketch.delays.count_beyond(bins.end() - 1);
             assert_eq!(
                 overflow.first().map_or(0, |row| row[3].as_u64().unwrap()),
@@ -195,12 +195,12 @@ mod tests {
     #[test]
     fn panels_far_apart_have_bins_of_their_own() {
         let mut run = waits();
-        assert!(matches!(Bins::of(&run), Some(Bins::Shared(_))));
+        assert!(matches!(Bins::new(&run), Some(Bins::Shared(_))));
         let far = run.panels[0].summary.round_trip.as_mut().unwrap();
         for value in [&mut far.min, &mut far.p50, &mut far.max] {
             *value += 5_000_000;
         }
-        assert!(matches!(Bins::of(&run), Some(Bins::Apart)));
+        assert!(matches!(Bins::new(&run), Some(Bins::Apart)));
         let spec = Distribution.spec(&run);
         assert_eq!(spec["resolve"]["scale"]["x"], "independent");
     }

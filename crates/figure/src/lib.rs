@@ -106,13 +106,13 @@ pub fn every_drawing(run: &RunData) -> Vec<Drawing> {
 pub fn drawings(run: &RunData) -> Vec<Drawing> {
     all()
         .into_iter()
-        .filter_map(|figure| Drawing::of(figure, run))
+        .filter_map(|figure| Drawing::draw(figure, run))
         .collect()
 }
 
 impl Drawing {
     /// `None` where the figure has nothing to show.
-    pub fn of(figure: &dyn Figure, run: &RunData) -> Option<Self> {
+    pub fn draw(figure: &dyn Figure, run: &RunData) -> Option<Self> {
         let table = figure.table(run);
         if table.rows.is_empty() {
             return None;
@@ -137,7 +137,7 @@ impl Drawing {
         let figure = all()
             .into_iter()
             .find(|figure| figure.name() == asked.draw.name());
-        let drawing = Self::of(figure?, run)?;
+        let drawing = Self::draw(figure?, run)?;
         let source = asked.shows.as_ref();
         let source = source.map_or_else(String::new, |shows| {
             format!("In the source: {shows} Here: ")

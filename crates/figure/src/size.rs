@@ -45,7 +45,7 @@ impl Figure for Size {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let pooled = match Layout::of(run).map(|layout| layout.pooled) {
+        let pooled = match Layout::new(run).map(|layout| layout.pooled) {
             Some(pooled) if !pooled.is_empty() => {
                 format!(
                     " All levels of {} are shown together.",
@@ -72,7 +72,7 @@ impl Figure for Size {
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        let Some(layout) = Layout::of(run) else {
+        let Some(layout) = Layout::new(run) else {
             return table;
         };
         let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
@@ -107,7 +107,7 @@ impl Figure for Size {
 
     fn spec(&self, run: &RunData) -> Value {
         let mut spec = parse(include_str!("specs/size.json"));
-        let Some(layout) = Layout::of(run) else {
+        let Some(layout) = Layout::new(run) else {
             return spec;
         };
         let groups: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
@@ -219,7 +219,7 @@ struct Layout {
 
 impl Layout {
     /// `None` where nothing is a size, or no factor is that which the run is to be drawn against.
-    fn of(run: &RunData) -> Option<Self> {
+    fn new(run: &RunData) -> Option<Self> {
         let streams: Vec<_> = run.trials.iter().map(|trial| &trial.stream).collect();
         let axis = match &run.against {
             Some(factor) => streams
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn many_combinations_are_a_line_a_case_in_a_panel_a_load() {
         let mut run = sizes();
-        let mut layout = Layout::of(&run).unwrap();
+        let mut layout = Layout::new(&run).unwrap();
         assert!(layout.panels.len() == 1 && layout.panel_factors.is_empty());
         layout.line_factors.clear();
         layout.share_out(vec![("streams".into(), 4), ("case".into(), 3)]);

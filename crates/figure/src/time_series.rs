@@ -78,7 +78,7 @@ impl Figure for TimeSeries {
             return table;
         }
         for panel in &run.panels {
-            for bucket in Axis::of(panel, run.panels.len()).stretches(panel) {
+            for bucket in Axis::new(panel, run.panels.len()).stretches(panel) {
                 rows(&mut table, panel, &bucket);
             }
             for excursion in marked(panel) {
@@ -112,7 +112,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(panel: &Panel, panels: usize) -> Self {
+    fn new(panel: &Panel, panels: usize) -> Self {
         let end = panel.sketch.series().map(|bucket| bucket.last).max();
         let stretches = (MARKS / panels.max(1)).min(STRETCHES) as Nanos;
         Self {

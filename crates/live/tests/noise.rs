@@ -145,7 +145,7 @@ fn marks_what_was_delayed(
         })
     };
     let delayed: Vec<&Record> = records.iter().filter(due_inside).collect();
-    let by_planted = |record: &Record| join.of(record).who() == Some(PLANTED);
+    let by_planted = |record: &Record| join.overlap(record).who() == Some(PLANTED);
     let named = delayed.iter().filter(|record| by_planted(record)).count();
     ensure(
         delayed.len() >= bursts.len() && named * 10 >= delayed.len() * 9,

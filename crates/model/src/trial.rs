@@ -63,7 +63,7 @@ pub struct LoadTarget {
 
 impl Target {
     /// Where packets of this method go.
-    pub const fn of(&self, method: Method) -> SocketAddr {
+    pub const fn address(&self, method: Method) -> SocketAddr {
         match method.responder() {
             Some(Responder::Stamp) => self.stamp,
             Some(Responder::Kernel | Responder::Echo) | None => self.echo,
@@ -81,7 +81,7 @@ impl Trial {
             .map(move |(probe, index)| ProbeRun {
                 trial: self.id,
                 index,
-                target: target.of(probe.method),
+                target: target.address(probe.method),
                 probe: probe.clone(),
                 host: self.host,
                 seed: self.seed.wrapping_add(u64::from(index)),

@@ -88,7 +88,7 @@ impl Steps for BackToBackSteps {
             repeats.push(found.frames);
         }
         Ok(BackToBack {
-            frames: Spread::of(repeats.iter().flatten().map(|&frames| frames as f64)),
+            frames: Spread::new(repeats.iter().flatten().map(|&frames| frames as f64)),
             repeats,
             cap,
         })

@@ -118,7 +118,7 @@ impl Steps for BufferTimeSteps {
             searches.push(hint);
         }
         let nominal = bench.fps(&loads);
-        let achieved = Spread::of(rates).map_or(nominal, |rates| rates.mean);
+        let achieved = Spread::new(rates).map_or(nominal, |rates| rates.mean);
         let least = bench.options.least_ratio * throughput.fps;
         if achieved < least {
             let why = format!(
@@ -128,7 +128,7 @@ impl Steps for BufferTimeSteps {
             );
             return Err(Stop::Unfit(why));
         }
-        let frames = Spread::of(searches.iter().map(|&frames| frames as f64));
+        let frames = Spread::new(searches.iter().map(|&frames| frames as f64));
         let frames = frames.ok_or(Stop::Pending)?;
         let held = |rate| Held::new(frames.mean, rate, throughput.fps, bench.size);
         Ok(BufferTime {

@@ -127,7 +127,7 @@ impl Steps for BufferingSteps {
             repeats.push(found);
         }
         points.sort_by_key(|point| point.frames);
-        let inflection = Spread::of(repeats.iter().flatten().map(|&n| n as f64));
+        let inflection = Spread::new(repeats.iter().flatten().map(|&n| n as f64));
         let excess = (1.0 - forwarded / sending).max(0.0);
         let size = f64::from(bench.size);
         let held_frames = inflection.map(|frames| frames.mean * excess);

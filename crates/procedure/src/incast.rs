@@ -158,9 +158,9 @@ fn beside(bench: &mut Bench<'_>, stateful: usize) -> Result<IncastAt, Stop> {
     }
     Ok(IncastAt {
         stateful: stateful as u64,
-        goodput_bps: Spread::of(goodputs),
+        goodput_bps: Spread::new(goodputs),
         min_ns: delays.iter().map(|delay| delay.min).min(),
-        mean_ns: Spread::of(delays.iter().map(|delay| delay.mean)).map(|mean| mean.mean),
+        mean_ns: Spread::new(delays.iter().map(|delay| delay.mean)).map(|mean| mean.mean),
         max_ns: delays.iter().map(|delay| delay.max).max(),
         sent,
         lost,

@@ -85,7 +85,7 @@ impl Steps for LatencySteps {
         Ok(Latency {
             load: throughput.load().as_f64(),
             fps: throughput.fps,
-            tagged: Spread::of(tagged_ns.iter().map(|&ns| ns as f64)),
+            tagged: Spread::new(tagged_ns.iter().map(|&ns| ns as f64)),
             tagged_lost,
             min_ns: delays.iter().map(|delay| delay.min).min(),
             mean_ns: (frames > 0.0).then(|| sum / frames),

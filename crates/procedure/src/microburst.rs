@@ -43,7 +43,7 @@ impl Steps for MicroburstSteps {
             hint = found.frames.unwrap_or(cap);
             repeats.push(found.frames);
         }
-        let frames = Spread::of(repeats.iter().flatten().map(|&n| n as f64));
+        let frames = Spread::new(repeats.iter().flatten().map(|&n| n as f64));
         Ok(Microburst {
             bytes: frames.map(|frames| frames.mean * f64::from(bench.size)),
             frames_a_stream: frames.map(|frames| frames.mean / loads.len() as f64),

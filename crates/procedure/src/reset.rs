@@ -73,7 +73,7 @@ impl Steps for ResetSteps {
         }
         Ok(ResetTime {
             load: throughput.load().as_f64(),
-            silence_ns: Spread::of(repeats.iter().flatten().map(|&ns| ns as f64)),
+            silence_ns: Spread::new(repeats.iter().flatten().map(|&ns| ns as f64)),
             repeats,
             lost,
         })

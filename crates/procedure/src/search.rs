@@ -57,7 +57,7 @@ pub struct Spread {
 
 impl Spread {
     /// `None` without values.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn new(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().collect();
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
@@ -105,11 +105,14 @@ mod tests {
 
     #[test]
     fn a_spread_of_equal_values_is_repeatable() {
-        let spread = Spread::of([3.0, 3.0]).unwrap();
+        let spread = Spread::new([3.0, 3.0]).unwrap();
         assert_eq!((spread.sd, spread.is_repeatable()), (Some(0.0), Some(true)));
-        assert_eq!(Spread::of([1.0, 2.0]).unwrap().is_repeatable(), Some(false));
-        assert_eq!(Spread::of([1.0]).unwrap().is_repeatable(), None);
-        assert_eq!(Spread::of([]), None);
+        assert_eq!(
+            Spread::new([1.0, 2.0]).unwrap().is_repeatable(),
+            Some(false)
+        );
+        assert_eq!(Spread::new([1.0]).unwrap().is_repeatable(), None);
+        assert_eq!(Spread::new([]), None);
     }
 
     proptest! {

@@ -60,7 +60,7 @@ impl Steps for SystemRecoverySteps {
         Ok(SystemRecovery {
             overload: overload.as_f64(),
             half: half.as_f64(),
-            recovery_ns: Spread::of(repeats.iter().flatten().map(|&ns| ns as f64)),
+            recovery_ns: Spread::new(repeats.iter().flatten().map(|&ns| ns as f64)),
             repeats,
             lost_in_overload,
         })

@@ -68,7 +68,7 @@ impl Slots {
 
     /// Where this event's time is kept.
     #[inline]
-    pub const fn of(&self, event: Event) -> Slot {
+    pub const fn slot(&self, event: Event) -> Slot {
         let crossbars = 2 * self.ports;
         let hosts = crossbars + self.switches;
         let flows = hosts + 2 * self.hosts;
@@ -142,7 +142,7 @@ mod tests {
     fn every_slot_is_one_event() {
         let slots = Slots::new(3, 2, 4, 2, 3);
         for slot in 0..slots.count() as u32 {
-            assert_eq!(slots.of(slots.event(slot)), slot);
+            assert_eq!(slots.slot(slots.event(slot)), slot);
         }
     }
 }

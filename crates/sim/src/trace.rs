@@ -76,7 +76,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    const fn of(value: u64) -> Self {
+    const fn holding(value: u64) -> Self {
         Self {
             min: value,
             max: value,
@@ -114,7 +114,7 @@ impl Trace {
         Self {
             length: SHORTEST,
             buckets: Vec::new(),
-            open: Bucket::of(value),
+            open: Bucket::holding(value),
             ends: SHORTEST,
             value,
             since: 0,
@@ -178,7 +178,7 @@ impl Trace {
             }
             self.count(self.ends);
             self.ends += self.length;
-            let closed = std::mem::replace(&mut self.open, Bucket::of(self.value));
+            let closed = std::mem::replace(&mut self.open, Bucket::holding(self.value));
             self.buckets.push(closed);
         }
     }

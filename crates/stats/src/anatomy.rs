@@ -23,7 +23,7 @@ pub struct Part {
 
 /// The parts of one response, in order. They add up to it exactly. Empty where there was no reply.
 pub fn parts(record: &Record, facts: &RecordFacts) -> Vec<(StageSet, Nanos)> {
-    let Some(passage) = Passage::of(record, facts) else {
+    let Some(passage) = Passage::from_record(record, facts) else {
         return Vec::new();
     };
     let parts = passage.parts();
@@ -33,12 +33,12 @@ pub fn parts(record: &Record, facts: &RecordFacts) -> Vec<(StageSet, Nanos)> {
 /// `t_rx − t_tx − residence`, by the trial's residence. With none known it includes the reflector.
 /// `None` where the record lacks a stamp that the trial's definition needs.
 pub fn network(record: &Record, facts: &RecordFacts) -> Option<Nanos> {
-    Passage::of(record, facts)?.network(facts)
+    Passage::from_record(record, facts)?.network(facts)
 }
 
 /// `response − network`: both ends.
 pub fn host(record: &Record, facts: &RecordFacts) -> Option<Nanos> {
-    Passage::of(record, facts)?.host(facts)
+    Passage::from_record(record, facts)?.host(facts)
 }
 
 /// Two anatomies in the parts that both tell apart: what one of them merged is merged in the other.

@@ -82,7 +82,7 @@ pub struct Visible {
 ///
 /// Errors: why it cannot be told.
 pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<Changes, String> {
-    let series = Grouped::of(&values[..times.len().min(values.len())], MOST_VALUES);
+    let series = Grouped::new(&values[..times.len().min(values.len())], MOST_VALUES);
     if series.medians.len() < LEAST_VALUES {
         return Err(format!(
             "{} values are too few to tell when their level changes; at least {LEAST_VALUES} are \
@@ -122,7 +122,7 @@ struct Grouped {
 
 impl Grouped {
     /// Of values of which NaN are none.
-    fn of(values: &[f64], most: usize) -> Self {
+    fn new(values: &[f64], most: usize) -> Self {
         let present = values.iter().enumerate();
         let present = present.filter(|(_, value)| value.is_finite());
         let group = present.clone().count().div_ceil(most).max(1);
@@ -134,11 +134,11 @@ impl Grouped {
             }
             open.push(value);
             if open.len() == group {
-                medians.extend(Functional::Quantile(0.5).of(&mut open));
+                medians.extend(Functional::Quantile(0.5).value(&mut open));
                 open.clear();
             }
         }
-        medians.extend(Functional::Quantile(0.5).of(&mut open));
+        medians.extend(Functional::Quantile(0.5).value(&mut open));
         Self {
             medians,
             first,
@@ -168,7 +168,7 @@ impl Search {
     /// Where levels begin, and the end of the last.
     fn levels(&self, values: &[f64]) -> Vec<usize> {
         let group = values.len().div_ceil(MOST_POINTS).max(1);
-        let median = |group: &[f64]| Functional::Quantile(0.5).of(&mut group.to_vec());
+        let median = |group: &[f64]| Functional::Quantile(0.5).value(&mut group.to_vec());
         let points: Vec<f64> = values.chunks(group).filter_map(median).collect();
         let bounds = self.of_points(&points);
         let last = bounds.len() - 1;
@@ -205,13 +205,13 @@ impl Search {
     fn put_together(&self, values: &[f64], bounds: &[usize], inflation: &Inflation) -> Vec<usize> {
         let segments = bounds.windows(2);
         let mut levels: Vec<Level> = segments
-            .map(|ends| Level::of(&values[ends[0]..ends[1]]))
+            .map(|ends| Level::new(&values[ends[0]..ends[1]]))
             .collect();
         let mut bounds = bounds.to_vec();
         // How long the shorter level is, as far as that matters, and how sure the contrast is: 1 is enough.
         let worth = |before: &Level, after: &Level| {
             let shorter = before.len().min(after.len());
-            let chance = self.needed(values.len(), shorter) * inflation.of(shorter);
+            let chance = self.needed(values.len(), shorter) * inflation.factor(shorter);
             (shorter.min(LEAST_SEGMENT), before.contrast(after) / chance)
         };
         let mut worths: Vec<(usize, f64)> = levels
@@ -251,10 +251,10 @@ fn visible(values: &[f64], bounds: &[usize]) -> Visible {
     /// to be told from a wave the rest.
     const NINE_IN_TEN: f64 = 11.8;
     let length = VISIBLE_LENGTH.min(values.len() / 4);
-    let inflation = Inflation::within(values, bounds).of(length);
+    let inflation = Inflation::within(values, bounds).factor(length);
     let levels = bounds
         .windows(2)
-        .map(|ends| Level::of(&values[ends[0]..ends[1]]));
+        .map(|ends| Level::new(&values[ends[0]..ends[1]]));
     let spread = levels.map(|level| level.deviation() * level.len() as f64);
     let deviation = spread.sum::<f64>() / values.len() as f64;
     Visible {
@@ -306,8 +306,9 @@ fn placed(values: &[f64], bounds: &[usize], group: usize) -> Vec<usize> {
     const REACH: usize = 50;
     let mut placed = bounds.to_vec();
     for (index, ends) in bounds.windows(3).enumerate() {
-        let median =
-            |from: usize, to: usize| Functional::Quantile(0.5).of(&mut values[from..to].to_vec());
+        let median = |from: usize, to: usize| {
+            Functional::Quantile(0.5).value(&mut values[from..to].to_vec())
+        };
         let levels = median(ends[0], ends[1]).zip(median(ends[1], ends[2]));
         let Some((before, after)) = levels else {
             continue;

@@ -68,7 +68,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    fn of(&mut self, blocks: &[usize], seed: u64) -> Rc<Vec<f32>> {
+    fn draw(&mut self, blocks: &[usize], seed: u64) -> Rc<Vec<f32>> {
         let known = self.last.as_ref();
         if let Some((.., weights)) = known.filter(|last| (&*last.0, last.1) == (blocks, seed)) {
             return weights.clone();
@@ -100,7 +100,7 @@ impl Resampling {
             next - blocks
         });
         let starts = starts.collect();
-        let weights = draws.of(&blocks, seed);
+        let weights = draws.draw(&blocks, seed);
         let mut repeats = BTreeMap::<usize, usize>::new();
         for (trial, stratum) in strata.iter().enumerate() {
             *repeats.entry(*stratum).or_default() += usize::from(blocks[trial] > 0);
@@ -135,7 +135,7 @@ impl Resampling {
     /// Student's t of their standard error; `None` for fewer than three.
     pub fn of_trials(&self, value: f64, by_trial: &[f64], salt: u64) -> Option<Replicates> {
         let count = by_trial.len();
-        let error = Functional::Sd.of(&mut by_trial.to_vec())? / (count as f64).sqrt();
+        let error = Functional::Sd.value(&mut by_trial.to_vec())? / (count as f64).sqrt();
         let mut random = self.random(salt);
         let draw = |_| value + error * random.student(count - 1);
         (count > 2).then(|| Replicates {

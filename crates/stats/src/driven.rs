@@ -55,7 +55,7 @@ pub struct Driven {
 pub fn find(stretches: &[(&[Nanos], &[Sent])], reach: Nanos) -> Option<Driven> {
     let gaps = stretches.iter().flat_map(|(_, sent)| sent.windows(2));
     let mut gaps: Vec<f64> = gaps.map(|pair| (pair[1].at - pair[0].at) as f64).collect();
-    let gap = Functional::Quantile(0.5).of(&mut gaps)?;
+    let gap = Functional::Quantile(0.5).value(&mut gaps)?;
     let stretch = (STRETCH as f64).min(SHARE_OF_GAP * gap);
     let near: Vec<Near> = stretches
         .iter()
@@ -131,7 +131,7 @@ fn has_own_timer(stretches: &[(&[Nanos], &[Sent])]) -> bool {
         .iter()
         .map(|(starts, _)| starts.to_vec())
         .collect();
-    let Some(own) = regularity::of(&starts) else {
+    let Some(own) = regularity::find_period(&starts) else {
         return false;
     };
     // As long as what the period may be wrong by is a small part of it.
@@ -150,7 +150,7 @@ fn has_own_timer(stretches: &[(&[Nanos], &[Sent])]) -> bool {
 fn keeps_to_sending(inside: &[&Near]) -> bool {
     let spread = |of: &dyn Fn(&Near) -> Nanos| {
         let mut values: Vec<f64> = inside.iter().map(|near| of(near) as f64).collect();
-        Functional::Iqr.of(&mut values).unwrap_or(0.0)
+        Functional::Iqr.value(&mut values).unwrap_or(0.0)
     };
     spread(&|near| near.after) <= ABOUT * spread(&|near| near.after_due)
 }

@@ -88,7 +88,7 @@ impl Excursions {
 
     /// Takes a record. Was it an excursion?
     pub fn push(&mut self, record: &Record) -> bool {
-        let passage = Passage::of(record, &self.facts).filter(|_| record.answered());
+        let passage = Passage::from_record(record, &self.facts).filter(|_| record.answered());
         let Some(passage) = passage else {
             return false;
         };
@@ -215,7 +215,7 @@ impl Events {
     }
 
     /// How many these packets are, of which it is known when each was due and how long it took.
-    pub fn of(mut packets: Vec<(Nanos, Nanos)>) -> u64 {
+    pub fn among(mut packets: Vec<(Nanos, Nanos)>) -> u64 {
         packets.sort_unstable();
         let mut events = Self::default();
         for (due, response) in packets {
@@ -269,8 +269,8 @@ mod tests {
         // Due each 100 ms, held until 1 s; another one half a second later.
         let stall = (0..10).map(|at| (at * 100, 1_000 - at * 100));
         let packets: Vec<(Nanos, Nanos)> = stall.chain([(1_500, 40)]).collect();
-        assert_eq!(Events::of(packets.into_iter().rev().collect()), 2);
-        assert_eq!(Events::of(Vec::new()), 0);
+        assert_eq!(Events::among(packets.into_iter().rev().collect()), 2);
+        assert_eq!(Events::among(Vec::new()), 0);
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Features {
     pub(crate) fn new(functional: Functional, values: &mut [f64], effective: f64) -> Option<Self> {
         match functional {
             Functional::Mean | Functional::Sd => Some(Features::Moments {
-                centre: Functional::Mean.of(values)?,
+                centre: Functional::Mean.value(values)?,
                 sd: functional == Functional::Sd,
             }),
             Functional::Share { beyond, bound } => Some(Features::Share { beyond, bound }),
@@ -160,7 +160,7 @@ mod tests {
                 let features = Features::new(functional, &mut values.clone(), effective).unwrap();
                 let mut sums = vec![0.0; features.width()];
                 values.iter().for_each(|&value| features.add(value, &mut sums));
-                let expected = functional.of(&mut values.clone()).unwrap();
+                let expected = functional.value(&mut values.clone()).unwrap();
                 prop_assert!((features.finish(&sums) - expected).abs() < 1e-9, "{functional:?}");
             }
         }

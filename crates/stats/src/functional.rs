@@ -127,7 +127,7 @@ impl Functional {
 
     /// Of these values, none of them NaN; puts them in another order. `None` where there are too
     /// few: none, or one for a standard deviation.
-    pub fn of(self, values: &mut [f64]) -> Option<f64> {
+    pub fn value(self, values: &mut [f64]) -> Option<f64> {
         let count = values.len() as f64;
         match self {
             Functional::Count => Some(count),
@@ -300,21 +300,21 @@ mod tests {
         let expected = [8.0, 1.0, 9.0, 4.0, 6_f64.sqrt(), 3.0, 9.0, 3.0];
         for (functional, expected) in ALL.into_iter().zip(expected) {
             let mut values = [2.0, 1.0, 3.0, 4.0, 5.0, 3.0, 9.0, 5.0];
-            let found = functional.of(&mut values).unwrap();
+            let found = functional.value(&mut values).unwrap();
             assert!((found - expected).abs() < 1e-12, "{functional:?}: {found}");
         }
         let mut values = [2.0, 1.0, 3.0, 4.0, 5.0, 3.0, 9.0, 5.0];
-        assert_eq!(ALL[8].of(&mut values), Some(0.5));
-        assert_eq!(ALL[9].of(&mut values), Some(0.5));
+        assert_eq!(ALL[8].value(&mut values), Some(0.5));
+        assert_eq!(ALL[9].value(&mut values), Some(0.5));
     }
 
     #[test]
     fn nothing_has_no_mean() {
         for functional in ALL.into_iter().filter(|&f| f != Functional::Count) {
-            assert_eq!(functional.of(&mut []), None);
+            assert_eq!(functional.value(&mut []), None);
             assert_eq!(functional.of_counted(&[(1.0, 0)]), None);
         }
-        assert_eq!(Functional::Sd.of(&mut [1.0]), None);
+        assert_eq!(Functional::Sd.value(&mut [1.0]), None);
     }
 
     proptest! {
@@ -326,7 +326,7 @@ mod tests {
             let mut values: Vec<f64> = each.collect();
             let n = values.len() as f64;
             for functional in ALL.into_iter().filter(|&f| f != Functional::Count) {
-                let (one, other) = (functional.of(&mut values), functional.of_weighted(&held));
+                let (one, other) = (functional.value(&mut values), functional.of_weighted(&held));
                 // Time has no degree of freedom to lose.
                 let one = match functional {
                     Functional::Sd if n == 1.0 => Some(0.0),
@@ -347,8 +347,8 @@ mod tests {
             let mut values: Vec<f64> = each.collect();
             for functional in ALL {
                 let (least, most) = functional.range();
-                prop_assert!(functional.of(&mut values).is_none_or(|x| least <= x && x <= most));
-                let (one, other) = (functional.of(&mut values), functional.of_counted(&bins));
+                prop_assert!(functional.value(&mut values).is_none_or(|x| least <= x && x <= most));
+                let (one, other) = (functional.value(&mut values), functional.of_counted(&bins));
                 match one.zip(other) {
                     Some((one, other)) => prop_assert!((one - other).abs() < 1e-9),
                     None => prop_assert_eq!(one, other),

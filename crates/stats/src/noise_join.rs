@@ -59,7 +59,7 @@ impl<'a> Join<'a> {
     }
 
     /// What a record overlaps. Nothing, where no reply says when it ended.
-    pub fn of(&self, record: &Record) -> Overlap<'a> {
+    pub fn overlap(&self, record: &Record) -> Overlap<'a> {
         let Some(end) = record.t_recv else {
             return Overlap::default();
         };
@@ -276,7 +276,7 @@ mod tests {
 
     fn joined(events: &[NoiseEvent], record: &Record) -> (Nanos, Option<String>) {
         let join = Join::new(events);
-        let overlap = join.of(record);
+        let overlap = join.overlap(record);
         (overlap.ns, overlap.who().map(str::to_owned))
     }
 
@@ -356,7 +356,7 @@ mod tests {
             let join = Join::new(&events);
             for (from, length, cpu) in records {
                 let record = record(from, from + length, cpu);
-                let overlap = join.of(&record);
+                let overlap = join.overlap(&record);
                 let (ns, longest) = naive(&events, &record);
                 prop_assert_eq!(overlap.ns, ns);
                 let found = overlap.longest.map_or(0, |event| {

@@ -84,7 +84,7 @@ fn reflector_stamps(record: &Record, facts: &RecordFacts) -> (Option<Nanos>, Opt
 
 impl Passage {
     /// The way of an answered record; `None` where no reply was read.
-    pub(crate) fn of(record: &Record, facts: &RecordFacts) -> Option<Self> {
+    pub(crate) fn from_record(record: &Record, facts: &RecordFacts) -> Option<Self> {
         let t_recv = record.t_recv?;
         let mut passage = Self {
             at: [0; 7],

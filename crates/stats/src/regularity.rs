@@ -39,7 +39,7 @@ pub struct Regular {
 
 /// The period of starts that were seen in stretches of time, each in rising order; `None` where
 /// they are not regular, or too few to tell. Gaps are within stretches only.
-pub fn of(stretches: &[Vec<Nanos>]) -> Option<Regular> {
+pub fn find_period(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     let pairs = stretches.iter().flat_map(|starts| starts.windows(2));
     let gaps: Vec<f64> = pairs
         .map(|pair| pair[1].saturating_sub(pair[0]) as f64)
@@ -53,7 +53,7 @@ pub fn of(stretches: &[Vec<Nanos>]) -> Option<Regular> {
 
 /// Where most gaps are a whole number of the period.
 fn by_gaps(gaps: &[f64]) -> Option<Regular> {
-    let median = Functional::Quantile(0.5).of(&mut gaps.to_vec())?;
+    let median = Functional::Quantile(0.5).value(&mut gaps.to_vec())?;
     let whole = |gap: &f64, period: f64| {
         let times = (gap / period).round();
         (times >= 1.0 && (gap / period - times).abs() <= NEAR).then_some((*gap, times))
@@ -71,7 +71,7 @@ fn by_gaps(gaps: &[f64]) -> Option<Regular> {
     }
     let share = near.len() as f64 / gaps.len() as f64;
     let mut residuals: Vec<f64> = near.iter().map(|(gap, n)| gap - n * period).collect();
-    let spread = Functional::Sd.of(&mut residuals).unwrap_or(0.0);
+    let spread = Functional::Sd.value(&mut residuals).unwrap_or(0.0);
     let periods: f64 = near.iter().map(|(_, n)| n).sum();
     (share >= MOST).then(|| Regular {
         period_ns: period,
@@ -100,7 +100,7 @@ mod tests {
             late.collect::<Vec<_>>()
         };
         let stretches: Vec<_> = (0..6).map(&mut stretch).collect();
-        let found = of(&stretches).unwrap();
+        let found = find_period(&stretches).unwrap();
         assert!((found.period_ns / 1e8 - 1.0).abs() < 0.01, "{found:?}");
         assert!(
             (found.period_ns - 1e8).abs() < 4.0 * found.error_ns,
@@ -111,9 +111,9 @@ mod tests {
 
     #[test]
     fn too_few_are_not_told() {
-        assert_eq!(of(&[vec![0, 10, 20, 30], vec![5], vec![]]), None);
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[vec![7; 50]]), None);
+        assert_eq!(find_period(&[vec![0, 10, 20, 30], vec![5], vec![]]), None);
+        assert_eq!(find_period(&[]), None);
+        assert_eq!(find_period(&[vec![7; 50]]), None);
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
                 at -= random.uniform().max(1e-12).ln() * 1e8;
                 at as Nanos
             });
-            regular += usize::from(of(&[starts.collect()]).is_some());
+            regular += usize::from(find_period(&[starts.collect()]).is_some());
         }
         assert!(regular <= 2, "{regular} of 2000 random series");
     }
@@ -135,7 +135,7 @@ mod tests {
         #[test]
         fn an_exact_timer_is_exact(period in 1_000..1_000_000_000_i64, count in 9..60_usize) {
             let starts: Vec<Nanos> = (0..count as i64).map(|n| 17 + n * period).collect();
-            let found = of(&[starts]).unwrap();
+            let found = find_period(&[starts]).unwrap();
             prop_assert!((found.period_ns - period as f64).abs() < 1e-6 * period as f64);
             prop_assert_eq!(found.share, 1.0);
         }

@@ -161,7 +161,7 @@ fn median_slope(points: &[(f64, f64)]) -> f64 {
         .filter(|(a, b)| b.0 > a.0)
         .map(|(a, b)| (b.1 - a.1) / (b.0 - a.0))
         .collect();
-    Functional::Quantile(0.5).of(&mut slopes).unwrap_or(0.0)
+    Functional::Quantile(0.5).value(&mut slopes).unwrap_or(0.0)
 }
 
 /// The points in so many stretches, each by levels.
@@ -195,6 +195,6 @@ fn interval(stretches: &[Vec<Piece>], found: f64, seed: u64) -> (f64, f64) {
         )
     };
     let mut slopes: Vec<f64> = (0..HALVES).filter_map(half).collect();
-    let mut at = |q: f64| Functional::Quantile(q).of(&mut slopes).unwrap_or(found);
+    let mut at = |q: f64| Functional::Quantile(q).value(&mut slopes).unwrap_or(found);
     (at(TAIL).min(found), at(1.0 - TAIL).max(found))
 }

@@ -269,7 +269,7 @@ pub fn detect(points: &[Point], settings: &Settings) -> Detection {
     points.sort_by_key(|point| point.size);
     let sizes: Vec<u32> = points.iter().map(|point| point.size).collect();
     let delays: Vec<f64> = points.iter().map(|point| point.delay_ns).collect();
-    let (decided, jump) = match Decided::of(&sizes, &delays, &settings.widths) {
+    let (decided, jump) = match Decided::decide(&sizes, &delays, &settings.widths) {
         Ok(decided) => decided,
         Err(doubt) => {
             return Detection {

@@ -270,7 +270,7 @@ impl Trains {
             let long = activations.iter().filter(|each| each.ran >= least);
             long.map(|each| each.start).collect()
         });
-        regularity::of(&starts.collect::<Vec<Vec<Nanos>>>())
+        regularity::find_period(&starts.collect::<Vec<Vec<Nanos>>>())
     }
 
     /// Everything that runs at regular intervals: its name, and its period in ns.

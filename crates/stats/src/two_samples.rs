@@ -108,7 +108,7 @@ pub fn compare(a: &[&[f64]], b: &[&[f64]], seed: u64) -> Result<TwoSamples, Stri
         let mut each: Vec<f64> = each.into_iter().flatten().map(of).collect();
         Distance {
             value: of(&found),
-            by_chance: Functional::Quantile(0.95).of(&mut each),
+            by_chance: Functional::Quantile(0.95).value(&mut each),
             p: p(of),
         }
     };

@@ -58,14 +58,14 @@ pub fn dominant(summary: &Summary) -> Option<Verdict> {
     };
     let enough = summary.response.as_ref().is_some_and(|r| r.count >= 100);
     Some(Verdict {
-        median: at("p50").and_then(Dominant::of)?,
-        tail: at("p99").filter(|_| enough).and_then(Dominant::of),
+        median: at("p50").and_then(Dominant::find)?,
+        tail: at("p99").filter(|_| enough).and_then(Dominant::find),
     })
 }
 
 impl Dominant {
     /// Of one anatomy; `None` where the response is not a positive time.
-    fn of(anatomy: &AnatomyAt) -> Option<Self> {
+    fn find(anatomy: &AnatomyAt) -> Option<Self> {
         let response_ns = anatomy.response_ns;
         let largest = anatomy.parts.iter().max_by(|a, b| a.ns.total_cmp(&b.ns))?;
         if response_ns <= 0.0 {

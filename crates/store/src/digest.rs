@@ -43,7 +43,7 @@ impl FileFacts {
     /// Of this regular file.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let mut file = regular::open(path)?;
-        let before = Identity::of(&file.metadata()?);
+        let before = Identity::from_metadata(&file.metadata()?);
         if let Some(known) = before.as_ref().and_then(Identity::known) {
             return Ok(known);
         }
@@ -58,7 +58,10 @@ impl FileFacts {
         let facts = hashing.facts();
         if let Some(identity) = before.filter(|before| {
             let after = file.metadata().ok();
-            after.and_then(|after| Identity::of(&after)).as_ref() == Some(before)
+            after
+                .and_then(|after| Identity::from_metadata(&after))
+                .as_ref()
+                == Some(before)
         }) {
             identity.remember(&facts);
         }
@@ -141,7 +144,7 @@ static KNOWN: Mutex<Option<HashMap<Identity, FileFacts>>> = Mutex::new(None);
 
 impl Identity {
     /// `None` of a file that was changed just now.
-    fn of(metadata: &Metadata) -> Option<Self> {
+    fn from_metadata(metadata: &Metadata) -> Option<Self> {
         let age = SystemTime::now().duration_since(metadata.modified().ok()?);
         age.ok().filter(|age| *age > SETTLED)?;
         let (modified, changed) = (metadata.mtime(), metadata.ctime());

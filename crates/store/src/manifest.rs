@@ -189,7 +189,7 @@ pub(crate) fn of_complete(folder: &Folder, manifest: &Manifest) -> Vec<Mismatch>
 
 /// What is wrong with the files of a run that is not finished, or is about to be.
 pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mismatch> {
-    let recorded = Recorded::of(folder);
+    let recorded = Recorded::read(folder);
     let listed = manifest.into_iter().flat_map(|manifest| {
         let names = manifest.files.keys();
         let names = names.filter(|name| recorded.is_final(name));
@@ -202,7 +202,7 @@ pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mi
 
 /// What is listed of a run that is not finished: its texts, and the parts of its recorded trials.
 pub(crate) fn files_of_partial(folder: &Folder, manifest: &Manifest) -> Vec<FileFacts> {
-    let recorded = Recorded::of(folder);
+    let recorded = Recorded::read(folder);
     let listed = manifest.files.iter();
     let listed = listed.filter(|(name, _)| recorded.is_final(name));
     let listed = listed.map(|(_, facts)| facts.clone());
@@ -222,7 +222,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn of(folder: &Folder) -> Self {
+    fn read(folder: &Folder) -> Self {
         let is_joined = regular::exists(&folder.file(FINDINGS));
         let parts = folder.parts_of(TRIALS).unwrap_or_default();
         let trials = parts.into_keys().filter(|_| !is_joined);

@@ -260,7 +260,7 @@ impl Undisturbed {
 struct Copies(BTreeMap<(u32, u16, u64), usize>);
 
 impl Copies {
-    fn of(run: &Run) -> Self {
+    fn new(run: &Run) -> Self {
         let mut copies = Self::default();
         run.for_each_interrupted(|record| copies.add(record));
         let done = recorded(run);
@@ -347,7 +347,7 @@ fn check_partial(folder: &Path, acked: &[Ack]) {
             assert_eq!(events, noise(trial)[..events.len()]);
         }
     }
-    Copies::of(&run).check(acked, &done);
+    Copies::new(&run).check(acked, &done);
 }
 
 /// Looks at what a disaster left in a folder, and carries the run on to its end.
@@ -375,7 +375,7 @@ fn check_and_resume(root: &Path, acked: &[Ack], undisturbed: &Undisturbed) {
         }
     }
     undisturbed.check(&runs, &finished.folder);
-    Copies::of(&Run::open(&finished.folder).unwrap()).check(acked, &done);
+    Copies::new(&Run::open(&finished.folder).unwrap()).check(acked, &done);
 }
 
 /// A power cut in this moment, of which the seed says what is left. Where it fails, the output says of which.

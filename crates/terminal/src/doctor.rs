@@ -370,7 +370,7 @@ mod tests {
             },
             findings: Vec::new(),
         };
-        checkup.findings = findings::of(&checkup);
+        checkup.findings = findings::find(&checkup);
         checkup
     }
 

@@ -431,7 +431,7 @@ fn label(entry: &Entry) -> String {
 }
 
 fn end(traced: &Traced<'_>, style: &Style) -> String {
-    let Words { verdict, notes } = words::of(traced);
+    let Words { verdict, notes } = words::words(traced);
     let mut out = String::new();
     let late: u64 = traced
         .paths

@@ -51,7 +51,7 @@ pub fn ratio([first, second]: [Option<Nanos>; 2]) -> Option<f64> {
 
 impl Beside {
     /// Of what both runs have.
-    pub fn of(first: &RunData, second: &RunData) -> Self {
+    pub fn new(first: &RunData, second: &RunData) -> Self {
         let one_probe = first.probes().len() == 1 && second.probes().len() == 1;
         let same = |a: &Lane, b: &Lane| {
             (one_probe || a.probe == b.probe) && same_levels(&a.factors, &b.factors)
@@ -62,7 +62,7 @@ impl Beside {
         let heads = heads(&lanes.collect::<Vec<_>>());
         let row = |(a, b): &(&Lane, &Lane)| Row {
             levels: heads.iter().map(|head| level(a, head)).collect(),
-            ..Row::of(&a.summary, &b.summary)
+            ..Row::new(&a.summary, &b.summary)
         };
         Self {
             names: names(first, second),
@@ -74,7 +74,7 @@ impl Beside {
 }
 
 impl Row {
-    fn of(a: &Summary, b: &Summary) -> Self {
+    fn new(a: &Summary, b: &Summary) -> Self {
         let both = [a, b].map(|summary| summary.round_trip.as_ref());
         Self {
             levels: Vec::new(),
@@ -162,7 +162,7 @@ mod tests {
             .lanes
             .iter_mut()
             .for_each(|lane| lane.factors.reverse());
-        let beside = Beside::of(&first, &second);
+        let beside = Beside::new(&first, &second);
         assert_eq!(beside.names, ["live", "sim"]);
         assert_eq!(beside.heads, ["wait", "condition"]);
         assert_eq!((beside.rows.len(), beside.alone), (8, [1, 0]));
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn probes_meet_their_own() {
         let (first, second) = (classes(), elsewhere(classes()));
-        let beside = Beside::of(&first, &second);
+        let beside = Beside::new(&first, &second);
         assert_eq!(beside.heads, ["case", "probe"]);
         assert_eq!(beside.rows.len(), first.lanes.len());
         let probes: Vec<_> = beside
@@ -201,7 +201,7 @@ mod tests {
             lane.summary.round_trip = None;
             lane.summary.mean_anatomy = None;
         }
-        let beside = Beside::of(&waits(), &silent);
+        let beside = Beside::new(&waits(), &silent);
         assert!(
             beside
                 .rows
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn in_one_world_runs_go_by_their_names() {
-        let beside = Beside::of(&waits(), &sizes());
+        let beside = Beside::new(&waits(), &sizes());
         assert_eq!(beside.names[0], "wait-time-jitter-20260102T030405Z");
         assert!(beside.rows.is_empty());
     }

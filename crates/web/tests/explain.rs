@@ -107,7 +107,7 @@ fn row(records: &[Record]) -> TrialRow {
 /// Explains the run on every face; what the terminal's says.
 fn told(folder: &Path) -> String {
     let run = Run::open_as_it_is(folder).unwrap();
-    let found = why::of(&run, None, why::slow::Baseline::Best);
+    let found = why::explain(&run, None, why::slow::Baseline::Best);
     let text = delaylab_terminal::explain::page(&Head::default(), &found, &Style::PLAIN);
     let document = serde_json::to_string(&json::document("run", &found)).unwrap();
     let page = html::page(&stored::in_full(&run, None, "run"));

@@ -169,7 +169,7 @@ impl SessionKeys {
 
     /// The keys of packet `seq`.
     #[inline]
-    pub fn of(&mut self, seq: u64) -> &KeyPair {
+    pub fn pair(&mut self, seq: u64) -> &KeyPair {
         let turn = (seq >> 32) as u32;
         if turn == 0 {
             return &self.first;
@@ -294,7 +294,7 @@ mod tests {
         let secret = Key::new(b"sixteen bytes ok").unwrap();
         let first = KeyPair::session(&secret, Transport::Udp, 1, 2, 3);
         let mut keys = SessionKeys::new(first.clone());
-        let mut tag = |seq| keys.of(seq).request.tag(&[]);
+        let mut tag = |seq| keys.pair(seq).request.tag(&[]);
         let turn = 1_u64 << 32;
         assert_eq!([tag(0), tag(turn - 1)], [first.request.tag(&[]); 2]);
         let (second, third) = (tag(turn), tag(2 * turn));

@@ -58,7 +58,7 @@ impl Reason {
     }
 
     /// What a message of this type and code says. Those that are no errors are not ours.
-    fn of(kind: u8, code: u8, message: &[u8], v6: bool) -> Result<Self, ParseError> {
+    fn read(kind: u8, code: u8, message: &[u8], v6: bool) -> Result<Self, ParseError> {
         let is_error = if v6 {
             matches!(kind, 1..=127)
         } else {
@@ -102,11 +102,11 @@ impl<'a> IcmpError<'a> {
         at_least(message, HEADER)?;
         let (kind, code) = (message[0], message[1]);
         let (reason, quoted) = if v6 {
-            let reason = Reason::of(kind, code, message, true)?;
+            let reason = Reason::read(kind, code, message, true)?;
             let told = matches!(kind, 1 | 3);
             (reason, usize::from(message[4]) * 8 * usize::from(told))
         } else {
-            let reason = Reason::of(kind, code, message, false)?;
+            let reason = Reason::read(kind, code, message, false)?;
             let told = matches!(kind, 3 | 11 | 12);
             (reason, usize::from(message[5]) * 4 * usize::from(told))
         };

@@ -69,7 +69,7 @@ impl State {
     }
 
     /// From a byte.
-    pub const fn of(byte: u8) -> Self {
+    pub const fn from_byte(byte: u8) -> Self {
         match byte {
             1 => State::TestStart,
             2 => State::TestRunning,
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn states_are_bytes() {
         for byte in 0..=u8::MAX {
-            assert_eq!(State::of(byte).byte(), byte);
+            assert_eq!(State::from_byte(byte).byte(), byte);
         }
     }
 

@@ -170,7 +170,7 @@ fn document<'a>(
     };
     document.expected_from = Some(expected.run());
     for (shown, finding) in document.findings.iter_mut().zip(&resolved.findings) {
-        shown.expected = expected.of(finding);
+        shown.expected = expected.forecast(finding);
     }
     document
 }

@@ -97,7 +97,7 @@ pub fn run_data(run: &Run) -> RunData {
 /// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
 /// than all else.
 pub fn terminal_data(run: &Run) -> RunData {
-    stored::of(
+    stored::data(
         run,
         run_folder::experiment_of(run).as_ref(),
         &shortest(run.folder()),

@@ -95,7 +95,7 @@ impl Expected {
     }
 
     /// The chances of a finding's verdicts; `None` where the earlier run lets nothing be expected.
-    pub fn of(&self, finding: &Finding) -> Option<Forecast> {
+    pub fn forecast(&self, finding: &Finding) -> Option<Forecast> {
         let judged = self.judged.iter().find(|judged| judged.id == finding.id)?;
         forecast(finding, judged, self.scale)
     }
@@ -106,7 +106,7 @@ impl Expected {
         if let Some(why) = not_judged(judged) {
             return Some(format!("expected: not known; in the earlier run {why}"));
         }
-        let forecast = self.of(finding)?;
+        let forecast = self.forecast(finding)?;
         let chance = (forecast.decided() * 100.0).clamp(1.0, 99.0);
         Some(if forecast.decided() >= LIKELY {
             let verdict = forecast.likelier();

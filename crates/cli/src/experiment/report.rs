@@ -40,7 +40,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
 }
 
 fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {
-    if Beside::of(first, second).rows.is_empty() {
+    if Beside::new(first, second).rows.is_empty() {
         return Err(Failed::usage(format!(
             "{} and {} have no combination of factor levels and probe in common",
             first.head.folder, second.head.folder

@@ -13,7 +13,7 @@ pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
     let from = seen.columns.len().saturating_sub(room);
     let columns = &seen.columns[from..];
     canvas.heading(&title(columns, seen.column));
-    let scale = Scale::of(columns);
+    let scale = Scale::fitting(columns);
     let height = canvas.height().saturating_sub(1);
     let mut bars = canvas.rows(1, height);
     for (at, column) in (0..).zip(columns) {
@@ -49,7 +49,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(columns: &[Column]) -> Option<Self> {
+    fn fitting(columns: &[Column]) -> Option<Self> {
         let worst = columns.iter().filter_map(|column| column.worst);
         let least = worst.clone().min()?.max(1) as f64;
         let most = worst.max()?.max(1) as f64;

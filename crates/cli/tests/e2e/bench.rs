@@ -36,7 +36,7 @@ const PROCEDURES: [(&str, &str); 12] = [
 
 #[test]
 fn every_procedure_is_listed_in_two_lines() {
-    let listed = Ran::of(delaylab(None).args(["bench", "list"]));
+    let listed = Ran::to_end(delaylab(None).args(["bench", "list"]));
     assert_eq!(listed.code, 0, "{}", listed.stderr);
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert_eq!(lines.len(), 3 * PROCEDURES.len(), "{}", listed.stdout);
@@ -45,7 +45,7 @@ fn every_procedure_is_listed_in_two_lines() {
         assert!(entry[1..].iter().all(|line| line.starts_with("    ")));
         assert!(entry.iter().all(|line| line.len() < 100), "{entry:?}");
     }
-    let json = Ran::of(delaylab(None).args(["bench", "list", "--json"]));
+    let json = Ran::to_end(delaylab(None).args(["bench", "list", "--json"]));
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(json["schema"], "delaylab/procedures/1");
     let procedures = json["procedures"].as_array().unwrap().iter();
@@ -273,7 +273,7 @@ fn throughput_once(faults: &str) -> (Ran, Value) {
          --set path.switch.latency=200us --set design.procedure.trial=500ms \
          --set design.procedure.resolution=20% {faults}"
     );
-    let done = Ran::of(
+    let done = Ran::to_end(
         delaylab(None)
             .args(words.split_whitespace())
             .current_dir(scratch.path("")),
@@ -323,7 +323,7 @@ fn bench_in(host: &Namespace, scratch: &Scratch, words: &str) -> Ran {
         ])
         .args(words.split_whitespace())
         .current_dir(scratch.path(""));
-    Ran::of(&mut command)
+    Ran::to_end(&mut command)
 }
 
 #[test]

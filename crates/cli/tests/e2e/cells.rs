@@ -31,7 +31,7 @@ fn across(framing: &str, words: &str) -> (Scratch, Ran) {
     let (_process, id): (Process, String) =
         up(&format!("{} --set path.framing={framing}", file.display()));
     let program = delaylab(None);
-    let ended = Ran::of(
+    let ended = Ran::to_end(
         delaylab(None)
             .args(["testbed", "exec", "--testbed", &id, "a1", "--"])
             .arg(program.get_program())

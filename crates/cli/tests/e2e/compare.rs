@@ -120,7 +120,7 @@ fn compare(scratch: &Scratch, runs: &str, words: &[&str]) -> Ran {
     let runs = runs.split(' ').map(|run| scratch.path(run).join("latest"));
     let mut command = delaylab(None);
     command.arg("compare").args(runs).args(words);
-    Ran::of(command.env("COLUMNS", "120").current_dir(scratch.path("")))
+    Ran::to_end(command.env("COLUMNS", "120").current_dir(scratch.path("")))
 }
 
 fn in_one_line(text: &str) -> String {

@@ -65,7 +65,7 @@ mod alone {
             "127.0.0.1 --method udp --port {} -i 10ms -c 50 --condition stressed --json",
             reflector.port
         );
-        let ran = Ran::of(&mut ping(None, &words));
+        let ran = Ran::to_end(&mut ping(None, &words));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(ran.stderr.contains("condition: "), "{}", ran.stderr);
         let run = Run::from_document(&ran.stdout);
@@ -102,7 +102,7 @@ mod alone {
         let before = cpusets();
         let reflector = Reflector::local();
         let words = format!("127.0.0.1 --method udp --port {} -i 10ms", reflector.port);
-        let ran = Ran::of(&mut ping(
+        let ran = Ran::to_end(&mut ping(
             None,
             &format!("{words} -c 20 -q --condition quiet"),
         ));

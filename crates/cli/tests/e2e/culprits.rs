@@ -187,7 +187,7 @@ fn run_beside(roles: &[Role], scratch: &Scratch) -> Vec<Done> {
     command.args(["-n", &NICE.to_string(), "taskset", "-c", &cpu.to_string()]);
     command.arg(delaylab(None).get_program());
     command.args(["run", "planted.toml", "-q", "--no-report"]);
-    let ran = Ran::of(command.current_dir(scratch.path(".")));
+    let ran = Ran::to_end(command.current_dir(scratch.path(".")));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     culprits.into_iter().map(Culprit::end).collect()
 }

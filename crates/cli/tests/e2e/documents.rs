@@ -34,7 +34,7 @@ check = "p50(response | size=64B) < p50(response | size=1000B)"
 
 /// The schema that the program prints for a document.
 fn schema(document: &str) -> Value {
-    let printed = Ran::of(delaylab(None).args(["schema", document]));
+    let printed = Ran::to_end(delaylab(None).args(["schema", document]));
     serde_json::from_str(&printed.stdout).unwrap()
 }
 

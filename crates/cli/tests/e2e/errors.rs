@@ -31,7 +31,7 @@ fn session(inside: Option<&Namespace>, scratch: &Scratch, lines: &[&str]) -> Str
 fn told(inside: Option<&Namespace>, scratch: &Scratch, line: &str) -> String {
     let path = scratch.path("").display().to_string();
     let words = line.replace("DIR/", &path);
-    let ran = Ran::of(delaylab(inside).args(words.split(' ')));
+    let ran = Ran::to_end(delaylab(inside).args(words.split(' ')));
     let said = format!("{}{}", ran.stdout, ran.stderr).replace(&path, "DIR/");
     format!("$ delaylab {line}\n{said}= {}\n", ran.code)
 }
@@ -85,7 +85,7 @@ fn who_cannot_be_reached() {
 
 #[test]
 fn a_name_that_nobody_knows() {
-    let ran = Ran::of(&mut ping(None, "no-such-host.invalid"));
+    let ran = Ran::to_end(&mut ping(None, "no-such-host.invalid"));
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr.contains("cannot resolve `no-such-host.invalid`")
@@ -146,7 +146,7 @@ fn no_privilege() {
     let mut command = pair.a.command("setpriv");
     command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
     command.arg(DELAYLAB).args(["ping", B4, "-c", "1"]);
-    let ran = Ran::of(&mut command);
+    let ran = Ran::to_end(&mut command);
     if ran.code > 4 {
         skip!("user 65534 cannot run the binary: {}", ran.stderr.trim());
     }
@@ -257,7 +257,7 @@ fn a_port_in_use_is_named() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let words = format!("reflect --no-stamp --bind 127.0.0.1 -p {port}");
-    let ran = Ran::of(delaylab(None).args(words.split(' ')));
+    let ran = Ran::to_end(delaylab(None).args(words.split(' ')));
     assert_eq!(ran.code, 3);
     assert_eq!(
         ran.stderr,
@@ -273,7 +273,7 @@ fn a_port_in_use_is_named() {
 fn the_reflector_has_no_privileges_left() {
     let pair = or_skip!(Pair::new(1500));
     let reflector = Reflector::inside(&pair.b);
-    let served = Ran::of(&mut ping(
+    let served = Ran::to_end(&mut ping(
         Some(&pair.a),
         &format!("{B4} --method tcp -i 5ms -c 3 -q"),
     ));

@@ -256,7 +256,7 @@ fn what_the_document_says_of_reading_records_works() {
     let (polars, sql) = (blocks(&document, "python"), blocks(&document, "sql"));
     assert_eq!((polars.len(), sql.len()), (1, 1));
     let script = format!("{}\nsql = \"\"\"{}\"\"\"\n{AGREE}", polars[0], sql[0]);
-    let told = Ran::of(python.args(["-c", &script]).current_dir(scratch.path(".")));
+    let told = Ran::to_end(python.args(["-c", &script]).current_dir(scratch.path(".")));
     let last = told.stdout.lines().last();
     assert_eq!(last, Some(RECORDS.to_string().as_str()), "{}", told.stderr);
 }
@@ -266,7 +266,7 @@ fn the_summary_is_what_polars_makes_of_the_records() {
     let mut python = or_skip!(python());
     let scratch = with_small();
     assert_eq!(ran(&scratch, "run small.toml -q --no-report").code, 0);
-    let reference = Ran::of(python.args(["-c", REFERENCE]).arg(scratch.only_run("runs")));
+    let reference = Ran::to_end(python.args(["-c", REFERENCE]).arg(scratch.only_run("runs")));
     assert_eq!(reference.stdout.trim(), "126", "{}", reference.stderr);
 }
 

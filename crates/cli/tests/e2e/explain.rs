@@ -117,7 +117,7 @@ fn run_beside_culprit(scratch: &Scratch, user: Option<u32>) -> Vec<(Nanos, Nanos
         // Behind the culprit, and before whatever else this machine does.
         None => command = before_others(&command),
     }
-    let ran = Ran::of(command.current_dir(scratch.path(".")));
+    let ran = Ran::to_end(command.current_dir(scratch.path(".")));
     let bursts = culprit.bursts();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(bursts.len() > 50, "{} bursts", bursts.len());
@@ -129,7 +129,7 @@ pub(super) fn explained(scratch: &Scratch) -> Value {
     command
         .args(["explain", "--json"])
         .current_dir(scratch.path("."));
-    let ran = Ran::of(&mut command);
+    let ran = Ran::to_end(&mut command);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     serde_json::from_str(&ran.stdout).unwrap()
 }
@@ -207,7 +207,7 @@ fn run_pauses(scratch: &Scratch) {
     command
         .args(["run", "pauses.toml", "-q", "--no-report"])
         .current_dir(scratch.path("."));
-    let ran = Ran::of(&mut command);
+    let ran = Ran::to_end(&mut command);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 }
 

@@ -3,7 +3,7 @@
 use crate::harness::process::{Ran, delaylab};
 
 fn printed(words: &str) -> String {
-    let ran = Ran::of(delaylab(None).args(words.split(' ')).env("COLUMNS", "100"));
+    let ran = Ran::to_end(delaylab(None).args(words.split(' ')).env("COLUMNS", "100"));
     assert_eq!(ran.code, 0, "{words}: {}", ran.stderr);
     ran.stdout
 }

@@ -65,7 +65,7 @@ fn import(scratch: &Scratch, file: &Path, words: &str) -> Ran {
         .current_dir(scratch.path(""))
         .arg("import")
         .arg(file);
-    Ran::of(command.args(words.split_whitespace()))
+    Ran::to_end(command.args(words.split_whitespace()))
 }
 
 /// The document of an import that must end well.
@@ -303,7 +303,7 @@ fn standard_input_is_a_file() {
     let mut command = delaylab(None);
     command.current_dir(scratch.path(""));
     command.stdin(File::open(sample("ping.txt")).unwrap());
-    let ran = Ran::of(command.args(["import", "-", "--format", "ping", "-o", "elsewhere"]));
+    let ran = Ran::to_end(command.args(["import", "-", "--format", "ping", "-o", "elsewhere"]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
         ran.stdout.starts_with("standard input is output of ping"),

@@ -88,7 +88,7 @@ fn a_key_in_the_environment_is_as_good_as_one_in_a_file() {
     let with = |key: &str| {
         let mut command = delaylab(None);
         command.args(words.split(' ')).env("DELAYLAB_KEY", key);
-        Ran::of(&mut command)
+        Ran::to_end(&mut command)
     };
     assert_eq!(with(OUR_KEY).code, 0);
     assert_eq!(with("another key of some length").code, 1);
@@ -141,7 +141,7 @@ mod long {
                 .args(["--auth-mode", "A", "--hmac-key-file"])
                 .arg(key);
         }
-        let ran = Ran::of(&mut command);
+        let ran = Ran::to_end(&mut command);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let objects = serde_json::Deserializer::from_str(&ran.stdout).into_iter::<Value>();
         objects

@@ -18,7 +18,7 @@ fn answers(reflector: &Reflector, key: &Path) -> bool {
             reflector.port,
             key.display()
         );
-        Ran::of(&mut ping(None, &words)).code == 0
+        Ran::to_end(&mut ping(None, &words)).code == 0
     })
 }
 
@@ -65,7 +65,7 @@ fn keys_that_are_no_secret_are_refused() {
             "reflect -p 0 --stamp-port 0 --key-file",
             "ping 127.0.0.1 --method udp --key-file",
         ] {
-            let ran = Ran::of(delaylab(None).args(words.split(' ')).arg(&file));
+            let ran = Ran::to_end(delaylab(None).args(words.split(' ')).arg(&file));
             assert_eq!(ran.code, code, "{}", ran.stderr);
             assert!(ran.stderr.contains(said), "{}", ran.stderr);
         }

@@ -19,7 +19,7 @@ fn sink() -> Reflector {
 
 /// `delaylab ping WORDS --json`, which must end well: its `under_load`.
 fn under_load(command: &mut Command) -> Value {
-    let ran = Ran::of(command.arg("--json"));
+    let ran = Ran::to_end(command.arg("--json"));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(document["stats"]["received"].as_u64().unwrap() > 0, "idle");
@@ -68,7 +68,7 @@ fn who_does_not_take_load_says_so() {
         "127.0.0.1 --port {} --load-port {port} --load tcp",
         reflector.port
     );
-    let refused = Ran::of(&mut ping(None, &words));
+    let refused = Ran::to_end(&mut ping(None, &words));
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert!(
         refused.stderr.contains("--accept-load"),
@@ -77,7 +77,7 @@ fn who_does_not_take_load_says_so() {
     );
     // The port of probes is no port of load.
     let words = format!("127.0.0.1 --load-port {} --load tcp", reflector.port);
-    assert_eq!(Ran::of(&mut ping(None, &words)).code, 2);
+    assert_eq!(Ran::to_end(&mut ping(None, &words)).code, 2);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn load_needs_the_key() {
             if let Some(file) = file {
                 command.arg("--key-file").arg(file);
             }
-            let refused = Ran::of(&mut command);
+            let refused = Ran::to_end(&mut command);
             assert_eq!(refused.code, 2, "{}", refused.stderr);
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
@@ -106,7 +106,7 @@ fn load_needs_the_key() {
 
 #[test]
 fn no_load_leaves_for_another_host_unasked() {
-    let refused = Ran::of(&mut ping(None, "192.0.2.1 --load tcp"));
+    let refused = Ran::to_end(&mut ping(None, "192.0.2.1 --load tcp"));
     assert_eq!(refused.code, 2);
     assert!(
         refused.stderr.contains("--allow-load"),
@@ -277,11 +277,11 @@ fn iperf3_takes_our_load() {
             assert!(number(&stream["received_bytes"]) > 1e5, "{load}: {stream}");
         }
     }
-    let refused = Ran::of(&mut ping(None, &words("poisson:1Mbit/s")));
+    let refused = Ran::to_end(&mut ping(None, &words("poisson:1Mbit/s")));
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("tcp and cbr"), "{}", refused.stderr);
     let two = words("tcp") + " --load cbr:1Mbit/s";
-    let refused = Ran::of(&mut ping(None, &two));
+    let refused = Ran::to_end(&mut ping(None, &two));
     assert_eq!(refused.code, 2);
     assert!(
         refused.stderr.contains("one test at a time"),

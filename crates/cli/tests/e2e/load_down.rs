@@ -25,7 +25,7 @@ fn words(at: &Reflector, words: &str) -> String {
 
 /// The document of `delaylab ping WORDS --json`, which must end well.
 fn document(words: &str) -> Value {
-    let ran = Ran::of(&mut ping(None, &format!("{words} --json")));
+    let ran = Ran::to_end(&mut ping(None, &format!("{words} --json")));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     serde_json::from_str(&ran.stdout).unwrap()
 }
@@ -68,7 +68,7 @@ fn load_goes_up_down_and_both_ways_at_once() {
         assert!(number(&part["responsiveness"]["loads"]) > 0.0);
         assert!(number(&part["growth"]["p50_ns"]).is_finite());
     }
-    let lines = Ran::of(&mut ping(
+    let lines = Ran::to_end(&mut ping(
         None,
         &words(&at, "-w 300ms --load down:1:reno -qq"),
     ));
@@ -87,7 +87,7 @@ fn load_goes_up_down_and_both_ways_at_once() {
 fn the_table_of_all_parts_comes_last() {
     let at = reflector("--accept-load");
     let mut command = ping(None, &words(&at, "-w 300ms --load rrul:1 -q --fail-if"));
-    let ran = Ran::of(command.arg("lost > 1%"));
+    let ran = Ran::to_end(command.arg("lost > 1%"));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let table = ran.stdout.split("--- idle and under each load ---").nth(1);
     let table = table.unwrap_or_else(|| panic!("{}", ran.stdout));
@@ -118,7 +118,7 @@ fn load_comes_down_for_those_who_have_the_key_alone() {
     let asked = words(&at, "-w 300ms --load down:1 --key-file");
     let told = document(&format!("{asked} {}", key.display()));
     assert_eq!(ways(&told["under_load"]), [0, 1]);
-    let refused = Ran::of(&mut ping(None, &format!("{asked} {}", wrong.display())));
+    let refused = Ran::to_end(&mut ping(None, &format!("{asked} {}", wrong.display())));
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("another key"), "{}", refused.stderr);
 }
@@ -129,7 +129,7 @@ fn who_sends_none_says_so_at_once() {
     let taken = document(&words(&at, "-w 300ms --load up:1"));
     assert_eq!(ways(&taken["under_load"]), [1, 0]);
     for load in ["down", "both", "rrul"] {
-        let refused = Ran::of(&mut ping(None, &words(&at, &format!("--load {load}"))));
+        let refused = Ran::to_end(&mut ping(None, &words(&at, &format!("--load {load}"))));
         assert_eq!(refused.code, 2, "{load}: {}", refused.stderr);
         assert!(
             refused.stderr.contains("--accept-load=up"),
@@ -138,9 +138,9 @@ fn who_sends_none_says_so_at_once() {
         );
         assert_eq!(refused.stdout, "", "{load}");
     }
-    let refused = Ran::of(&mut ping(None, &words(&at, "--load down:no_such")));
+    let refused = Ran::to_end(&mut ping(None, &words(&at, "--load down:no_such")));
     assert_eq!(refused.code, 2, "{}", refused.stderr);
-    let iperf3 = Ran::of(&mut ping(
+    let iperf3 = Ran::to_end(&mut ping(
         None,
         "127.0.0.1 --load down --load-server iperf3://127.0.0.1:9",
     ));
@@ -182,7 +182,7 @@ fn an_old_reflector_is_to_be_updated() {
     let port = listener.local_addr().unwrap().port();
     let old = std::thread::spawn(move || of_old(&mut listener.accept().unwrap().0));
     let words = format!("127.0.0.1 --load-port {port} --load down:1");
-    let refused = Ran::of(&mut ping(None, &words));
+    let refused = Ran::to_end(&mut ping(None, &words));
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     for part in ["too old", "Update `delaylab reflect`", "--load up"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
@@ -260,7 +260,7 @@ mod in_turn {
         ];
         let _reflector = Reflector::start(delaylab(Some(&pair.b)).args(allow));
         let words = format!("{B4} --method udp -w 2s -i 20ms --allow-load --load rrul:2 --json");
-        let ran = Ran::of(&mut ping(Some(&pair.a), &words));
+        let ran = Ran::to_end(&mut ping(Some(&pair.a), &words));
         assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
         let told: Value = serde_json::from_str(&ran.stdout).unwrap();
         let (up, down) = (&told["each_way"]["up"], &told["each_way"]["down"]);

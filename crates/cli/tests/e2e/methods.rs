@@ -223,7 +223,7 @@ fn what_must_not_be_fragmented_is_refused_where_it_does_not_fit() {
                 format!("{target} --method {method} -M do --ip-size {size}B -i 2ms -c 2")
             };
             measure(Some(&pair.a), &words(1500)).assert_all_received(2);
-            let ran = Ran::of(&mut ping(Some(&pair.a), &words(1501)));
+            let ran = Ran::to_end(&mut ping(Some(&pair.a), &words(1501)));
             assert_eq!(ran.code, 2, "{method}: {}", ran.stderr);
             assert!(
                 ran.stderr.contains("does not fit the MTU") && ran.stderr.contains("-M want"),

@@ -81,7 +81,7 @@ impl Routed {
     fn ping(&self, words: &str) -> Ran {
         let mut command = delaylab(Some(&self.prober));
         command.arg("ping").args(words.split_whitespace());
-        Ran::of(&mut command)
+        Ran::to_end(&mut command)
     }
 
     /// Pings with `words` and holds the document and the text against what is expected.

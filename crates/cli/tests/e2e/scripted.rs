@@ -9,7 +9,7 @@ use std::process::Command;
 fn ping(words: &[&str]) -> Ran {
     let mut command = delaylab(None);
     command.args(["ping", "127.0.0.1", "-c", "200", "-i", "1ms"]);
-    Ran::of(command.args(words))
+    Ran::to_end(command.args(words))
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_full_disk_does_not_take_the_summary() {
         command.current_dir(scratch.path(""));
         command.args(["--mount", "sh", "-c", script, DELAYLAB, file]);
         command.env("LC_ALL", "C.UTF-8");
-        let ran = Ran::of(&mut command);
+        let ran = Ran::to_end(&mut command);
         if ran.code == 77 || ran.stderr.contains("unshare") {
             skip!("no file system of its own: {}", ran.stderr);
         }

@@ -125,7 +125,7 @@ fn copies_of_a_simulation_count_once() {
 #[test]
 fn a_check_says_what_a_testbed_needs_and_this_host_lacks() {
     let words = "check class-jitter --world testbed --quick";
-    let check = |path: &str| Ran::of(delaylab(None).args(words.split(' ')).env("PATH", path));
+    let check = |path: &str| Ran::to_end(delaylab(None).args(words.split(' ')).env("PATH", path));
     let without = check("/nowhere");
     assert_eq!(without.code, 0, "{}", without.stderr);
     for (command, package) in [("ip", "iproute2"), ("nft", "nftables")] {

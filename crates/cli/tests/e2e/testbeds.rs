@@ -47,7 +47,7 @@ impl Bed {
         let before = "import sys, polars as pl\n\
              table = lambda name: pl.read_parquet(sys.argv[1] + '/' + name + '.parquet')\n\
              records, trials, hops, series = map(table, ['records', 'trials', 'hops', 'series'])\n";
-        let looked = Ran::of(
+        let looked = Ran::to_end(
             self.python
                 .args(["-c", &format!("{before}{script}")])
                 .arg(self.scratch.path("runs/latest")),
@@ -184,7 +184,7 @@ discipline = { set = "path.switch.discipline", to = ["fifo", "kernel-tbf", "kern
 
 /// Hosts, switches and links that a network could have, in `ip`'s words.
 fn namespaces() -> BTreeSet<String> {
-    let listed = Ran::of(Command::new("ip").args(["netns", "list"]));
+    let listed = Ran::to_end(Command::new("ip").args(["netns", "list"]));
     let names = listed.stdout.lines();
     let names = names.filter_map(|line| line.split_whitespace().next());
     let ours = names.filter(|name| name.starts_with("delaylab-"));
@@ -192,7 +192,7 @@ fn namespaces() -> BTreeSet<String> {
 }
 
 fn links() -> BTreeSet<String> {
-    let listed = Ran::of(Command::new("ip").args(["-o", "link"]));
+    let listed = Ran::to_end(Command::new("ip").args(["-o", "link"]));
     let names = listed
         .stdout
         .lines()
@@ -501,14 +501,14 @@ mod alone {
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
         assert!(of(&id) > 0);
-        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        let cleaned = Ran::to_end(delaylab(None).args(["testbed", "clean"]));
         assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
         assert!(cleaned.stdout.contains(&id), "{}", cleaned.stdout);
         assert_eq!(of(&id), 0);
         // What stands is left alone.
         assert_eq!(of(&standing), 3);
         drop(other);
-        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        let cleaned = Ran::to_end(delaylab(None).args(["testbed", "clean"]));
         assert!(cleaned.stdout.contains(&standing), "{}", cleaned.stdout);
     }
 
@@ -519,7 +519,7 @@ mod alone {
         let name = "delaylab-4294967295-7-0-a1";
         let ip = |words: &str| Command::new("ip").args(words.split(' ')).status();
         assert!(ip(&format!("netns add {name}")).unwrap().success());
-        let cleaned = Ran::of(delaylab(None).args(["testbed", "clean"]));
+        let cleaned = Ran::to_end(delaylab(None).args(["testbed", "clean"]));
         assert!(ip(&format!("netns del {name}")).unwrap().success());
         assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
         let said = format!("kept {name}: it does not bear the mark of a testbed");
@@ -532,7 +532,7 @@ mod alone {
         let (_process, id) = up("routed --set path.hops=3");
         let at = |node: &str, words: &[&str]| {
             let mut command = delaylab(None);
-            Ran::of(
+            Ran::to_end(
                 command
                     .args(["testbed", "exec", "--testbed", &id, node, "--"])
                     .args(words),
@@ -566,13 +566,13 @@ mod alone {
         let mut command = Command::new("setpriv");
         let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
         command.args(nobody).args(["unshare", "--user", "true"]);
-        if Ran::of(&mut command).code != 0 {
+        if Ran::to_end(&mut command).code != 0 {
             skip!("this kernel lets no user make namespaces");
         }
         scratch.file("bed.toml", QUEUES);
         let mut command = Command::new("setpriv");
         let program = delaylab(None);
-        let ended = Ran::of(
+        let ended = Ran::to_end(
             command
                 .args(nobody)
                 .arg(program.get_program())

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 fn trace(inside: &Namespace, words: &str) -> Ran {
     let mut command = delaylab(Some(inside));
     command.env("COLUMNS", "100").env("LC_ALL", "C.UTF-8");
-    Ran::of(command.arg("trace").args(words.split_whitespace()))
+    Ran::to_end(command.arg("trace").args(words.split_whitespace()))
 }
 
 /// The same as a document.
@@ -204,7 +204,7 @@ fn without_raw_sockets_it_says_what_to_do() {
     let mut command = routers.inside.command("setpriv");
     command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
     command.arg(DELAYLAB).args(["trace", TARGET[0]]);
-    let ran = Ran::of(&mut command);
+    let ran = Ran::to_end(&mut command);
     if ran.code > 4 {
         skip!("user 65534 cannot run the binary: {}", ran.stderr.trim());
     }
@@ -231,7 +231,7 @@ fn what_cannot_be_traced_is_refused() {
         ("224.0.0.1", "group address"),
     ] {
         let mut command = delaylab(None);
-        let ran = Ran::of(command.arg("trace").args(words.split(' ')));
+        let ran = Ran::to_end(command.arg("trace").args(words.split(' ')));
         let privileges = ran.code == 3 && ran.stderr.contains("CAP_NET_RAW");
         assert!(
             privileges || ran.code == 2 && ran.stderr.contains(why),

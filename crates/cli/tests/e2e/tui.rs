@@ -231,7 +231,7 @@ fn what_programs_read_is_not_drawn() {
         "run x --tui -q",
         "resume x --tui --json",
     ] {
-        let said = Ran::of(delaylab(None).args(words.split(' ')));
+        let said = Ran::to_end(delaylab(None).args(words.split(' ')));
         assert_eq!(said.code, 2, "{words}");
         assert!(
             said.stderr.contains("'--tui' cannot be used with"),

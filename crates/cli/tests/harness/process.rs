@@ -81,7 +81,7 @@ pub struct Ran {
 
 impl Ran {
     /// Waits for its end.
-    pub fn of(command: &mut Command) -> Self {
+    pub fn to_end(command: &mut Command) -> Self {
         Self::with_stdout(command, Stdio::piped())
     }
 
@@ -118,7 +118,7 @@ pub fn ping(inside: Option<&Namespace>, words: &str) -> Command {
 
 /// Of these methods, those that this user may use on loopback.
 pub fn allowed(methods: &[&'static str]) -> Vec<&'static str> {
-    let icmp = Ran::of(&mut ping(None, "127.0.0.1 -c 1 -q")).code != 3;
+    let icmp = Ran::to_end(&mut ping(None, "127.0.0.1 -c 1 -q")).code != 3;
     if !icmp {
         super::skipped("icmp alone: not allowed to this user");
     }
@@ -148,7 +148,7 @@ pub fn measure(inside: Option<&Namespace>, words: &str) -> Run {
 
 /// The same by a command that may have words in front.
 pub fn measure_by(mut ping: Command) -> Run {
-    let ran = Ran::of(ping.arg("--json"));
+    let ran = Ran::to_end(ping.arg("--json"));
     assert_eq!(ran.code, 0, "{ping:?}: {}{}", ran.stdout, ran.stderr);
     Run::from_document(&ran.stdout)
 }
@@ -316,5 +316,5 @@ pub fn inside(scratch: &Scratch, words: &str) -> Command {
 
 /// What came of `delaylab WORDS` in this directory.
 pub fn ran(scratch: &Scratch, words: &str) -> Ran {
-    Ran::of(&mut inside(scratch, words))
+    Ran::to_end(&mut inside(scratch, words))
 }

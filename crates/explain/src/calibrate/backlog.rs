@@ -65,12 +65,12 @@ impl Overflow {
         let arrived = self.arrived();
         let left = departures(&arrived, [byte, fastest], behind);
         let arrivals = arrived.iter().map(|passage| (came(passage), passage.wire));
-        let arrivals = Running::of(arrivals.collect());
+        let arrivals = Running::from_events(arrivals.collect());
         let begun = arrived.iter().zip(left).map(|(passage, left)| {
             let begun = left - passage.wire * own;
             (begun.max(came(passage)), passage.wire)
         });
-        let begun = Running::of(begun.collect());
+        let begun = Running::from_events(begun.collect());
         let largest = super::largest(self.passages.iter());
         let standing = |passage: &Passage| {
             let now = came(passage);
@@ -125,7 +125,7 @@ struct Sum {
 }
 
 impl Running {
-    fn of(mut events: Vec<(f64, f64)>) -> Self {
+    fn from_events(mut events: Vec<(f64, f64)>) -> Self {
         events.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut bytes = vec![0.0];
         for (_, wire) in &events {

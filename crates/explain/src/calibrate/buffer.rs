@@ -41,7 +41,7 @@ pub struct Buffer {
 
 impl Buffer {
     /// `None` where too little was dropped. The unit is the one that fewer packets contradict.
-    pub(super) fn of(standing: &[Standing]) -> Option<Self> {
+    pub(super) fn estimate(standing: &[Standing]) -> Option<Self> {
         let bytes = Self::counting(standing, Counts::Bytes)?;
         let packets = Self::counting(standing, Counts::Packets)?;
         // Packets of one size cannot tell: bytes are usual.
@@ -142,8 +142,8 @@ mod tests {
         let taken: Vec<_> = (0..100)
             .map(|at| standing(f64::from(at), 50.0, true))
             .collect();
-        assert_eq!(Buffer::of(&taken), None);
-        assert_eq!(Buffer::of(&[]), None);
+        assert_eq!(Buffer::estimate(&taken), None);
+        assert_eq!(Buffer::estimate(&[]), None);
     }
 
     proptest! {
@@ -159,7 +159,7 @@ mod tests {
             let dropped = all.iter().filter(|one| one.waited.is_none()).count();
             let taken = all.len() - dropped;
             prop_assume!(dropped >= DROPPED && taken > 0);
-            let found = Buffer::of(&all).unwrap();
+            let found = Buffer::estimate(&all).unwrap();
             prop_assert_eq!(found.contradict, 0.0);
             if found.counts == Counts::Bytes {
                 prop_assert!(found.between.0 <= f64::from(limit) && f64::from(limit) < found.between.1);
@@ -178,7 +178,7 @@ mod tests {
                 let off = if random.uniform() < 0.1 { 1466.0 } else { 0.0 };
                 standing(bytes + off, 500.0, taken)
             });
-            let found = Buffer::of(&each.collect::<Vec<_>>()).unwrap();
+            let found = Buffer::estimate(&each.collect::<Vec<_>>()).unwrap();
             prop_assert!((found.limit() - limit).abs() < 100.0, "{found:?}");
         }
     }

@@ -33,7 +33,7 @@ pub struct Noise {
 
 impl Hosts {
     /// `network` are the lines there and back.
-    pub(super) fn of(
+    pub(super) fn estimate(
         trials: &[&Trial],
         framing: Option<Framing>,
         ways: Ways,

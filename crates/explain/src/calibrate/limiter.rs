@@ -73,7 +73,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// By the least delay's slope, and the rate under overflow. `None` without a line.
-    pub(super) fn of(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
+    pub(super) fn decide(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
         let slope = forward?.slope;
         let there = match ways {
             Ways::Apart => 1.0,
@@ -278,7 +278,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// A shaper's rate and bucket.
 pub(super) fn shaper(overflows: &[Overflow], forward: Option<&Line>) -> Option<(Rate, Bucket)> {
-    let [all, late] = [Rate::of(overflows)?, Rate::late(overflows)?];
+    let [all, late] = [Rate::estimate(overflows)?, Rate::late(overflows)?];
     let link = forward.map_or(0.0, |line| line.slope.value);
     if let Some(bucket) = two_rates(overflows, &late, link) {
         return Some((late, bucket));

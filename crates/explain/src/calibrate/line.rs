@@ -24,7 +24,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(super) fn of(coefficient: &Coefficient) -> Self {
+    pub(super) fn from_coefficient(coefficient: &Coefficient) -> Self {
         Self {
             value: coefficient.value,
             interval: coefficient.inference.map(|found| found.interval),
@@ -70,13 +70,13 @@ pub(super) fn of_trials(
 ) -> Option<Line> {
     let framing = framing.unwrap_or(Framing::Ethernet);
     let size = |record: &Record| record.ip_size.map(|size| on_the_wire(framing, size));
-    of(trials, statistic, part, size)
+    fit_statistic(trials, statistic, part, size)
 }
 
 /// The line of these trials against the size of the IP packet, which is what a host copies. What a byte costs is
 /// nothing where it cannot be told from nothing.
 pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
-    let line = of(trials, Statistic::Median, part, |record| record.ip_size)?;
+    let line = fit_statistic(trials, Statistic::Median, part, |record| record.ip_size)?;
     let (low, _) = line
         .slope
         .interval
@@ -88,7 +88,7 @@ pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
 fn level(line: Line) -> Option<Line> {
     let values: Vec<f64> = line.points.iter().map(|point| point.1).collect();
     let fit = least_squares::least_squares(&[vec![1.0; values.len()]], &values).ok()?;
-    let constant = Estimate::of(&fit.coefficients[0]);
+    let constant = Estimate::from_coefficient(&fit.coefficients[0]);
     let off = values.iter().map(|value| (value - constant.value).abs());
     Some(Line {
         constant,
@@ -108,7 +108,7 @@ pub(super) fn on_the_wire(framing: Framing, ip_size: u32) -> u32 {
     wire.units * wire.bytes
 }
 
-fn of(
+fn fit_statistic(
     trials: &[&Trial],
     statistic: Statistic,
     part: Part,
@@ -145,7 +145,7 @@ fn through(points: Vec<(u32, f64)>, packets: usize) -> Option<Line> {
         .map(|&(size, ns)| (f64::from(size), ns))
         .unzip();
     let fit = least_squares::line(&x, &y).ok()?;
-    let [constant, slope] = [0, 1].map(|at| Estimate::of(&fit.coefficients[at]));
+    let [constant, slope] = [0, 1].map(|at| Estimate::from_coefficient(&fit.coefficients[at]));
     let off = x
         .iter()
         .zip(&y)

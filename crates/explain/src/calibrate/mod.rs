@@ -83,7 +83,7 @@ pub struct Calibration {
 
 /// Finds out what the trials show.
 pub fn calibrate(seen: &RunTrials) -> Calibration {
-    let ways = Ways::of(seen);
+    let ways = Ways::known_in(seen);
     let usable = || seen.trials.iter().filter(|trial| !trial.flawed);
     let unloaded: Vec<&Trial> = usable().filter(|trial| trial.is_unloaded()).collect();
     let delays = |way| line::of_trials(&unloaded, seen.framing, Statistic::Least, way);
@@ -93,7 +93,7 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     };
     let overflows: Vec<Overflow> = usable()
         .filter(|trial| trial.overflows())
-        .filter_map(|trial| Overflow::of(trial, seen.framing, ways, forward.as_ref()))
+        .filter_map(|trial| Overflow::gather(trial, seen.framing, ways, forward.as_ref()))
         .collect();
     let Limited {
         overflows,
@@ -120,9 +120,9 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
         ways,
         trials: [unloaded.len(), overflows.len()],
         flawed: seen.trials.iter().filter(|trial| trial.flawed).count(),
-        hosts: Hosts::of(&unloaded, seen.framing, ways, [&forward, &back]),
-        buffer: Buffer::of(&standing),
-        queue: queues.and_then(|rate| Queue::of(&standing, rate)),
+        hosts: Hosts::estimate(&unloaded, seen.framing, ways, [&forward, &back]),
+        buffer: Buffer::estimate(&standing),
+        queue: queues.and_then(|rate| Queue::estimate(&standing, rate)),
         forward,
         back,
         rate,
@@ -164,10 +164,10 @@ fn limited(
             verdict: None,
         };
     }
-    let rate = Rate::of(&overflows);
+    let rate = Rate::estimate(&overflows);
     let verdict = rate
         .as_ref()
-        .and_then(|rate| Verdict::of(forward, ways, rate));
+        .and_then(|rate| Verdict::decide(forward, ways, rate));
     if verdict.is_none_or(|verdict| verdict.is_link) {
         return Limited {
             limiter: verdict.map(|_| Limiter::Link),

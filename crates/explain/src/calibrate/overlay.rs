@@ -32,7 +32,7 @@ impl Measure {
         }
     }
 
-    fn of(self, stream: &Stream, record: &Record) -> Option<i64> {
+    fn value(self, stream: &Stream, record: &Record) -> Option<i64> {
         match self {
             Measure::Response if stream.method.is_one_way() => None,
             Measure::Response => record.response(),
@@ -52,7 +52,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    fn of(mut values: Vec<f64>) -> Self {
+    fn from_values(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self { values }
     }
@@ -128,8 +128,8 @@ fn lane(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Lane 
     };
     let delays = Measure::ALL.map(|measure| {
         let answered = counted().filter(|(_, record)| record.answered());
-        let values = answered.filter_map(|(stream, record)| measure.of(stream, record));
-        Distribution::of(values.map(|ns| ns as f64).collect())
+        let values = answered.filter_map(|(stream, record)| measure.value(stream, record));
+        Distribution::from_values(values.map(|ns| ns as f64).collect())
     });
     let lost = counted().filter(|(_, record)| record.outcome == Outcome::Lost);
     Lane {
@@ -158,7 +158,7 @@ pub fn add_noise(lanes: &mut [Lane], noise: &Noise, seed: u64) {
                 .values
                 .iter()
                 .map(|ns| ns + noise[random.below(noise.len())]);
-            *delays = Distribution::of(values.collect());
+            *delays = Distribution::from_values(values.collect());
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum Ways {
 
 impl Ways {
     /// What the stamps of all streams allow.
-    pub(super) fn of(seen: &RunTrials) -> Self {
+    pub(super) fn known_in(seen: &RunTrials) -> Self {
         let mut streams = seen.trials.iter().flat_map(|trial| &trial.streams);
         if streams.all(Stream::one_way) {
             Ways::Apart
@@ -78,7 +78,7 @@ pub struct Overflow {
 impl Overflow {
     /// `None` where nothing is known of when packets came out. Without a line, the least delay of the
     /// trial itself stands for it.
-    pub(super) fn of(
+    pub(super) fn gather(
         trial: &Trial,
         framing: Option<Framing>,
         ways: Ways,

@@ -50,7 +50,7 @@ struct Flow {
 
 impl Queue {
     /// `None` where too few packets of any other flow than the flood met a queue.
-    pub(super) fn of(standing: &[Standing], rate: &Rate) -> Option<Self> {
+    pub(super) fn estimate(standing: &[Standing], rate: &Rate) -> Option<Self> {
         let mut flows = BTreeMap::<usize, Flow>::new();
         for one in standing.iter().filter(|one| !one.flood) {
             let flow = flows.entry(one.stream).or_default();
@@ -65,7 +65,7 @@ impl Queue {
         let known = flows.into_values();
         let known = known.filter(|flow| flow.shares.len() >= PACKETS);
         let Flow { mut shares, .. } = known.min_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
-        let waited_for = Functional::Quantile(0.5).of(&mut shares)?;
+        let waited_for = Functional::Quantile(0.5).value(&mut shares)?;
         let order = match waited_for {
             share if share >= TOGETHER => Order::First,
             share if share <= APART => Order::PerFlow,
@@ -113,11 +113,11 @@ mod tests {
         let thick = (0..1000).map(|_| standing(1, 400.0, 45_000.0));
         let thin = (0..PACKETS).map(|_| standing(2, 100.0, 3_000.0));
         let all: Vec<_> = thick.chain(thin).collect();
-        let found = Queue::of(&all, &RATE).unwrap();
+        let found = Queue::estimate(&all, &RATE).unwrap();
         assert_eq!((found.order, found.packets), (Order::PerFlow, PACKETS));
         // Too few of them say nothing.
-        let found = Queue::of(&all[..1000 + PACKETS - 1], &RATE).unwrap();
+        let found = Queue::estimate(&all[..1000 + PACKETS - 1], &RATE).unwrap();
         assert_eq!((found.order, found.packets), (Order::First, 1000));
-        assert_eq!(Queue::of(&[], &RATE), None);
+        assert_eq!(Queue::estimate(&[], &RATE), None);
     }
 }

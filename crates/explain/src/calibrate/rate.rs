@@ -29,7 +29,7 @@ struct Stretch {
 
 impl Rate {
     /// `None` where no trial kept the bottleneck busy.
-    pub(super) fn of(overflows: &[Overflow]) -> Option<Self> {
+    pub(super) fn estimate(overflows: &[Overflow]) -> Option<Self> {
         Self::of_stretches(&overflows.iter().flat_map(stretches).collect::<Vec<_>>())
     }
 

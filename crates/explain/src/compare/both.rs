@@ -25,8 +25,8 @@ impl<'a> Both<'a> {
     ///
     /// # Errors
     /// No probe under no combination of levels is in both.
-    pub fn of(a: &'a dyn Data, b: &'a dyn Data) -> Result<Self, NothingInCommon> {
-        let pairing = Pairing::of(a.streams(), b.streams())?;
+    pub fn new(a: &'a dyn Data, b: &'a dyn Data) -> Result<Self, NothingInCommon> {
+        let pairing = Pairing::new(a.streams(), b.streams())?;
         let mut both = Self {
             sides: [a, b],
             streams: Vec::new(),

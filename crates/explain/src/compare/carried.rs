@@ -28,7 +28,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    fn of(a: &AnatomyAt, b: &AnatomyAt) -> Self {
+    fn between(a: &AnatomyAt, b: &AnatomyAt) -> Self {
         Self {
             at: a.label,
             response_ns: [a.response_ns, b.response_ns],
@@ -85,11 +85,11 @@ impl Carried {
 }
 
 /// At the mean and at each quantile that both have.
-pub(super) fn of(a: &Summary, b: &Summary) -> Vec<Carried> {
+pub(super) fn at_every_quantile(a: &Summary, b: &Summary) -> Vec<Carried> {
     let mean = a.mean_anatomy.iter().zip(&b.mean_anatomy);
-    let mean = mean.map(|(a, b)| Carried::of(a, b));
+    let mean = mean.map(|(a, b)| Carried::between(a, b));
     let same = |a: &&AnatomyAt| b.anatomy.iter().find(|b| b.label == a.label);
     let quantiles = a.anatomy.iter().filter(|at| at.label != "max");
-    let quantiles = quantiles.filter_map(|a| Some(Carried::of(a, same(&a)?)));
+    let quantiles = quantiles.filter_map(|a| Some(Carried::between(a, same(&a)?)));
     mean.chain(quantiles).collect()
 }

@@ -88,16 +88,16 @@ const CURVE: [f64; 17] = [
 
 impl PairFigures {
     /// Of this measure.
-    pub fn of(&self, measure: Measure) -> Option<&Figures> {
+    pub fn figures(&self, measure: Measure) -> Option<&Figures> {
         let mut all = self.figures.iter();
         all.find(|figures| figures.quantity == Quantity::Measure(measure))
     }
 }
 
 /// All but the verdict, which allows for the other pairs.
-pub(super) fn of(pair: &Pair, data: [&dyn Data; 2], asked: &Asked) -> PairFigures {
+pub(super) fn compare_pair(pair: &Pair, data: [&dyn Data; 2], asked: &Asked) -> PairFigures {
     let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side]));
-    let carried = carried::of(&summaries[0], &summaries[1]);
+    let carried = carried::at_every_quantile(&summaries[0], &summaries[1]);
     let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
     let sides = [0, 1].map(|side| Side::new(data[side], &pair.streams[side], packets[side]));
     let mut found = PairFigures {

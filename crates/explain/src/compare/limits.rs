@@ -102,7 +102,7 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
     let parts = judged.into_iter().flat_map(|judged| judged.parts);
     let question = Question { limit };
     let answer = |part: Part| {
-        let silence = silence::of(limit, &part.levels, both);
+        let silence = silence::unanswered(limit, &part.levels, both);
         let mut held = question.answer(part)?;
         if !silence.is_empty() {
             held.fail(&silence);

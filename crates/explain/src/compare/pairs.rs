@@ -64,7 +64,7 @@ impl Pairing {
     ///
     /// # Errors
     /// No probe under no combination of levels is in both.
-    pub fn of(a: &[StreamInfo], b: &[StreamInfo]) -> Result<Self, NothingInCommon> {
+    pub fn new(a: &[StreamInfo], b: &[StreamInfo]) -> Result<Self, NothingInCommon> {
         let names = [a, b].map(factor_names);
         let both = |name: &&String| names.iter().all(|names| names.contains(name));
         let shared: Vec<String> = names[0].iter().filter(both).cloned().collect();

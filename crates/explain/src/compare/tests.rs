@@ -106,7 +106,7 @@ fn compared(a: &Samples, b: &Samples) -> PairFigures {
 }
 
 fn shifts(found: &PairFigures, measure: Measure) -> &[Shift] {
-    &found.of(measure).unwrap().shifts
+    &found.figures(measure).unwrap().shifts
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn copies_of_a_simulation_are_one_trial() {
     };
     let trials = |hashes| {
         let (a, b) = (side(hashes, 1), side([4, 5, 6], 100));
-        Pairing::of(a.streams(), b.streams()).unwrap().pairs[0]
+        Pairing::new(a.streams(), b.streams()).unwrap().pairs[0]
             .streams
             .clone()
     };
@@ -284,7 +284,11 @@ fn where_nothing_was_answered_it_says_so() {
         "B is never answered: all of its 2000 packets are lost, and 0 % of A's."
     );
     // What A has stays, and what B has not says why.
-    assert!(found.of(Measure::Response).unwrap().shifts[1].a.is_some());
+    assert!(
+        found.figures(Measure::Response).unwrap().shifts[1]
+            .a
+            .is_some()
+    );
     let (_, why) = &found.missing[0];
     assert_eq!(why, "no packet of B was answered");
     let back = compared(&silent, &run(&[PLAIN]));
@@ -575,7 +579,7 @@ fn slow_changes_are_told_by_trials() {
 
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<Held> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
-    held(&limit, &Both::of(a, b).unwrap()).unwrap()
+    held(&limit, &Both::new(a, b).unwrap()).unwrap()
 }
 
 fn outcome(a: &Samples, b: &Samples, text: &str) -> Outcome {
@@ -642,7 +646,7 @@ fn limits_of_every_form() {
 #[test]
 fn what_cannot_be_held_is_an_error() {
     let a = run(&[PLAIN]);
-    let both = Both::of(&a, &a).unwrap();
+    let both = Both::new(&a, &a).unwrap();
     for (text, says) in [
         ("p99(response | wait=1ms) > +10%", "share no factor `wait`"),
         ("p99(response | probe=ef) > +10%", "probe=ef"),

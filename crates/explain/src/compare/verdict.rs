@@ -96,9 +96,9 @@ pub fn is_told(shift: &Shift, looks: usize) -> bool {
     difference != 0.0 && difference.abs() > stretch(bounds, looks) * reach
 }
 
-pub(super) fn of(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
+pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
     let loss = of_loss(found, looks);
-    let figures = found.of(headline);
+    let figures = found.figures(headline);
     let figures = figures.filter(|figures| figures.counts.0 > 0 && figures.counts.1 > 0);
     let delay = match figures {
         Some(figures) => Some(of_figures(headline, figures, found, looks)),
@@ -374,7 +374,9 @@ const SILENT: u64 = 3;
 
 impl PairFigures {
     fn is_any_told(&self, headline: Measure, looks: usize) -> bool {
-        let shifts = self.of(headline).map_or(&[][..], |figures| &figures.shifts);
+        let shifts = self
+            .figures(headline)
+            .map_or(&[][..], |figures| &figures.shifts);
         let mut all = shifts.iter().chain([&self.loss]);
         self.silent().is_some() || all.any(|shift| is_told(shift, looks))
     }

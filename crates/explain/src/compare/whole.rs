@@ -57,8 +57,8 @@ pub struct Estimate {
 }
 
 impl Whole {
-    pub(super) fn of(pairs: &[PairFigures], headline: Measure, looks: usize) -> Self {
-        let first = pairs.iter().find_map(|pair| pair.of(headline));
+    pub(super) fn new(pairs: &[PairFigures], headline: Measure, looks: usize) -> Self {
+        let first = pairs.iter().find_map(|pair| pair.figures(headline));
         let statistics = first.map_or_else(Vec::new, |figures| {
             let shifts = figures.shifts.iter();
             shifts.map(|shift| shift.statistic).collect()
@@ -196,7 +196,7 @@ impl<'a> Words<'a> {
     /// The statistic that moved most among those that people notice, else any.
     fn moves(&self, pair: &'a PairFigures, told: bool) -> Vec<Move<'a>> {
         let shifts = pair
-            .of(self.headline)
+            .figures(self.headline)
             .map_or(&[][..], |figures| &figures.shifts);
         let moves = shifts
             .iter()
@@ -357,7 +357,7 @@ struct PairShift<'a> {
 fn mean_shift(statistic: Functional, pairs: &[PairFigures], headline: Measure) -> MeanShift {
     let each = |told: &dyn Fn(&Shift) -> Option<[f64; 3]>| {
         let told = pairs.iter().filter_map(|pair| {
-            let shifts = &pair.of(headline)?.shifts;
+            let shifts = &pair.figures(headline)?.shifts;
             let shift = shifts.iter().find(|shift| shift.statistic == statistic)?;
             let [value, low, high] = told(shift)?;
             let is_finite = [value, low, high].iter().all(|end| end.is_finite());

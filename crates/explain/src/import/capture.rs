@@ -102,7 +102,7 @@ struct Reply {
 }
 
 impl Reply {
-    fn of(packet: &Packet) -> Self {
+    fn from_packet(packet: &Packet) -> Self {
         Self {
             dscp: Some(packet.dscp),
             ecn: Some(packet.ecn),

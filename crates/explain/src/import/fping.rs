@@ -51,9 +51,9 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         if let Some((name, what)) =
             split(line).and_then(|(name, rest)| Some((name, Line::read(rest)?)))
         {
-            Target::of(&mut targets, name).take(what, read_at);
+            Target::named(&mut targets, name).take(what, read_at);
         } else if let Some((name, reply)) = alive(line) {
-            Target::of(&mut targets, name).take(reply, read_at);
+            Target::named(&mut targets, name).take(reply, read_at);
         } else if line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ") {
             errors += 1;
         } else if !line.starts_with('[') {
@@ -156,7 +156,7 @@ struct Target {
 }
 
 impl Target {
-    fn of<'a>(targets: &'a mut Vec<Target>, name: &str) -> &'a mut Target {
+    fn named<'a>(targets: &'a mut Vec<Target>, name: &str) -> &'a mut Target {
         let known = targets.iter().position(|target| target.name == name);
         let index = known.unwrap_or_else(|| {
             targets.push(Target {

@@ -79,7 +79,7 @@ impl Extents {
     }
 
     /// The extent of the next arrival.
-    pub fn of(&mut self, seq: u64) -> u32 {
+    pub fn next(&mut self, seq: u64) -> u32 {
         let at = self.arrived;
         self.arrived += 1;
         if self
@@ -142,7 +142,7 @@ mod tests {
         assert!(extents(&[]).is_empty());
         let mut one_by_one = Extents::new();
         assert_eq!(
-            [1, 2, 4, 5, 3, 6].map(|seq| one_by_one.of(seq)),
+            [1, 2, 4, 5, 3, 6].map(|seq| one_by_one.next(seq)),
             [0, 0, 0, 0, 2, 0]
         );
     }

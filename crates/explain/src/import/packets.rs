@@ -275,7 +275,7 @@ impl Packets {
         packet.round_trip = round_trip;
         packet.ttl = reply.ttl;
         packet.sent_at = sent_at.or(packet.sent_at);
-        let extent = self.extents.of(seq);
+        let extent = self.extents.next(seq);
         // Most overtake nothing.
         if extent > 0 {
             self.packet(seq).extent = extent;

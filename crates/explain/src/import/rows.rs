@@ -36,7 +36,7 @@ impl<const N: usize> Packed<N> {
         }
     };
 
-    fn of(row: &Row<N>) -> Self {
+    fn pack(row: &Row<N>) -> Self {
         let mut packed = Self::NONE;
         for (column, value) in row.iter().enumerate() {
             packed.values[column] = value.unwrap_or(0);
@@ -139,7 +139,7 @@ impl<const N: usize> Rows<N> {
         let Some(piece) = self.pieces.back_mut() else {
             return;
         };
-        let row = Packed::of(row);
+        let row = Packed::pack(row);
         let expected = self.last.expected(self.moving);
         let changed = row.differs(&expected);
         write(piece, changed.into());

@@ -49,12 +49,12 @@ pub static FORMAT: Format = Format {
 };
 
 fn is(bytes: &[u8]) -> bool {
-    Shape::of(&head(bytes)).is_some()
+    Shape::recognise(&head(bytes)).is_some()
 }
 
 fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     let start = head(input.head());
-    let Some(shape) = Shape::of(&start) else {
+    let Some(shape) = Shape::recognise(&start) else {
         return Err(ImportError::Unrecognised {
             nearest: Some(&FORMAT),
         });

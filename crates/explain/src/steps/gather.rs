@@ -94,7 +94,7 @@ impl Gatherer {
         let (Some((group, facts)), Some(size)) = (member, record.ip_size) else {
             return;
         };
-        if let Some(sample) = Sample::of(record, facts) {
+        if let Some(sample) = Sample::from_record(record, facts) {
             let kept = self.groups[*group].sizes.entry(size).or_default();
             kept.push(sample);
         }

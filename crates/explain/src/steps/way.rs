@@ -33,7 +33,7 @@ type Samples = BTreeMap<u32, Vec<Sample>>;
 
 impl Sample {
     /// `None` of a packet that was not answered.
-    pub(super) fn of(record: &Record, facts: &RecordFacts) -> Option<Self> {
+    pub(super) fn from_record(record: &Record, facts: &RecordFacts) -> Option<Self> {
         let round_trip = record.answered().then(|| record.round_trip())??;
         let or_nan = |ns: Option<Nanos>| ns.map_or(f64::NAN, |ns| ns as f64);
         let [forward, back] = one_way(record, facts, Ends::Kernel);
@@ -205,6 +205,6 @@ fn roughness(points: &[Point]) -> f64 {
         .map(|(a, b)| (a.delay_ns - b.delay_ns).abs())
         .collect();
     Functional::Quantile(0.5)
-        .of(&mut differences)
+        .value(&mut differences)
         .unwrap_or(0.0)
 }

@@ -31,7 +31,7 @@ pub struct Blackout {
 
 /// Every combination of levels of which no packet was answered. `resolved` is the run's experiment, where that is known:
 /// a device benchmark loses everything on purpose, and has none.
-pub fn of(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
+pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return Vec::new();
     }

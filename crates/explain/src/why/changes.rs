@@ -64,7 +64,7 @@ pub enum Scope {
 }
 
 /// Every change within trials and from trial to trial.
-pub(super) fn of(streams: &[Stream<'_>]) -> Changes {
+pub(super) fn find(streams: &[Stream<'_>]) -> Changes {
     let long = |stream: &&Stream<'_>| {
         let ends = stream.due.first().zip(stream.due.last());
         ends.is_some_and(|(first, last)| last - first >= LEAST_LENGTH)
@@ -124,7 +124,7 @@ fn between(streams: &[Stream<'_>]) -> Vec<Change> {
     let mut trials = BTreeMap::<u32, (u32, Vec<f64>)>::new();
     for (stream, median) in streams.iter().zip(&medians) {
         let all = lanes.get_mut(&lane(stream)).map(Vec::as_mut_slice);
-        let usual = all.and_then(|all| Functional::Quantile(0.5).of(all));
+        let usual = all.and_then(|all| Functional::Quantile(0.5).value(all));
         if let (Some(median), Some(usual)) = (median, usual.filter(|&usual| usual > 0.0)) {
             let trial = trials.entry(stream.row.position);
             let trial = trial.or_insert_with(|| (stream.row.trial, Vec::new()));

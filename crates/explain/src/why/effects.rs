@@ -89,7 +89,7 @@ impl Effect {
 }
 
 /// Of every factor that has several levels and of which something is known; `order` is how they follow each other.
-pub(super) fn of(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
+pub(super) fn find(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
     let all: Vec<Vec<Factor>> = streams.iter().map(factors).collect();
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {

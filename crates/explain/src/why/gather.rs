@@ -73,7 +73,7 @@ impl Stream<'_> {
         let every = self.response.len().div_ceil(MOST).max(1);
         let answered = self.response.iter().step_by(every).copied();
         let mut answered: Vec<f64> = answered.filter(|ns| ns.is_finite()).collect();
-        Functional::Quantile(0.5).of(&mut answered)
+        Functional::Quantile(0.5).value(&mut answered)
     }
 }
 
@@ -270,7 +270,7 @@ fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
                 .iter()
                 .filter(alike)
                 .filter_map(|row| figure(row, name));
-            Functional::Quantile(0.5).of(&mut all.collect::<Vec<_>>())
+            Functional::Quantile(0.5).value(&mut all.collect::<Vec<_>>())
         };
         let median = usual("response_p50_ns")?;
         Some(excursion::bound(
@@ -431,10 +431,10 @@ impl Gathering<'_> {
                 self.gathered.excess.add(&parts.collect::<Vec<_>>(), 1.0);
             }
         }
-        self.gathered.events += Events::of(under_way.values().flatten().copied().collect());
+        self.gathered.events += Events::among(under_way.values().flatten().copied().collect());
         for (what, packets) in under_way {
             let tally = self.gathered.tallies.entry(what).or_default();
-            tally.events += Events::of(packets);
+            tally.events += Events::among(packets);
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
 }
 
 /// The links that packets of this probe and of this size pass, there and back. Empty where the path cannot be built.
-pub(super) fn of(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Line>; 2] {
+pub(super) fn links(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Line>; 2] {
     let Ok(built) = build(trial) else {
         return Default::default();
     };

@@ -27,7 +27,7 @@ pub struct Losses {
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose.
-pub(super) fn of(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
+pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
     }

@@ -247,7 +247,7 @@ struct Alike {
 }
 
 impl Alike {
-    fn of(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains) -> Self {
+    fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains) -> Self {
         let LateCause::Ran { who, .. } = what else {
             return Self {
                 together: 0,
@@ -289,12 +289,12 @@ fn all_trials(run: &Run) -> usize {
 pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
     let trains = rhythm::trains(run);
     let gathered = Gathered::new(run, &trains, resolved);
-    slow::of(&gathered, resolved, Baseline::Best)
+    slow::find(&gathered, resolved, Baseline::Best)
 }
 
 /// What is slow in this run against a baseline, and why packets of it were late. `resolved` is its experiment, where
 /// that is known. The same run gives the same explanation.
-pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
+pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let roles = Roles::new(run.trials(), resolved);
     let trains = rhythm::trains(run);
@@ -303,9 +303,9 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
-        blackouts: blackouts::of(run, resolved),
-        losses: losses::of(run, resolved),
-        slow: slow::of(&gathered, resolved, baseline),
+        blackouts: blackouts::find(run, resolved),
+        losses: losses::find(run, resolved),
+        slow: slow::find(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,
         trials: gathered.trials,
@@ -317,9 +317,9 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
         excess: gathered.excess.sums(),
         ways,
         causes: Vec::new(),
-        effects: effects::of(&gathered.streams, levels),
-        changes: changes::of(&gathered.streams),
-        unknown: unknown::of(run, &gathered),
+        effects: effects::find(&gathered.streams, levels),
+        changes: changes::find(&gathered.streams),
+        unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),
     };
     let known = OnceCell::new();
@@ -331,11 +331,11 @@ pub fn of(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Exp
         let driven = who.and_then(|who| sending.drives(who, &trains));
         let rhythm = match driven {
             Some(_) => None,
-            None => rhythm::of(what, tally, &gathered.streams, &trains, &known),
+            None => rhythm::find(what, tally, &gathered.streams, &trains, &known),
         };
-        let alike = Alike::of(what, &gathered, &trains);
+        let alike = Alike::new(what, &gathered, &trains);
         let process = who.and_then(|who| trains.process(who));
-        let role = who.map_or(Role::Other, |who| roles.of(&who.name, process));
+        let role = who.map_or(Role::Other, |who| roles.role(&who.name, process));
         let seen = CauseContext {
             process,
             role,

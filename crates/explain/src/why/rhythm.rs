@@ -93,7 +93,7 @@ impl Sending {
 
 /// At which intervals a cause comes, if it does. `known`: what of these trains is regular, once that was looked for,
 /// which takes long.
-pub(super) fn of<'a>(
+pub(super) fn find<'a>(
     what: &LateCause,
     tally: &Tally,
     streams: &[Stream<'_>],
@@ -103,7 +103,7 @@ pub(super) fn of<'a>(
     if let LateCause::Ran { who, .. } = what {
         // Much shorter runs than those that delayed packets are something else that it does. Long runs meet
         // more packets than others of the same work.
-        let short = Functional::Quantile(0.25).of(&mut tally.activations.clone())? / 2.0;
+        let short = Functional::Quantile(0.25).value(&mut tally.activations.clone())? / 2.0;
         let regular = trains.regular_from(who, short as Nanos)?;
         return Some(Rhythm {
             period_ns: regular.period_ns,

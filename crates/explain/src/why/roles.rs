@@ -97,7 +97,7 @@ impl Roles {
         }
     }
 
-    pub(super) fn of(&self, name: &str, process: Option<&Process>) -> Role {
+    pub(super) fn role(&self, name: &str, process: Option<&Process>) -> Role {
         let command = process.map_or("", |process| process.command.as_str());
         let mut words = command.split_whitespace();
         let program = words.next().and_then(|path| path.rsplit('/').next());
@@ -151,9 +151,13 @@ mod tests {
             ("cron", "/usr/sbin/cron -f", Role::Other),
             ("grep", "grep delaylab run", Role::Other),
         ] {
-            assert_eq!(roles.of(name, Some(&process(command))), expected, "{name}");
+            assert_eq!(
+                roles.role(name, Some(&process(command))),
+                expected,
+                "{name}"
+            );
         }
-        assert_eq!(roles.of("slices", None), Role::Other);
+        assert_eq!(roles.role("slices", None), Role::Other);
     }
 
     #[test]
@@ -176,8 +180,8 @@ mod tests {
             // No trial of this run is in condition stressed.
             ("dlab-timer", Role::Other),
         ] {
-            assert_eq!(roles.of(name, Some(&process(7))), own, "{name}");
-            assert_eq!(roles.of(name, Some(&process(8))), Role::Other, "{name}");
+            assert_eq!(roles.role(name, Some(&process(7))), own, "{name}");
+            assert_eq!(roles.role(name, Some(&process(8))), Role::Other, "{name}");
         }
     }
 }

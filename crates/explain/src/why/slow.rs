@@ -276,7 +276,7 @@ impl Slow {
 }
 
 /// Of these records; the experiment says what the path and the load are.
-pub(super) fn of(
+pub(super) fn find(
     gathered: &Gathered<'_>,
     resolved: Option<&Resolved>,
     baseline: Baseline<'_>,
@@ -416,7 +416,7 @@ fn median(streams: &[&Stream<'_>]) -> Option<f64> {
     let all = streams.iter().flat_map(|stream| &stream.response);
     let every = all.clone().count().div_ceil(MOST).max(1);
     let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());
-    Functional::Quantile(0.5).of(&mut answered.collect::<Vec<_>>())
+    Functional::Quantile(0.5).value(&mut answered.collect::<Vec<_>>())
 }
 
 /// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host

@@ -136,7 +136,7 @@ impl Usual {
         let about = payload.map_or(0, |probe| u64::from(probe.payload) + TCP_HEADERS);
         let size = bytes.checked_div(packets).unwrap_or(about);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        let mut lines = line::of(trial, probe, size);
+        let mut lines = line::links(trial, probe, size);
         // A frame of a device test goes one way alone.
         if payload.is_some_and(|probe| probe.method.is_one_way()) {
             lines[1].clear();

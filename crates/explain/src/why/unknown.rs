@@ -29,7 +29,7 @@ impl Unknown {
 }
 
 /// Everything that this run cannot tell.
-pub(super) fn of(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
+pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
     let rows = run.trials();
     let imported = run.environment()["imported"].is_object();
     let world = if imported {

@@ -64,7 +64,7 @@ impl StreamDelays {
     pub(super) fn begin(record: &Record, facts: RecordFacts) -> Self {
         Self {
             facts,
-            ends: Ends::of(record),
+            ends: Ends::from_record(record),
             sent: Vec::new(),
             delays: Default::default(),
             one_in: 1,
@@ -162,7 +162,11 @@ impl Ways {
             probe,
             direction: Direction::ALL[way],
             packets: pooled.above.len(),
-            above: QUANTILES.map(|q| Functional::Quantile(q).of(&mut pooled.above).unwrap_or(0.0)),
+            above: QUANTILES.map(|q| {
+                Functional::Quantile(q)
+                    .value(&mut pooled.above)
+                    .unwrap_or(0.0)
+            }),
             clocks: pooled.clocks,
         };
         self.0.into_iter().map(one).collect()

@@ -314,7 +314,7 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
         NoiseKind::SentinelGap => "gaps that the sentinel saw",
         NoiseKind::SlowClockRead => "gaps between clock reads",
     };
-    let median = Functional::Quantile(0.5).of(&mut tally.lengths.clone());
+    let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
     let length = format_duration_f64(median.unwrap_or(0.0));
     let cpus: Vec<String> = tally.cpus.iter().map(u16::to_string).collect();
     let cpus = match &cpus[..] {

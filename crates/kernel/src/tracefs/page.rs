@@ -108,7 +108,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(bits: u32) -> Self {
+    fn from_bits(bits: u32) -> Self {
         match bits {
             0 => Kind::LongEvent,
             29 => Kind::Padding,
@@ -187,9 +187,9 @@ fn absolute(low: u64, before: u64) -> u64 {
 /// The kernel declares these as bit fields, which follow the order of bytes.
 fn split(word: u32) -> (Kind, u64) {
     if cfg!(target_endian = "little") {
-        (Kind::of(word & 31), u64::from(word >> 5))
+        (Kind::from_bits(word & 31), u64::from(word >> 5))
     } else {
-        (Kind::of(word >> 27), u64::from(word & 0x07ff_ffff))
+        (Kind::from_bits(word >> 27), u64::from(word & 0x07ff_ffff))
     }
 }
 

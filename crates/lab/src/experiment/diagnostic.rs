@@ -99,7 +99,7 @@ impl Diagnostic {
         let (name, text) = sources
             .get(problem.at.source)
             .map_or(("", ""), |source| (&source.name, &source.text));
-        let place = Place::of(text, &problem.at.span);
+        let place = Place::new(text, &problem.at.span);
         Self {
             source: name.to_owned(),
             line: place.line,
@@ -121,7 +121,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// Spans come from parsers and may end within a character or beyond the text.
-    fn of(text: &'a str, span: &Range<usize>) -> Self {
+    fn new(text: &'a str, span: &Range<usize>) -> Self {
         let start = floor(text, span.start);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn columns_are_characters() {
-        let place = Place::of("a\n\té = \"ü\"\nb", &(8..12));
+        let place = Place::new("a\n\té = \"ü\"\nb", &(8..12));
         assert_eq!((place.line, place.column), (2, 6));
         assert_eq!(place.excerpt, "\té = \"ü\"");
         assert_eq!(place.width, 3);

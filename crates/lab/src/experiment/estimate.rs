@@ -15,7 +15,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Of a probe alone.
-    pub fn of(probe: &Probe) -> Self {
+    pub fn from_probe(probe: &Probe) -> Self {
         let length = probe.expected_duration();
         let closed = matches!(probe.pacing, Pacing::Wait { .. });
         let by_time = length.is_some() && length == probe.duration;
@@ -47,6 +47,6 @@ pub fn estimate(trial: &Trial) -> Estimate {
     trial
         .probes
         .iter()
-        .map(Estimate::of)
+        .map(Estimate::from_probe)
         .fold(Estimate::default(), Estimate::beside)
 }

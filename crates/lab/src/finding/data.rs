@@ -199,7 +199,7 @@ pub fn lost_load(lost: Option<&u64>) -> Result<Values, NotThere> {
 
 /// One series of one trial as values: its points, and for how long it had which values.
 pub fn over_time(points: &[SeriesPoint], values: &[SeriesValue]) -> Result<Values, NotThere> {
-    let stretches = Stretches::of(points, values).map(Values::OverTime);
+    let stretches = Stretches::new(points, values).map(Values::OverTime);
     stretches.ok_or_else(|| NotThere("the series has no length".to_owned()))
 }
 

@@ -17,17 +17,17 @@ impl Dimension {
     /// A plain number, or a share.
     pub const NUMBER: Dimension = Dimension { powers: [0; 5] };
     /// Nanoseconds.
-    pub const TIME: Dimension = Dimension::of(0);
+    pub const TIME: Dimension = Dimension::base(0);
     /// Bytes.
-    pub const SIZE: Dimension = Dimension::of(1);
+    pub const SIZE: Dimension = Dimension::base(1);
     /// Bits a second.
-    pub const RATE: Dimension = Dimension::of(2);
+    pub const RATE: Dimension = Dimension::base(2);
     /// ATM cells.
-    pub const CELLS: Dimension = Dimension::of(3);
+    pub const CELLS: Dimension = Dimension::base(3);
     /// Packets.
-    pub const PACKETS: Dimension = Dimension::of(4);
+    pub const PACKETS: Dimension = Dimension::base(4);
 
-    const fn of(index: usize) -> Self {
+    const fn base(index: usize) -> Self {
         let mut powers = [0; 5];
         powers[index] = 1;
         Self { powers }

@@ -63,7 +63,7 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
     let mut responses: Vec<f64> = answered
         .filter_map(|record| Some(record.response()? as f64))
         .collect();
-    let mut at = |functional: Functional| functional.of(&mut responses);
+    let mut at = |functional: Functional| functional.value(&mut responses);
     let bound = at(Functional::Quantile(0.5)).zip(at(Functional::Iqr));
     let bound = bound.map(|(median, iqr)| excursion::bound(median as Nanos, iqr as Nanos));
     let mut excursions = Excursions::new(*facts, bound.unwrap_or(Nanos::MAX));

@@ -31,7 +31,7 @@ pub struct Stretches {
 impl Stretches {
     /// Of the points of one series of one trial, in their order, and of what it had for how long; `None` without any
     /// points. Where no world kept the values, the means of its points stand for them.
-    pub fn of(points: &[SeriesPoint], values: &[SeriesValue]) -> Option<Self> {
+    pub fn new(points: &[SeriesPoint], values: &[SeriesValue]) -> Option<Self> {
         let (first, last) = (points.first()?, points.last()?);
         let begin = first.t as f64;
         let width = (last.t + last.length - first.t) as f64 / STRETCHES as f64;
@@ -171,7 +171,7 @@ mod tests {
             point(1777, 5001, [2.0, 3.0, 4.0]),
             point(6778, 10, [3.0, 50.0, 60.0]),
         ];
-        let stretches = Stretches::of(&points, &[]).unwrap();
+        let stretches = Stretches::new(&points, &[]).unwrap();
         let expected = (777.0 + 3.0 * 5001.0 + 500.0) / 5788.0 * CELL_BITS;
         let found = mean(&stretches.values(Functional::Mean));
         assert!((found - expected).abs() < 1e-6 * expected, "{found}");
@@ -189,10 +189,10 @@ mod tests {
     #[test]
     fn a_gap_has_no_value() {
         let points = [point(0, 1024, [1.0; 3]), point(3072, 1024, [1.0; 3])];
-        let means = Stretches::of(&points, &[])
+        let means = Stretches::new(&points, &[])
             .unwrap()
             .values(Functional::Mean);
         assert_eq!(means.iter().filter(|mean| mean.is_nan()).count(), 512);
-        assert_eq!(Stretches::of(&[], &[]), None);
+        assert_eq!(Stretches::new(&[], &[]), None);
     }
 }

@@ -153,7 +153,7 @@ impl Watched {
         };
         values.retain(|value| !value.is_nan());
         let count = values.len() as u64;
-        let value = self.functional.of(&mut values);
+        let value = self.functional.value(&mut values);
         let beyond = value.map(|value| self.limit.beyond.holds(value, bound));
         let shown = |value: f64| match dimension {
             Dimension::NUMBER if self.limit.statistic.is_share() => {

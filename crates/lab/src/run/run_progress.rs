@@ -66,6 +66,6 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
 
     fn left(&self) -> Option<(Remaining, Option<Nanos>)> {
         let remaining = self.plan.remaining()?;
-        Some((remaining, self.time_left.of(remaining)))
+        Some((remaining, self.time_left.estimate(remaining)))
     }
 }

@@ -42,7 +42,7 @@ impl TimeLeft {
     }
 
     /// For all that is still to come; `None` while nobody can say.
-    pub fn of(&self, remaining: Remaining) -> Option<Nanos> {
+    pub fn estimate(&self, remaining: Remaining) -> Option<Nanos> {
         match self.clock {
             Clock::Real => Some(self.scheduled(remaining)),
             Clock::Simulated => self.at_this_pace(remaining),
@@ -76,22 +76,22 @@ mod tests {
     #[test]
     fn what_trials_took_beyond_their_schedule_is_expected_of_the_others() {
         let mut left = TimeLeft::new(Clock::Real, 0);
-        assert_eq!(left.of(REMAINING), Some(1000));
+        assert_eq!(left.estimate(REMAINING), Some(1000));
         left.learn(100, 150, 150);
         left.learn(0, 30, 180);
-        assert_eq!(left.of(REMAINING), Some(1000 + 4 * 40));
+        assert_eq!(left.estimate(REMAINING), Some(1000 + 4 * 40));
         left.learn(100, 50, 230);
-        assert_eq!(left.of(REMAINING), Some(1000 + 4 * 26));
+        assert_eq!(left.estimate(REMAINING), Some(1000 + 4 * 26));
     }
 
     #[test]
     fn simulated_time_goes_on_as_fast_as_it_did() {
         let mut left = TimeLeft::new(Clock::Simulated, 7);
-        assert_eq!(left.of(REMAINING), None);
+        assert_eq!(left.estimate(REMAINING), None);
         left.learn(2000, 50, 107);
-        assert_eq!(left.of(REMAINING), Some(50));
+        assert_eq!(left.estimate(REMAINING), Some(50));
         // Another that ran beside it.
         left.learn(2000, 60, 107);
-        assert_eq!(left.of(REMAINING), Some(25));
+        assert_eq!(left.estimate(REMAINING), Some(25));
     }
 }

@@ -110,7 +110,7 @@ fn finish(
     let join = Join::new(&noise);
     let watched = rows.iter().any(|row| !row.facts.noise_sources.is_empty());
     writer.finish(rows, &|record| {
-        let overlap = join.of(record);
+        let overlap = join.overlap(record);
         (watched.then_some(overlap.ns), overlap.who())
     })
 }

@@ -132,15 +132,15 @@ pub(super) fn say_ready() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn of(args: &[&str]) -> Option<Task> {
+    fn parse(args: &[&str]) -> Option<Task> {
         task(args.iter().map(OsString::from))
     }
 
     #[test]
     fn only_the_mark_makes_a_helper() {
-        assert_eq!(of(&["delaylab", "ping", "::1"]), None);
-        assert_eq!(of(&["delaylab"]), None);
-        assert_eq!(of(&["delaylab", MARK, "guard"]), Some(Task::Guard));
+        assert_eq!(parse(&["delaylab", "ping", "::1"]), None);
+        assert_eq!(parse(&["delaylab"]), None);
+        assert_eq!(parse(&["delaylab", MARK, "guard"]), Some(Task::Guard));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             &["d", MARK, "spin", "x", "1", "0"],
             &["d", MARK, "what", "1", "2"],
         ] {
-            assert_eq!(of(bad), Some(Task::Unknown), "{bad:?}");
+            assert_eq!(parse(bad), Some(Task::Unknown), "{bad:?}");
         }
     }
 }

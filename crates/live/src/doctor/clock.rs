@@ -20,7 +20,7 @@ pub struct ClockCheck {
 pub(super) fn measure(reads: usize) -> io::Result<ClockCheck> {
     let steps = in_own_thread(|| steps(reads.max(1)))?;
     let negative_steps = steps.iter().filter(|&&step| step < 0).count();
-    let read = Spread::of(steps).ok_or(io::ErrorKind::InvalidData)?;
+    let read = Spread::new(steps).ok_or(io::ErrorKind::InvalidData)?;
     Ok(ClockCheck {
         read,
         negative_steps,

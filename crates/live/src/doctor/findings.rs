@@ -88,7 +88,7 @@ impl Finding {
 }
 
 /// Every finding, by area.
-pub fn of(checkup: &Checkup) -> Vec<Finding> {
+pub fn find(checkup: &Checkup) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(checkup.stamps.iter().map(stamps));
     findings.extend([icmp(checkup), nic_stamps(checkup)]);

@@ -137,7 +137,7 @@ pub fn examine(options: &Options, stamps: Vec<MethodStamps>) -> io::Result<Check
         access: Access::read(),
         findings: Vec::new(),
     };
-    checkup.findings = findings::of(&checkup);
+    checkup.findings = findings::find(&checkup);
     Ok(checkup)
 }
 

@@ -74,7 +74,7 @@ fn watch(cpu: usize, options: NoiseOptions) -> io::Result<NoiseFloor> {
         cpu,
         length: looked.length,
         threshold: options.threshold,
-        gaps: Spread::of(lengths),
+        gaps: Spread::new(lengths),
         total: looked.missing,
         cost: looked.cost(),
     })

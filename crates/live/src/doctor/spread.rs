@@ -22,7 +22,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of these values; `None` of none.
-    pub fn of(values: Vec<Nanos>) -> Option<Self> {
+    pub fn new(values: Vec<Nanos>) -> Option<Self> {
         let mut ranked = Ranked::new(values);
         let count = ranked.len();
         let mut at = |q| ranked.quantile(q).copied();
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_hundred_values() {
-        let spread = Spread::of((1..=100).rev().collect());
+        let spread = Spread::new((1..=100).rev().collect());
         assert_eq!(
             spread,
             Some(Spread {
@@ -53,6 +53,6 @@ mod tests {
                 max: 100
             })
         );
-        assert_eq!(Spread::of(Vec::new()), None);
+        assert_eq!(Spread::new(Vec::new()), None);
     }
 }

@@ -112,13 +112,13 @@ pub(super) fn measure(options: WakeUpOptions) -> io::Result<Vec<WakeUp>> {
 fn row(setting: Setting, rounds: Result<Vec<Vec<Nanos>>, String>) -> WakeUp {
     let refused = rounds.as_ref().err().cloned();
     let rounds = rounds.unwrap_or_default();
-    let each = rounds.iter().filter_map(|round| Spread::of(round.clone()));
+    let each = rounds.iter().filter_map(|round| Spread::new(round.clone()));
     let (round_p50, round_p99) = each.map(|spread| (spread.p50, spread.p99)).unzip();
     WakeUp {
         setting,
         round_p50,
         round_p99,
-        lateness: Spread::of(rounds.concat()),
+        lateness: Spread::new(rounds.concat()),
         refused,
     }
 }

@@ -108,7 +108,7 @@ impl Test {
     fn expect(&mut self, state: State) -> io::Result<()> {
         let mut byte = [0];
         self.control.read_exact(&mut byte)?;
-        let said = State::of(byte[0]);
+        let said = State::from_byte(byte[0]);
         let other = |what: &str| Err(io::Error::other(what.to_owned()));
         match said {
             said if said == state => Ok(()),

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// The names that the resolver finds in time. It is asked for all of them at once.
-pub fn of(addresses: &BTreeSet<IpAddr>, within: Duration) -> BTreeMap<IpAddr, String> {
+pub fn look_up(addresses: &BTreeSet<IpAddr>, within: Duration) -> BTreeMap<IpAddr, String> {
     let (found, names) = mpsc::channel();
     for &address in addresses {
         let found = found.clone();

@@ -105,7 +105,7 @@ impl Replies {
             return Parsed::Rejected;
         };
         if let Some(keys) = &mut self.session.keys
-            && !keys.of(seq).reply.is_sealed(frame)
+            && !keys.pair(seq).reply.is_sealed(frame)
         {
             return Parsed::Rejected;
         }
@@ -396,7 +396,7 @@ impl Channel for TcpChannel {
         // `check_sizes` has seen to it that the header fits.
         let _ = header.emit(&mut self.request);
         if let Some(keys) = &mut self.replies.session.keys {
-            keys.of(seq).request.seal(&mut self.request);
+            keys.pair(seq).request.seal(&mut self.request);
         }
     }
 

@@ -184,7 +184,7 @@ impl Format for Echo {
         // `open` has seen to it that the header fits.
         let _ = header.emit(packet);
         if let Some(keys) = &mut self.session.keys {
-            keys.of(seq).request.seal(packet);
+            keys.pair(seq).request.seal(packet);
         }
     }
 
@@ -205,7 +205,7 @@ impl Format for Echo {
             return Parsed::Rejected;
         };
         if let Some(keys) = &mut self.session.keys
-            && !keys.of(seq).reply.is_sealed(packet)
+            && !keys.pair(seq).reply.is_sealed(packet)
         {
             return Parsed::Rejected;
         }

@@ -172,7 +172,7 @@ fn hand_over(
     let offset = clock::realtime_offset();
     let mut all = Vec::new();
     for (stream, ledger) in job.streams.iter().zip(ledgers) {
-        let mut check = SelfCheck::of(&stream.probe);
+        let mut check = SelfCheck::new(&stream.probe);
         for record in ledger.records() {
             if let Some(check) = &mut check {
                 check.see(&record);

@@ -436,7 +436,7 @@ impl<E: EventSet> Engine<E> {
 
     #[inline]
     fn set(&mut self, event: Event, at: Option<Picos>) {
-        self.events.set(self.slots.of(event), at.unwrap_or(NEVER));
+        self.events.set(self.slots.slot(event), at.unwrap_or(NEVER));
     }
 
     fn application(&mut self, flow: u32) {

@@ -209,7 +209,7 @@ impl<E: EventSet> Engine<E> {
         }
         let mut replies = 0;
         while probe.request * (probe.asked + 1) <= delivered {
-            if let Some(stamps) = probe.of(probe.asked) {
+            if let Some(stamps) = probe.exchange(probe.asked) {
                 stamps.r_user = Some(nanos(now));
             }
             probe.asked += 1;
@@ -277,7 +277,7 @@ pub(super) enum StreamPoint {
 impl TcpProbe {
     /// The first time counts: later ones are of segments sent again.
     fn note(&mut self, seq: u64, is_reply: bool, point: StreamPoint, at: Nanos) {
-        let Some(stamps) = self.of(seq) else {
+        let Some(stamps) = self.exchange(seq) else {
             return;
         };
         let stamp = match (point, is_reply) {
@@ -291,7 +291,7 @@ impl TcpProbe {
 
     /// What is known of the exchange of this number; `None` once it is over: what comes of it then was
     /// sent again.
-    fn of(&mut self, seq: u64) -> Option<&mut super::TcpStamps> {
+    fn exchange(&mut self, seq: u64) -> Option<&mut super::TcpStamps> {
         let at = seq.checked_sub(self.answered)? as usize;
         if self.stamps.len() <= at {
             self.stamps.resize(at + 1, super::TcpStamps::default());

@@ -69,13 +69,13 @@ fn smooth_is_better(values: &[f64], ends: &[usize], inflation: &Inflation) -> f6
     }
     // Levels without noise are explained wholly.
     let noise = (all - smooth.max(step)).max(1e-4 * all) / beside.len() as f64;
-    (smooth - step) / noise / inflation.of(reach)
+    (smooth - step) / noise / inflation.factor(reach)
 }
 
 /// Both sides of a cut about their mean, no value further than this many deviations beyond both medians.
 fn without_tails(before: &[f64], after: &[f64]) -> Vec<f64> {
     const BEYOND: f64 = 2.0;
-    let (a, b) = (Level::of(before), Level::of(after));
+    let (a, b) = (Level::new(before), Level::new(after));
     let beyond = BEYOND * f64::midpoint(a.deviation(), b.deviation());
     let low = a.median().min(b.median()) - beyond;
     let high = a.median().max(b.median()) + beyond;

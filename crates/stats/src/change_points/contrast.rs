@@ -22,7 +22,7 @@ const MOST_APART: f64 = 3.0;
 
 impl Level {
     /// Of the values of a segment, in any order.
-    pub(super) fn of(segment: &[f64]) -> Self {
+    pub(super) fn new(segment: &[f64]) -> Self {
         let mut values = segment.to_vec();
         values.sort_unstable_by(f64::total_cmp);
         Self::of_sorted(values)
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn mann_and_whitney_by_hand() {
         // Of nine pairs b is larger in seven and equal in one: U 7.5, mean 4.5, one tie of two.
-        let (a, b) = (Level::of(&[3.0, 1.0, 4.0]), Level::of(&[5.0, 4.0, 2.5]));
+        let (a, b) = (Level::new(&[3.0, 1.0, 4.0]), Level::new(&[5.0, 4.0, 2.5]));
         let variance = 9.0 / 12.0 * (7.0 - 6.0 / 30.0);
         let u = 1.0 + 2.5 + 3.0;
         assert!((a.ranks_apart(&b) - (u - 4.5_f64).powi(2) / variance).abs() < 1e-12);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn levels_that_are_apart_are_sure_by_their_lengths() {
         let level = |from: f64, count: usize| {
-            Level::of(
+            Level::new(
                 &(0..count)
                     .map(|i| from + (i % 5) as f64)
                     .collect::<Vec<_>>(),

@@ -45,7 +45,7 @@ impl Inflation {
     }
 
     /// For blocks of this many values.
-    pub(super) fn of(&self, length: usize) -> f64 {
+    pub(super) fn factor(&self, length: usize) -> f64 {
         let power = length.max(1).ilog2() as usize;
         let last = self.by_length.last().copied().unwrap_or(1.0);
         self.by_length.get(power).copied().unwrap_or(last)
@@ -109,8 +109,8 @@ mod tests {
                     let series = ar1(phi, 2000, seed).into_iter().enumerate();
                     let values = series.map(|(i, x)| x + shift * ((i / 100) % 2) as f64);
                     let inflation = Inflation::within(&values.collect::<Vec<_>>(), &bounds);
-                    assert!(inflation.of(1) <= inflation.of(32));
-                    inflation.of(32)
+                    assert!(inflation.factor(1) <= inflation.factor(32));
+                    inflation.factor(32)
                 };
                 let ratio = (0..20).map(of).sum::<f64>() / 20.0 / expected;
                 assert!((0.8..1.9).contains(&ratio), "{phi} {shift}: {ratio}");
@@ -121,6 +121,6 @@ mod tests {
     #[test]
     fn what_never_changes_has_none() {
         let inflation = Inflation::within(&[7.0; 500], &[0, 500]);
-        assert_eq!(inflation.of(64), 1.0);
+        assert_eq!(inflation.factor(64), 1.0);
     }
 }

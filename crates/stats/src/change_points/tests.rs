@@ -211,12 +211,12 @@ fn excursions_are_no_change() {
 fn of_too_many_values_neighbours_stand_for_each_other() {
     let none = f64::NAN;
     let values = [1.0, none, 2.0, 9.0, none, none, 4.0, 5.0, 6.0, 7.0];
-    let grouped = Grouped::of(&values, 3);
+    let grouped = Grouped::new(&values, 3);
     assert_eq!(grouped.group, 3);
     assert_eq!(grouped.medians, [2.0, 5.0, 7.0]);
     assert_eq!(grouped.first, [0, 6, 9]);
-    let all = Grouped::of(&values, 7);
+    let all = Grouped::new(&values, 7);
     assert_eq!(all.medians, [1.0, 2.0, 9.0, 4.0, 5.0, 6.0, 7.0]);
     assert_eq!(all.first, [0, 2, 3, 6, 7, 8, 9]);
-    assert!(Grouped::of(&[none], 3).medians.is_empty());
+    assert!(Grouped::new(&[none], 3).medians.is_empty());
 }

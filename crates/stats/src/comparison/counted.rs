@@ -20,7 +20,7 @@ impl Resampling {
         let mut shares: Vec<f64> = by_trial.iter().map(|(share, _)| *share).collect();
         let trials = shares.len();
         let between = Functional::Sd
-            .of(&mut shares)
+            .value(&mut shares)
             .map(|sd| sd / (trials as f64).sqrt());
         let mut random = self.random(salt);
         let mut draws: Vec<f64> = match between {

@@ -72,7 +72,7 @@ impl Resampling {
         }
         let (mut squares, mut df) = (0.0, 0);
         for mut values in strata.into_values() {
-            if let Some(sd) = Functional::Sd.of(&mut values) {
+            if let Some(sd) = Functional::Sd.value(&mut values) {
                 df += values.len() - 1;
                 squares += sd * sd * (values.len() - 1) as f64;
             }

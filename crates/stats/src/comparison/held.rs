@@ -29,9 +29,9 @@ impl Resampling {
         let Some(within) = within else {
             return apart();
         };
-        let error = Functional::Sd.of(&mut within.clone())?;
+        let error = Functional::Sd.value(&mut within.clone())?;
         let count = by_trial.len();
-        let between = Functional::Sd.of(&mut by_trial.to_vec());
+        let between = Functional::Sd.value(&mut by_trial.to_vec());
         let between = between.map(|sd| sd / (count as f64).sqrt());
         if count >= TRIALS && between.is_some_and(|between| between > error) {
             return apart();
@@ -51,7 +51,7 @@ impl Resampling {
             return None;
         }
         let value = functional.of_weighted(held)?;
-        let ends = Shares::of(held);
+        let ends = Shares::new(held);
         let mut random = self.random(salt ^ 0x5eed);
         let mut draw: Box<dyn FnMut() -> f64> = match functional {
             Functional::Quantile(q) => {
@@ -106,7 +106,7 @@ impl Resampling {
 struct Shares(Vec<(f64, f64)>);
 
 impl Shares {
-    fn of(held: &[(f64, f64)]) -> Self {
+    fn new(held: &[(f64, f64)]) -> Self {
         let all: f64 = held.iter().map(|(_, weight)| weight).sum();
         let mut below = 0.0;
         let share = |&(value, weight): &(f64, f64)| {

@@ -114,7 +114,7 @@ impl Resampling {
                 own.push(alone);
             }
         }
-        Spread::of(strata.into_values())
+        Spread::new(strata.into_values())
     }
 }
 
@@ -131,12 +131,12 @@ impl Spread {
     /// Of what the number is without one trial each, and of one trial each: the larger of the two variances, because a
     /// quantile of trials whose values hardly overlap stays at one of them whichever other is left out. `None` where
     /// no trial is repeated.
-    fn of(strata: impl Iterator<Item = [Vec<f64>; 2]>) -> Option<Self> {
+    fn new(strata: impl Iterator<Item = [Vec<f64>; 2]>) -> Option<Self> {
         let mut all = Self::default();
         for [mut without, mut alone] in strata.filter(|[without, _]| without.len() > 1) {
             let free = (without.len() - 1) as f64;
-            let jackknife = free * Functional::Sd.of(&mut without)?;
-            let own = Functional::Sd.of(&mut alone).filter(|sd| sd.is_finite());
+            let jackknife = free * Functional::Sd.value(&mut without)?;
+            let own = Functional::Sd.value(&mut alone).filter(|sd| sd.is_finite());
             let variance = jackknife.max(own.unwrap_or(0.0)).powi(2) / (free + 1.0);
             all.variance += variance;
             all.degrees += free;

@@ -59,7 +59,7 @@ impl Replicates {
     #[must_use]
     pub fn centred(mut self) -> Self {
         let mut draws = self.resampled.clone();
-        if let Some(median) = Functional::Quantile(0.5).of(&mut draws) {
+        if let Some(median) = Functional::Quantile(0.5).value(&mut draws) {
             let away = self.value - median;
             self.resampled.iter_mut().for_each(|draw| *draw += away);
         }

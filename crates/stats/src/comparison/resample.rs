@@ -15,7 +15,7 @@ struct PartSums {
 }
 
 impl PartSums {
-    const fn of(trial: usize) -> Self {
+    const fn new(trial: usize) -> Self {
         Self {
             trial,
             sums: Vec::new(),
@@ -73,7 +73,7 @@ impl Resampling {
         let of_part = |part: &Part<'_>| {
             let blocks = self.blocks[part.trial];
             let count = part.values.len();
-            let mut sums = PartSums::of(part.trial);
+            let mut sums = PartSums::new(part.trial);
             let mut block = 0;
             let mut open = vec![0.0; features.width()];
             for (index, &value) in part.values.iter().enumerate().filter(|(_, x)| !x.is_nan()) {

@@ -47,7 +47,7 @@ impl<'a> Statistic<'a> {
             .iter()
             .flat_map(|part| part.values.iter().copied().filter(|x| !x.is_nan()))
             .collect();
-        let value = functional.of(&mut pooled);
+        let value = functional.value(&mut pooled);
         let mut statistic = Self {
             functional,
             parts,
@@ -86,11 +86,11 @@ impl<'a> Statistic<'a> {
             dependence::of_streams(self.parts.iter().map(|part| part.values), deviation)
         };
         let at_or_below = |bound: f64| move |x: f64| f64::from(u8::from(x <= bound));
-        let mut at = |q: f64| Functional::Quantile(q).of(pooled);
+        let mut at = |q: f64| Functional::Quantile(q).value(pooled);
         match self.functional {
             Functional::Mean => of(&|x| x - value),
             Functional::Sd => {
-                let mean = Functional::Mean.of(pooled)?;
+                let mean = Functional::Mean.value(pooled)?;
                 of(&|x| (x - mean).powi(2))
             }
             Functional::Quantile(_) => of(&at_or_below(value)),
@@ -205,7 +205,7 @@ impl<'a> Statistic<'a> {
         let parts = self.parts.iter().filter(|part| part.trial == trial);
         let values = parts.flat_map(|part| part.values.iter().copied());
         let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).collect();
-        self.functional.of(&mut values)
+        self.functional.value(&mut values)
     }
 
     /// The trials that its values are of.

@@ -68,7 +68,8 @@ fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f
         return Some(own);
     };
     let far = JointTail::beyond(q);
-    let expected = AtOrBelow::new(series, median).autocorrelation_time(|flags| far.of(flags))?;
+    let expected =
+        AtOrBelow::new(series, median).autocorrelation_time(|flags| far.correlation(flags))?;
     Some(own.max(expected))
 }
 
@@ -91,7 +92,7 @@ impl JointTail {
 
     /// The correlation of the flags, from that of the flags at the median, r: normal values then have ρ =
     /// sin(πr/2), and both are beyond z with p² + ∫₀^asin ρ exp(−z²/(1 + sin θ)) dθ / 2π (Plackett 1954).
-    fn of(&self, at_median: f64) -> f64 {
+    fn correlation(&self, at_median: f64) -> f64 {
         const STEPS: usize = 16;
         let end = FRAC_PI_2 * at_median.clamp(-1.0, 1.0);
         let density =
@@ -256,7 +257,7 @@ mod tests {
         for (q, z) in [(0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)] {
             let own = of(z).autocorrelation_time(|flags| flags).unwrap();
             let far = JointTail::beyond(q);
-            let told = of(0.0).autocorrelation_time(|flags| far.of(flags));
+            let told = of(0.0).autocorrelation_time(|flags| far.correlation(flags));
             assert!(
                 (told.unwrap() / own - 1.0).abs() < 0.1,
                 "{q}: {told:?} {own}"

@@ -21,7 +21,7 @@ pub(super) struct Draw {
 /// Ends of the 95 % interval of what each draw gave, or this alone.
 pub(super) fn ends(own: f64, draws: &[Draw], of: impl Fn(&Draw) -> f64) -> (f64, f64) {
     let mut values: Vec<f64> = draws.iter().map(of).collect();
-    let mut at = |q: f64| Functional::Quantile(q).of(&mut values).unwrap_or(own);
+    let mut at = |q: f64| Functional::Quantile(q).value(&mut values).unwrap_or(own);
     (at(TAIL), at(1.0 - TAIL))
 }
 

@@ -67,7 +67,7 @@ pub(super) struct Decided {
 impl Decided {
     /// For these sizes, in order, and their delays. Where delay jumps beside the best model, the sizes
     /// from there on are left out, as long as those below it can tell.
-    pub(super) fn of(
+    pub(super) fn decide(
         sizes: &[u32],
         delays: &[f64],
         widths: &RangeInclusive<u32>,
@@ -169,7 +169,7 @@ impl Detector {
         };
         let constant = self.bic(squares(&plain.centred), 1.0);
         let line = self.bic(squares(&plain.beside_line), 2.0);
-        let jumps = Jumps::of(&self.x, &plain.beside_line);
+        let jumps = Jumps::new(&self.x, &plain.beside_line);
         let with_jump = self.bic(jumps.least_squares(), 4.0);
         let without = constant.min(line).min(with_jump);
         let alone = self.best_steps(delays, &plain);
@@ -245,7 +245,7 @@ impl Detector {
         let fitted = Model::from_chosen(chosen).delays(self, &chosen.found);
         let rest: Vec<f64> = delays.iter().zip(fitted).map(|(y, f)| y - f).collect();
         let without = self.bic(squares(&rest), 0.0);
-        Jumps::of(&self.x, &rest).firm(|squares| without - self.bic(squares, 2.0) > MARGIN)
+        Jumps::new(&self.x, &rest).firm(|squares| without - self.bic(squares, 2.0) > MARGIN)
     }
 
     /// Where the stair ends, if beyond a jump delay does not go on in the same steps, as with

@@ -38,7 +38,7 @@ pub(super) struct Place {
 
 impl<'a> Jumps<'a> {
     /// Of these sizes, in order, and what a line leaves of their delays.
-    pub(super) fn of(sizes: &'a [f64], rest: &'a [f64]) -> Self {
+    pub(super) fn new(sizes: &'a [f64], rest: &'a [f64]) -> Self {
         Self::beside(Beside::Line, sizes, rest)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Jumps<'a> {
             .map(off)
             .collect();
         let median = Functional::Quantile(0.5)
-            .of(&mut off.clone())
+            .value(&mut off.clone())
             .unwrap_or(0.0);
         let near = (place.height.abs() / 2.0).max(FAR_OUT * NORMAL_SD * median);
         let (below, above) = off.split_at(place.index);

@@ -20,7 +20,7 @@ pub enum PerSize {
 
 impl PerSize {
     /// Of these delays in ns; NaN are left out. `None` without any.
-    pub fn of(self, delays: &[f64]) -> Option<f64> {
+    pub fn value(self, delays: &[f64]) -> Option<f64> {
         let mut sorted: Vec<f64> = delays.iter().copied().filter(|x| !x.is_nan()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let &first = sorted.first()?;
@@ -38,7 +38,7 @@ impl PerSize {
 
     /// A point for each size that has a delay.
     pub fn points<'a>(self, samples: impl IntoIterator<Item = (u32, &'a [f64])>) -> Vec<Point> {
-        let point = |(size, delays)| self.of(delays).map(|delay_ns| Point { size, delay_ns });
+        let point = |(size, delays)| self.value(delays).map(|delay_ns| Point { size, delay_ns });
         samples.into_iter().filter_map(point).collect()
     }
 }
@@ -50,10 +50,10 @@ mod tests {
     #[test]
     fn by_hand() {
         let delays = [9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1000.0];
-        assert_eq!(PerSize::TrimmedMean.of(&delays), Some(5.5));
-        assert_eq!(PerSize::Minimum.of(&delays), Some(1.0));
-        assert_eq!(PerSize::TrimmedMean.of(&[4.0, f64::NAN, 6.0]), Some(5.0));
-        assert_eq!(PerSize::Minimum.of(&[f64::NAN]), None);
+        assert_eq!(PerSize::TrimmedMean.value(&delays), Some(5.5));
+        assert_eq!(PerSize::Minimum.value(&delays), Some(1.0));
+        assert_eq!(PerSize::TrimmedMean.value(&[4.0, f64::NAN, 6.0]), Some(5.0));
+        assert_eq!(PerSize::Minimum.value(&[f64::NAN]), None);
     }
 
     #[test]

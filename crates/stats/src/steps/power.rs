@@ -282,7 +282,7 @@ impl Simulation {
         if jump.is_none() {
             return Ok(decision);
         }
-        let decided = Decided::of(&self.sizes, &delays, &self.widths)?;
+        let decided = Decided::decide(&self.sizes, &delays, &self.widths)?;
         Ok(decided.0.decision)
     }
 }
@@ -293,7 +293,7 @@ impl Design {
         let delay = path.delay(size);
         let packet = |_| delay + self.noise_sd_ns * self.noise.draw(random);
         let delays: Vec<f64> = (0..self.packets.max(1)).map(packet).collect();
-        self.per_size.of(&delays).unwrap_or(delay)
+        self.per_size.value(&delays).unwrap_or(delay)
     }
 }
 

@@ -143,7 +143,7 @@ pub(super) fn noise(sizes: &[f64], delays: &[f64], column: &[f64], slope: f64) -
     let pairs = rest.windows(2).zip(column.windows(2));
     let alike = pairs.filter(|(_, levels)| levels[0] == levels[1]);
     let mut differences: Vec<f64> = alike.map(|(rest, _)| (rest[1] - rest[0]).abs()).collect();
-    let median = Functional::Quantile(0.5).of(&mut differences);
+    let median = Functional::Quantile(0.5).value(&mut differences);
     (median.unwrap_or(0.0) * NORMAL_SD / std::f64::consts::SQRT_2).max(RESOLUTION.sqrt())
 }
 

@@ -98,7 +98,7 @@ impl SummaryBuilder {
             self.lateness_values.push(lateness, self.exact_limit);
         }
         let answer = Some(record).filter(|record| record.answered());
-        let passage = answer.and_then(|record| Passage::of(record, &self.facts));
+        let passage = answer.and_then(|record| Passage::from_record(record, &self.facts));
         let round_trip = passage.and_then(|passage| passage.round_trip());
         self.variation.push(record, round_trip, self.exact_limit);
         if let Some(passage) = passage {
@@ -133,7 +133,7 @@ impl SummaryBuilder {
     fn answered(&mut self, passage: &Passage) {
         self.stamps.add(passage.known());
         for (measure, tally) in Measure::ALL.into_iter().zip(&mut self.measures) {
-            if let Some(value) = measure.of(passage, &self.facts) {
+            if let Some(value) = measure.value(passage, &self.facts) {
                 tally.push(value);
             }
         }
@@ -222,7 +222,9 @@ impl SummaryBuilder {
     fn values(&self, measure: Measure) -> Values {
         match &self.rows {
             Rows::Exact(rows) => {
-                let values = rows.iter().filter_map(|row| measure.of(row, &self.facts));
+                let values = rows
+                    .iter()
+                    .filter_map(|row| measure.value(row, &self.facts));
                 Values::Exact(values.collect())
             }
             Rows::Spilled(spilled) => Values::Spilled(spilled.measures[measure as usize].clone()),
@@ -286,7 +288,7 @@ impl SummaryBuilder {
             }
         }
         let worst = self.worst.first();
-        let worst = worst.and_then(|record| Passage::of(record, &self.facts));
+        let worst = worst.and_then(|record| Passage::from_record(record, &self.facts));
         let largest = worst.map(|passage| Band::from_iter([&passage]));
         bands.extend(largest.map(|band| band.anatomy("max", usual, &self.facts)));
         bands

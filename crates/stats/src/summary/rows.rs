@@ -28,7 +28,7 @@ impl Measure {
         Measure::Back,
     ];
 
-    pub(super) fn of(self, passage: &Passage, facts: &RecordFacts) -> Option<Nanos> {
+    pub(super) fn value(self, passage: &Passage, facts: &RecordFacts) -> Option<Nanos> {
         match self {
             Measure::Response => Some(passage.response()),
             Measure::RoundTrip => passage.round_trip(),
@@ -67,7 +67,7 @@ impl Spilled {
 
     pub(super) fn push(&mut self, row: &Passage, facts: &RecordFacts) {
         for (measure, counts) in Measure::ALL.into_iter().zip(&mut self.measures) {
-            if let Some(value) = measure.of(row, facts) {
+            if let Some(value) = measure.value(row, facts) {
                 counts.push(value);
             }
         }

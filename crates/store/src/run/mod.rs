@@ -169,7 +169,7 @@ pub struct SeriesName {
 }
 
 impl SeriesName {
-    fn of(point: &SeriesPoint) -> Self {
+    fn from_point(point: &SeriesPoint) -> Self {
         Self {
             trial: point.trial,
             series: point.series.clone(),
@@ -652,7 +652,7 @@ impl Run {
             |_, rows: &[SeriesPoint]| {
                 for row in rows {
                     if !names.last().is_some_and(|last| last.is_of(row)) {
-                        names.push(SeriesName::of(row));
+                        names.push(SeriesName::from_point(row));
                     }
                 }
             },

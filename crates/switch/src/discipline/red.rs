@@ -39,7 +39,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    const fn of(self, held: Backlog) -> u64 {
+    const fn amount(self, held: Backlog) -> u64 {
         match self {
             Self::Items => held.items,
             Self::Bytes => held.bytes,
@@ -145,7 +145,7 @@ impl<T: Item> Red<T> {
 
     /// An item arrives.
     fn observe(&mut self, now: Picos) {
-        let queued = self.parameters.unit.of(self.held) as f64;
+        let queued = self.parameters.unit.amount(self.held) as f64;
         if self.parameters.is_step() {
             self.average = queued;
             return;

@@ -54,7 +54,7 @@ impl<T> Wfq<T> {
         if queue >= self.tags.len() {
             self.tags.resize(queue + 1, 0);
         }
-        let cost = (Tag::from(bytes) << 32) / Tag::from(self.weights.of(queue));
+        let cost = (Tag::from(bytes) << 32) / Tag::from(self.weights.weight(queue));
         // A backlogged queue's tag is never behind the virtual time.
         let tag = self.tags[queue].max(self.virtual_time) + cost;
         self.tags[queue] = tag;

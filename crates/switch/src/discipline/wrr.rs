@@ -42,7 +42,7 @@ impl<T> Wrr<T> {
 
     fn next_turn(&mut self) -> Option<()> {
         self.current = self.turns.pop_front()?;
-        self.left = self.weights.of(self.current);
+        self.left = self.weights.weight(self.current);
         Some(())
     }
 

@@ -30,7 +30,7 @@ impl Limits {
         size: Bound,
     ) -> Result<Bound, Refusal> {
         let bound = match limit {
-            Limit::Share(share) => of(field, share, size)?,
+            Limit::Share(share) => share_of(field, share, size)?,
             _ => self.absolute(field, limit)?,
         };
         let beyond = |part: u64, whole: u64| part != u64::MAX && part > whole;
@@ -65,7 +65,7 @@ impl Limits {
 }
 
 /// A share of a buffer, in its unit; at least 1.
-fn of(field: &'static str, share: Share, size: Bound) -> Result<Bound, Refusal> {
+fn share_of(field: &'static str, share: Share, size: Bound) -> Result<Bound, Refusal> {
     if size == Bound::UNLIMITED {
         return refuse(
             field,

@@ -142,7 +142,7 @@ impl Weights {
 
     /// The weight of a queue.
     #[inline]
-    pub fn of(&self, queue: usize) -> u32 {
+    pub fn weight(&self, queue: usize) -> u32 {
         self.of.get(queue).map_or(1, |weight| (*weight).max(1))
     }
 

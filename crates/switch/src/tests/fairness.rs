@@ -99,7 +99,7 @@ fn weights_by_flow_and_by_queue() {
     assert_eq!(Weights::new(By::Flow, vec![5, 7]).queue(&item), 1);
     assert_eq!(Weights::new(By::Queue, vec![5, 7]).queue(&item), 0);
     let weights = Weights::new(By::Flow, vec![5, 0]);
-    assert_eq!([0, 1, 9].map(|queue| weights.of(queue)), [5, 1, 1]);
+    assert_eq!([0, 1, 9].map(|queue| weights.weight(queue)), [5, 1, 1]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ const NARROWER: [Shown; 3] = [
 
 /// Both runs in one table, in lines that end in a line feed.
 pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
-    let beside = Beside::of(first, second);
+    let beside = Beside::new(first, second);
     let head = [first, second].into_iter().zip(&beside.names);
     let head = head.zip(columns(&beside));
     let head = head.map(|((run, name), column)| one(run, name, &column, style));

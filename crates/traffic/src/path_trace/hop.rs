@@ -50,7 +50,7 @@ pub struct Router {
 
 impl ClassPath {
     /// Of every class of a path trace.
-    pub fn of(trace: &PathTrace) -> Vec<Self> {
+    pub fn of_every_class(trace: &PathTrace) -> Vec<Self> {
         let classes = trace.settings().classes.iter().enumerate();
         classes
             .map(|(index, &class)| {
@@ -59,7 +59,7 @@ impl ClassPath {
                 Self {
                     class,
                     traffic_class: class.traffic_class(trace.settings().ecn),
-                    hops: ttls.map(|ttl| Hop::of(trace, index, ttl)).collect(),
+                    hops: ttls.map(|ttl| Hop::new(trace, index, ttl)).collect(),
                     end,
                 }
             })
@@ -85,7 +85,7 @@ impl ClassPath {
 }
 
 impl Hop {
-    fn of(trace: &PathTrace, class: usize, ttl: u8) -> Self {
+    fn new(trace: &PathTrace, class: usize, ttl: u8) -> Self {
         let ours = |packet: &&Packet| packet.class == class && packet.ttl == ttl;
         let mut hop = Self {
             ttl,

@@ -96,13 +96,13 @@ fn plain(hops: u8) -> impl FnMut(Dscp, u8, usize) -> Option<(Nanos, Answer)> {
 }
 
 fn found(trace: &PathTrace) -> Vec<Finding> {
-    findings(&ClassPath::of(trace))
+    findings(&ClassPath::of_every_class(trace))
 }
 
 #[test]
 fn every_hop_is_asked_as_often_as_it_was_wanted_and_no_more() {
     let trace = run(settings(&["be", "ef"]), &mut plain(4));
-    for path in ClassPath::of(&trace) {
+    for path in ClassPath::of_every_class(&trace) {
         assert_eq!(path.end, End::Target(5));
         let asked: Vec<_> = path.hops.iter().map(|hop| (hop.ttl, hop.sent)).collect();
         assert_eq!(asked, [(1, 3), (2, 3), (3, 3), (4, 3), (5, 3)]);
@@ -248,7 +248,7 @@ fn loss_is_told_from_routers_that_answer_seldom() {
     let mut settings = settings(&["be"]);
     settings.queries = 40;
     let trace = run(settings, &mut lossy);
-    let paths = ClassPath::of(&trace);
+    let paths = ClassPath::of_every_class(&trace);
     let [hop_2, hop_4] = [2, 4].map(|ttl| paths[0].hop(ttl).unwrap());
     assert!(paths[0].limits_answers(hop_2));
     let target = paths[0].hops.last().unwrap();
@@ -366,7 +366,7 @@ proptest! {
             let times: Vec<_> = packets.iter().filter(|p| p.ttl == ttl).map(|p| p.sent_at).collect();
             prop_assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= settings.interval));
         }
-        for path in ClassPath::of(&trace) {
+        for path in ClassPath::of_every_class(&trace) {
             for hop in &path.hops {
                 prop_assert!(hop.sent <= settings.queries.into());
                 prop_assert!(hop.answered() + hop.late <= hop.sent);

@@ -103,7 +103,7 @@ impl Session {
         }
         let seq = self.window.widen(seq);
         if let Some(keys) = &mut self.keys
-            && !keys.of(seq).request.is_sealed(packet)
+            && !keys.pair(seq).request.is_sealed(packet)
         {
             return Err(DropReason::WrongKey);
         }
@@ -184,7 +184,7 @@ impl Session {
         }
         let whole = self.window.widen(seq);
         if let Some(keys) = &mut self.keys {
-            keys.of(whole).reply.seal(reply);
+            keys.pair(whole).reply.seal(reply);
         }
         Answered {
             len: reply.len(),

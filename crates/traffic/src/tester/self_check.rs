@@ -33,7 +33,7 @@ pub struct SelfCheck {
 
 impl SelfCheck {
     /// Of this probe; `None` if it does not send frames.
-    pub fn of(probe: &Probe) -> Option<Self> {
+    pub fn new(probe: &Probe) -> Option<Self> {
         let (Pacing::Frames { interval_ps }, Some(frames)) = (probe.pacing, probe.frames) else {
             return None;
         };

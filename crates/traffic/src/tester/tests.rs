@@ -55,7 +55,7 @@ fn check(t_send: impl Fn(Nanos) -> Nanos) -> Vec<String> {
     for k in 0..10_000 {
         ledger.sent(k * 67_200, t_send(k * 67_200));
     }
-    let mut check = SelfCheck::of(&probe()).expect("it sends frames");
+    let mut check = SelfCheck::new(&probe()).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
     check.flaws("a")
 }
@@ -98,7 +98,7 @@ fn a_burst_goes_as_fast_as_it_can() {
     for k in 0..10_000 {
         ledger.sent(k * 67_200, k * 80_000);
     }
-    let mut check = SelfCheck::of(&probe).expect("it sends frames");
+    let mut check = SelfCheck::new(&probe).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
     assert_eq!(check.flaws("a"), Vec::<String>::new());
 }
@@ -108,7 +108,7 @@ fn what_could_not_be_sent_is_not_lost() {
     let mut ledger = ledger(1);
     ledger.not_sent(67_200, Some(100));
     assert_eq!(outcomes(&ledger)[1], Outcome::LocalError);
-    let mut check = SelfCheck::of(&probe()).expect("it sends frames");
+    let mut check = SelfCheck::new(&probe()).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
     assert!(check.flaws("a")[0].contains("1 of 2 frames could not be sent"));
 }

@@ -56,7 +56,7 @@ impl Row {
 /// What was lost, and every statistic of every quantity that moves at all, or is not zero.
 pub fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let shown = pair.figures.iter().filter(|figures| !is_nothing(figures));
-    let shown = shown.flat_map(|figures| of(figures, looks, |_| true));
+    let shown = shown.flat_map(|figures| rows(figures, looks, |_| true));
     [loss(pair, looks)].into_iter().chain(shown).collect()
 }
 
@@ -80,7 +80,7 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
 
 /// The statistic of the headline that is told to differ, the tail first.
 pub fn told(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
-    let shifts = &pair.of(headline)?.shifts;
+    let shifts = &pair.figures(headline)?.shifts;
     let mut told = shifts.iter().rev().filter(|shift| is_told(shift, looks));
     let tail = told
         .clone()
@@ -94,7 +94,7 @@ pub fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let measures = pair.figures.iter();
     let measures = measures.filter(|f| matches!(f.quantity, Quantity::Measure(_)));
     let shown = measures.enumerate().flat_map(|(at, figures)| {
-        of(figures, looks, move |statistic| {
+        rows(figures, looks, move |statistic| {
             let few = [0.5, 0.99].map(Functional::Quantile);
             at == 0 || few.contains(&statistic)
         })
@@ -109,7 +109,7 @@ fn is_nothing(figures: &Figures) -> bool {
 }
 
 /// The rows of these figures, but for statistics that are not to be shown. `looks` is how many are looked at in all.
-pub fn of(figures: &Figures, looks: usize, shown: impl Fn(Functional) -> bool) -> Vec<Row> {
+pub fn rows(figures: &Figures, looks: usize, shown: impl Fn(Functional) -> bool) -> Vec<Row> {
     let shifts = figures.shifts.iter();
     let shifts = shifts.filter(|shift| shown(shift.statistic));
     let row = |(at, shift): (usize, &Shift)| Row {
@@ -125,9 +125,9 @@ pub fn of(figures: &Figures, looks: usize, shown: impl Fn(Functional) -> bool) -
 
 /// A quantile of the headline; a row of which nothing is known where a side has none.
 pub fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> Row {
-    let rows = pair.of(headline).into_iter();
-    let mut rows = rows.flat_map(|figures| of(figures, 1, |f| f == Functional::Quantile(q)));
-    rows.next().unwrap_or_else(Row::unknown)
+    let figures = pair.figures(headline).into_iter();
+    let mut found = figures.flat_map(|figures| rows(figures, 1, |f| f == Functional::Quantile(q)));
+    found.next().unwrap_or_else(Row::unknown)
 }
 
 fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {

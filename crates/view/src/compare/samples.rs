@@ -95,7 +95,7 @@ fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
         full: true,
         ..Asked::usual()
     };
-    let both = Both::of(a, b).unwrap();
+    let both = Both::new(a, b).unwrap();
     let each = limits.iter().map(|text| Limit::parse(text).unwrap());
     let held = each.flat_map(|limit| held(&limit, &both).unwrap());
     Compared {

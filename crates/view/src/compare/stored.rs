@@ -56,7 +56,7 @@ impl<'a> TwoRuns<'a> {
     /// A sentence: what it asks for is not there.
     pub fn held(&self, limit: &Limit) -> Result<Vec<Held>, String> {
         let [a, b] = &self.data;
-        let both = Both::of(a, b).map_err(|error| error.to_string())?;
+        let both = Both::new(a, b).map_err(|error| error.to_string())?;
         held(limit, &both)
     }
 }

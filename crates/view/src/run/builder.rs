@@ -110,8 +110,8 @@ impl RunDataBuilder {
         levels: &[(String, Vec<Level>)],
         exact_limit: usize,
     ) -> Self {
-        let layout = Layout::of(&streams, levels);
-        let lanes = Lanes::of(&streams, levels);
+        let layout = Layout::new(&streams, levels);
+        let lanes = Lanes::new(&streams, levels);
         let counts = counts(&streams, &lanes, &layout);
         let panels = (0..layout.panels.len())
             .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))

@@ -31,7 +31,7 @@ enum Main {
 }
 
 impl Main {
-    const fn of(self, summary: &Summary) -> Option<&Distribution> {
+    const fn distribution(self, summary: &Summary) -> Option<&Distribution> {
         match self {
             Main::Response => summary.response.as_ref(),
             Main::RoundTrip => summary.round_trip.as_ref(),
@@ -55,7 +55,12 @@ impl Columns {
             Ways::RoundTrip if judges_responses(run) => Main::Response,
             _ => Main::RoundTrip,
         };
-        let differs = |summary: &&Summary| differs(main.of(summary), main.other().of(summary));
+        let differs = |summary: &&Summary| {
+            differs(
+                main.distribution(summary),
+                main.other().distribution(summary),
+            )
+        };
         let beside = ways == Ways::RoundTrip
             && main == Main::Response
             && apart.rows.iter().any(|(.., summary)| differs(summary));
@@ -92,9 +97,9 @@ impl Columns {
     /// The figures of a stream or panel.
     pub fn cells(&self, summary: &Summary) -> Vec<String> {
         let counts = &summary.counts;
-        let delays = self.main.of(summary);
+        let delays = self.main.distribution(summary);
         let sd = delays.and_then(|d| d.sd);
-        let other = self.main.other().of(summary);
+        let other = self.main.other().distribution(summary);
         let other = [
             other.map(|d| d.p50),
             other.and_then(Distribution::carried_p99),

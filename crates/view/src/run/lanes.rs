@@ -24,7 +24,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn of(stream: &Stream) -> Self {
+    fn new(stream: &Stream) -> Self {
         Self {
             factors: stream.factors.clone(),
             probe: stream.name.clone(),
@@ -40,10 +40,10 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+    pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
         let probes = probe_names(streams);
         let place = |key: &Key| probes.iter().position(|name| *name == key.probe);
-        let of_streams: Vec<_> = streams.iter().map(Key::of).collect();
+        let of_streams: Vec<_> = streams.iter().map(Key::new).collect();
         let mut keys = of_streams.clone();
         keys.sort_by(|a, b| {
             compare(&a.factors, &b.factors, order).then_with(|| place(a).cmp(&place(b)))
@@ -422,7 +422,7 @@ mod tests {
                 });
                 let own: Vec<_> = own.map(|(_, records)| records.clone()).collect();
                 let statistic = |measure, functional: Functional| {
-                    functional.of(&mut pooled(&own, measure))
+                    functional.value(&mut pooled(&own, measure))
                 };
                 // Without stamps nothing is known of the network.
                 prop_assert_eq!(lane.network_ipdv, None);

@@ -26,7 +26,7 @@ pub enum Happening {
 
 impl Happening {
     /// What a record says of the clocks. A slow read stands among the noise, with its length.
-    pub fn of(event: ClockEvent) -> Option<Self> {
+    pub fn from_event(event: ClockEvent) -> Option<Self> {
         match event {
             ClockEvent::None | ClockEvent::SlowClockRead => None,
             ClockEvent::Step => Some(Self::Step),
@@ -68,7 +68,7 @@ pub struct Mark {
 
 impl Mark {
     /// Of noise in a trial that stands there. Before its first packet nothing is marked.
-    pub fn of(event: &NoiseEvent, trial: Place) -> Option<Self> {
+    pub fn from_noise(event: &NoiseEvent, trial: Place) -> Option<Self> {
         let t = event.start.saturating_add(trial.shift);
         let mark = Self {
             kind: Happening::of_noise(event.kind)?,

@@ -123,7 +123,7 @@ impl RunData {
 impl RunData {
     /// Where the packets of its probes go.
     pub fn ways(&self) -> Ways {
-        Ways::of(self.trials.iter().map(|trial| &trial.stream))
+        Ways::new(self.trials.iter().map(|trial| &trial.stream))
     }
 }
 

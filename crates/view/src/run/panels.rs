@@ -28,7 +28,7 @@ struct Dimension {
 }
 
 impl Layout {
-    pub(super) fn of(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+    pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
         let probes = lanes::probe_names(streams).into_iter();
         let probes = ("probe".to_owned(), probes.map(Level::named).collect());
         let order = &[order, &[probes]].concat();
@@ -200,7 +200,7 @@ mod tests {
             ["quiet", "normal"].map(|name| stream(bytes, vec![size(bytes), condition(name)]))
         });
         let every: Vec<_> = every.collect();
-        let layout = Layout::of(&every, &[]);
+        let layout = Layout::new(&every, &[]);
         let labels: Vec<_> = layout.panels.iter().map(|panel| label(panel)).collect();
         assert_eq!(labels, ["condition normal", "condition quiet"]);
         assert_eq!(layout.pooled, ["size"]);
@@ -211,15 +211,15 @@ mod tests {
 
     #[test]
     fn one_stream_is_one_panel_without_a_name() {
-        let layout = Layout::of(&[stream(0, vec![size(64)])], &[]);
+        let layout = Layout::new(&[stream(0, vec![size(64)])], &[]);
         assert_eq!(layout.panels, [vec![]]);
-        assert_eq!(Layout::of(&[], &[]), Layout::default());
+        assert_eq!(Layout::new(&[], &[]), Layout::default());
     }
 
     #[test]
     fn levels_stand_in_the_order_of_their_numbers() {
         let every = [9_000, 64, 512].map(|bytes| stream(bytes, vec![size(bytes)]));
-        let layout = Layout::of(&every, &[]);
+        let layout = Layout::new(&every, &[]);
         assert_eq!(layout.panel_of, [2, 0, 1]);
     }
 
@@ -228,8 +228,8 @@ mod tests {
         let every = ["FIFO", "EFCI", "other"].map(|name| stream(0, vec![condition(name)]));
         let order = ["FIFO", "EFCI"].map(Level::named).to_vec();
         let order = [("condition".to_owned(), order)];
-        assert_eq!(Layout::of(&every, &order).panel_of, [1, 2, 0]);
-        assert_eq!(Layout::of(&every, &[]).panel_of, [1, 0, 2]);
+        assert_eq!(Layout::new(&every, &order).panel_of, [1, 2, 0]);
+        assert_eq!(Layout::new(&every, &[]).panel_of, [1, 0, 2]);
     }
 
     proptest! {
@@ -241,7 +241,7 @@ mod tests {
                 let named = |name: &str, level: u8| (name.to_owned(), Level::named(level.to_string()));
                 stream(0, vec![named("a", a), named("b", b), named("c", c)])
             }).collect();
-            let layout = Layout::of(&every, &[]);
+            let layout = Layout::new(&every, &[]);
             prop_assert!(layout.panels.len() <= MOST);
             prop_assert_eq!(layout.panel_of.len(), every.len());
             for (stream, &panel) in every.iter().zip(&layout.panel_of) {

@@ -50,7 +50,7 @@ pub(super) struct Parts(Vec<Open>);
 
 impl Parts {
     /// Of a run with these streams; the rest is as for [`RunDataBuilder::in_order`].
-    pub(super) fn of(
+    pub(super) fn new(
         figures: &[FigureSection],
         streams: &[Stream],
         levels: &[(String, Vec<Level>)],
@@ -104,7 +104,7 @@ impl Parts {
                 beside_probes: asked.series.clone().filter(|_| asked.draw == Draw::ByProbe),
                 ..RunData::default()
             });
-            run.series = series.of(&run.trials);
+            run.series = series.by_combination(&run.trials);
             let kind = asked.series.as_ref();
             run.series
                 .retain(|shown| kind.is_none_or(|kind| *kind == shown.series));

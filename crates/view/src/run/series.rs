@@ -119,7 +119,7 @@ impl<'a> Everything<'a> {
     }
 
     /// Those of these trials, kind by kind and combination by combination.
-    pub(super) fn of(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
+    pub(super) fn by_combination(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
         let order = self.resolved.map_or(&[][..], |it| &it.factors);
         let mut combinations: Vec<&[Factor]> = trials.iter().map(factors).collect();
         combinations.sort_by(|a, b| compare(a, b, order));

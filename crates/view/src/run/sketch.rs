@@ -34,12 +34,12 @@ pub struct Sketch {
 impl Sketch {
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
-        let t = self.time.of(record);
+        let t = self.time.due(record);
         self.places.entry(record.trial).or_insert(Place {
             shift: t.saturating_sub(record.t_intended),
             start: t,
         });
-        if let Some(kind) = Happening::of(record.clock_event) {
+        if let Some(kind) = Happening::from_event(record.clock_event) {
             self.marks.push(Mark {
                 kind,
                 t,
@@ -61,7 +61,7 @@ impl Sketch {
     /// elsewhere, and of what others did, nothing is kept.
     pub(super) fn disturbed(&mut self, event: &NoiseEvent) {
         let place = self.places.get(&event.trial);
-        if let Some(mark) = place.and_then(|place| Mark::of(event, *place)) {
+        if let Some(mark) = place.and_then(|place| Mark::from_noise(event, *place)) {
             self.marks.push(mark);
         }
     }
@@ -124,7 +124,7 @@ pub struct EndToEnd {
 
 impl EndToEnd {
     /// When this record was due.
-    pub fn of(&mut self, record: &Record) -> Nanos {
+    pub fn due(&mut self, record: &Record) -> Nanos {
         let first = match self.current {
             Some((trial, probe, first)) if (trial, probe) == (record.trial, record.probe) => first,
             _ => {
@@ -230,7 +230,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    fn of(t: Nanos, round_trip: Option<Nanos>) -> Self {
+    fn new(t: Nanos, round_trip: Option<Nanos>) -> Self {
         Self {
             first: t,
             last: t,
@@ -278,7 +278,7 @@ impl Series {
         add(
             &mut self.buckets,
             t.div_euclid(self.width),
-            Bucket::of(t, round_trip),
+            Bucket::new(t, round_trip),
         );
         while self.buckets.len() > BUCKETS {
             self.width = self.width.saturating_mul(2);
@@ -342,7 +342,7 @@ mod tests {
         let mut time = EndToEnd::default();
         let mut at = |trial, t| {
             let record = Record::due(trial, 0, 0, Method::Udp, t);
-            time.of(&record)
+            time.due(&record)
         };
         assert_eq!([at(0, 5_000), at(0, 5_100), at(0, 5_050)], [0, 100, 50]);
         assert_eq!([at(1, 9_000), at(1, 9_010)], [100, 110]);

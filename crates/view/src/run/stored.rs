@@ -27,12 +27,12 @@ use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that its page shows: what [`of`] has, figures of its parts, and why packets were late. That takes
+/// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That takes
 /// longer, and reads the records again.
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
     let mut data = RunData {
-        explanation: Some(why::of(run, resolved, Baseline::Best)),
+        explanation: Some(why::explain(run, resolved, Baseline::Best)),
         ..read(run, resolved, folder, figures)
     };
     if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {
@@ -50,7 +50,7 @@ pub(super) fn parts_of(run: &Run, folder: &str, figures: &[FigureSection]) -> Ru
 ///
 /// `folder` is where the run is, as the reader would write it; `resolved` its experiment, if that can
 /// be read.
-pub fn of(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
+pub fn data(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     read(run, resolved, folder, &[])
 }
 
@@ -63,7 +63,7 @@ fn read(
     let rows = in_order_of_running(run);
     let streams: Vec<_> = rows.iter().map(stream).collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
-    let mut parts = Parts::of(figures, &streams, levels, EXACT_LIMIT);
+    let mut parts = Parts::new(figures, &streams, levels, EXACT_LIMIT);
     let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
@@ -122,7 +122,7 @@ fn read(
             .for_each(|event| panel.sketch.disturbed(event));
     }
     let series = Everything::read(run, resolved);
-    data.series = series.of(&data.trials);
+    data.series = series.by_combination(&data.trials);
     data.parts = parts.finish(&data, run, &series);
     data
 }
@@ -215,7 +215,7 @@ fn problems(
     unfinished: u64,
     originals: &BTreeMap<u32, u32>,
 ) -> Vec<String> {
-    let mut problems = blackouts::warnings(&blackouts::of(run, resolved));
+    let mut problems = blackouts::warnings(&blackouts::find(run, resolved));
     problems.extend(run.problems());
     let copies = originals.iter().filter(|(trial, first)| trial != first);
     let copies = copies.count() as u64;

@@ -19,7 +19,7 @@ pub fn shown(run: &RunData) -> impl Iterator<Item = Shown<'_>> {
     let sweeps = run.sweeps.iter().enumerate();
     sweeps.flat_map(|(sweep, of)| {
         let streams = run.trials.iter().map(|trial| &trial.stream);
-        let ways = Ways::of(streams.filter(|stream| stream.name == of.probe));
+        let ways = Ways::new(streams.filter(|stream| stream.name == of.probe));
         let one = move |way| Shown { sweep, way, ways };
         of.ways.iter().map(one)
     })

@@ -16,7 +16,7 @@ pub enum Ways {
 
 impl Ways {
     /// Of these streams.
-    pub fn of<'a>(streams: impl Iterator<Item = &'a Stream>) -> Self {
+    pub fn new<'a>(streams: impl Iterator<Item = &'a Stream>) -> Self {
         let (mut frames, mut packets) = (false, false);
         for stream in streams {
             frames |= stream.frames;

@@ -18,7 +18,7 @@ pub fn quantity(value: f64, unit: &str) -> String {
     if !value.is_finite() && unit != "ns" {
         return unknown();
     }
-    let scale = Scale::of(value, unit);
+    let scale = Scale::fitting(value, unit);
     scale.with_name(&scale.number(value))
 }
 
@@ -34,7 +34,7 @@ struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    fn of(value: f64, unit: &'a str) -> Self {
+    fn fitting(value: f64, unit: &'a str) -> Self {
         let (size, name) = match unit {
             "ns" => duration_unit(value),
             "bit/s" => rate_unit(value),
@@ -85,7 +85,7 @@ fn hundredths(share: f64) -> String {
 
 /// Two values held against each other, their unit once where it is the same: `45.8 against 46.2 ms`.
 pub fn against(left: f64, right: f64, unit: &str) -> String {
-    let (a, b) = (Scale::of(left, unit), Scale::of(right, unit));
+    let (a, b) = (Scale::fitting(left, unit), Scale::fitting(right, unit));
     match a.name == b.name || left == 0.0 {
         true => format!("{} against {}", b.number(left), quantity(right, unit)),
         false => format!("{} against {}", quantity(left, unit), quantity(right, unit)),
@@ -111,7 +111,7 @@ fn ends(number: &Evidence, alone: bool) -> Option<String> {
         (None, None) => return None,
     };
     let to = if low < 0.0 { " to " } else { "–" };
-    let scale = Scale::of(number.value.unwrap_or(high), unit);
+    let scale = Scale::fitting(number.value.unwrap_or(high), unit);
     if !(scale.suits(low) && scale.suits(high)) {
         return Some(format!(
             "{} to {}",

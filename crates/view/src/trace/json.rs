@@ -235,7 +235,7 @@ impl<'a> Document<'a> {
     ) -> Self {
         let packets = traced.trace.packets().iter();
         let findings = traced.findings.iter();
-        let words = words::of(traced);
+        let words = words::words(traced);
         Self {
             system_info,
             config: Config::new(traced),

@@ -51,7 +51,7 @@ impl<'a> Traced<'a> {
         trace: &'a PathTrace,
         names: &'a BTreeMap<IpAddr, String>,
     ) -> Self {
-        let paths = ClassPath::of(trace);
+        let paths = ClassPath::of_every_class(trace);
         Self {
             target,
             address,

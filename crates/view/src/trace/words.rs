@@ -19,7 +19,7 @@ pub struct Words {
 }
 
 /// Of a path trace.
-pub fn of(traced: &Traced<'_>) -> Words {
+pub fn words(traced: &Traced<'_>) -> Words {
     let mut told = Vec::new();
     let mut notes = Vec::new();
     for (classes, finding) in merged(&traced.findings) {

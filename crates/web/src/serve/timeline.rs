@@ -231,7 +231,7 @@ impl Timeline {
             time: EndToEnd::default(),
             clock: Vec::new(),
         });
-        let t = probe.time.of(record);
+        let t = probe.time.due(record);
         probe.meet(t, record);
         if record.t_send.is_some() {
             probe.push(row, t, record);
@@ -280,7 +280,7 @@ impl Timeline {
     /// What happened to the host in a stretch of time.
     fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
         let places = places(probe.inside(from, to));
-        let mark = |event: &NoiseEvent| Mark::of(event, *places.get(&event.trial)?);
+        let mark = |event: &NoiseEvent| Mark::from_noise(event, *places.get(&event.trial)?);
         let noise = self.noise.iter().filter_map(mark);
         let mut marks = Marks::of_width((to - from) / MARKS + 1);
         let all = noise.chain(probe.clock.iter().cloned());
@@ -298,7 +298,7 @@ impl Timeline {
 
 impl Probe {
     fn meet(&mut self, t: Nanos, record: &Record) {
-        let Some(kind) = Happening::of(record.clock_event) else {
+        let Some(kind) = Happening::from_event(record.clock_event) else {
             return;
         };
         self.clock.push(Mark {

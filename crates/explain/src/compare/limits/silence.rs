@@ -27,7 +27,7 @@ struct Combination {
 
 /// The combinations that a limit is about, under these levels, of which A was answered and B never; empty where the
 /// limit is of no delay.
-pub(super) fn of(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
+pub(super) fn unanswered(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
     if !is_of_delay(&limit.statistic) {
         return String::new();
     }

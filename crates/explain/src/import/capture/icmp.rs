@@ -56,7 +56,7 @@ impl Echoes {
                     .get_mut(&key)
                     .and_then(|session| session.latest(message.seq))
                 {
-                    Some(exchange) => exchange.answer(packet.time, Reply::of(packet)),
+                    Some(exchange) => exchange.answer(packet.time, Reply::from_packet(packet)),
                     None => self.strays += 1,
                 }
             }

@@ -129,7 +129,7 @@ impl Connection {
         }
         self.joined += covered as u64 - 1;
         if let Some((_, mut exchange)) = self.open.drain(..covered).next_back() {
-            exchange.answer(packet.time, Reply::of(packet));
+            exchange.answer(packet.time, Reply::from_packet(packet));
             exchange.retransmits = Some(std::mem::take(&mut self.again));
             self.exchanges.push(exchange);
         }

@@ -75,7 +75,7 @@ impl Flows {
         self.flows.entry(key).or_default().datagrams.push(Datagram {
             forward,
             exchange: Exchange::asked(packet),
-            reply: Reply::of(packet),
+            reply: Reply::from_packet(packet),
             begins: datagram.payload.first_chunk().copied(),
             irtt: Irtt::read(datagram.payload),
         });

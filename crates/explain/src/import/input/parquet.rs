@@ -135,7 +135,7 @@ fn number<T: ArrowPrimitiveType>(column: &dyn Array, row: usize, out: &mut Strin
 where
     T::Native: Display,
 {
-    put(out, of::<T>(column).value(row));
+    put(out, primitive::<T>(column).value(row));
 }
 
 /// A time that counts 10^-`DIGITS` seconds since 1970.
@@ -144,14 +144,14 @@ fn seconds<T: ArrowPrimitiveType<Native = i64>, const DIGITS: usize>(
     row: usize,
     out: &mut String,
 ) {
-    let value = of::<T>(column).value(row);
+    let value = primitive::<T>(column).value(row);
     let scale = 10_u64.pow(DIGITS as u32);
     let (whole, rest) = (value.unsigned_abs() / scale, value.unsigned_abs() % scale);
     let sign = if value < 0 { "-" } else { "" };
     put(out, format_args!("{sign}{whole}.{rest:0DIGITS$}"));
 }
 
-fn of<T: ArrowPrimitiveType>(column: &dyn Array) -> &PrimitiveArray<T> {
+fn primitive<T: ArrowPrimitiveType>(column: &dyn Array) -> &PrimitiveArray<T> {
     column.as_primitive::<T>()
 }
 

@@ -23,7 +23,7 @@ pub struct Shape {
 
 impl Shape {
     /// `None`: no table.
-    pub fn of(head: &str) -> Option<Self> {
+    pub fn recognise(head: &str) -> Option<Self> {
         let whole = head.rfind('\n').map(|end| &head[..end])?;
         let lines = whole.lines().filter(|line| !is_comment(line));
         let lines: Vec<&str> = lines.take(LOOKED_AT).collect();

@@ -109,7 +109,7 @@ struct Range {
 
 impl Range {
     /// Of a difference or, about `centre` 1, of a ratio.
-    fn of(relation: &Relation, centre: f64) -> Self {
+    fn new(relation: &Relation, centre: f64) -> Self {
         let (above, below, closed) = match relation {
             Relation::Is(Beyond::Less) => (None, Some(centre), false),
             Relation::Is(Beyond::AtMost) => (None, Some(centre), true),
@@ -187,7 +187,7 @@ impl Question<'_> {
         let (bounds, value, range) = match compared.by {
             By::Difference => {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
-                let range = Range::of(self.relation, 0.0);
+                let range = Range::new(self.relation, 0.0);
                 let bounds = possible(evaluation.interval(&difference)?, ends);
                 (bounds, difference.value, range)
             }
@@ -202,7 +202,7 @@ impl Question<'_> {
                 (
                     exponential,
                     a.value / b.value,
-                    Range::of(self.relation, 1.0),
+                    Range::new(self.relation, 1.0),
                 )
             }
         };
@@ -400,7 +400,7 @@ mod tests {
             (Beyond::AtLeast, 0.0, 1.0, True),
             (Beyond::AtLeast, -1.0, f64::INFINITY, Undecided),
         ] {
-            let range = Range::of(&Relation::Is(beyond), 0.0);
+            let range = Range::new(&Relation::Is(beyond), 0.0);
             assert_eq!(
                 range.holds(&bounds(low, high)),
                 verdict,
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn four_times_the_packets_halve_an_interval() {
-        let range = Range::of(&Relation::Is(Beyond::More), 0.0);
+        let range = Range::new(&Relation::Is(Beyond::More), 0.0);
         assert_eq!(range.excess(1.0, &bounds(-1.0, 3.0)), 2.0);
         assert_eq!(two_digits(1234.0), 1300);
         assert_eq!(two_digits(3.2), 4);

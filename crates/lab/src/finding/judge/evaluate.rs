@@ -342,7 +342,7 @@ fn by_trial(leaf: &Leaf) -> Vec<f64> {
         }
     }
     let each = values.into_values();
-    let each = each.filter_map(|mut values| leaf.functional.of(&mut values));
+    let each = each.filter_map(|mut values| leaf.functional.value(&mut values));
     each.collect()
 }
 
@@ -373,7 +373,7 @@ fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
         numbers.entry(*trial).or_default().extend(number);
     }
     let each = numbers.into_values();
-    each.filter_map(|mut numbers| Functional::Mean.of(&mut numbers))
+    each.filter_map(|mut numbers| Functional::Mean.value(&mut numbers))
         .collect()
 }
 
@@ -387,7 +387,7 @@ fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
                 let count = bins.iter().map(|(_, count)| *count).sum();
                 Some((leaf.functional.of_counted(bins)?, count))
             }
-            Values::Trial(number) => Some((leaf.functional.of(&mut [*number])?, 1)),
+            Values::Trial(number) => Some((leaf.functional.value(&mut [*number])?, 1)),
             _ => None,
         });
     shares.collect()
@@ -433,7 +433,7 @@ fn of_fit(fit: &FitPlan, leaves: &[Option<Replicates>]) -> Option<Replicates> {
         .iter()
         .map(|&leaf| leaves[leaf].as_ref())
         .collect();
-    let fitted = Replicates::combine(&points?, |y| fit.of(y));
+    let fitted = Replicates::combine(&points?, |y| fit.statistic(y));
     // Noise that is drawn anew is added to noise that was measured: R² falls, and is no more.
     Some(match fit.fit {
         Fit::R2 => fitted.centred().at_most(1.0),

@@ -305,7 +305,7 @@ pub(super) fn point(
         .map(|leaf| leaf.point().unwrap_or(f64::NAN))
         .collect();
     let fits = plan.fits.iter();
-    let fits: Vec<f64> = fits.map(|fit| fit.of(&fit.pick(&values))).collect();
+    let fits: Vec<f64> = fits.map(|fit| fit.statistic(&fit.pick(&values))).collect();
     let value = term.value(&values, &fits);
     if value.is_nan() {
         let nothing = "there are too few packets for the bound of a share";
@@ -335,9 +335,9 @@ impl Leaf {
         }
         match (self.functional, self.counted()) {
             (Functional::Count, _) if !numbers.is_empty() => Some(numbers.iter().sum()),
-            (_, None) if !numbers.is_empty() => self.functional.of(&mut numbers.clone()),
+            (_, None) if !numbers.is_empty() => self.functional.value(&mut numbers.clone()),
             (_, Some(bins)) => self.functional.of_counted(&bins),
-            (_, None) => self.functional.of(&mut self.packets()),
+            (_, None) => self.functional.value(&mut self.packets()),
         }
     }
 
@@ -405,7 +405,7 @@ impl FitPlan {
     }
 
     /// Of these y, one for each x; NaN where there is no line.
-    pub(super) fn of(&self, y: &[f64]) -> f64 {
+    pub(super) fn statistic(&self, y: &[f64]) -> f64 {
         match (least_squares::line(&self.x, y), self.fit) {
             (Ok(fit), Fit::R2) => fit.r2,
             (Ok(fit), Fit::Slope) => fit.coefficients[1].value,

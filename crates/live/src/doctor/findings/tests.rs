@@ -81,7 +81,7 @@ fn healthy() -> Checkup {
 }
 
 fn not_ok(checkup: &Checkup) -> Vec<Finding> {
-    of(checkup)
+    find(checkup)
         .into_iter()
         .filter(|finding| finding.state != FindingState::Ok)
         .collect()

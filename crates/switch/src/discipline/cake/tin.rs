@@ -24,7 +24,7 @@ impl Hosts {
         self.0[flow] = Some(hosts);
     }
 
-    fn of(&self, flow: u32) -> Option<[u32; 2]> {
+    fn ends(&self, flow: u32) -> Option<[u32; 2]> {
         self.0.get(flow as usize).copied().flatten()
     }
 }
@@ -203,7 +203,7 @@ impl Tin {
     fn becomes_bulk(&mut self, queue: usize, hosts: &Hosts) {
         let flow = &mut self.flows[queue];
         flow.set = Set::Bulk;
-        flow.counts_for = hosts.of(flow.number);
+        flow.counts_for = hosts.ends(flow.number);
         for (bulk, host) in self
             .bulk
             .iter_mut()
@@ -220,7 +220,7 @@ impl Tin {
     /// A flow's part of the quantum: by how many flows its hosts have.
     fn share(&self, queue: usize, quantum: u32, isolation: Isolation, hosts: &Hosts) -> i64 {
         let flow = &self.flows[queue];
-        let ends = flow.counts_for.or_else(|| hosts.of(flow.number));
+        let ends = flow.counts_for.or_else(|| hosts.ends(flow.number));
         let bulk = |way: usize| {
             let host = ends.map(|ends| ends[way] as usize);
             host.and_then(|host| self.bulk[way].get(host)).copied()

@@ -482,7 +482,7 @@ fn a_keyed_session_goes_on_after_two_to_the_32() {
     let mut keys = SessionKeys::new(session.keys.clone().unwrap());
     let mut packet = |seq: u64| {
         let mut packet = session.packet(seq as u32, 100);
-        keys.of(seq).request.seal(&mut packet);
+        keys.pair(seq).request.seal(&mut packet);
         packet
     };
     let turn = 1_u64 << 32;
@@ -492,7 +492,7 @@ fn a_keyed_session_goes_on_after_two_to_the_32() {
         assert_eq!(Header::parse(&reply).unwrap().seq, seq as u32);
         assert!(
             SessionKeys::new(session.keys.clone().unwrap())
-                .of(seq)
+                .pair(seq)
                 .reply
                 .is_sealed(&reply)
         );

@@ -85,7 +85,7 @@ impl Reno {
 mod tests {
     use super::*;
 
-    fn of(bytes: u64) -> Acked {
+    fn acked(bytes: u64) -> Acked {
         Acked {
             bytes,
             limit: 2,
@@ -110,8 +110,8 @@ mod tests {
         let mut by_byte = Reno::new(Growth::PerByte, false);
         let mut by_ack = Reno::new(Growth::PerAck, false);
         for _ in 0..10 {
-            by_byte.grow(&mut exact, of(1000));
-            by_ack.grow(&mut each, of(1000));
+            by_byte.grow(&mut exact, acked(1000));
+            by_ack.grow(&mut each, acked(1000));
         }
         assert_eq!(exact.cwnd, 11_000);
         // Each step is by the window as it is then: 956 in all.
@@ -124,8 +124,8 @@ mod tests {
         let mut by_byte = Reno::new(Growth::PerByte, false);
         let mut by_ack = Reno::new(Growth::PerAck, false);
         for _ in 0..5 {
-            by_byte.grow(&mut exact, of(2000));
-            by_ack.grow(&mut each, of(2000));
+            by_byte.grow(&mut exact, acked(2000));
+            by_ack.grow(&mut each, acked(2000));
         }
         assert_eq!(exact.cwnd, 11_000);
         assert!((10_480..10_500).contains(&each.cwnd), "{}", each.cwnd);
@@ -139,7 +139,7 @@ mod tests {
             ..window()
         };
         let mut reno = Reno::new(Growth::PerByte, false);
-        (0..5).for_each(|_| reno.grow(&mut window, of(1000)));
+        (0..5).for_each(|_| reno.grow(&mut window, acked(1000)));
         assert_eq!(window.cwnd, 12_500);
     }
 
