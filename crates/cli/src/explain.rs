@@ -4,8 +4,8 @@ use crate::args::explain::{ExplainArgs, IDLE};
 use crate::exit::Failed;
 use crate::experiment::choose;
 use crate::terminal;
-use delaylab_explain::why;
-use delaylab_explain::why::slow::{Baseline, Slow};
+use delaylab_explain::causes;
+use delaylab_explain::causes::slow::{Baseline, Slow};
 use delaylab_runner::run_folder;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_view::explain::json;
@@ -22,7 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
         (None, true) => Baseline::Idle,
         (None, false) => Baseline::Best,
     };
-    let found = why::explain(&run, resolved.as_ref(), baseline);
+    let found = causes::explain(&run, resolved.as_ref(), baseline);
     whole(&run)?;
     let folder = shortest(run.folder());
     for problem in run.problems() {
@@ -43,7 +43,7 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
         return Ok(None);
     };
     let run = choose::run(named, &args.runs)?;
-    let baseline = why::baseline(&run, run_folder::experiment_of(&run).as_ref());
+    let baseline = causes::baseline(&run, run_folder::experiment_of(&run).as_ref());
     whole(&run)?;
     Ok(Some(baseline))
 }

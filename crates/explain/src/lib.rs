@@ -6,7 +6,7 @@
 //! | [`compare`] | two runs: what changed, by how much, in which stage, how sure that is |
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
 //! | `one_way.rs` | one-way delays of a packet |
-//! | [`why`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
+//! | [`causes`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
 //!
 //! Nothing here measures: runs and files in, plain data out.
@@ -15,11 +15,11 @@
 #[cfg(feature = "runs")]
 pub mod calibrate;
 #[cfg(feature = "runs")]
+pub mod causes;
+#[cfg(feature = "runs")]
 pub mod compare;
 pub mod import;
 #[cfg(feature = "runs")]
 mod one_way;
 #[cfg(feature = "runs")]
 pub mod steps;
-#[cfg(feature = "runs")]
-pub mod why;

@@ -188,7 +188,7 @@ fn a_world_is_seen_as_its_run_is() {
     let recorded = simulated(&resolved);
     let seen = RunTrials::of_world(&mut Simulated::new(1, Stop::default()), &resolved).unwrap();
     assert_eq!(seen.framing, recorded.framing);
-    assert_eq!(overlay::lanes(&seen), overlay::lanes(&recorded));
+    assert_eq!(overlay::groups(&seen), overlay::groups(&recorded));
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn model_agrees(resolved: &Resolved, seen: &RunTrials, found: &Calibration, shar
     };
     let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
     let simulation = simulated(&resolve(&experiment, &[]));
-    let mut model = overlay::lanes(&simulation);
+    let mut model = overlay::groups(&simulation);
     overlay::add_noise(&mut model, &found.hosts.noise, 1);
-    let pairs = overlay::pairs(overlay::lanes(seen), &model);
+    let pairs = overlay::pairs(overlay::groups(seen), &model);
     assert_eq!(pairs.len(), 16);
     for pair in pairs {
         let what = format!("{:?} {}", pair.measured.factors, pair.measured.probe);

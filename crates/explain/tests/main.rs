@@ -7,12 +7,12 @@
 //! | [`import_broken`] | files that were cut, changed or made up |
 //! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
 //! | [`steady`] | causes that every packet of simulated runs pays |
-//! | [`why`] | causes of late packets in simulated runs |
+//! | [`causes`] | causes of late packets in simulated runs |
 #![allow(clippy::unwrap_used)]
 
 mod calibrate;
+mod causes;
 mod import;
 mod import_broken;
 mod processes;
 mod steady;
-mod why;

@@ -1,7 +1,7 @@
 //! Runs that are recorded as a live host records them: packets of one CPU, and what else ran there.
 
-use crate::why::{assert_period, experiment, explain_in};
-use delaylab_explain::why::{Cause, Explanation};
+use crate::causes::{assert_period, experiment, explain_in};
+use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_model::method::Method;
 use delaylab_model::noise::{NoiseEvent, NoiseKind, Process};
 use delaylab_model::record::{Outcome, Record};

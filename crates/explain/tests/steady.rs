@@ -1,9 +1,9 @@
 //! Causes that every packet pays, planted in simulated runs: the first sentence names each, whether there is another
 //! condition to hold it against or only the least delay of the path.
 
-use crate::why::explain;
-use delaylab_explain::why::Explanation;
-use delaylab_explain::why::spent::Component;
+use crate::causes::explain;
+use delaylab_explain::causes::Explanation;
+use delaylab_explain::causes::spent::Component;
 
 /// Two hosts and a switch, a packet each 20 ms, and what is planted.
 fn experiment(payload: &str, planted: &str) -> String {

@@ -5,7 +5,7 @@ use super::{Figure, Table, parse};
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_view::run::panels::{self, beside_probes, compare};
-use delaylab_view::run::{Delays, Lane, RunData, SeriesShown};
+use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Figure for ByProbe {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let (_, pooled) = beside_probes(&run.lanes);
+        let (_, pooled) = beside_probes(&run.groups);
         let pooled = match pooled.as_slice() {
             [] => String::new(),
             names => format!(" All levels of {} are shown together.", names.join(" and ")),
@@ -68,11 +68,12 @@ impl Figure for ByProbe {
                 rows(&mut table, [&panel.label, &name, "delay"], &values);
             }
             for probe in probes.iter().take(PROBES) {
-                let lanes = || panel.lanes.iter().filter(|lane| lane.probe == *probe);
-                let of = |delays: fn(&Lane) -> &Delays| counted(lanes().map(|lane| delays(lane)));
+                let groups = || panel.groups.iter().filter(|group| group.probe == *probe);
+                let of =
+                    |delays: fn(&Group) -> &Delays| counted(groups().map(|group| delays(group)));
                 for (measure, values) in [
-                    ("delay", of(|lane| &lane.round_trips)),
-                    ("ipdv", of(|lane| &lane.ipdv)),
+                    ("delay", of(|group| &group.round_trips)),
+                    ("ipdv", of(|group| &group.ipdv)),
                 ] {
                     rows(&mut table, [&panel.label, probe, measure], &values);
                 }
@@ -96,13 +97,13 @@ impl Figure for ByProbe {
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
-            tick(view, &ticks(&run.lanes));
+            tick(view, &ticks(&run.groups));
             if labels.len() < 2 {
                 view["facet"]["header"] = json!({ "labels": false });
                 view["spec"]["height"] = json!(200);
             }
         }
-        let (linear, far) = symmetric(&run.lanes);
+        let (linear, far) = symmetric(&run.groups);
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
         ipdv["scale"]["constant"] = json!(linear);
         tick(&mut spec["hconcat"][2], &[-far, 0, far]);
@@ -113,27 +114,27 @@ impl Figure for ByProbe {
 /// One combination of the levels that are told apart.
 struct Shown<'a> {
     label: String,
-    lanes: Vec<&'a Lane>,
+    groups: Vec<&'a Group>,
 }
 
 fn panels(run: &RunData) -> Vec<Shown<'_>> {
-    let (names, _) = beside_probes(&run.lanes);
-    let key = |lane: &Lane| -> Vec<Factor> {
-        let own = lane.factors.iter();
+    let (names, _) = beside_probes(&run.groups);
+    let key = |group: &Group| -> Vec<Factor> {
+        let own = group.factors.iter();
         let shown = own.filter(|(name, _)| names.contains(name));
         shown.cloned().collect()
     };
-    let mut lanes: Vec<_> = run.lanes.iter().map(|lane| (key(lane), lane)).collect();
-    lanes.sort_by(|(a, _), (b, _)| compare(a, b, &run.levels));
-    let of_one = lanes.chunk_by(|(a, _), (b, _)| a == b);
-    let shown = |lanes: &[(Vec<Factor>, &'_ Lane)]| {
-        let first = lanes.first().map_or(&[][..], |(key, _)| key);
+    let mut groups: Vec<_> = run.groups.iter().map(|group| (key(group), group)).collect();
+    groups.sort_by(|(a, _), (b, _)| compare(a, b, &run.levels));
+    let of_one = groups.chunk_by(|(a, _), (b, _)| a == b);
+    let shown = |groups: &[(Vec<Factor>, &'_ Group)]| {
+        let first = groups.first().map_or(&[][..], |(key, _)| key);
         name(first)
     };
     of_one
-        .map(|lanes| Shown {
-            label: shown(lanes),
-            lanes: lanes.iter().map(|&(_, lane)| lane).collect(),
+        .map(|groups| Shown {
+            label: shown(groups),
+            groups: groups.iter().map(|&(_, group)| group).collect(),
         })
         .collect()
 }
@@ -143,7 +144,10 @@ fn panels(run: &RunData) -> Vec<Shown<'_>> {
 fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
     let kind = run.beside_probes.as_ref()?;
     let is_of = |shown: &&SeriesShown| {
-        let its = panel.lanes.iter().any(|lane| lane.factors == shown.factors);
+        let its = panel
+            .groups
+            .iter()
+            .any(|group| group.factors == shown.factors);
         let drawn = !shown.stretches.is_empty();
         its && drawn && shown.series == *kind && shown.unit == Unit::Nanoseconds
     };
@@ -255,10 +259,10 @@ fn widths(lines: usize) -> Vec<f64> {
 const TICKS: usize = 4;
 
 /// Powers of ten and, where there is room, what is between them.
-fn ticks(lanes: &[Lane]) -> Vec<Nanos> {
-    let ranges = lanes
+fn ticks(groups: &[Group]) -> Vec<Nanos> {
+    let ranges = groups
         .iter()
-        .filter_map(|lane| lane.summary.round_trip.as_ref());
+        .filter_map(|group| group.summary.round_trip.as_ref());
     let least = ranges.clone().map(|d| d.min).min().unwrap_or(1);
     let most = ranges.map(|d| d.max).max().unwrap_or(1);
     let within = |steps: &[Nanos]| -> Vec<Nanos> {
@@ -278,15 +282,15 @@ fn ticks(lanes: &[Lane]) -> Vec<Nanos> {
 
 /// Of an axis of both signs that is logarithmic but for its middle: up to where it is linear, and where
 /// it has a tick on either side.
-fn symmetric(lanes: &[Lane]) -> (Nanos, Nanos) {
+fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
     let mut largest = MICROSECOND;
-    for lane in lanes {
-        let ipdv = &lane.ipdv;
+    for group in groups {
+        let ipdv = &group.ipdv;
         ipdv.for_each(|ipdv, _| largest = largest.max(ipdv.saturating_abs()));
     }
-    let ranges = lanes
+    let ranges = groups
         .iter()
-        .filter_map(|lane| lane.summary.variation.ipdv_iqr);
+        .filter_map(|group| group.summary.variation.ipdv_iqr);
     let linear = ranges.min().unwrap_or(0).max(MICROSECOND);
     (10_i64.pow(linear.ilog10()), 10_i64.pow(largest.ilog10()))
 }
@@ -307,21 +311,21 @@ mod tests {
     fn each_line_ends_where_its_probe_does() {
         let run = classes();
         let table = ByProbe.table(&run);
-        for lane in &run.lanes {
+        for group in &run.groups {
             let of_line = |measure: &str| {
                 let rows = table.rows.iter().filter(move |row| {
-                    row[0] == lane.level("case") && row[1] == lane.probe && row[2] == measure
+                    row[0] == group.level("case") && row[1] == group.probe && row[2] == measure
                 });
                 rows.collect::<Vec<_>>()
             };
             let round_trips = of_line("delay");
-            let delays = lane.summary.round_trip.as_ref().unwrap();
+            let delays = group.summary.round_trip.as_ref().unwrap();
             assert_eq!(round_trips[0][3], delays.min);
             assert_eq!(round_trips[0][4], 0);
             let last = round_trips.last().unwrap();
             assert_eq!((&last[3], &last[4]), (&json!(delays.max), &json!(1.0)));
             assert_eq!(last[6], delays.count);
-            let pairs = lane.summary.variation.ipdv_count;
+            let pairs = group.summary.variation.ipdv_count;
             assert!(of_line("ipdv").iter().all(|row| row[6] == pairs));
         }
         let spec = ByProbe.spec(&run);
@@ -345,11 +349,11 @@ mod tests {
                 vec![1_000, 100_000, 10_000_000, 1_000_000_000],
             ),
         ] {
-            for lane in &mut run.lanes {
-                let delays = lane.summary.round_trip.as_mut().unwrap();
+            for group in &mut run.groups {
+                let delays = group.summary.round_trip.as_mut().unwrap();
                 (delays.min, delays.max) = (min, max);
             }
-            assert_eq!(ticks(&run.lanes), expected);
+            assert_eq!(ticks(&run.groups), expected);
         }
     }
 

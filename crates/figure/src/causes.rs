@@ -1,7 +1,7 @@
 //! What late packets lost their time to: one bar a cause, the worst first.
 
 use super::{Figure, Table, parse};
-use delaylab_explain::why::{Cause, Explanation};
+use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_stats::anatomy::Place;
 use delaylab_view::run::RunData;
 use delaylab_view::words::plural;

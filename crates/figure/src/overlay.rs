@@ -2,7 +2,7 @@
 //! panel for each combination of levels and each probe.
 
 use super::{Drawing, Table, parse};
-use delaylab_explain::calibrate::overlay::{Distribution, Lane, Pair};
+use delaylab_explain::calibrate::overlay::{Distribution, Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_view::calibration::words::{is_shown, measure, name, order, varied};
 use serde_json::json;
@@ -17,7 +17,7 @@ const COLOURS: [&str; 3] = ["#808080", "#0072b2", "#d55e00"];
 
 /// `None` where nothing has a distribution.
 pub fn calibration(pairs: &[Pair]) -> Option<Drawing> {
-    let rows: Vec<Vec<&Lane>> = pairs
+    let rows: Vec<Vec<&Group>> = pairs
         .iter()
         .map(|pair| vec![&pair.measured, &pair.model])
         .collect();
@@ -31,10 +31,10 @@ pub fn calibration(pairs: &[Pair]) -> Option<Drawing> {
 }
 
 /// `None` where nothing has a distribution.
-pub fn prediction(lanes: &[Predicted]) -> Option<Drawing> {
-    let rows = lanes
+pub fn prediction(groups: &[Predicted]) -> Option<Drawing> {
+    let rows = groups
         .iter()
-        .map(|lane| vec![&lane.before.measured, &lane.before.model, &lane.after]);
+        .map(|group| vec![&group.before.measured, &group.before.model, &group.after]);
     drawing(
         "prediction",
         "Before the change and after it",
@@ -49,7 +49,7 @@ fn drawing(
     id: &'static str,
     title: &'static str,
     about: &str,
-    mut rows: Vec<Vec<&Lane>>,
+    mut rows: Vec<Vec<&Group>>,
 ) -> Option<Drawing> {
     rows.retain(|row| is_shown(row[0]));
     rows.sort_by(|a, b| order(&a[0].factors, &b[0].factors));
@@ -58,8 +58,8 @@ fn drawing(
     let mut panels = Vec::new();
     for row in &rows {
         let panel = name(row[0], &heads);
-        for (lane, which) in row.iter().zip(WHICH) {
-            points(&mut table, [&panel, which], lane.delay(measure(row[0])));
+        for (group, which) in row.iter().zip(WHICH) {
+            points(&mut table, [&panel, which], group.delay(measure(row[0])));
         }
         panels.push(panel);
     }
@@ -102,7 +102,7 @@ mod tests {
     fn each_panel_has_a_line_for_each_and_those_of_a_prediction_one_more() {
         let sample = Sample::made();
         let calibration = calibration(sample.calibrated().pairs).unwrap();
-        let prediction = prediction(sample.prediction().lanes).unwrap();
+        let prediction = prediction(sample.prediction().groups).unwrap();
         let rows = |drawing: &Drawing| drawing.spec["data"]["values"].as_array().unwrap().len();
         let line = STEPS as usize + 1;
         assert_eq!(

@@ -37,9 +37,9 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
     let head = paragraph(&title, Paint::Bold, style) + &paragraph(&changed, Paint::Plain, style);
     let sections = [
         head,
-        quantile(shown.lanes, 0, style),
-        quantile(shown.lanes, 2, style),
-        lost(shown.lanes, style),
+        quantile(shown.groups, 0, style),
+        quantile(shown.groups, 2, style),
+        lost(shown.groups, style),
         paragraph(NOTE, Paint::Dim, style),
         written(files),
     ];
@@ -197,7 +197,7 @@ fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
     }
     if shown.lost {
         let lost =
-            [&pair.measured, &pair.model].map(|lane| lane.lost().map_or_else(unknown, share));
+            [&pair.measured, &pair.model].map(|group| group.lost().map_or_else(unknown, share));
         cells.extend(lost);
     }
     cells
@@ -207,9 +207,9 @@ fn share(share: f64) -> Cell {
     Cell::new(format!("{:.1} %", 100.0 * share))
 }
 
-fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
-    let shown = in_order(lanes, |lane| &lane.before.measured);
-    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
+    let shown = in_order(groups, |group| &group.before.measured);
+    let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
     let names = heads
         .iter()
@@ -221,13 +221,17 @@ fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
         .into_iter()
         .chain([Cell::left("expected")]);
     table.row(names.chain(each).map(Cell::dim));
-    for lane in shown {
-        let kind = measure(&lane.before.measured);
-        let mut cells: Vec<_> = levels(&lane.before.measured, &heads)
+    for group in shown {
+        let kind = measure(&group.before.measured);
+        let mut cells: Vec<_> = levels(&group.before.measured, &heads)
             .into_iter()
             .map(Cell::left)
             .collect();
-        match lane.before.distance(kind).zip(lane.expected(kind, lanes)) {
+        match group
+            .before
+            .distance(kind)
+            .zip(group.expected(kind, groups))
+        {
             None => cells.extend((0..4).map(|_| Cell::new("–"))),
             Some((before, expected)) => {
                 let [measured, model] = before.quantiles[at].map(duration);
@@ -253,14 +257,14 @@ fn quantile(lanes: &[Predicted], at: usize, style: &Style) -> String {
 const BEFORE_AND_AFTER: [&str; 3] = ["measured", "its model", "predicted"];
 
 /// Loss, where there is any.
-fn lost(lanes: &[Predicted], style: &Style) -> String {
-    let loses = |lane: &&Predicted| {
-        let each = [&lane.before.measured, &lane.before.model, &lane.after];
+fn lost(groups: &[Predicted], style: &Style) -> String {
+    let loses = |group: &&Predicted| {
+        let each = [&group.before.measured, &group.before.model, &group.after];
         each.iter()
-            .any(|lane| lane.lost().is_some_and(|lost| lost > 0.0))
+            .any(|group| group.lost().is_some_and(|lost| lost > 0.0))
     };
-    let shown = in_order(lanes, |lane| &lane.before.measured);
-    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+    let shown = in_order(groups, |group| &group.before.measured);
+    let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
     let names = heads
         .iter()
@@ -269,13 +273,13 @@ fn lost(lanes: &[Predicted], style: &Style) -> String {
         .map(Cell::left);
     table.row(names.chain(BEFORE_AND_AFTER.map(Cell::new)).map(Cell::dim));
     let mut any = false;
-    for lane in shown.into_iter().filter(loses) {
+    for group in shown.into_iter().filter(loses) {
         any = true;
-        let cells = levels(&lane.before.measured, &heads)
+        let cells = levels(&group.before.measured, &heads)
             .into_iter()
             .map(Cell::left);
-        let each = [&lane.before.measured, &lane.before.model, &lane.after];
-        let each = each.map(|lane| lane.lost().map_or_else(|| Cell::new("–"), share));
+        let each = [&group.before.measured, &group.before.model, &group.after];
+        let each = each.map(|group| group.lost().map_or_else(|| Cell::new("–"), share));
         table.row(cells.chain(each));
     }
     match any {

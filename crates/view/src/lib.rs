@@ -6,7 +6,7 @@
 //! | [`ping`] | a finished trial of one probe |
 //! | [`working`] | a ping without load and one under it: which queue grew |
 //! | [`run`] | a run; records in, one by one, in flat memory |
-//! | [`beside`] | two runs of the same experiment: where they differ |
+//! | [`both_runs`] | two runs of the same experiment: where they differ |
 //! | [`compare`] | `delaylab compare`: what changed between two runs |
 //! | [`explain`] | why packets of a run were late |
 //! | [`calibration`] | a calibrated path, and what a change would make of it |
@@ -26,7 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod benchmark;
-pub mod beside;
+pub mod both_runs;
 pub mod calibration;
 pub mod cells;
 pub mod check;

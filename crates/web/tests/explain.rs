@@ -1,6 +1,6 @@
 //! Runs that something is wrong with: each is explained in plain sentences, with no figure that is none.
 
-use delaylab_explain::why;
+use delaylab_explain::causes;
 use delaylab_model::method::Method;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -107,7 +107,7 @@ fn row(records: &[Record]) -> TrialRow {
 /// Explains the run on every face; what the terminal's says.
 fn told(folder: &Path) -> String {
     let run = Run::open_as_it_is(folder).unwrap();
-    let found = why::explain(&run, None, why::slow::Baseline::Best);
+    let found = causes::explain(&run, None, causes::slow::Baseline::Best);
     let text = delaylab_terminal::explain::page(&Head::default(), &found, &Style::PLAIN);
     let document = serde_json::to_string(&json::document("run", &found)).unwrap();
     let page = html::page(&stored::in_full(&run, None, "run"));

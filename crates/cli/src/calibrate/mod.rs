@@ -77,8 +77,8 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let pairs = pairs(&measured, &model);
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
     let again = modelled::again(&measured, &args.sets, &args.of)?;
-    let lanes = predicted(pairs, &changed.lanes, &again);
-    if lanes.is_empty() {
+    let groups = predicted(pairs, &changed.groups, &again);
+    if groups.is_empty() {
         return Err(Failed::usage(
             "nothing can be compared: after the change there is no combination of levels and probe that was measured",
         ));
@@ -88,7 +88,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
         model: &changed.name,
         sets: &args.sets,
         found: &measured.found,
-        lanes: &lanes,
+        groups: &groups,
     };
     let document = to_line(&Predictions::new(&shown));
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
@@ -102,7 +102,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
 }
 
 fn pairs(measured: &Measured, model: &Modelled) -> Vec<Pair> {
-    overlay::pairs(overlay::lanes(&measured.seen), &model.lanes)
+    overlay::pairs(overlay::groups(&measured.seen), &model.groups)
 }
 
 /// What is known is shown all the same.

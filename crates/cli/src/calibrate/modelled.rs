@@ -5,7 +5,7 @@ use crate::args::calibrate::OfArgs;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, run};
-use delaylab_explain::calibrate::overlay::{self, Lane};
+use delaylab_explain::calibrate::overlay::{self, Group};
 use delaylab_explain::calibrate::prediction::AGAIN;
 use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_kernel::signals;
@@ -26,7 +26,7 @@ pub(super) struct Modelled {
     /// Its folder, as short as it can be said.
     pub(super) name: String,
     /// What came of it, with the hosts' noise added.
-    pub(super) lanes: Vec<Lane>,
+    pub(super) groups: Vec<Group>,
 }
 
 /// The model with these changes, and with this seed instead of the measured run's.
@@ -54,7 +54,7 @@ pub(super) fn again(
     measured: &Measured,
     sets: &[(String, String)],
     of: &OfArgs,
-) -> Result<Vec<Vec<Lane>>, Failed> {
+) -> Result<Vec<Vec<Group>>, Failed> {
     let mut random = SplitMix::new(measured.resolved.seed);
     let mut experiments = Vec::new();
     for _ in 0..AGAIN {
@@ -72,23 +72,23 @@ pub(super) fn again(
             .map(|part| scope.spawn(|| part.iter().map(|one| simulated(measured, one)).collect()))
             .collect();
         let joined = parts.into_iter().map(|part| part.join());
-        let lanes: Result<Vec<Vec<_>>, Failed> = joined
+        let groups: Result<Vec<Vec<_>>, Failed> = joined
             .map(|part| part.unwrap_or_else(|panic| panic::resume_unwind(panic)))
             .collect();
-        Ok(lanes?.concat())
+        Ok(groups?.concat())
     })
 }
 
-fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Lane>, Failed> {
+fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Group>, Failed> {
     let mut world = Simulated::new(1, signals::stop());
     let seen = RunTrials::of_world(&mut world, resolved);
     let seen = seen.map_err(|error| Failed::environment(error.to_string()))?;
     if signals::stop().is_asked() {
         return Err(Failed::new(Exit::Unreachable, "stopped"));
     }
-    let mut lanes = overlay::lanes(&seen);
-    overlay::add_noise(&mut lanes, &measured.found.hosts.noise, resolved.seed);
-    Ok(lanes)
+    let mut groups = overlay::groups(&seen);
+    overlay::add_noise(&mut groups, &measured.found.hosts.noise, resolved.seed);
+    Ok(groups)
 }
 
 impl Modelled {
@@ -113,16 +113,16 @@ impl Modelled {
         };
         let folder = run::step(resolved.clone(), &options, &shown)?;
         let run = run_folder::open(&folder)?;
-        let mut lanes = overlay::lanes(&RunTrials::of_run(&run, &resolved));
+        let mut groups = overlay::groups(&RunTrials::of_run(&run, &resolved));
         overlay::add_noise(
-            &mut lanes,
+            &mut groups,
             &measured.found.hosts.noise,
             measured.resolved.seed,
         );
         Ok(Self {
             name: shortest(&folder),
             folder,
-            lanes,
+            groups,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_figure::svg;
 use delaylab_runner::run_folder::whole;
-use delaylab_view::beside::Beside;
+use delaylab_view::both_runs::BothRuns;
 use delaylab_view::run::RunData;
 use delaylab_web::html;
 use std::io;
@@ -19,7 +19,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         let other = choose::run(other, &args.runs)?;
         let [first, second] = [&run, &other].map(conclude::terminal_data);
         [&run, &other].into_iter().try_for_each(whole)?;
-        return beside(&first, &second);
+        return both_runs(&first, &second);
     }
     let data = conclude::data_for(&run, true)?;
     if let Some(directory) = &args.svg {
@@ -39,15 +39,15 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     terminal::print(delaylab_terminal::run::summary(&data, Some(&page), &style))
 }
 
-fn beside(first: &RunData, second: &RunData) -> Result<(), Failed> {
-    if Beside::new(first, second).rows.is_empty() {
+fn both_runs(first: &RunData, second: &RunData) -> Result<(), Failed> {
+    if BothRuns::new(first, second).rows.is_empty() {
         return Err(Failed::usage(format!(
             "{} and {} have no combination of factor levels and probe in common",
             first.head.folder, second.head.folder
         )));
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(delaylab_terminal::run::beside(first, second, &style))
+    terminal::print(delaylab_terminal::run::both_runs(first, second, &style))
 }
 
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {

@@ -73,14 +73,15 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     assert!(told.stderr.contains("which fair queue"), "{}", told.stderr);
     let after: Value = serde_json::from_str(&told.stdout).unwrap();
     let mut compared = 0;
-    for lane in predicted["lanes"].as_array().unwrap() {
+    for group in predicted["groups"].as_array().unwrap() {
         let overlay = after["overlay"].as_array().unwrap();
-        let same =
-            |other: &&Value| other["factors"] == lane["factors"] && other["probe"] == lane["probe"];
+        let same = |other: &&Value| {
+            other["factors"] == group["factors"] && other["probe"] == group["probe"]
+        };
         let truth = overlay.iter().find(same).unwrap();
         for quantile in ["p50", "p99"] {
             // The run has the same seed, so the same packets.
-            let value = &lane["network"][quantile]["same_packets_ns"];
+            let value = &group["network"][quantile]["same_packets_ns"];
             if let Some(truth) = truth["network"][quantile]["measured_ns"].as_f64() {
                 near(value, truth, 0.05);
                 compared += 1;
@@ -250,18 +251,22 @@ mod in_turn {
             );
             let after = found_in_a_testbed(&scratch, "per-flow");
             // Medians: the rest is what other programs on this machine make of it.
-            let lanes = predicted["lanes"].as_array().unwrap().iter();
-            let of_echo = lanes.filter(|lane| {
-                lane["probe"] == "echo" && lane["factors"]["case"]["label"] == "overflow"
+            let groups = predicted["groups"].as_array().unwrap().iter();
+            let of_echo = groups.filter(|group| {
+                group["probe"] == "echo" && group["factors"]["case"]["label"] == "overflow"
             });
-            for lane in of_echo {
+            for group in of_echo {
                 let overlay = after["overlay"].as_array().unwrap();
                 let same = |other: &&Value| {
-                    other["factors"] == lane["factors"] && other["probe"] == lane["probe"]
+                    other["factors"] == group["factors"] && other["probe"] == group["probe"]
                 };
                 let truth =
                     overlay.iter().find(same).unwrap()["network"]["p50"]["measured_ns"].as_f64();
-                near(&lane["network"]["p50"]["predicted_ns"], truth.unwrap(), 0.2);
+                near(
+                    &group["network"]["p50"]["predicted_ns"],
+                    truth.unwrap(),
+                    0.2,
+                );
             }
         }
     }

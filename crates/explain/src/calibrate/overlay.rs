@@ -65,7 +65,7 @@ impl Distribution {
 
 /// One probe at one combination of levels, in one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct Group {
     /// Each factor and its level.
     pub factors: Vec<Factor>,
     /// The probe.
@@ -78,7 +78,7 @@ pub struct Lane {
     pub delays: [Distribution; 2],
 }
 
-impl Lane {
+impl Group {
     /// Share of its packets that was lost; `None` without any.
     pub fn lost(&self) -> Option<f64> {
         let [sent, lost] = self.packets;
@@ -94,8 +94,8 @@ impl Lane {
     }
 }
 
-/// The lanes of a run, in the order of its trials; repeats together, flawed trials left out.
-pub fn lanes(seen: &RunTrials) -> Vec<Lane> {
+/// The groups of a run, in the order of its trials; repeats together, flawed trials left out.
+pub fn groups(seen: &RunTrials) -> Vec<Group> {
     let mut keys: Vec<(&[Factor], &str)> = Vec::new();
     let mut grouped: Vec<Vec<(&Trial, &Stream)>> = Vec::new();
     for trial in seen.trials.iter().filter(|trial| !trial.flawed) {
@@ -110,13 +110,13 @@ pub fn lanes(seen: &RunTrials) -> Vec<Lane> {
             grouped[at].push((trial, stream));
         }
     }
-    let lanes = keys.into_iter().zip(&grouped);
-    lanes
-        .map(|((factors, probe), streams)| lane(factors, probe, streams))
+    let groups = keys.into_iter().zip(&grouped);
+    groups
+        .map(|((factors, probe), streams)| group(factors, probe, streams))
         .collect()
 }
 
-fn lane(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Lane {
+fn group(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Group {
     let counted = || {
         streams.iter().flat_map(|(_, stream)| {
             let own = stream
@@ -132,7 +132,7 @@ fn lane(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Lane 
         Distribution::from_values(values.map(|ns| ns as f64).collect())
     });
     let lost = counted().filter(|(_, record)| record.outcome == Outcome::Lost);
-    Lane {
+    Group {
         factors: factors.to_vec(),
         probe: probe.to_owned(),
         unloaded: streams.iter().all(|(trial, _)| trial.is_unloaded()),
@@ -141,12 +141,12 @@ fn lane(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Lane 
     }
 }
 
-/// Adds noise to simulated lanes. Frames cross no host.
-pub fn add_noise(lanes: &mut [Lane], noise: &Noise, seed: u64) {
+/// Adds noise to simulated groups. Frames cross no host.
+pub fn add_noise(groups: &mut [Group], noise: &Noise, seed: u64) {
     let mut random = SplitMix::new(seed);
-    for lane in lanes {
-        let is_frames = lane.delays[0].values.is_empty();
-        for (delays, noise) in lane
+    for group in groups {
+        let is_frames = group.delays[0].values.is_empty();
+        for (delays, noise) in group
             .delays
             .iter_mut()
             .zip([&noise.response, &noise.network])
@@ -163,13 +163,13 @@ pub fn add_noise(lanes: &mut [Lane], noise: &Noise, seed: u64) {
     }
 }
 
-/// A lane of the measured run and the same of the model.
+/// A group of the measured run and the same of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// As measured.
-    pub measured: Lane,
+    pub measured: Group,
     /// As simulated.
-    pub model: Lane,
+    pub model: Group,
 }
 
 /// How far a model is from what was measured.
@@ -189,8 +189,8 @@ impl Distance {
     }
 }
 
-/// The lanes that both have.
-pub fn pairs(measured: Vec<Lane>, model: &[Lane]) -> Vec<Pair> {
+/// The groups that both have.
+pub fn pairs(measured: Vec<Group>, model: &[Group]) -> Vec<Pair> {
     let label = |factors: &[Factor]| -> Vec<(String, String)> {
         let each = factors
             .iter()
@@ -199,9 +199,9 @@ pub fn pairs(measured: Vec<Lane>, model: &[Lane]) -> Vec<Pair> {
         each.sort();
         each
     };
-    let pair = |measured: Lane| {
-        let same = |lane: &&Lane| {
-            lane.probe == measured.probe && label(&lane.factors) == label(&measured.factors)
+    let pair = |measured: Group| {
+        let same = |group: &&Group| {
+            group.probe == measured.probe && label(&group.factors) == label(&measured.factors)
         };
         let model = model.iter().find(same)?.clone();
         Some(Pair { measured, model })
@@ -212,7 +212,7 @@ pub fn pairs(measured: Vec<Lane>, model: &[Lane]) -> Vec<Pair> {
 impl Pair {
     /// `None` where one of them has no value.
     pub fn distance(&self, measure: Measure) -> Option<Distance> {
-        let [measured, model] = [&self.measured, &self.model].map(|lane| lane.delay(measure));
+        let [measured, model] = [&self.measured, &self.model].map(|group| group.delay(measure));
         let at = |q| Some([measured.quantile(q)?, model.quantile(q)?]);
         let [p50, p90, p99] = QUANTILES.map(at);
         Some(Distance {

@@ -11,7 +11,7 @@
 //!
 //! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which are not known.
 
-use super::overlay::{Distance, Lane, Measure, Pair, QUANTILES};
+use super::overlay::{Distance, Group, Measure, Pair, QUANTILES};
 use delaylab_stats::student;
 
 /// How often the changed model is simulated beyond the once with the measured run's packets.
@@ -21,16 +21,16 @@ const CONFIDENCE: f64 = 0.95;
 /// Times in an experiment are whole nanoseconds: a packet passes about this many of them there and back.
 const WHOLE: f64 = 10.0;
 
-/// The quantiles of a lane, by [`Measure::ALL`]; `None` where there is no value.
+/// The quantiles of a group, by [`Measure::ALL`]; `None` where there is no value.
 type Quantiles = [Option<[f64; QUANTILES.len()]>; Measure::ALL.len()];
 
-/// One lane: as measured, and as it would be.
+/// One group: as measured, and as it would be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted {
     /// Measured before the change, and simulated before it.
     pub before: Pair,
     /// Simulated after it, with the measured run's packets.
-    pub after: Lane,
+    pub after: Group,
     /// Quantiles of each simulation after it, [`Predicted::after`] among them.
     pub runs: Vec<Quantiles>,
 }
@@ -46,11 +46,12 @@ pub struct Expected {
     pub between: (f64, f64),
 }
 
-/// Joins lanes after a change to the pairs before it. `again`: the lanes of more simulations of the change.
-pub fn predicted(before: Vec<Pair>, after: &[Lane], again: &[Vec<Lane>]) -> Vec<Predicted> {
+/// Joins groups after a change to the pairs before it. `again`: the groups of more simulations of the change.
+pub fn predicted(before: Vec<Pair>, after: &[Group], again: &[Vec<Group>]) -> Vec<Predicted> {
     let join = |before: Pair| {
-        let same =
-            |lane: &&Lane| lane.probe == before.model.probe && lane.factors == before.model.factors;
+        let same = |group: &&Group| {
+            group.probe == before.model.probe && group.factors == before.model.factors
+        };
         let after = after.iter().find(same)?.clone();
         let others = again.iter().filter_map(|run| run.iter().find(same));
         let runs = std::iter::once(&after)
@@ -67,9 +68,9 @@ pub fn predicted(before: Vec<Pair>, after: &[Lane], again: &[Vec<Lane>]) -> Vec<
 }
 
 /// What of a simulation is kept.
-fn quantiles(lane: &Lane) -> Quantiles {
+fn quantiles(group: &Group) -> Quantiles {
     Measure::ALL.map(|measure| {
-        let delay = lane.delay(measure);
+        let delay = group.delay(measure);
         let [p50, p90, p99] = QUANTILES.map(|q| delay.quantile(q));
         Some([p50?, p90?, p99?])
     })
@@ -146,8 +147,8 @@ fn one_more(mut runs: Vec<f64>) -> Option<(f64, f64)> {
 const PACKETS: usize = 20;
 
 /// Is it the distribution of a probe without load?
-fn is_known(lane: &Lane, measure: Measure) -> bool {
-    lane.unloaded && lane.delay(measure).values.len() >= PACKETS
+fn is_known(group: &Group, measure: Measure) -> bool {
+    group.unloaded && group.delay(measure).values.len() >= PACKETS
 }
 
 #[cfg(test)]

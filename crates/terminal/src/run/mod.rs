@@ -8,13 +8,13 @@
 //! | `variation.rs` | delay variation by probe, where there are several |
 //! | `series.rs` | what was over time: queues, rates |
 //! | `steps.rs` | whether delay rises with size in steps |
-//! | `beside.rs` | two runs in one table |
+//! | `both_runs.rs` | two runs in one table |
 //! | `noise.rs` | what else ran on the prober's CPU |
 //!
 //! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
 
 mod benchmark;
-mod beside;
+mod both_runs;
 mod findings;
 mod noise;
 mod series;
@@ -22,7 +22,7 @@ mod steps;
 mod trials;
 mod variation;
 
-pub use beside::beside;
+pub use both_runs::both_runs;
 
 use crate::style::{Paint, Style};
 use crate::text::paragraph;

@@ -245,17 +245,17 @@ mod tests {
     fn combinations_are_never_put_together_and_many_are_not_all_shown() {
         let mut run = queues();
         let one = run.series[0].clone();
-        let lane = run.lanes[0].clone();
+        let group = run.groups[0].clone();
         let named =
             |number: usize| vec![("case".to_owned(), Level::named(format!("case {number:02}")))];
         run.levels.clear();
-        run.lanes.clear();
+        run.groups.clear();
         run.series.clear();
         for number in 0..50 {
             let factors = named(number);
-            run.lanes.push(delaylab_view::run::Lane {
+            run.groups.push(delaylab_view::run::Group {
                 factors: factors.clone(),
-                ..lane.clone()
+                ..group.clone()
             });
             let mean = 100.0 * (number % 7) as f64;
             run.series.push(SeriesShown {
@@ -288,9 +288,9 @@ mod tests {
     #[test]
     fn levels_that_look_the_same_are_one_row() {
         let mut run = queues();
-        let (one, lane) = (run.series[0].clone(), run.lanes[0].clone());
+        let (one, group) = (run.series[0].clone(), run.groups[0].clone());
         run.levels.clear();
-        run.lanes.clear();
+        run.groups.clear();
         run.series.clear();
         for (streams, mean) in [("1", 100.0), ("2", 200.0)] {
             for place in ["near", "far"] {
@@ -302,9 +302,9 @@ mod tests {
                     ..one.clone()
                 };
                 run.series.push(series);
-                run.lanes.push(delaylab_view::run::Lane {
+                run.groups.push(delaylab_view::run::Group {
                     factors,
-                    ..lane.clone()
+                    ..group.clone()
                 });
             }
         }

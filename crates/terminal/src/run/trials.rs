@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_view::run::RunData;
 use delaylab_view::run::columns::{Columns, shares};
-use delaylab_view::run::lanes::Apart;
+use delaylab_view::run::groups::Apart;
 
 /// Heads of columns that are left out, the first ones first, where the terminal is too narrow.
 const EXPENDABLE: [&str; 4] = ["max", "network", "host", "sent"];

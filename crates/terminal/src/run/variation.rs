@@ -1,16 +1,16 @@
-//! Delay variation by probe, as seed 004 prints it: a row for each combination of levels, a group of
+//! Delay variation by probe, as seed 004 prints it: a row for each combination of levels, a block of
 //! columns for each probe. Where that is too wide, or there is one combination: a row for each probe.
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::units::format_duration_f64;
-use delaylab_view::run::lanes::MOST_LANES;
+use delaylab_view::run::groups::MOST_GROUPS;
 use delaylab_view::run::variation::{Combination, DELAY, HEADS, Of, combinations, figures};
-use delaylab_view::run::{Lane, RunData};
+use delaylab_view::run::{Group, RunData};
 
-/// Columns of a group: as many as there is room for.
-const GROUPS: [&[&str]; 3] = [
+/// Columns of a block: as many as there is room for.
+const COLUMNS_OF_A_BLOCK: [&[&str]; 3] = [
     &["n", "mean", "sd", "IQR"],
     &["n", "sd", "IQR"],
     &["sd", "IQR"],
@@ -52,16 +52,16 @@ fn table_of(run: &RunData, of: Of, style: &Style) -> String {
     drawn + &more + &paragraph(&note, Paint::Dim, style)
 }
 
-/// `None` where one combination is all there is, or no group of columns is narrow enough.
+/// `None` where one combination is all there is, or no block of columns is narrow enough.
 fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of, style: &Style) -> Option<Table> {
-    if !(2..=MOST_LANES).contains(&all.len()) {
+    if !(2..=MOST_GROUPS).contains(&all.len()) {
         return None;
     }
     let names = [run.varied(), run.probes()];
     let head = of.head(run.ways());
-    let tables = GROUPS
+    let tables = COLUMNS_OF_A_BLOCK
         .into_iter()
-        .map(|group| grouped([&names[0], &names[1]], all, (of, &head), group));
+        .map(|columns| grouped([&names[0], &names[1]], all, (of, &head), columns));
     let mut fitting = tables.skip_while(|table| table.width() > style.columns());
     fitting.next()
 }
@@ -71,28 +71,28 @@ fn grouped(
     [factors, probes]: [&[&str]; 2],
     all: &[Combination<'_>],
     (of, head): (Of, &str),
-    group: &[&str],
+    columns: &[&str],
 ) -> Table {
     let mut table = Table::default();
     let blank = || Cell::default();
     let above = (1..factors.len()).map(|_| blank());
     let above = [Cell::left(head)].into_iter().chain(above);
     let names = probes.iter().flat_map(|probe| {
-        // An empty column sets the groups apart.
-        let rest = (1..group.len()).map(|_| blank());
+        // An empty column sets the blocks apart.
+        let rest = (1..columns.len()).map(|_| blank());
         [blank(), Cell::new(*probe)].into_iter().chain(rest)
     });
     table.row(above.chain(names).map(Cell::dim));
     let levels = factors.iter().map(|name| Cell::left(*name));
     let heads = probes.iter().flat_map(|_| {
-        let heads = group.iter().map(|head| Cell::new(*head));
+        let heads = columns.iter().map(|head| Cell::new(*head));
         [blank()].into_iter().chain(heads)
     });
     table.row(levels.chain(heads).map(Cell::dim));
     for combination in all {
         let levels = combination.levels.iter().map(|level| Cell::left(*level));
-        let cells = combination.lanes.iter().flat_map(|lane| {
-            let cells = group.iter().map(|head| Cell::new(cell(*lane, of, head)));
+        let cells = combination.groups.iter().flat_map(|group| {
+            let cells = columns.iter().map(|head| Cell::new(cell(*group, of, head)));
             [blank()].into_iter().chain(cells)
         });
         table.row(levels.chain(cells));
@@ -100,8 +100,8 @@ fn grouped(
     table
 }
 
-fn cell(lane: Option<&Lane>, of: Of, head: &str) -> String {
-    let ipdv = lane.and_then(|lane| of.ipdv(lane));
+fn cell(group: Option<&Group>, of: Of, head: &str) -> String {
+    let ipdv = group.and_then(|group| of.ipdv(group));
     let time = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), format_duration_f64);
     match head {
         "n" => ipdv.map_or_else(String::new, |v| v.count.to_string()),
@@ -116,7 +116,7 @@ fn below_each_other(run: &RunData, of: Of, style: &Style) -> (Table, usize) {
     let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, of, &EXPENDABLE[..left_out]));
     let mut tables = narrower.skip_while(|table| table.width() > style.columns());
     let table = tables.next().unwrap_or_else(|| plain(run, of, &EXPENDABLE));
-    (table, run.lanes.len().saturating_sub(MOST_LANES))
+    (table, run.groups.len().saturating_sub(MOST_GROUPS))
 }
 
 fn plain(run: &RunData, of: Of, left_out: &[&str]) -> Table {
@@ -129,10 +129,10 @@ fn plain(run: &RunData, of: Of, left_out: &[&str]) -> Table {
         .map(|head| Cell::new(run.ways().words(head)));
     let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
     table.row(lead.chain(heads).map(Cell::dim));
-    for lane in run.lanes.iter().take(MOST_LANES) {
-        let lead = factors.iter().map(|name| Cell::left(lane.level(name)));
-        let lead = lead.chain([Cell::left(&lane.probe)]);
-        let cells = HEADS.iter().zip(figures(lane, of));
+    for group in run.groups.iter().take(MOST_GROUPS) {
+        let lead = factors.iter().map(|name| Cell::left(group.level(name)));
+        let lead = lead.chain([Cell::left(&group.probe)]);
+        let cells = HEADS.iter().zip(figures(group, of));
         let cells = cells.filter(|(head, _)| kept(head));
         table.row(lead.chain(cells.map(|(_, text)| Cell::new(text))));
     }
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn groups_hold_what_there_is_room_for() {
         let mut run = classes();
-        for lane in &mut run.lanes {
-            let case = &mut lane.factors[0].1.label;
+        for group in &mut run.groups {
+            let case = &mut group.factors[0].1.label;
             *case = format!("tcp,{case:->18}").replace(' ', "");
         }
         for (columns, heads) in [(80, 6), (100, 9), (130, 12)] {
@@ -182,7 +182,7 @@ mod tests {
             );
             assert_eq!(lines[1].split_whitespace().count(), 1 + heads, "{text}");
             assert_eq!(lines.len(), 2 + 5 + 1);
-            let first = &run.lanes[0].summary.variation;
+            let first = &run.groups[0].summary.variation;
             assert!(
                 lines[2].contains(&format_duration_f64(first.ipdv_sd.unwrap())),
                 "{text}"
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn one_combination_is_a_row_a_probe() {
         let mut run = classes();
-        run.lanes.truncate(3);
+        run.groups.truncate(3);
         let text = of_width(&run, 100);
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[0].starts_with("probe"), "{text}");
@@ -208,10 +208,10 @@ mod tests {
     fn the_delay_that_findings_judge_is_shown() {
         let mut run = classes();
         let round_trip = of_width(&run, 100);
-        for lane in &mut run.lanes {
-            let mut network = Ipdv::from(&lane.summary.variation);
+        for group in &mut run.groups {
+            let mut network = Ipdv::from(&group.summary.variation);
             network.iqr = Some(777_000);
-            lane.network_ipdv = Some(network);
+            group.network_ipdv = Some(network);
         }
         assert_eq!(of_width(&run, 100), round_trip);
         let finding = |check: &str| FindingShown {
@@ -229,11 +229,11 @@ mod tests {
     #[test]
     fn many_probes_stand_below_each_other() {
         let mut run = classes();
-        let lanes = run.lanes.clone();
+        let groups = run.groups.clone();
         for copy in 1..10 {
-            run.lanes.extend(lanes.iter().cloned().map(|mut lane| {
-                lane.probe += &copy.to_string();
-                lane
+            run.groups.extend(groups.iter().cloned().map(|mut group| {
+                group.probe += &copy.to_string();
+                group
             }));
         }
         let text = of_width(&run, 100);

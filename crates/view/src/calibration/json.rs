@@ -6,7 +6,7 @@ use delaylab_explain::calibrate;
 use delaylab_explain::calibrate::buffer::{self, Counts};
 use delaylab_explain::calibrate::limiter;
 use delaylab_explain::calibrate::line;
-use delaylab_explain::calibrate::overlay::{self, Lane, Measure, QUANTILES};
+use delaylab_explain::calibrate::overlay::{self, Group, Measure, QUANTILES};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_explain::calibrate::unknown::Unknown;
@@ -44,7 +44,7 @@ pub struct Predictions<'a> {
     /// What was found of the path.
     pub found: Found<'a>,
     /// Before and after.
-    pub lanes: Vec<Row<'a, Option<BTreeMap<&'static str, Expectation>>, PredictedLost>>,
+    pub groups: Vec<Row<'a, Option<BTreeMap<&'static str, Expectation>>, PredictedLost>>,
 }
 
 impl Published for Predictions<'_> {
@@ -149,7 +149,7 @@ impl<'a> Calibration<'a> {
 impl<'a> Predictions<'a> {
     /// Of a predicted change.
     pub fn new(shown: &Prediction<'a>) -> Self {
-        let lanes = shown.lanes.iter().map(|one| {
+        let groups = shown.groups.iter().map(|one| {
             let (measured, model) = (&one.before.measured, &one.before.model);
             let lost = PredictedLost {
                 measured: measured.lost(),
@@ -158,7 +158,7 @@ impl<'a> Predictions<'a> {
             };
             Row::new(
                 measured,
-                |measure| expectations(one, measure, shown.lanes),
+                |measure| expectations(one, measure, shown.groups),
                 lost,
             )
         });
@@ -170,18 +170,18 @@ impl<'a> Predictions<'a> {
                 .map(|(path, value)| (path.as_str(), value.as_str()))
                 .collect(),
             found: Found::new(shown.found),
-            lanes: lanes.collect(),
+            groups: groups.collect(),
         }
     }
 }
 
 impl<'a, M, L> Row<'a, M, L> {
-    fn new(lane: &'a Lane, value: impl Fn(Measure) -> M, lost: L) -> Self {
+    fn new(group: &'a Group, value: impl Fn(Measure) -> M, lost: L) -> Self {
         Self {
-            factors: levels(&lane.factors),
-            probe: &lane.probe,
-            unloaded: lane.unloaded,
-            packets: lane.packets[0],
+            factors: levels(&group.factors),
+            probe: &group.probe,
+            unloaded: group.unloaded,
+            packets: group.packets[0],
             measures: Measure::ALL
                 .map(|measure| (measure.name(), value(measure)))
                 .into(),

@@ -41,5 +41,5 @@ pub struct Prediction<'a> {
     /// What was found of the path.
     pub found: &'a calibrate::Calibration,
     /// Before and after.
-    pub lanes: &'a [Predicted],
+    pub groups: &'a [Predicted],
 }

@@ -7,7 +7,7 @@ use delaylab_explain::calibrate::buffer::{Buffer, Counts};
 use delaylab_explain::calibrate::hosts::Hosts;
 use delaylab_explain::calibrate::limiter::{Limiter, Verdict};
 use delaylab_explain::calibrate::line::{Estimate, Line};
-use delaylab_explain::calibrate::overlay::{Distribution, Lane, Pair};
+use delaylab_explain::calibrate::overlay::{Distribution, Group, Pair};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::{Predicted, predicted};
 use delaylab_explain::calibrate::queue::{Order, Queue};
@@ -17,21 +17,21 @@ use delaylab_model::plan::Level;
 
 const RUN: &str = "runs/calibration-20261122T044658Z";
 
-/// What was found, and its lanes.
+/// What was found, and its groups.
 pub struct Sample {
     found: Calibration,
-    lanes: Vec<Predicted>,
+    groups: Vec<Predicted>,
     pairs: Vec<Pair>,
     sets: Vec<(String, String)>,
 }
 
 impl Sample {
     pub fn made() -> Self {
-        let lanes = lanes();
+        let groups = groups();
         Self {
             found: found(),
-            pairs: lanes.iter().map(|lane| lane.before.clone()).collect(),
-            lanes,
+            pairs: groups.iter().map(|group| group.before.clone()).collect(),
+            groups,
             sets: vec![("path.switch.discipline".to_owned(), "fq-codel".to_owned())],
         }
     }
@@ -53,7 +53,7 @@ impl Sample {
             model: "runs/calibration-20261122T044658Z/models/calibration-predicted-20261122T044738Z",
             sets: &self.sets,
             found: &self.found,
-            lanes: &self.lanes,
+            groups: &self.groups,
         }
     }
 }
@@ -123,8 +123,8 @@ fn found() -> Calibration {
     }
 }
 
-/// A lane whose delays rise evenly from `from` by `step`, in µs.
-fn lane(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Lane {
+/// A group whose delays rise evenly from `from` by `step`, in µs.
+fn group(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Group {
     let value = |at: u32| 1_000.0 * (from + step * f64::from(at));
     let delays = || Distribution {
         values: (0..200).map(value).collect(),
@@ -135,7 +135,7 @@ fn lane(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Lane {
     } else {
         delays()
     };
-    Lane {
+    Group {
         factors: vec![("case".to_owned(), Level::named(case))],
         probe: probe.to_owned(),
         unloaded: case == "unloaded",
@@ -144,18 +144,18 @@ fn lane(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Lane {
     }
 }
 
-fn lanes() -> Vec<Predicted> {
+fn groups() -> Vec<Predicted> {
     let one = |case, probe, measured, model, after: [f64; 2], lost: [usize; 3]| {
         let pair = Pair {
-            measured: lane(case, probe, measured, lost[0]),
-            model: lane(case, probe, model, lost[1]),
+            measured: group(case, probe, measured, lost[0]),
+            model: group(case, probe, model, lost[1]),
         };
         let [from, step] = after;
         let again =
-            [0.98, 1.01].map(|share| vec![lane(case, probe, [from * share, step], lost[2])]);
-        predicted(vec![pair], &[lane(case, probe, after, lost[2])], &again)
+            [0.98, 1.01].map(|share| vec![group(case, probe, [from * share, step], lost[2])]);
+        predicted(vec![pair], &[group(case, probe, after, lost[2])], &again)
     };
-    let lanes = [
+    let groups = [
         one(
             "unloaded",
             "echo",
@@ -181,5 +181,5 @@ fn lanes() -> Vec<Predicted> {
             [80, 81, 90],
         ),
     ];
-    lanes.concat()
+    groups.concat()
 }

@@ -4,7 +4,7 @@ use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::{Buffer, Counts};
 use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::line::{Estimate, Line};
-use delaylab_explain::calibrate::overlay::{Lane, Measure};
+use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::format_duration_f64;
@@ -228,31 +228,31 @@ pub fn used(found: &Calibration) -> String {
     )
 }
 
-/// The factors of these lanes that vary.
-pub fn varied<'a>(lanes: impl Iterator<Item = &'a Lane> + Clone) -> Vec<String> {
-    let names = crate::run::panels::varied(lanes.map(|lane| lane.factors.as_slice()));
+/// The factors of these groups that vary.
+pub fn varied<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Vec<String> {
+    let names = crate::run::panels::varied(groups.map(|group| group.factors.as_slice()));
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// A lane's level of each of these factors, and its probe.
-pub fn levels(lane: &Lane, heads: &[String]) -> Vec<String> {
+/// A group's level of each of these factors, and its probe.
+pub fn levels(group: &Group, heads: &[String]) -> Vec<String> {
     let level = |head: &String| {
-        let own = lane.factors.iter().find(|(name, _)| name == head);
+        let own = group.factors.iter().find(|(name, _)| name == head);
         own.map_or_else(String::new, |(_, level)| level.label.clone())
     };
     heads
         .iter()
         .map(level)
-        .chain([lane.probe.clone()])
+        .chain([group.probe.clone()])
         .collect()
 }
 
 /// `unloaded, 64B, echo`.
-pub fn name(lane: &Lane, heads: &[String]) -> String {
-    levels(lane, heads).join(", ")
+pub fn name(group: &Group, heads: &[String]) -> String {
+    levels(group, heads).join(", ")
 }
 
-/// Lanes in the order of their levels' numbers, then as they are written.
+/// Groups in the order of their levels' numbers, then as they are written.
 pub fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
     let key = |factors: &[Factor]| -> Vec<(String, Option<f64>, Option<Unit>)> {
         let each = factors
@@ -269,9 +269,9 @@ pub fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
         .unwrap_or(std::cmp::Ordering::Equal)
 }
 
-/// What is shown of a lane: what the user waits, or for frames, which nobody waits for, the network.
-pub fn measure(lane: &Lane) -> Measure {
-    match lane.delay(Measure::Response).values.is_empty() {
+/// What is shown of a group: what the user waits, or for frames, which nobody waits for, the network.
+pub fn measure(group: &Group) -> Measure {
+    match group.delay(Measure::Response).values.is_empty() {
         true => Measure::Network,
         false => Measure::Response,
     }
@@ -281,14 +281,14 @@ pub fn measure(lane: &Lane) -> Measure {
 pub const PACKETS: usize = 20;
 
 /// Has it a distribution?
-pub fn is_shown(lane: &Lane) -> bool {
-    lane.delay(measure(lane)).values.len() >= PACKETS
+pub fn is_shown(group: &Group) -> bool {
+    group.delay(measure(group)).values.len() >= PACKETS
 }
 
-/// Those whose measured lane has a distribution, in the order of its levels.
-pub fn in_order<T>(all: &[T], lane: impl Fn(&T) -> &Lane) -> Vec<&T> {
-    let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(lane(one))).collect();
-    shown.sort_by(|a, b| order(&lane(a).factors, &lane(b).factors));
+/// Those whose measured group has a distribution, in the order of its levels.
+pub fn in_order<T>(all: &[T], group: impl Fn(&T) -> &Group) -> Vec<&T> {
+    let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(group(one))).collect();
+    shown.sort_by(|a, b| order(&group(a).factors, &group(b).factors));
     shown
 }
 

@@ -3,16 +3,16 @@
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
 use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons};
-use delaylab_explain::why::blackouts::Blackout;
-use delaylab_explain::why::changes::Scope;
-use delaylab_explain::why::changes::Visible;
-use delaylab_explain::why::effects::{self, Shift};
-use delaylab_explain::why::rhythm::{Basis, Rhythm};
-use delaylab_explain::why::slow::{self, Against};
-use delaylab_explain::why::spent::{self, Component};
-use delaylab_explain::why::unknown::Unknown;
-use delaylab_explain::why::ways::{Clocks, OneWay};
-use delaylab_explain::why::{self, Explanation};
+use delaylab_explain::causes::blackouts::Blackout;
+use delaylab_explain::causes::changes::Scope;
+use delaylab_explain::causes::changes::Visible;
+use delaylab_explain::causes::effects::{self, Shift};
+use delaylab_explain::causes::rhythm::{Basis, Rhythm};
+use delaylab_explain::causes::slow::{self, Against};
+use delaylab_explain::causes::spent::{self, Component};
+use delaylab_explain::causes::unknown::Unknown;
+use delaylab_explain::causes::ways::{Clocks, OneWay};
+use delaylab_explain::causes::{self, Explanation};
 use delaylab_model::Nanos;
 use delaylab_stats::anatomy::{Part, Place};
 use delaylab_stats::attribution::LateCause;
@@ -389,7 +389,7 @@ fn of_way(way: &OneWay) -> Way {
     }
 }
 
-fn of_cause(found: &Explanation, cause: &why::Cause) -> Cause {
+fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
     let stages = cause.stages.iter();
     Cause {
         kind: kind(&cause.what),
@@ -446,7 +446,7 @@ fn name(what: &LateCause) -> Option<String> {
     }
 }
 
-fn process(cause: &why::Cause) -> Option<Process> {
+fn process(cause: &causes::Cause) -> Option<Process> {
     let LateCause::Ran { who, .. } = &cause.what else {
         return None;
     };
@@ -515,7 +515,7 @@ fn nothing() -> Difference {
     of_difference(None, Measured::Missing("no packets".to_owned()))
 }
 
-fn of_change(change: &why::changes::Change) -> Change {
+fn of_change(change: &causes::changes::Change) -> Change {
     let (trial, probe, after_ns) = match &change.scope {
         Scope::Within {
             trial,

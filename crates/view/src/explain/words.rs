@@ -2,11 +2,11 @@
 
 use crate::run::{Evidence, words};
 use crate::words::{plural, short_percent};
-use delaylab_explain::why::changes::{Change, Changes, Scope};
-use delaylab_explain::why::effects::Shift;
-use delaylab_explain::why::slow::{Against, Condition};
-use delaylab_explain::why::ways::{Clocks, OneWay};
-use delaylab_explain::why::{Cause, Explanation};
+use delaylab_explain::causes::changes::{Change, Changes, Scope};
+use delaylab_explain::causes::effects::Shift;
+use delaylab_explain::causes::slow::{Against, Condition};
+use delaylab_explain::causes::ways::{Clocks, OneWay};
+use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::comparison::Bounds;

@@ -1,6 +1,6 @@
 //! Records in, one by one; a [`RunData`] out.
 
-use super::lanes::{self, Lanes, OpenLane};
+use super::groups::{self, Groups, OpenLane};
 use super::panels::{self, Layout};
 use super::{Panel, RunData, Sketch, TrialData};
 use crate::words::plural;
@@ -51,7 +51,7 @@ pub struct RunDataBuilder {
     layout: Layout,
     streams: Vec<Open>,
     panels: Vec<OpenPanel>,
-    lanes: Lanes,
+    groups: Groups,
     open_lanes: Vec<OpenLane>,
     /// Beside `streams`.
     counts: Vec<Counts>,
@@ -111,12 +111,12 @@ impl RunDataBuilder {
         exact_limit: usize,
     ) -> Self {
         let layout = Layout::new(&streams, levels);
-        let lanes = Lanes::new(&streams, levels);
-        let counts = counts(&streams, &lanes, &layout);
+        let groups = Groups::new(&streams, levels);
+        let counts = counts(&streams, &groups, &layout);
         let panels = (0..layout.panels.len())
             .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))
             .collect();
-        let open_lanes = open_lanes(&streams, &lanes, &layout, &counts);
+        let open_lanes = open_lanes(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
         let mut builder = Self {
@@ -125,7 +125,7 @@ impl RunDataBuilder {
             layout,
             streams: Vec::new(),
             panels,
-            lanes,
+            groups,
             open_lanes,
             counts,
             homeless: 0,
@@ -163,7 +163,7 @@ impl RunDataBuilder {
             }
         }
         if self.counts[at].in_lane {
-            self.open_lanes[self.lanes.lane_of[at]].push(record);
+            self.open_lanes[self.groups.lane_of[at]].push(record);
         }
     }
 
@@ -190,15 +190,18 @@ impl RunDataBuilder {
         run.panels = panels
             .filter_map(|(at, (open, factors))| open.finish(factors, &run.trials, at))
             .collect();
-        let lane_of = &self.lanes.lane_of;
-        let lanes = self
+        let lane_of = &self.groups.lane_of;
+        let groups = self
             .open_lanes
             .into_iter()
-            .zip(&self.lanes.keys)
+            .zip(&self.groups.keys)
             .enumerate();
-        run.lanes = lanes
+        run.groups = groups
             .filter_map(|(at, (open, key))| {
-                open.finish(key, lanes::elsewhere(at, lane_of, &run.trials, &run.panels))
+                open.finish(
+                    key,
+                    groups::elsewhere(at, lane_of, &run.trials, &run.panels),
+                )
             })
             .collect();
         run.pooled = self.layout.pooled;
@@ -219,13 +222,13 @@ struct Counts {
     in_lane: bool,
 }
 
-fn counts(streams: &[Stream], lanes: &Lanes, layout: &Layout) -> Vec<Counts> {
+fn counts(streams: &[Stream], groups: &Groups, layout: &Layout) -> Vec<Counts> {
     let (mut of_panels, mut of_lanes) = (Distinct::new(), Distinct::new());
-    let places = streams.iter().zip(&layout.panel_of).zip(&lanes.lane_of);
+    let places = streams.iter().zip(&layout.panel_of).zip(&groups.lane_of);
     places
-        .map(|((stream, panel), lane)| Counts {
+        .map(|((stream, panel), group)| Counts {
             in_panel: of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
-            in_lane: of_lanes.counts(stream.trace_hash, (*lane, stream.probe)),
+            in_lane: of_lanes.counts(stream.trace_hash, (*group, stream.probe)),
         })
         .collect()
 }
@@ -243,25 +246,25 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
 
 fn open_lanes(
     streams: &[Stream],
-    lanes: &Lanes,
+    groups: &Groups,
     layout: &Layout,
     counts: &[Counts],
 ) -> Vec<OpenLane> {
-    let several = lanes::probe_names(streams).len() > 1;
-    let open = |lane: usize| {
-        let of_lane = streams.iter().zip(&lanes.lane_of).zip(&layout.panel_of);
-        let members = of_lane.filter(|((_, of), _)| **of == lane);
+    let several = groups::probe_names(streams).len() > 1;
+    let open = |group: usize| {
+        let of_lane = streams.iter().zip(&groups.lane_of).zip(&layout.panel_of);
+        let members = of_lane.filter(|((_, of), _)| **of == group);
         let panel = members.clone().next().map(|(_, &panel)| panel);
         let in_panel = layout.panel_of.iter().filter(|&&of| Some(of) == panel);
         let count = members.clone().count();
-        // A lane is never in two panels: each factor of a panel is one of its own.
+        // A group is never in two panels: each factor of a panel is one of its own.
         let shared = count == in_panel.count();
         let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
-        let counted = lanes.lane_of.iter().zip(counts);
-        let counted = counted.filter(|(of, counts)| **of == lane && counts.in_lane);
+        let counted = groups.lane_of.iter().zip(counts);
+        let counted = counted.filter(|(of, counts)| **of == group && counts.in_lane);
         OpenLane::new(counted.count(), facts, shared, several)
     };
-    (0..lanes.keys.len()).map(open).collect()
+    (0..groups.keys.len()).map(open).collect()
 }
 
 impl OpenPanel {
@@ -344,8 +347,8 @@ mod tests {
         let run = builder.finish(RunData::default());
         let panel = &run.panels[0];
         assert_eq!((panel.trials, panel.summary.counts.received), (2, 200));
-        let lane = &run.lanes[0];
-        assert_eq!((lane.trials, lane.summary.counts.received), (2, 200));
+        let group = &run.groups[0];
+        assert_eq!((group.trials, group.summary.counts.received), (2, 200));
         // Each trial still has its own figures.
         assert!(
             run.trials

@@ -4,7 +4,7 @@
 //! from when a packet was due, or round trips, from when it was sent. Where the two differ, the other one stands next
 //! to it. Each is named above its first column.
 
-use super::lanes::Apart;
+use super::groups::Apart;
 use super::{RunData, Ways};
 use crate::words::{percent, short_percent};
 use delaylab_model::Nanos;
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn where_the_two_differ_both_are_there() {
         let mut run = waits();
-        for lane in &mut run.lanes {
-            lane.summary.response = lane.summary.round_trip.clone();
+        for group in &mut run.groups {
+            group.summary.response = group.summary.round_trip.clone();
         }
         for panel in &mut run.panels {
             panel.summary.response = panel.summary.round_trip.clone();
@@ -203,9 +203,9 @@ mod tests {
             let response = summary.response.as_mut().unwrap();
             response.p99 *= 9;
         };
-        run.lanes
+        run.groups
             .iter_mut()
-            .for_each(|lane| later(&mut lane.summary));
+            .for_each(|group| later(&mut group.summary));
         run.panels
             .iter_mut()
             .for_each(|panel| later(&mut panel.summary));

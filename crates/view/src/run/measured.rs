@@ -64,15 +64,15 @@ fn put_beside(own: &mut RunData, theirs: &mut RunData, names: &[String; 2]) {
         for trial in &mut run.trials {
             trial.stream.factors.push(factor.clone());
         }
-        for lane in &mut run.lanes {
-            lane.factors.push(factor.clone());
+        for group in &mut run.groups {
+            group.factors.push(factor.clone());
         }
         for panel in &mut run.panels {
             panel.factors.push(factor.clone());
         }
     }
     own.trials.append(&mut theirs.trials);
-    own.lanes.append(&mut theirs.lanes);
+    own.groups.append(&mut theirs.groups);
     own.panels.append(&mut theirs.panels);
     let levels = names.iter().map(Level::named).collect();
     own.levels.push((RUN.to_owned(), levels));

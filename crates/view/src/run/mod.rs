@@ -6,7 +6,7 @@
 //! | `measured.rs` | another run that is this one's measured part |
 //! | [`parts`] | figures of parts of the run, as the experiment asks for them |
 //! | `panels.rs` | which streams a figure puts together |
-//! | `lanes.rs` | which streams are one probe under one combination of levels |
+//! | `groups.rs` | which streams are one probe under one combination of levels |
 //! | `variation.rs` | delay variation by probe |
 //! | `ways.rs` | what delays are called: those of frames are one way |
 //! | `sweeps.rs` | steps in delay against size, for each combination of levels |
@@ -26,7 +26,7 @@ mod alike;
 mod builder;
 pub mod columns;
 mod findings;
-pub mod lanes;
+pub mod groups;
 pub mod marks;
 mod measured;
 mod noise_totals;
@@ -51,8 +51,8 @@ pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 pub use ways::Ways;
 
+pub use delaylab_explain::causes::Explanation;
 pub use delaylab_explain::steps::Sweep;
-pub use delaylab_explain::why::Explanation;
 pub use delaylab_lab::finding::Verdict;
 
 use delaylab_model::Nanos;
@@ -87,7 +87,7 @@ pub struct RunData {
     /// The same records put together for the figures: repeats, and factors of too many levels.
     pub panels: Vec<Panel>,
     /// The same records by probe and combination of levels, repeats together.
-    pub lanes: Vec<Lane>,
+    pub groups: Vec<Group>,
     /// Factors and their levels in the order of the experiment, where that is known.
     pub levels: Vec<(String, Vec<Level>)>,
     /// Factors whose levels share a panel because there are many.
@@ -192,7 +192,7 @@ impl Panel {
 
 /// One probe under one combination of levels, its repeats together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct Group {
     /// Every factor and its level, in the order of the design.
     pub factors: Vec<Factor>,
     /// The probe's name.

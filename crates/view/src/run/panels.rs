@@ -1,7 +1,7 @@
 //! Which streams a figure puts together: repeats always, and the levels of a factor where showing
 //! each apart would make more panels than anyone reads.
 
-use super::{Lane, Stream, lanes};
+use super::{Group, Stream, groups};
 use delaylab_model::plan::{Factor, Level, Unit};
 use std::cmp::Ordering;
 
@@ -29,7 +29,7 @@ struct Dimension {
 
 impl Layout {
     pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
-        let probes = lanes::probe_names(streams).into_iter();
+        let probes = groups::probe_names(streams).into_iter();
         let probes = ("probe".to_owned(), probes.map(Level::named).collect());
         let order = &[order, &[probes]].concat();
         let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
@@ -92,8 +92,8 @@ pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a st
 
 /// The factors by which the panels of a figure that draws every probe in each are told apart, and the
 /// names of those that are put together.
-pub fn beside_probes(lanes: &[Lane]) -> (Vec<String>, Vec<String>) {
-    let (shown, pooled) = choose(dimensions(lanes.iter().map(|lane| lane.factors.clone())));
+pub fn beside_probes(groups: &[Group]) -> (Vec<String>, Vec<String>) {
+    let (shown, pooled) = choose(dimensions(groups.iter().map(|group| group.factors.clone())));
     (shown.into_iter().map(|d| d.name).collect(), pooled)
 }
 

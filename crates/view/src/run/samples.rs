@@ -6,14 +6,14 @@ use crate::run::{
     Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, SeriesShown,
     Stream, Verdict,
 };
+use delaylab_explain::causes::changes::{Change, Changes, Scope, Visible};
+use delaylab_explain::causes::effects::{Effect, NoInterval, Shift};
+use delaylab_explain::causes::roles::Role;
+use delaylab_explain::causes::slow::Slow;
+use delaylab_explain::causes::unknown::Unknown;
+use delaylab_explain::causes::ways::{Clocks, OneWay};
+use delaylab_explain::causes::{Cause, Explanation, Worst};
 use delaylab_explain::steps::{Gatherer, Member, Sweep};
-use delaylab_explain::why::changes::{Change, Changes, Scope, Visible};
-use delaylab_explain::why::effects::{Effect, NoInterval, Shift};
-use delaylab_explain::why::roles::Role;
-use delaylab_explain::why::slow::Slow;
-use delaylab_explain::why::unknown::Unknown;
-use delaylab_explain::why::ways::{Clocks, OneWay};
-use delaylab_explain::why::{Cause, Explanation, Worst};
 use delaylab_lab::finding::{Row, Tabulated};
 use delaylab_model::experiment::{Draw, FigureSection};
 use delaylab_model::hop::Direction;

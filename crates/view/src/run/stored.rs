@@ -10,9 +10,9 @@ use super::series::Everything;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::words::{plural, to_the_second};
+use delaylab_explain::causes::slow::Baseline;
+use delaylab_explain::causes::{self, blackouts};
 use delaylab_explain::steps::{Gatherer, Member, Way};
-use delaylab_explain::why::slow::Baseline;
-use delaylab_explain::why::{self, blackouts};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
     let mut data = RunData {
-        explanation: Some(why::explain(run, resolved, Baseline::Best)),
+        explanation: Some(causes::explain(run, resolved, Baseline::Best)),
         ..read(run, resolved, folder, figures)
     };
     if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {

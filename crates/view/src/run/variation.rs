@@ -1,6 +1,6 @@
 //! Delay variation by probe, as the terminal and the page show it.
 
-use super::{Lane, RunData, Ways};
+use super::{Group, RunData, Ways};
 use crate::words::percent;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::Distribution;
@@ -20,7 +20,7 @@ impl Of {
     pub fn judged(run: &RunData) -> Vec<Self> {
         const NETWORK: &str = "ipdv(network)";
         let checks = || run.findings.iter().map(|finding| finding.check.as_str());
-        let has_network = run.lanes.iter().any(|lane| lane.network_ipdv.is_some());
+        let has_network = run.groups.iter().any(|group| group.network_ipdv.is_some());
         let network = has_network && checks().any(|check| check.contains(NETWORK));
         // A measure alone: of others it is `ipdv(…)`.
         let alone = |check: &str| {
@@ -52,11 +52,11 @@ impl Of {
         }
     }
 
-    /// Of one lane.
-    pub fn ipdv(self, lane: &Lane) -> Option<Ipdv> {
+    /// Of one group.
+    pub fn ipdv(self, group: &Group) -> Option<Ipdv> {
         match self {
-            Self::Network => lane.network_ipdv,
-            Self::RoundTrip => Some((&lane.summary.variation).into()),
+            Self::Network => group.network_ipdv,
+            Self::RoundTrip => Some((&group.summary.variation).into()),
         }
     }
 }
@@ -67,10 +67,10 @@ pub const HEADS: [&str; 7] = ["n", "IPDV mean", "sd", "IQR", DELAY, "p99", "lost
 /// The head of the delay's median, before it is called by where packets go ([`Ways`]).
 pub const DELAY: &str = "round trip p50";
 
-/// Of one lane, a cell each of [`HEADS`].
-pub fn figures(lane: &Lane, of: Of) -> [String; 7] {
-    let summary = &lane.summary;
-    let ipdv = of.ipdv(lane).unwrap_or_default();
+/// Of one group, a cell each of [`HEADS`].
+pub fn figures(group: &Group, of: Of) -> [String; 7] {
+    let summary = &group.summary;
+    let ipdv = of.ipdv(group).unwrap_or_default();
     let delays = summary.round_trip.as_ref();
     let mean = |ns: Option<f64>| ns.map_or_else(unknown, format_duration_f64);
     let time = |ns: Option<i64>| ns.map_or_else(unknown, format_duration);
@@ -89,32 +89,32 @@ fn unknown() -> String {
     "–".to_owned()
 }
 
-/// The lanes of one combination of levels beside each other.
+/// The groups of one combination of levels beside each other.
 pub struct Combination<'a> {
     /// Its level of each factor that varies.
     pub levels: Vec<&'a str>,
-    /// A lane for each of the run's probes, in their order; `None` where a probe is not in it.
-    pub lanes: Vec<Option<&'a Lane>>,
+    /// A group for each of the run's probes, in their order; `None` where a probe is not in it.
+    pub groups: Vec<Option<&'a Group>>,
 }
 
 /// Every combination of levels, in order.
 pub fn combinations(run: &RunData) -> Vec<Combination<'_>> {
     let probes = run.probes();
     let factors = run.varied();
-    // Lanes of one combination follow each other.
-    let of_one = run.lanes.chunk_by(|a, b| a.factors == b.factors);
+    // Groups of one combination follow each other.
+    let of_one = run.groups.chunk_by(|a, b| a.factors == b.factors);
     of_one
-        .map(|lanes| Combination {
-            levels: levels(&factors, lanes.first()),
-            lanes: probes
+        .map(|groups| Combination {
+            levels: levels(&factors, groups.first()),
+            groups: probes
                 .iter()
-                .map(|probe| lanes.iter().find(|lane| lane.probe == *probe))
+                .map(|probe| groups.iter().find(|group| group.probe == *probe))
                 .collect(),
         })
         .collect()
 }
 
-fn levels<'a>(factors: &[&str], lane: Option<&'a Lane>) -> Vec<&'a str> {
-    let level = |name: &&str| lane.map_or("", |lane| lane.level(name));
+fn levels<'a>(factors: &[&str], group: Option<&'a Group>) -> Vec<&'a str> {
+    let level = |name: &&str| group.map_or("", |group| group.level(name));
     factors.iter().map(level).collect()
 }

@@ -5,7 +5,7 @@ use super::markup::text;
 use super::table::{Column, Table};
 use super::{document, section};
 use delaylab_explain::calibrate::Calibration;
-use delaylab_explain::calibrate::overlay::{Lane, Pair, QUANTILES};
+use delaylab_explain::calibrate::overlay::{Group, Pair, QUANTILES};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_figure::overlay;
@@ -46,11 +46,11 @@ pub fn prediction_page(shown: &Prediction<'_>) -> String {
     let body = [
         head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")),
         figures::of(
-            &overlay::prediction(shown.lanes)
+            &overlay::prediction(shown.groups)
                 .into_iter()
                 .collect::<Vec<_>>(),
         ),
-        section("expected", "Before and after", &expected(shown.lanes)),
+        section("expected", "Before and after", &expected(shown.groups)),
         section(
             "found",
             "The path that it is computed for",
@@ -132,33 +132,37 @@ fn errors(pairs: &[Pair]) -> String {
     table.render()
 }
 
-fn lost(lane: &Lane) -> String {
-    lane.lost()
+fn lost(group: &Group) -> String {
+    group
+        .lost()
         .map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
 }
 
-fn expected(lanes: &[Predicted]) -> String {
-    let shown = in_order(lanes, |lane| &lane.before.measured);
-    let heads = varied(shown.iter().map(|lane| &lane.before.measured));
+fn expected(groups: &[Predicted]) -> String {
+    let shown = in_order(groups, |group| &group.before.measured);
+    let heads = varied(shown.iter().map(|group| &group.before.measured));
     let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
     let figures = each
         .iter()
         .flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);
     let figures = figures.chain(["lost", "predicted"].map(str::to_owned));
     let mut table = columns(&heads, figures.collect());
-    for lane in shown {
-        let kind = measure(&lane.before.measured);
-        let found = lane.before.distance(kind).zip(lane.expected(kind, lanes));
+    for group in shown {
+        let kind = measure(&group.before.measured);
+        let found = group
+            .before
+            .distance(kind)
+            .zip(group.expected(kind, groups));
         let Some((before, expected)) = found else {
             continue;
         };
-        let mut cells = levels(&lane.before.measured, &heads);
+        let mut cells = levels(&group.before.measured, &heads);
         for ([measured, _], expected) in before.quantiles.into_iter().zip(expected) {
             let (low, high) = expected.between;
             let between = format!("{} to {}", duration(low), duration(high));
             cells.extend([duration(measured), duration(expected.value), between]);
         }
-        cells.extend([&lane.before.measured, &lane.after].map(lost));
+        cells.extend([&group.before.measured, &group.after].map(lost));
         table.row(cells);
     }
     table.render()

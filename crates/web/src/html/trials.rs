@@ -4,7 +4,7 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_model::plan::Factor;
 use delaylab_view::run::columns::Columns;
-use delaylab_view::run::lanes::Apart;
+use delaylab_view::run::groups::Apart;
 use delaylab_view::run::{RunData, TrialData};
 
 pub(super) fn section(run: &RunData) -> String {

@@ -41,8 +41,8 @@ fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> String {
     let mut table = Table::new(factors.chain(probes));
     for combination in all {
         let levels = combination.levels.iter().map(|level| (*level).to_owned());
-        let figures = combination.lanes.iter().flat_map(|lane| {
-            let ipdv = lane.and_then(|lane| of.ipdv(lane));
+        let figures = combination.groups.iter().flat_map(|group| {
+            let ipdv = group.and_then(|group| of.ipdv(group));
             let sd = ipdv.and_then(|v| v.sd).map(format_duration_f64);
             let iqr = ipdv.and_then(|v| v.iqr).map(format_duration);
             [sd, iqr].map(|figure| figure.unwrap_or_else(|| "–".to_owned()))
@@ -60,10 +60,10 @@ fn each(run: &RunData, of: Of) -> String {
     let heads = HEADS.map(|head| (run.ways().words(head), Column::Figures));
     let lead = lead.map(|(name, column)| (name.to_owned(), column));
     let mut table = Table::new(lead.chain(heads));
-    for lane in &run.lanes {
-        let levels = factors.iter().map(|name| lane.level(name).to_owned());
-        let lead = levels.chain([lane.probe.clone()]);
-        table.row(lead.chain(figures(lane, of)).collect());
+    for group in &run.groups {
+        let levels = factors.iter().map(|name| group.level(name).to_owned());
+        let lead = levels.chain([group.probe.clone()]);
+        table.row(lead.chain(figures(group, of)).collect());
     }
     table.render()
 }

@@ -1,8 +1,8 @@
 //! Simulated runs of which everything is known: who is blamed, and that nobody is where nothing was
 //! planted.
 
-use delaylab_explain::why::rhythm::Basis;
-use delaylab_explain::why::{self, Cause, Explanation};
+use delaylab_explain::causes::rhythm::Basis;
+use delaylab_explain::causes::{self, Cause, Explanation};
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
 use delaylab_lab::run::{Ended, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::plan::Planned;
@@ -84,7 +84,7 @@ pub fn explain_in(world: &mut dyn World, text: &str, seed: u64) -> Explanation {
 fn explain_as(world: (&str, &mut dyn World), text: &str, seed: u64) -> Explanation {
     let runs = tempfile::tempdir().unwrap();
     let (run, resolved) = carry_out(runs.path(), text, seed, world);
-    why::explain(&run, Some(&resolved), why::slow::Baseline::Best)
+    causes::explain(&run, Some(&resolved), causes::slow::Baseline::Best)
 }
 
 /// A packet each millisecond or so for ten seconds, across a switch, and what is planted.

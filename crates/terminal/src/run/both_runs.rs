@@ -7,7 +7,7 @@ use crate::text::width;
 use delaylab_model::Nanos;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::anatomy::StageSet;
-use delaylab_view::beside::{Beside, Row, ratio};
+use delaylab_view::both_runs::{BothRuns, Row, ratio};
 use delaylab_view::run::{RunData, Ways};
 use delaylab_view::words::plural;
 use delaylab_view::words::short_name;
@@ -35,12 +35,12 @@ const NARROWER: [Shown; 3] = [
 ];
 
 /// Both runs in one table, in lines that end in a line feed.
-pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
-    let beside = Beside::new(first, second);
-    let head = [first, second].into_iter().zip(&beside.names);
-    let head = head.zip(columns(&beside));
+pub fn both_runs(first: &RunData, second: &RunData, style: &Style) -> String {
+    let both = BothRuns::new(first, second);
+    let head = [first, second].into_iter().zip(&both.names);
+    let head = head.zip(columns(&both));
     let head = head.map(|((run, name), column)| one(run, name, &column, style));
-    let tables = NARROWER.map(|shown| table(&beside, shown));
+    let tables = NARROWER.map(|shown| table(&both, shown));
     let fits = |table: &&Table| table.width() <= style.columns();
     let table = tables
         .iter()
@@ -49,7 +49,7 @@ pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
     let sections = [
         head.collect::<String>(),
         table.render(style),
-        paragraph(&note(&beside, first.ways()), Paint::Dim, style) + &alone(&beside),
+        paragraph(&note(&both, first.ways()), Paint::Dim, style) + &alone(&both),
     ];
     style.glyphs(sections.join("\n"))
 }
@@ -58,9 +58,9 @@ pub fn beside(first: &RunData, second: &RunData, style: &Style) -> String {
 const NAME: usize = 10;
 
 /// What the columns of the runs are called: names of runs are too long.
-fn columns(beside: &Beside) -> [String; 2] {
-    if beside.names.iter().all(|name| width(name) <= NAME) && beside.names[0] != beside.names[1] {
-        return beside.names.clone();
+fn columns(both: &BothRuns) -> [String; 2] {
+    if both.names.iter().all(|name| width(name) <= NAME) && both.names[0] != both.names[1] {
+        return both.names.clone();
     }
     ["first", "second"].map(str::to_owned)
 }
@@ -82,20 +82,20 @@ fn one(run: &RunData, name: &str, column: &str, style: &Style) -> String {
         + &problems.collect::<String>()
 }
 
-fn table(beside: &Beside, shown: Shown) -> Table {
+fn table(both: &BothRuns, shown: Shown) -> Table {
     let mut table = Table::default();
-    let [first, second] = &columns(beside);
+    let [first, second] = &columns(both);
     let quantiles: &[&str] = if shown.p99 { &["p50", "p99"] } else { &["p50"] };
-    let lead = beside.heads.len().max(1);
+    let lead = both.heads.len().max(1);
     let above = (0..lead).map(|_| Cell::default());
-    // Empty columns set the groups apart.
+    // Empty columns set them apart.
     let names = quantiles
         .iter()
         .flat_map(|quantile| ["", quantile, "", ""].map(Cell::new));
     table.row(above.chain(names).map(Cell::dim));
-    let heads = beside.heads.iter().map(Cell::left);
+    let heads = both.heads.iter().map(Cell::left);
     let heads: Vec<_> = heads
-        .chain((beside.heads.is_empty()).then(Cell::default))
+        .chain((both.heads.is_empty()).then(Cell::default))
         .collect();
     let each = quantiles
         .iter()
@@ -103,7 +103,7 @@ fn table(beside: &Beside, shown: Shown) -> Table {
     let stage = shown.stage.then_some(["", "mostly in", "by"]);
     let stage = stage.into_iter().flatten().map(Cell::left);
     table.row(heads.into_iter().chain(each).chain(stage).map(Cell::dim));
-    for row in &beside.rows {
+    for row in &both.rows {
         table.row(cells(row, shown));
     }
     table
@@ -153,13 +153,13 @@ fn times(ratio: f64) -> String {
     }
 }
 
-fn note(beside: &Beside, ways: Ways) -> String {
-    let [first, second] = &columns(beside);
+fn note(both: &BothRuns, ways: Ways) -> String {
+    let [first, second] = &columns(both);
     let merged = |row: &Row| {
         let difference = row.difference;
         difference.is_some_and(|d| d.stages == StageSet::NETWORK_AND_REFLECTOR)
     };
-    let reflector = if beside.rows.iter().any(merged) {
+    let reflector = if both.rows.iter().any(merged) {
         "; network: includes the reflector, which one of the runs cannot tell apart"
     } else {
         ""
@@ -171,8 +171,8 @@ fn note(beside: &Beside, ways: Ways) -> String {
 }
 
 /// What only one of them has.
-fn alone(beside: &Beside) -> String {
-    let each = beside.names.iter().zip(beside.alone);
+fn alone(both: &BothRuns) -> String {
+    let each = both.names.iter().zip(both.alone);
     let lines = each.filter(|&(_, rows)| rows > 0);
     let line =
         |(name, rows): (&String, usize)| format!("{} only in {name}\n", plural(rows as u64, "row"));
@@ -189,12 +189,12 @@ mod tests {
         let first = classes();
         let mut second = classes();
         second.head.world = "sim".to_owned();
-        second.lanes.remove(1);
-        for lane in &mut second.lanes {
-            if let Some(anatomy) = &mut lane.summary.mean_anatomy {
+        second.groups.remove(1);
+        for group in &mut second.groups {
+            if let Some(anatomy) = &mut group.summary.mean_anatomy {
                 anatomy.parts[2].ns += 25_000.0;
             }
-            if let Some(delays) = &mut lane.summary.round_trip {
+            if let Some(delays) = &mut group.summary.round_trip {
                 delays.p50 += 25_000;
                 delays.p99 *= 20;
             }
@@ -204,10 +204,10 @@ mod tests {
             width: 100,
             ..Style::PLAIN
         };
-        insta::assert_snapshot!("beside_rich", beside(&first, &second, &rich));
-        let plain = beside(&first, &second, &Style::PLAIN);
+        insta::assert_snapshot!("both_runs_rich", both_runs(&first, &second, &rich));
+        let plain = both_runs(&first, &second, &Style::PLAIN);
         crate::text::assert_plain("beside", &plain);
-        insta::assert_snapshot!("beside_plain", plain);
+        insta::assert_snapshot!("both_runs_plain", plain);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the combinations of levels that both have, how their round trips compare, and in which stage they
 //! differ most.
 
-use crate::run::{Lane, RunData};
+use crate::run::{Group, RunData};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_stats::anatomy::{StageSet, in_common};
@@ -10,7 +10,7 @@ use delaylab_stats::summary::{AnatomyAt, Distribution, Summary};
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
+pub struct BothRuns {
     /// What tells the runs apart: their worlds, or where those are the same, their names.
     pub names: [String; 2],
     /// The factors that vary, and `probe` where there are several.
@@ -49,25 +49,25 @@ pub fn ratio([first, second]: [Option<Nanos>; 2]) -> Option<f64> {
     Some(second? as f64 / first as f64)
 }
 
-impl Beside {
+impl BothRuns {
     /// Of what both runs have.
     pub fn new(first: &RunData, second: &RunData) -> Self {
         let one_probe = first.probes().len() == 1 && second.probes().len() == 1;
-        let same = |a: &Lane, b: &Lane| {
+        let same = |a: &Group, b: &Group| {
             (one_probe || a.probe == b.probe) && same_levels(&a.factors, &b.factors)
         };
-        let pair = |a| Some((a, second.lanes.iter().find(|b| same(a, b))?));
-        let pairs: Vec<(&Lane, &Lane)> = first.lanes.iter().filter_map(pair).collect();
-        let lanes = pairs.iter().map(|(a, _)| *a);
-        let heads = heads(&lanes.collect::<Vec<_>>());
-        let row = |(a, b): &(&Lane, &Lane)| Row {
+        let pair = |a| Some((a, second.groups.iter().find(|b| same(a, b))?));
+        let pairs: Vec<(&Group, &Group)> = first.groups.iter().filter_map(pair).collect();
+        let groups = pairs.iter().map(|(a, _)| *a);
+        let heads = heads(&groups.collect::<Vec<_>>());
+        let row = |(a, b): &(&Group, &Group)| Row {
             levels: heads.iter().map(|head| level(a, head)).collect(),
             ..Row::new(&a.summary, &b.summary)
         };
         Self {
             names: names(first, second),
             rows: pairs.iter().map(row).collect(),
-            alone: [first, second].map(|run| run.lanes.len() - pairs.len()),
+            alone: [first, second].map(|run| run.groups.len() - pairs.len()),
             heads,
         }
     }
@@ -102,17 +102,17 @@ fn same_levels(a: &[Factor], b: &[Factor]) -> bool {
     a.len() == b.len() && a.iter().all(has)
 }
 
-fn heads(lanes: &[&Lane]) -> Vec<String> {
-    let varied = crate::run::panels::varied(lanes.iter().map(|lane| lane.factors.as_slice()));
-    let several = lanes.windows(2).any(|pair| pair[0].probe != pair[1].probe);
+fn heads(groups: &[&Group]) -> Vec<String> {
+    let varied = crate::run::panels::varied(groups.iter().map(|group| group.factors.as_slice()));
+    let several = groups.windows(2).any(|pair| pair[0].probe != pair[1].probe);
     let probe = several.then_some("probe");
     varied.into_iter().chain(probe).map(str::to_owned).collect()
 }
 
-fn level(lane: &Lane, head: &str) -> String {
-    let own = lane.level(head);
+fn level(group: &Group, head: &str) -> String {
+    let own = group.level(head);
     let shown = if own.is_empty() && head == "probe" {
-        &lane.probe
+        &group.probe
     } else {
         own
     };
@@ -143,10 +143,10 @@ mod tests {
     /// The same run in another world, where every reader wakes up 5 µs later.
     fn elsewhere(mut run: RunData) -> RunData {
         run.head.world = "sim".to_owned();
-        for lane in &mut run.lanes {
-            let delays = lane.summary.round_trip.as_mut().unwrap();
+        for group in &mut run.groups {
+            let delays = group.summary.round_trip.as_mut().unwrap();
             delays.p50 *= 2;
-            let anatomy = lane.summary.mean_anatomy.as_mut().unwrap();
+            let anatomy = group.summary.mean_anatomy.as_mut().unwrap();
             anatomy.parts.last_mut().unwrap().ns += 5_000.0;
             anatomy.parts.first_mut().unwrap().ns -= 2_000.0;
         }
@@ -157,18 +157,18 @@ mod tests {
     fn each_combination_that_both_have_is_a_row() {
         let first = waits();
         let mut second = elsewhere(waits());
-        second.lanes.remove(0);
+        second.groups.remove(0);
         second
-            .lanes
+            .groups
             .iter_mut()
-            .for_each(|lane| lane.factors.reverse());
-        let beside = Beside::new(&first, &second);
-        assert_eq!(beside.names, ["live", "sim"]);
-        assert_eq!(beside.heads, ["wait", "condition"]);
-        assert_eq!((beside.rows.len(), beside.alone), (8, [1, 0]));
-        for (row, lane) in beside.rows.iter().zip(&first.lanes[1..]) {
-            assert_eq!(row.levels, [lane.level("wait"), lane.level("condition")]);
-            assert_eq!(row.p50[0], lane.summary.round_trip.as_ref().map(|d| d.p50));
+            .for_each(|group| group.factors.reverse());
+        let both = BothRuns::new(&first, &second);
+        assert_eq!(both.names, ["live", "sim"]);
+        assert_eq!(both.heads, ["wait", "condition"]);
+        assert_eq!((both.rows.len(), both.alone), (8, [1, 0]));
+        for (row, group) in both.rows.iter().zip(&first.groups[1..]) {
+            assert_eq!(row.levels, [group.level("wait"), group.level("condition")]);
+            assert_eq!(row.p50[0], group.summary.round_trip.as_ref().map(|d| d.p50));
             assert_eq!(ratio(row.p50), Some(2.0));
             assert_eq!(ratio(row.p99), Some(1.0));
             let difference = row.difference.unwrap();
@@ -180,14 +180,10 @@ mod tests {
     #[test]
     fn probes_meet_their_own() {
         let (first, second) = (classes(), elsewhere(classes()));
-        let beside = Beside::new(&first, &second);
-        assert_eq!(beside.heads, ["case", "probe"]);
-        assert_eq!(beside.rows.len(), first.lanes.len());
-        let probes: Vec<_> = beside
-            .rows
-            .iter()
-            .map(|row| row.levels[1].as_str())
-            .collect();
+        let both = BothRuns::new(&first, &second);
+        assert_eq!(both.heads, ["case", "probe"]);
+        assert_eq!(both.rows.len(), first.groups.len());
+        let probes: Vec<_> = both.rows.iter().map(|row| row.levels[1].as_str()).collect();
         assert_eq!(probes[..3], ["ef", "be", "ss"]);
     }
 
@@ -197,14 +193,13 @@ mod tests {
         assert_eq!(ratio([Some(5), None]), None);
         assert_eq!(ratio([Some(0), Some(5)]), None);
         let mut silent = waits();
-        for lane in &mut silent.lanes {
-            lane.summary.round_trip = None;
-            lane.summary.mean_anatomy = None;
+        for group in &mut silent.groups {
+            group.summary.round_trip = None;
+            group.summary.mean_anatomy = None;
         }
-        let beside = Beside::new(&waits(), &silent);
+        let both = BothRuns::new(&waits(), &silent);
         assert!(
-            beside
-                .rows
+            both.rows
                 .iter()
                 .all(|row| row.p50[1].is_none() && row.difference.is_none())
         );
@@ -212,8 +207,8 @@ mod tests {
 
     #[test]
     fn in_one_world_runs_go_by_their_names() {
-        let beside = Beside::new(&waits(), &sizes());
-        assert_eq!(beside.names[0], "wait-time-jitter-20260102T030405Z");
-        assert!(beside.rows.is_empty());
+        let both = BothRuns::new(&waits(), &sizes());
+        assert_eq!(both.names[0], "wait-time-jitter-20260102T030405Z");
+        assert!(both.rows.is_empty());
     }
 }

@@ -115,15 +115,15 @@ fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
 
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
 fn between(streams: &[Stream<'_>]) -> Vec<Change> {
-    let lane = |stream: &Stream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
+    let group = |stream: &Stream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
     let medians: Vec<Option<f64>> = streams.iter().map(Stream::median).collect();
-    let mut lanes = BTreeMap::<String, Vec<f64>>::new();
+    let mut groups = BTreeMap::<String, Vec<f64>>::new();
     for (stream, median) in streams.iter().zip(&medians) {
-        lanes.entry(lane(stream)).or_default().extend(median);
+        groups.entry(group(stream)).or_default().extend(median);
     }
     let mut trials = BTreeMap::<u32, (u32, Vec<f64>)>::new();
     for (stream, median) in streams.iter().zip(&medians) {
-        let all = lanes.get_mut(&lane(stream)).map(Vec::as_mut_slice);
+        let all = groups.get_mut(&group(stream)).map(Vec::as_mut_slice);
         let usual = all.and_then(|all| Functional::Quantile(0.5).value(all));
         if let (Some(median), Some(usual)) = (median, usual.filter(|&usual| usual > 0.0)) {
             let trial = trials.entry(stream.row.position);

@@ -1,9 +1,9 @@
 //! What is slow, as a sentence.
 
 use super::{Against, Condition, Slow};
+use crate::causes::spent::{Component, Spent};
+use crate::causes::words::percent;
 use crate::steps::format_rate;
-use crate::why::spent::{Component, Spent};
-use crate::why::words::percent;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 

@@ -1,8 +1,8 @@
-//! Which streams are one *lane*: one probe under one combination of levels, its repeats together. What
+//! Which streams are one *group*: one probe under one combination of levels, its repeats together. What
 //! a probe met is told from what another met beside it.
 
 use super::panels::{self, compare};
-use super::{Delays, Lane, RunData, Stream, TrialData};
+use super::{Delays, Group, RunData, Stream, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level};
@@ -13,10 +13,10 @@ use delaylab_stats::summary::{Distribution, Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
 use std::cmp::Reverse;
 
-/// Answered records of a lane beyond which its quantiles come from histograms: there may be many lanes.
+/// Answered records of a group beyond which its quantiles come from histograms: there may be many groups.
 const EXACT_LIMIT: usize = 50_000;
 
-/// What a lane is known by.
+/// What a group is known by.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Key {
     factors: Vec<Factor>,
@@ -32,14 +32,14 @@ impl Key {
     }
 }
 
-/// The lanes of a run in order, and to which of them each stream belongs.
+/// The groups of a run in order, and to which of them each stream belongs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Lanes {
+pub(super) struct Groups {
     pub(super) keys: Vec<Key>,
     pub(super) lane_of: Vec<usize>,
 }
 
-impl Lanes {
+impl Groups {
     pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
         let probes = probe_names(streams);
         let place = |key: &Key| probes.iter().position(|name| *name == key.probe);
@@ -70,7 +70,7 @@ pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
     distinct
 }
 
-/// A lane whose records still come.
+/// A group whose records still come.
 #[derive(Debug)]
 pub(super) struct OpenLane {
     streams: usize,
@@ -111,7 +111,7 @@ impl OpenLane {
     }
 
     /// `None` where it has no stream.
-    pub(super) fn finish(self, key: &Key, elsewhere: Option<&Summary>) -> Option<Lane> {
+    pub(super) fn finish(self, key: &Key, elsewhere: Option<&Summary>) -> Option<Group> {
         let own = self.summary.map(|summary| summary.finish());
         let spread = self.spread.map(|spread| {
             let network = spread.network_ipdv.finish();
@@ -119,7 +119,7 @@ impl OpenLane {
             (spread.round_trips, spread.ipdv, network)
         });
         let (round_trips, ipdv, network_ipdv) = spread.unwrap_or_default();
-        Some(Lane {
+        Some(Group {
             factors: key.factors.clone(),
             probe: key.probe.clone(),
             trials: self.streams,
@@ -164,19 +164,19 @@ pub struct Apart<'a> {
     pub left_out: usize,
 }
 
-/// Rows of lanes at most.
-pub const MOST_LANES: usize = 60;
-/// Of more lanes so many are shown, half of them by loss and half by p99.
+/// Rows of groups at most.
+pub const MOST_GROUPS: usize = 60;
+/// Of more groups so many are shown, half of them by loss and half by p99.
 const WORST: usize = 20;
 
 impl RunData {
     /// The names of its probes, in the order in which the experiment has them.
     pub fn probes(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        // Lanes of one combination stand in that order; not every combination has every probe.
-        for lane in &self.lanes {
-            if !names.contains(&lane.probe.as_str()) {
-                names.push(&lane.probe);
+        // Groups of one combination stand in that order; not every combination has every probe.
+        for group in &self.groups {
+            if !names.contains(&group.probe.as_str()) {
+                names.push(&group.probe);
             }
         }
         names
@@ -184,19 +184,19 @@ impl RunData {
 
     /// Factors of which it has more than one level.
     pub fn varied(&self) -> Vec<&str> {
-        panels::varied(self.lanes.iter().map(|lane| lane.factors.as_slice()))
+        panels::varied(self.groups.iter().map(|group| group.factors.as_slice()))
     }
 
-    /// Lane by lane where panels would put together what differs: what one probe met says nothing of another, and what
-    /// one combination of levels met nothing of the next. Else panel by panel. Of more lanes than anyone reads the
+    /// Group by group where panels would put together what differs: what one probe met says nothing of another, and what
+    /// one combination of levels met nothing of the next. Else panel by panel. Of more groups than anyone reads the
     /// worst ones, unless `all` are asked for.
     pub fn apart(&self, all: bool) -> Apart<'_> {
         if self.pooled.is_empty() && self.probes().len() < 2 {
             return self.by_panel();
         }
-        match all || self.lanes.len() <= MOST_LANES {
-            true => self.by_lane(self.lanes.iter().collect()),
-            false => self.by_lane(worst(&self.lanes)),
+        match all || self.groups.len() <= MOST_GROUPS {
+            true => self.by_lane(self.groups.iter().collect()),
+            false => self.by_lane(worst(&self.groups)),
         }
     }
 
@@ -213,43 +213,43 @@ impl RunData {
         }
     }
 
-    fn by_lane<'a>(&'a self, lanes: Vec<&'a Lane>) -> Apart<'a> {
+    fn by_lane<'a>(&'a self, groups: Vec<&'a Group>) -> Apart<'a> {
         let varied = self.varied();
         let probe = (self.probes().len() > 1).then_some("probe");
-        let rows = lanes.iter().map(|lane| {
-            let levels = varied.iter().map(|name| lane.level(name));
-            let levels = levels.chain(probe.map(|_| lane.probe.as_str()));
-            (levels.collect(), lane.trials, &lane.summary)
+        let rows = groups.iter().map(|group| {
+            let levels = varied.iter().map(|name| group.level(name));
+            let levels = levels.chain(probe.map(|_| group.probe.as_str()));
+            (levels.collect(), group.trials, &group.summary)
         });
         Apart {
             rows: rows.collect(),
             heads: varied.iter().copied().chain(probe).collect(),
-            left_out: self.lanes.len() - lanes.len(),
+            left_out: self.groups.len() - groups.len(),
         }
     }
 }
 
-/// The lanes with the most loss, and of the others those with the largest p99, in their order.
-fn worst(lanes: &[Lane]) -> Vec<&Lane> {
+/// The groups with the most loss, and of the others those with the largest p99, in their order.
+fn worst(groups: &[Group]) -> Vec<&Group> {
     let loss = |place: &usize| {
-        let counts = &lanes[*place].summary.counts;
+        let counts = &groups[*place].summary.counts;
         counts.lost as f64 / counts.sent.max(1) as f64
     };
     let p99 = |place: &usize| {
-        let delays = lanes[*place].summary.round_trip.as_ref();
+        let delays = groups[*place].summary.round_trip.as_ref();
         delays.and_then(Distribution::carried_p99)
     };
-    let mut places: Vec<usize> = (0..lanes.len()).collect();
+    let mut places: Vec<usize> = (0..groups.len()).collect();
     places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     let lossy = places.iter().take(WORST / 2);
     let count = lossy.filter(|place| loss(place) > 0.0).count();
     places[count..].sort_by_key(|place| Reverse(p99(place)));
     places.truncate(WORST);
     places.sort_unstable();
-    places.iter().map(|&place| &lanes[place]).collect()
+    places.iter().map(|&place| &groups[place]).collect()
 }
 
-impl Lane {
+impl Group {
     /// Its level of a factor; empty without.
     pub fn level(&self, factor: &str) -> &str {
         let level = self.factors.iter().find(|(name, _)| name == factor);
@@ -257,15 +257,15 @@ impl Lane {
     }
 }
 
-/// The streams' summary that a lane shares, of a stream or a panel.
+/// The streams' summary that a group shares, of a stream or a panel.
 pub(super) fn elsewhere<'a>(
-    lane: usize,
+    group: usize,
     lane_of: &[usize],
     trials: &'a [TrialData],
     panels: &'a [super::Panel],
 ) -> Option<&'a Summary> {
-    let at = lane_of.iter().position(|&of| of == lane)?;
-    let members = lane_of.iter().zip(trials).filter(|(of, _)| **of == lane);
+    let at = lane_of.iter().position(|&of| of == group)?;
+    let members = lane_of.iter().zip(trials).filter(|(of, _)| **of == group);
     let mut distinct = Distinct::new();
     let counted = members.filter(|(_, trial)| distinct.counts(trial.stream.trace_hash, ()));
     let streams = counted.count();
@@ -333,12 +333,12 @@ mod tests {
         let order = [("case".to_owned(), ["b", "a"].map(Level::named).to_vec())];
         let run =
             RunDataBuilder::in_order(streams.to_vec(), &order, 100).finish(RunData::default());
-        let lanes: Vec<_> = run
-            .lanes
+        let groups: Vec<_> = run
+            .groups
             .iter()
             .map(|l| (l.level("case"), l.probe.as_str()))
             .collect();
-        assert_eq!(lanes, [("b", "ef"), ("b", "be"), ("a", "ef"), ("a", "be")]);
+        assert_eq!(groups, [("b", "ef"), ("b", "be"), ("a", "ef"), ("a", "be")]);
         assert_eq!(
             (run.probes(), run.varied()),
             (vec!["ef", "be"], vec!["case"])
@@ -351,7 +351,7 @@ mod tests {
         let streams = vec![stream(0, 0, "a"), stream(1, 0, "b")];
         let run = RunDataBuilder::new(streams, 100).finish(RunData::default());
         assert_eq!(run.apart(false).heads, ["case"]);
-        assert_eq!(run.lanes.len(), 2);
+        assert_eq!(run.groups.len(), 2);
     }
 
     /// Three cases lose packets, and one of those that do not has late ones.
@@ -415,22 +415,22 @@ mod tests {
                 }
             }
             let run = builder.finish(RunData::default());
-            prop_assert_eq!(run.lanes.len(), 4);
-            for lane in &run.lanes {
+            prop_assert_eq!(run.groups.len(), 4);
+            for group in &run.groups {
                 let own = keys.iter().zip(&of_stream).filter(|((trial, probe), _)| {
-                    case(*trial) == lane.level("case") && ["ef", "be"][usize::from(*probe)] == lane.probe
+                    case(*trial) == group.level("case") && ["ef", "be"][usize::from(*probe)] == group.probe
                 });
                 let own: Vec<_> = own.map(|(_, records)| records.clone()).collect();
                 let statistic = |measure, functional: Functional| {
                     functional.value(&mut pooled(&own, measure))
                 };
                 // Without stamps nothing is known of the network.
-                prop_assert_eq!(lane.network_ipdv, None);
-                let variation = &lane.summary.variation;
+                prop_assert_eq!(group.network_ipdv, None);
+                let variation = &group.summary.variation;
                 let pairs = statistic(Measure::Ipdv, Functional::Count);
                 prop_assert_eq!(Some(variation.ipdv_count as f64), pairs);
                 let mut drawn = 0;
-                lane.ipdv.for_each(|_, times| drawn += times);
+                group.ipdv.for_each(|_, times| drawn += times);
                 prop_assert_eq!(drawn, variation.ipdv_count);
                 let close = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
                     (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-9 * (1.0 + theirs.abs()),
@@ -442,13 +442,13 @@ mod tests {
                     let iqr = statistic(Measure::Ipdv, Functional::Iqr);
                     prop_assert_eq!(variation.ipdv_iqr.map(|ns| ns as f64), iqr);
                 }
-                let delays = lane.summary.round_trip.as_ref();
+                let delays = group.summary.round_trip.as_ref();
                 for (ours, q) in [(delays.map(|d| d.p50), 0.5), (delays.map(|d| d.p99), 0.99)] {
                     let theirs = statistic(Measure::RoundTrip, Functional::Quantile(q));
                     prop_assert_eq!(ours.map(|ns| ns as f64), theirs);
                 }
                 let lost = pooled(&own, Measure::Lost).iter().sum::<f64>();
-                prop_assert_eq!(lane.summary.counts.lost as f64, lost);
+                prop_assert_eq!(group.summary.counts.lost as f64, lost);
             }
         }
     }
