@@ -1,28 +1,29 @@
 //! What a procedure of the device benchmark found, and which clauses of its RFC hold.
 
-use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_procedure::Report;
 use delaylab_procedure::report;
 use delaylab_view::benchmark::{conformance, heading, is_figures, verdict, words};
 use delaylab_view::run::RunData;
+use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     let Some(found) = &run.benchmark else {
-        return String::new();
+        return html! {};
     };
-    let tables: String = found.tables.iter().map(tabled).collect();
-    let notes = found.notes.iter();
-    let notes: String = notes
-        .map(|note| format!("<p>{}</p>\n", text(note)))
-        .collect();
-    let sections = text(&found.sections.join(", "));
-    let body = format!("<p>{sections}</p>\n{tables}{notes}");
-    titled("benchmark", &found.title, &body) + &clauses(found)
+    let body = html! {
+        p { (found.sections.join(", ")) }
+        @for table in &found.tables { (tabled(table)) }
+        @for note in &found.notes { p { (note) } }
+    };
+    html! {
+        (titled("benchmark", &found.title, body))
+        (clauses(found))
+    }
 }
 
-fn tabled(table: &report::Table) -> String {
+fn tabled(table: &report::Table) -> Markup {
     let columns = table.columns.iter().enumerate().map(|(k, column)| {
         let kind = if is_figures(table, k) {
             Column::Figures
@@ -36,10 +37,13 @@ fn tabled(table: &report::Table) -> String {
         let cells = row.iter().zip(&table.columns);
         drawn.row(cells.map(|(cell, column)| words(cell, column)).collect());
     }
-    format!("<h3>{}</h3>\n{}", text(&table.title), drawn.render())
+    html! {
+        h3 { (table.title) }
+        (drawn.render())
+    }
 }
 
-fn clauses(found: &Report) -> String {
+fn clauses(found: &Report) -> Markup {
     let words = |name: &str| (name.to_owned(), Column::Words);
     let mut table = Table::new(["clause", "asks for", "holds", "how"].map(words));
     for clause in &found.conformance {
@@ -50,7 +54,9 @@ fn clauses(found: &Report) -> String {
             clause.why.clone(),
         ]);
     }
-    let sentence = text(&conformance(&found.conformance));
-    let body = format!("<p>{sentence}</p>\n{}", table.render());
-    titled("conformance", "Conformance", &body)
+    let body = html! {
+        p { (conformance(&found.conformance)) }
+        (table.render())
+    };
+    titled("conformance", "Conformance", body)
 }

@@ -1,7 +1,6 @@
 //! A page of its own: a calibrated path, and what a change would make of it.
 
 use super::figures;
-use super::markup::text;
 use super::table::{Column, Table};
 use super::{document, section};
 use delaylab_explain::calibrate::Calibration;
@@ -14,26 +13,20 @@ use delaylab_view::calibration::words::{
     Fact, duration, facts, in_order, levels, measure, percent, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
+use maud::{Markup, html};
 
 /// The page of a calibration.
 pub fn calibration_page(shown: &Calibrated<'_>) -> String {
     let title = "A calibrated path";
-    let body = [
-        head(title, shown.run, &used(shown.found)),
-        section("found", "What was found", &found(shown.found)),
-        section(
-            "unknown",
-            "Not identified by this run",
-            &unknown(shown.found),
-        ),
-        figures::of(
-            &overlay::calibration(shown.pairs)
-                .into_iter()
-                .collect::<Vec<_>>(),
-        ),
-        section("errors", "Measured and simulated", &errors(shown.pairs)),
-    ];
-    document(title, &body.concat())
+    let drawings: Vec<_> = overlay::calibration(shown.pairs).into_iter().collect();
+    let body = html! {
+        (head(title, shown.run, &used(shown.found)))
+        (section("found", "What was found", found(shown.found)))
+        (section("unknown", "Not identified by this run", unknown(shown.found)))
+        (figures::drawn(&drawings))
+        (section("errors", "Measured and simulated", errors(shown.pairs)))
+    };
+    document(title, body)
 }
 
 /// The page of a prediction.
@@ -43,38 +36,28 @@ pub fn prediction_page(shown: &Prediction<'_>) -> String {
         .sets
         .iter()
         .map(|(path, value)| format!("{path} = {value}"));
-    let body = [
-        head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")),
-        figures::of(
-            &overlay::prediction(shown.groups)
-                .into_iter()
-                .collect::<Vec<_>>(),
-        ),
-        section("expected", "Before and after", &expected(shown.groups)),
-        section(
-            "found",
-            "The path that it is computed for",
-            &found(shown.found),
-        ),
-        section(
-            "unknown",
-            "Not identified by this run",
-            &unknown(shown.found),
-        ),
-    ];
-    document(title, &body.concat())
+    let drawings: Vec<_> = overlay::prediction(shown.groups).into_iter().collect();
+    let body = html! {
+        (head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")))
+        (figures::drawn(&drawings))
+        (section("expected", "Before and after", expected(shown.groups)))
+        (section("found", "The path that it is computed for", found(shown.found)))
+        (section("unknown", "Not identified by this run", unknown(shown.found)))
+    };
+    document(title, body)
 }
 
-fn head(title: &str, run: &str, about: &str) -> String {
-    format!(
-        "<header>\n<p class=\"name\">{}</p>\n<h1>{}</h1>\n<p class=\"about\">{}</p>\n</header>\n",
-        text(run),
-        text(title),
-        text(about)
-    )
+fn head(title: &str, run: &str, about: &str) -> Markup {
+    html! {
+        header {
+            p class="name" { (run) }
+            h1 { (title) }
+            p class="about" { (about) }
+        }
+    }
 }
 
-fn found(found: &Calibration) -> String {
+fn found(found: &Calibration) -> Markup {
     let heads = ["", "found", "95 %", "from"].map(|head| (head, Column::Words));
     let mut table = Table::new(heads);
     for Fact {
@@ -89,16 +72,12 @@ fn found(found: &Calibration) -> String {
     table.render()
 }
 
-fn unknown(found: &Calibration) -> String {
-    let each = found.unknown.iter().map(|unknown| {
-        format!(
-            "<p><b>{}.</b> {} {}</p>\n",
-            text(unknown.what),
-            text(&unknown.why),
-            text(unknown.remedy)
-        )
-    });
-    each.collect()
+fn unknown(found: &Calibration) -> Markup {
+    html! {
+        @for unknown in &found.unknown {
+            p { b { (unknown.what) "." } " " (unknown.why) " " (unknown.remedy) }
+        }
+    }
 }
 
 fn columns(heads: &[String], figures: Vec<String>) -> Table {
@@ -107,7 +86,7 @@ fn columns(heads: &[String], figures: Vec<String>) -> Table {
     Table::new(words.chain(figures.into_iter().map(|head| (head, Column::Figures))))
 }
 
-fn errors(pairs: &[Pair]) -> String {
+fn errors(pairs: &[Pair]) -> Markup {
     let shown = in_order(pairs, |pair| &pair.measured);
     let heads = varied(shown.iter().map(|pair| &pair.measured));
     let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));
@@ -138,7 +117,7 @@ fn lost(group: &Group) -> String {
         .map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
 }
 
-fn expected(groups: &[Predicted]) -> String {
+fn expected(groups: &[Predicted]) -> Markup {
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let each = QUANTILES.map(|q| statistic_name(Functional::Quantile(q)));

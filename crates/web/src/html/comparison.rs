@@ -1,6 +1,5 @@
 //! What changed between two runs, as a page of its own.
 
-use super::markup::text;
 use super::table::{Column, Table};
 use super::{document, figures, navigation, section, served_frame};
 use delaylab_explain::compare::PairFigures;
@@ -8,42 +7,41 @@ use delaylab_explain::compare::limits::Outcome;
 use delaylab_figure::{both_runs, quantile_shift};
 use delaylab_view::compare::{Compared, Side, rows};
 use delaylab_view::words::to_the_second;
+use maud::{Markup, html};
 
 /// The whole page, as a file of its own.
 pub fn comparison(compared: &Compared) -> String {
-    let sides = sides(compared, |side| text(&side.folder));
-    document(&title(compared), &sections(compared, &sides))
+    let folders = compared.sides.each_ref();
+    let folders = folders.map(|side| html! { (side.folder) });
+    document(&title(compared), sections(compared, folders))
 }
 
 /// The same from a server, where the runs have these addresses.
 pub(crate) fn served_comparison(compared: &Compared, addresses: [String; 2]) -> String {
-    let mut addresses = addresses.iter();
-    let sides = sides(compared, |side| {
-        let address = addresses.next().map_or("", String::as_str);
-        format!("<a href=\"{}\">{}</a>", text(address), text(&side.folder))
-    });
-    let body = navigation().to_owned() + &sections(compared, &sides);
-    served_frame(&title(compared), &body)
+    let [a, b] = compared.sides.each_ref();
+    let link = |side: &Side, address: &str| html! { a href=(address) { (side.folder) } };
+    let folders = [link(a, &addresses[0]), link(b, &addresses[1])];
+    let body = html! {
+        (navigation())
+        (sections(compared, folders))
+    };
+    served_frame(&title(compared), body)
 }
 
-fn sections(compared: &Compared, sides: &str) -> String {
+/// How the folder of each run is written is the caller's to say.
+fn sections(compared: &Compared, folders: [Markup; 2]) -> Markup {
     let drawings = [
         both_runs::drawing(compared),
         quantile_shift::drawing(compared),
     ];
     let drawings: Vec<_> = drawings.into_iter().flatten().collect();
-    let sections = [
-        head(compared, sides),
-        section("limits", "Conditions", &limits(compared)),
-        figures::of(&drawings),
-        section("pairs", "In numbers", &pairs(compared)),
-        section(
-            "circumstances",
-            "What else differs",
-            &circumstances(compared),
-        ),
-    ];
-    sections.concat()
+    html! {
+        (head(compared, folders))
+        (section("limits", "Conditions", limits(compared)))
+        (figures::drawn(&drawings))
+        (section("pairs", "In numbers", pairs(compared)))
+        (section("circumstances", "What else differs", circumstances(compared)))
+    }
 }
 
 fn title(compared: &Compared) -> String {
@@ -55,89 +53,68 @@ fn title(compared: &Compared) -> String {
     }
 }
 
-/// A line a run; how its folder is written is the caller's to say.
-fn sides(compared: &Compared, mut folder: impl FnMut(&Side) -> String) -> String {
-    let each = ["A", "B"].iter().zip(&compared.sides);
-    let line = |(letter, side): (&&str, &Side)| {
-        let words = [
-            folder(side),
-            text(&side.world),
-            text(&to_the_second(&side.started)),
-        ];
-        format!("<p class=\"meta\">{letter}: {}</p>\n", words.join(" · "))
-    };
-    each.map(line).collect()
-}
-
-fn head(compared: &Compared, sides: &str) -> String {
+fn head(compared: &Compared, folders: [Markup; 2]) -> Markup {
+    let runs = ["A", "B"].iter().zip(folders).zip(&compared.sides);
     let problems = compared.problems().into_iter().chain(compared.notes());
-    let problems: String = problems
-        .map(|p| format!("<li>{}</li>\n", text(&p)))
-        .collect();
-    let problems = match problems.as_str() {
-        "" => String::new(),
-        items => format!(
-            "<aside class=\"problems\">\n<h2>Before you trust the figures</h2>\n<ul>\n{items}</ul>\n</aside>\n"
-        ),
+    html! {
+        header {
+            p class="name" { "delaylab compare" }
+            h1 { (title(compared)) }
+            @for ((letter, folder), side) in runs {
+                p class="meta" {
+                    (letter) ": " (folder) " · " (side.world) " · " (to_the_second(&side.started))
+                }
+            }
+        }
+        p class="answer" { (compared.verdict()) }
+        (super::problems(problems.collect()))
+    }
+}
+
+fn limits(compared: &Compared) -> Markup {
+    let class = |outcome: Outcome| match outcome {
+        Outcome::Failed => "false",
+        Outcome::Held => "true",
+        Outcome::CannotTell => "cannot-tell",
     };
-    format!(
-        "<header>\n<p class=\"name\">delaylab compare</p>\n<h1>{}</h1>\n{}</header>\n\
-         <p class=\"answer\">{}</p>\n{problems}",
-        text(&title(compared)),
-        sides,
-        text(&compared.verdict()),
-    )
+    html! {
+        @for held in &compared.limits {
+            article class={ "finding " (class(held.outcome)) } {
+                p class="check" { code { (held.limit) } }
+                p {
+                    span class="verdict" { (held.outcome.name()) }
+                    " " (rows::levels(held)) (held.reason)
+                }
+            }
+        }
+    }
 }
 
-fn limits(compared: &Compared) -> String {
-    let each = compared.limits.iter().map(|held| {
-        let class = match held.outcome {
-            Outcome::Failed => "false",
-            Outcome::Held => "true",
-            Outcome::CannotTell => "cannot-tell",
-        };
-        format!(
-            "<article class=\"finding {class}\">\n<p class=\"check\"><code>{}</code></p>\n\
-             <p><span class=\"verdict\">{}</span> {}</p>\n</article>\n",
-            text(&held.limit),
-            held.outcome.name(),
-            text(&(rows::levels(held) + &held.reason)),
-        )
-    });
-    each.collect()
-}
-
-fn pairs(compared: &Compared) -> String {
+fn pairs(compared: &Compared) -> Markup {
     let comparison = &compared.comparison;
     let varied = comparison.varied();
-    let each = comparison.pairs.iter();
-    let overview = overview(compared, &varied);
-    let each = each.map(|pair| {
-        let tests = rows::tests(pair, comparison.headline);
-        let tests = format!("<p class=\"meta\">{}</p>\n", text(&tests));
-        let missing = pair.missing.iter();
-        let missing = missing
-            .map(|(quantity, why)| text(&format!("No {}: {why}.", quantity.name())))
-            .map(|line| format!("<p class=\"meta\">{line}</p>\n"));
-        format!(
-            "<h3>{}</h3>\n<p>{}</p>\n<p class=\"meta\">{}</p>\n{}{}{tests}{}",
-            text(&pair.pair.label(&varied)),
-            text(&pair.verdict.text),
-            text(&rows::counts(pair)),
-            figures_table(pair, comparison.looks),
-            stages_table(pair),
-            missing.collect::<String>(),
-        )
-    });
-    overview + &each.collect::<String>()
+    html! {
+        (overview(compared, &varied))
+        @for pair in &comparison.pairs {
+            h3 { (pair.pair.label(&varied)) }
+            p { (pair.verdict.text) }
+            p class="meta" { (rows::counts(pair)) }
+            (figures_table(pair, comparison.looks))
+            (stages_table(pair))
+            p class="meta" { (rows::tests(pair, comparison.headline)) }
+            @for (quantity, why) in &pair.missing {
+                p class="meta" { "No " (quantity.name()) ": " (why) "." }
+            }
+        }
+    }
 }
 
 /// A row a pair, where there are several: what was lost is among them.
-fn overview(compared: &Compared, varied: &[String]) -> String {
+fn overview(compared: &Compared, varied: &[String]) -> Markup {
     use Column::{Figures, Words};
     let comparison = &compared.comparison;
     if comparison.pairs.len() < 2 {
-        return String::new();
+        return html! {};
     }
     let mut table = Table::new([
         ("", Words),
@@ -163,7 +140,7 @@ fn overview(compared: &Compared, varied: &[String]) -> String {
     table.render()
 }
 
-fn figures_table(pair: &PairFigures, looks: usize) -> String {
+fn figures_table(pair: &PairFigures, looks: usize) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("", Words),
@@ -192,10 +169,10 @@ fn figures_table(pair: &PairFigures, looks: usize) -> String {
     table.render()
 }
 
-fn stages_table(pair: &PairFigures) -> String {
+fn stages_table(pair: &PairFigures) -> Markup {
     let (heads, rows) = rows::stages(pair);
     if rows.len() < 3 {
-        return String::new();
+        return html! {};
     }
     let heads = heads.into_iter().map(|head| (head, Column::Figures));
     let mut table = Table::new([("B − A at", Column::Words)].into_iter().chain(heads));
@@ -205,7 +182,7 @@ fn stages_table(pair: &PairFigures) -> String {
     table.render()
 }
 
-fn circumstances(compared: &Compared) -> String {
+fn circumstances(compared: &Compared) -> Markup {
     let mut table = Table::new([
         ("", Column::Words),
         ("A", Column::Words),
@@ -235,7 +212,10 @@ mod tests {
             ] {
                 assert!(!outside.contains(address), "{name}: {address}");
             }
-            assert!(outside.contains(&text(&compared.verdict())), "{name}");
+            assert!(
+                outside.contains(&html! { (compared.verdict()) }.into_string()),
+                "{name}"
+            );
             assert!(!outside.contains("NaN"), "{name}");
         }
     }

@@ -1,15 +1,15 @@
 //! What disturbed the host, by name; the environment; how to repeat the run.
 
-use super::markup::text;
 use super::section;
 use super::table::{Column, Table};
 use delaylab_model::units::format_duration;
 use delaylab_view::run::RunData;
+use maud::{Markup, html};
 
 /// Names that are worth a row; the rest took next to nothing.
 const NAMES: usize = 30;
 
-pub(super) fn noise(run: &RunData) -> String {
+pub(super) fn noise(run: &RunData) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("who", Words),
@@ -29,29 +29,26 @@ pub(super) fn noise(run: &RunData) -> String {
             total.packets.to_string(),
         ]);
     }
-    section(
-        "noise",
-        "What else ran on the prober’s CPU",
-        &table.render(),
-    )
+    section("noise", "What else ran on the prober’s CPU", table.render())
 }
 
-pub(super) fn environment(run: &RunData) -> String {
+pub(super) fn environment(run: &RunData) -> Markup {
     let mut table = Table::new([("", Column::Words), ("", Column::Words)]);
     for (name, value) in &run.environment {
         table.row(vec![name.clone(), value.clone()]);
     }
-    section("environment", "Environment", &table.render())
+    section("environment", "Environment", table.render())
 }
 
-pub(super) fn repeat(run: &RunData) -> String {
+pub(super) fn repeat(run: &RunData) -> Markup {
     if run.head.repeat.is_empty() {
-        return String::new();
+        return html! {};
     }
-    let command = text(&run.head.repeat);
-    let folder = text(&run.head.folder);
-    let body = format!(
-        "<pre><code>{command}</code></pre>\n<p>Records, as Parquet, and everything else of this run are in <code>{folder}</code>.</p>\n"
-    );
-    section("repeat", "Repeat this run", &body)
+    let body = html! {
+        pre { code { (run.head.repeat) } }
+        p {
+            "Records, as Parquet, and everything else of this run are in " code { (run.head.folder) } "."
+        }
+    };
+    section("repeat", "Repeat this run", body)
 }

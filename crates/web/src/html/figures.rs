@@ -1,12 +1,13 @@
 //! The figures. Each is in the page twice: as a still picture for readers and printers without
 //! scripts, and as the specification from which the script draws it again with tooltips.
 
-use super::markup::{json, text};
+use super::embedded::json;
 use super::packed::packed;
 use super::{filter, section as titled};
 use delaylab_figure::svg::Artist;
 use delaylab_figure::{Drawing, drawings};
 use delaylab_view::run::RunData;
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use std::cell::OnceCell;
 
@@ -16,47 +17,46 @@ use std::cell::OnceCell;
 pub(super) struct Stills(OnceCell<Option<Artist>>);
 
 impl Stills {
-    fn of(&self, drawing: &Drawing) -> String {
+    fn still(&self, drawing: &Drawing) -> Markup {
         let artist = self.0.get_or_init(|| Artist::new().ok()).as_ref();
         let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
-        still.unwrap_or_else(|| "<p>This figure needs JavaScript.</p>".to_owned())
+        still.map_or_else(
+            || html! { p { "This figure needs JavaScript." } },
+            PreEscaped,
+        )
     }
 }
 
 /// Those of a run, below the filter of its levels.
-pub(super) fn section(run: &RunData, artist: &Stills) -> String {
-    let figures = figures(&drawings(run), artist);
-    let filter = if figures.is_empty() {
-        String::new()
-    } else {
-        filter::form(run)
+pub(super) fn section(run: &RunData, artist: &Stills) -> Markup {
+    let drawings = drawings(run);
+    let body = html! {
+        @if !drawings.is_empty() { (filter::form(run)) }
+        (figures(&drawings, artist))
     };
-    titled("figures", "Figures", &(filter + &figures))
+    titled("figures", "Figures", body)
 }
 
 /// A section of these.
-pub(super) fn of(drawings: &[Drawing]) -> String {
-    let figures = figures(drawings, &Stills::default());
-    titled("figures", "Figures", &figures)
+pub(super) fn drawn(drawings: &[Drawing]) -> Markup {
+    titled("figures", "Figures", figures(drawings, &Stills::default()))
 }
 
-fn figures(drawings: &[Drawing], artist: &Stills) -> String {
-    let each = drawings.iter().map(|drawing| figure(drawing, artist));
-    each.collect()
+fn figures(drawings: &[Drawing], artist: &Stills) -> Markup {
+    html! { @for drawing in drawings { (figure(drawing, artist)) } }
 }
 
-pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> String {
-    let still = artist.of(drawing);
-    format!(
-        "<figure data-spec=\"{name}\" data-kind=\"{kind}\">\n<h3>{title}</h3>\n<div class=\"drawing\">\n{still}\n</div>\n\
-         <figcaption>{about}</figcaption>\n</figure>\n\
-         <script type=\"application/json\" id=\"spec-{name}\">{spec}</script>\n",
-        name = text(&drawing.name),
-        kind = text(&drawing.kind),
-        title = text(&drawing.title),
-        about = text(&drawing.about),
-        spec = json(&compact(&drawing.spec)),
-    )
+pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> Markup {
+    html! {
+        figure data-spec=(drawing.name) data-kind=(drawing.kind) {
+            h3 { (drawing.title) }
+            div class="drawing" { (artist.still(drawing)) }
+            figcaption { (drawing.about) }
+        }
+        script type="application/json" id={ "spec-" (drawing.name) } {
+            (json(&compact(&drawing.spec)))
+        }
+    }
 }
 
 /// The specification with its data in few bytes.

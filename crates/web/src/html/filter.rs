@@ -1,28 +1,26 @@
 //! The filter of a page: a box for each level of each factor. Unchecked, the level is left out of every
 //! figure and table. The script shows it; without one it stays hidden.
 
-use super::markup::text;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_view::run::RunData;
 use delaylab_view::run::panels::{all_factors, label, varied};
+use maud::{Markup, html};
 
 /// More levels than this wait behind a click.
 const AT_ONCE: usize = 8;
 
-pub(super) fn form(run: &RunData) -> String {
+pub(super) fn form(run: &RunData) -> Markup {
     let factors: Vec<_> = run.trials.iter().map(|t| all_factors(&t.stream)).collect();
     let names = varied(factors.iter().map(Vec::as_slice));
     if names.is_empty() {
-        return String::new();
+        return html! {};
     }
-    let sets = names
-        .iter()
-        .map(|name| set(name, &levels(run, &factors, name)));
-    format!(
-        "<form id=\"filter\" aria-label=\"Levels that are shown\" hidden>\n{}\
-         <button type=\"reset\">Show all</button>\n</form>\n",
-        sets.collect::<String>()
-    )
+    html! {
+        form id="filter" aria-label="Levels that are shown" hidden {
+            @for name in &names { (set(name, &levels(run, &factors, name))) }
+            button type="reset" { "Show all" }
+        }
+    }
 }
 
 /// Its levels, in the order of the experiment where that is known.
@@ -40,31 +38,31 @@ fn levels(run: &RunData, all: &[Vec<Factor>], name: &str) -> Vec<Level> {
     found
 }
 
-fn set(name: &str, levels: &[Level]) -> String {
-    let boxes: String = levels.iter().map(|level| checkbox(name, level)).collect();
-    let boxes = if levels.len() > AT_ONCE {
-        format!(
-            "<details><summary>{} levels</summary>\n{boxes}</details>\n",
-            levels.len()
-        )
-    } else {
-        boxes
-    };
-    format!(
-        "<fieldset>\n<legend>{}</legend>\n{boxes}</fieldset>\n",
-        text(name)
-    )
+fn set(name: &str, levels: &[Level]) -> Markup {
+    let boxes = html! { @for level in levels { (checkbox(name, level)) } };
+    html! {
+        fieldset {
+            legend { (name) }
+            @if levels.len() > AT_ONCE {
+                details {
+                    summary { (levels.len()) " levels" }
+                    (boxes)
+                }
+            } @else {
+                (boxes)
+            }
+        }
+    }
 }
 
-fn checkbox(name: &str, level: &Level) -> String {
+fn checkbox(name: &str, level: &Level) -> Markup {
     let part = label(&[(name.to_owned(), level.clone())]);
-    format!(
-        "<label><input type=\"checkbox\" checked data-factor=\"{}\" data-level=\"{level}\" data-part=\"{}\"> \
-         {level}</label>\n",
-        text(name),
-        text(&part),
-        level = text(&level.label),
-    )
+    html! {
+        label {
+            input type="checkbox" checked data-factor=(name) data-level=(level.label) data-part=(part);
+            " " (level.label)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_level_has_a_box_and_one_level_is_no_choice() {
-        let form = super::form(&waits());
+        let form = super::form(&waits()).into_string();
         let apart = waits()
             .trials
             .iter()
@@ -83,12 +81,12 @@ mod tests {
                 all
             });
         assert_eq!(form.matches("<input").count(), apart.len());
-        assert_eq!(super::form(&bare()), "");
+        assert_eq!(super::form(&bare()).into_string(), "");
     }
 
     #[test]
     fn probes_are_levels_too() {
-        let form = super::form(&classes());
+        let form = super::form(&classes()).into_string();
         assert!(form.contains("data-factor=\"probe\" data-level=\"ef\" data-part=\"probe ef\""));
     }
 }

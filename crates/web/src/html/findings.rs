@@ -1,49 +1,43 @@
 //! The tally, then each finding with its verdict and the number that decided it; the reason in words and the numbers to
 //! judge it by behind a click.
 
-use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_view::run::words::{glyph, interval, quantity, tally};
 use delaylab_view::run::{Evidence, FindingShown, RunData, Verdict};
+use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     let Some(tally) = tally(run) else {
-        return String::new();
+        return html! {};
     };
-    let findings: String = run.findings.iter().map(finding).collect();
-    let tally = format!("<p class=\"tally\">{}</p>\n", text(&tally));
-    titled("findings", "Findings", &(tally + &findings))
+    let body = html! {
+        p class="tally" { (tally) }
+        @for found in &run.findings { (finding(found)) }
+    };
+    titled("findings", "Findings", body)
 }
 
-fn finding(finding: &FindingShown) -> String {
-    format!(
-        "<article class=\"finding {class}\">\n<h3><span class=\"id\">{id}</span> {says}</h3>\n\
-         {printed}<p><span class=\"verdict\">{glyph} {verdict}</span> {line}</p>\n\
-         <p class=\"check\"><code>{check}</code></p>\n\
-         <details><summary>Why, and the numbers</summary>\n<p>{reason}</p>\n{evidence}</details>\n</article>\n",
-        class = class(finding.verdict),
-        id = text(&finding.id),
-        says = text(&finding.says),
-        printed = printed(finding),
-        glyph = glyph(finding.verdict),
-        verdict = finding.verdict.name(),
-        line = text(&finding.line),
-        reason = text(&finding.reason),
-        check = text(&finding.check),
-        evidence = evidence(&finding.evidence, &finding.reason),
-    )
-}
-
-/// What the source gives, above what was found here.
-fn printed(finding: &FindingShown) -> String {
-    if finding.printed.is_empty() {
-        return String::new();
+fn finding(finding: &FindingShown) -> Markup {
+    html! {
+        article class={ "finding " (class(finding.verdict)) } {
+            h3 { span class="id" { (finding.id) } " " (finding.says) }
+            // What the source gives, above what was found here.
+            @if !finding.printed.is_empty() {
+                p class="printed" { span { "In the source:" } " " (finding.printed) }
+            }
+            p {
+                span class="verdict" { (glyph(finding.verdict)) " " (finding.verdict.name()) }
+                " " (finding.line)
+            }
+            p class="check" { code { (finding.check) } }
+            details {
+                summary { "Why, and the numbers" }
+                p { (finding.reason) }
+                (evidence(&finding.evidence, &finding.reason))
+            }
+        }
     }
-    format!(
-        "<p class=\"printed\"><span>In the source:</span> {}</p>\n",
-        text(&finding.printed)
-    )
 }
 
 const fn class(verdict: Verdict) -> &'static str {
@@ -55,7 +49,7 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-fn evidence(evidence: &[Evidence], reason: &str) -> String {
+fn evidence(evidence: &[Evidence], reason: &str) -> Markup {
     use Column::{Code, Figures, Words};
     let mut table = Table::new([
         ("for", Words),

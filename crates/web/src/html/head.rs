@@ -1,25 +1,26 @@
 //! What was asked, and the answer in a sentence.
 
-use super::markup::text;
 use super::title;
 use delaylab_view::run::words::tally;
 use delaylab_view::run::{RunData, Verdict};
 use delaylab_view::words::plural;
+use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     let head = &run.head;
-    let mut page = format!("<header>\n<p class=\"name\">{}</p>\n", text(&head.name));
-    page += &format!("<h1>{}</h1>\n", text(title(run)));
-    if !head.about.is_empty() {
-        page += &format!("<p class=\"about\">{}</p>\n", text(&head.about));
+    html! {
+        header {
+            p class="name" { (head.name) }
+            h1 { (title(run)) }
+            @if !head.about.is_empty() { p class="about" { (head.about) } }
+            p class="meta" { (meta(run)) }
+        }
+        @if let Some(tally) = tally(run) {
+            p class={ "answer " (mood(run)) } { "Findings: " (tally) }
+        }
+        (problems(run))
+        @for note in &run.notes { p { (note) } }
     }
-    page += &format!("<p class=\"meta\">{}</p>\n</header>\n", text(&meta(run)));
-    page += &answered(run);
-    page += &problems(run);
-    for note in &run.notes {
-        page += &format!("<p>{}</p>\n", text(note));
-    }
-    page
 }
 
 /// `live world · 2026-… · 18 trials · 7,200 packets · seed 7`.
@@ -38,18 +39,7 @@ fn meta(run: &RunData) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// What came of the findings.
-fn answered(run: &RunData) -> String {
-    match tally(run) {
-        Some(tally) => format!(
-            "<p class=\"answer {}\">Findings: {}</p>\n",
-            mood(run),
-            text(&tally)
-        ),
-        None => String::new(),
-    }
-}
-
+/// What came of the findings, as a class.
 fn mood(run: &RunData) -> &'static str {
     let verdicts = run.findings.iter().map(|finding| finding.verdict);
     match Verdict::wherever_applicable(verdicts) {
@@ -58,18 +48,9 @@ fn mood(run: &RunData) -> &'static str {
     }
 }
 
-fn problems(run: &RunData) -> String {
-    if run.problems.is_empty() && run.skipped.is_empty() {
-        return String::new();
-    }
-    let problems = run.problems.iter().map(|problem| text(problem));
+fn problems(run: &RunData) -> Markup {
     let skipped = run.skipped.iter();
-    let skipped = skipped.map(|(what, why)| text(&format!("Skipped: {what}: {why}.")));
-    let items = problems
-        .chain(skipped)
-        .map(|item| format!("<li>{item}</li>\n"));
-    format!(
-        "<aside class=\"problems\">\n<h2>Before you trust the figures</h2>\n<ul>\n{}</ul>\n</aside>\n",
-        items.collect::<String>()
-    )
+    let skipped = skipped.map(|(what, why)| format!("Skipped: {what}: {why}."));
+    let problems = run.problems.iter().cloned();
+    super::problems(problems.chain(skipped).collect())
 }

@@ -21,19 +21,20 @@
 //! | `comparison.rs` | what changed between two runs, as a page of its own |
 //! | `served.rs` | what a page has only where a server is behind it |
 //! | `table.rs` | an HTML table |
-//! | `markup.rs` | escaping, and the policy's hashes |
+//! | `embedded.rs` | data and code in a page, and the policy's hashes |
 //!
-//! Without JavaScript everything is there but tooltips and saving figures.
+//! Pages are templates of `maud`, which escapes what stands in them. Without JavaScript everything is there but
+//! tooltips and saving figures.
 
 mod benchmark;
 pub mod calibration;
 mod comparison;
+mod embedded;
 mod facts;
 mod figures;
 mod filter;
 mod findings;
 mod head;
-pub(crate) mod markup;
 mod packed;
 mod parts;
 mod regression;
@@ -52,43 +53,45 @@ pub(crate) use served::navigation;
 
 use delaylab_figure::SCRIPT;
 use delaylab_view::run::RunData;
+use embedded::hash;
 use figures::Stills;
-use markup::{hash, text};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
 /// The whole page, as a file of its own.
 pub fn page(run: &RunData) -> String {
-    document(title(run), &sections(run, String::new(), String::new()))
+    document(title(run), sections(run, html! {}, html! {}))
 }
 
 /// A page as a file of its own, around this body: nothing is loaded, and one script runs.
-fn document(title: &str, body: &str) -> String {
+fn document(title: &str, body: Markup) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
         hash(STYLE)
     );
-    let script = format!("<script>{SCRIPT}</script>");
-    frame(title, &policy, body, &script)
+    let script = html! { script { (PreEscaped(SCRIPT)) } };
+    frame(title, &policy, body, script)
 }
 
 /// The same page from a server, with what only that can show.
 pub fn served_page(run: &RunData, served: &Served) -> String {
-    let first = served::live(served);
-    let after_figures = served::over_time(run, served) + &served::tables(served);
-    let body = navigation().to_owned() + &sections(run, first, after_figures);
-    served_frame(title(run), &body)
+    let after_figures = html! {
+        (served::over_time(run, served))
+        (served::tables(served))
+    };
+    let body = html! {
+        (navigation())
+        (sections(run, served::live(served), after_figures))
+    };
+    served_frame(title(run), body)
 }
 
 /// A page from a server, around its contents.
-pub(crate) fn served_frame(title: &str, body: &str) -> String {
-    frame(
-        title,
-        &served_policy(),
-        body,
-        "<script src=\"/figures.js\"></script>",
-    )
+pub(crate) fn served_frame(title: &str, body: Markup) -> String {
+    let script = html! { script src="/figures.js" {} };
+    frame(title, &served_policy(), body, script)
 }
 
 /// The browser runs the server's script and no other, and asks nobody else.
@@ -100,39 +103,47 @@ pub(crate) fn served_policy() -> String {
 }
 
 /// What is said of a run, with something before and something behind its figures.
-fn sections(run: &RunData, before: String, behind: String) -> String {
+fn sections(run: &RunData, before: Markup, behind: Markup) -> Markup {
     let artist = Stills::default();
-    let sections = [
-        head::section(run),
-        before,
-        benchmark::section(run),
-        findings::section(run),
-        parts::section(run, &artist),
-        why::section(run),
-        figures::section(run, &artist),
-        behind,
-        trials::section(run),
-        variation::section(run),
-        steps::section(run),
-        regression::section(run),
-        split::section(run),
-        facts::noise(run),
-        facts::environment(run),
-        facts::repeat(run),
-    ];
-    sections.concat()
+    html! {
+        (head::section(run))
+        (before)
+        (benchmark::section(run))
+        (findings::section(run))
+        (parts::section(run, &artist))
+        (why::section(run))
+        (figures::section(run, &artist))
+        (behind)
+        (trials::section(run))
+        (variation::section(run))
+        (steps::section(run))
+        (regression::section(run))
+        (split::section(run))
+        (facts::noise(run))
+        (facts::environment(run))
+        (facts::repeat(run))
+    }
 }
 
-fn frame(title: &str, policy: &str, body: &str, script: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
-         {script}\n</body>\n</html>\n",
-        title = text(title),
-    )
+fn frame(title: &str, policy: &str, body: Markup, script: Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (body) }
+                (script)
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// The experiment's title, or at least its name.
@@ -145,14 +156,27 @@ fn title(run: &RunData) -> &str {
 }
 
 /// A section with its heading; nothing, where there is nothing in it.
-fn section(id: &str, heading: &str, body: &str) -> String {
-    if body.is_empty() {
-        return String::new();
+fn section(id: &str, heading: &str, body: Markup) -> Markup {
+    html! {
+        @if !body.0.is_empty() {
+            section id=(id) {
+                h2 { (heading) }
+                (body)
+            }
+        }
     }
-    format!(
-        "<section id=\"{id}\">\n<h2>{}</h2>\n{body}</section>\n",
-        text(heading)
-    )
+}
+
+/// What casts doubt on the figures; nothing, where nothing does.
+fn problems(items: Vec<String>) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            aside class="problems" {
+                h2 { "Before you trust the figures" }
+                ul { @for item in &items { li { (item) } } }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +195,10 @@ mod tests {
             ] {
                 assert!(!outside.contains(address), "{name}: {address}");
             }
-            assert!(outside.contains(&text(&run.head.repeat)), "{name}");
+            assert!(
+                outside.contains(&html! { (run.head.repeat) }.into_string()),
+                "{name}"
+            );
         }
     }
 
@@ -195,17 +222,34 @@ mod tests {
         );
     }
 
+    /// A page without elements of this name.
+    fn without(page: &str, name: &str) -> String {
+        let (begin, end) = (format!("<{name}"), format!("</{name}>"));
+        let mut pieces = page.split(&begin);
+        let first = pieces.next().unwrap_or_default().to_owned();
+        let behind = |piece: &str| {
+            let behind = piece.rsplit_once(&end);
+            behind.map_or(String::new(), |(_, behind)| behind.to_owned())
+        };
+        pieces.fold(first, |kept, piece| kept + &behind(piece))
+    }
+
     #[test]
     fn text_and_tables_are_as_agreed() {
         for (name, run) in runs() {
             let page = page(&run);
             let body = page.split_once("<main>").map_or("", |(_, body)| body);
             let body = body.split("<script>").next().unwrap_or_default();
-            let words: String = body
-                .lines()
-                .filter(|line| !line.starts_with("<svg") && !line.starts_with("<script"))
-                .map(|line| format!("{line}\n"))
-                .collect();
+            let words = without(&without(body, "svg"), "script");
+            // In lines, so that a difference can be read.
+            let blocks = [
+                "header", "h1", "h2", "h3", "p", "li", "tr", "section", "aside", "article",
+                "summary",
+            ];
+            let words = blocks.iter().fold(words, |words, block| {
+                let end = format!("</{block}>");
+                words.replace(&end, &format!("{end}\n"))
+            });
             insta::assert_snapshot!(format!("{name}_page"), words);
         }
     }

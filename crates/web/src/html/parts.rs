@@ -1,7 +1,6 @@
 //! Figures and tables of parts of the run, in the order of the source: as the experiment asks for them.
 
 use super::figures::{Stills, figure};
-use super::markup::text;
 use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_figure::Drawing;
@@ -9,33 +8,29 @@ use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_view::run::RunData;
 use delaylab_view::run::parts::{Part, Shown};
+use maud::{Markup, html};
 
 /// All of them; where the run has no such part, why.
-pub(super) fn section(run: &RunData, artist: &Stills) -> String {
-    let each = run.parts.iter().map(|part| one(part, artist));
-    titled(
-        "parts",
-        "Figure by figure, as in the source",
-        &each.collect::<String>(),
-    )
+pub(super) fn section(run: &RunData, artist: &Stills) -> Markup {
+    let each = html! { @for part in &run.parts { (one(part, artist)) } };
+    titled("parts", "Figure by figure, as in the source", each)
 }
 
-fn one(part: &Part, artist: &Stills) -> String {
+fn one(part: &Part, artist: &Stills) -> Markup {
     let why = match (&part.shown, Drawing::of_part(part)) {
         (Ok(Shown::Table(table)), _) => return tabulated(&part.asked, table),
         (Ok(Shown::Run(_)), Some(drawing)) => return figure(&drawing, artist),
         (Ok(Shown::Run(_)), None) => "nothing in this part of the run can be drawn so",
         (Err(why), _) => why,
     };
-    format!(
-        "<h3>{}</h3>\n<p class=\"where\">Not drawn: {}.</p>\n",
-        text(&part.asked.title),
-        text(why)
-    )
+    html! {
+        h3 { (part.asked.title) }
+        p class="where" { "Not drawn: " (why) "." }
+    }
 }
 
 /// Of each level a row of what was found here and, where the source prints it, one of what that has.
-fn tabulated(asked: &FigureSection, found: &Tabulated) -> String {
+fn tabulated(asked: &FigureSection, found: &Tabulated) -> Markup {
     let is_beside = !asked.printed.is_empty();
     let mut table = Table::new(heads(asked, found, is_beside));
     for row in &found.rows {
@@ -52,16 +47,12 @@ fn tabulated(asked: &FigureSection, found: &Tabulated) -> String {
             );
         }
     }
-    let shows = asked.shows.as_ref();
-    let about = shows.map_or_else(String::new, |shows| {
-        format!("<p>In the source: {}</p>\n", text(shows))
-    });
-    format!(
-        "<h3>{}</h3>\n{}{about}{}",
-        text(&asked.title),
-        table.render(),
-        missing(found)
-    )
+    html! {
+        h3 { (asked.title) }
+        (table.render())
+        @if let Some(shows) = &asked.shows { p { "In the source: " (shows) } }
+        (missing(found))
+    }
 }
 
 fn heads(asked: &FigureSection, found: &Tabulated, is_beside: bool) -> Vec<(String, Column)> {
@@ -79,13 +70,10 @@ fn heads(asked: &FigureSection, found: &Tabulated, is_beside: bool) -> Vec<(Stri
 }
 
 /// Why cells are empty, each reason once.
-fn missing(table: &Tabulated) -> String {
+fn missing(table: &Tabulated) -> Markup {
     let reasons = table.rows.iter().flat_map(|row| &row.cells);
     let mut reasons: Vec<&String> = reasons.filter_map(|cell| cell.as_ref().err()).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let each = reasons
-        .iter()
-        .map(|why| format!("<p class=\"where\">– {}.</p>\n", text(why)));
-    each.collect()
+    html! { @for why in reasons { p class="where" { "– " (why) "." } } }
 }

@@ -4,8 +4,9 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_view::run::RunData;
 use delaylab_view::run::regression::{Fitted, Term, regressions};
+use maud::Markup;
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("delay", Words),
@@ -26,7 +27,7 @@ pub(super) fn section(run: &RunData) -> String {
             table.row(row(&fitted, term, at == 0));
         }
     }
-    titled("regression", "Regressions", &table.render())
+    titled("regression", "Regressions", table.render())
 }
 
 /// What is of the whole model stands in its first row.

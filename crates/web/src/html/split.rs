@@ -4,11 +4,12 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_model::units::format_duration_f64;
 use delaylab_view::run::RunData;
+use maud::{Markup, html};
 
 /// More rows nobody reads.
 const ROWS: usize = 200;
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("trials of", Words),
@@ -34,17 +35,16 @@ pub(super) fn section(run: &RunData) -> String {
         );
     }
     if run.splits.is_empty() {
-        return String::new();
+        return html! {};
     }
     let left_out = run.splits.len().saturating_sub(ROWS);
-    let more = match left_out {
-        0 => String::new(),
-        more => format!("<p>And {more} more.</p>\n"),
+    let body = html! {
+        p {
+            "Means. Forwarding: waiting in the devices, being sent by them, and their latency. Transceiving: what is \
+             left, at both ends; with the line of the port that sends."
+        }
+        (table.render())
+        @if left_out > 0 { p { "And " (left_out) " more." } }
     };
-    let body = format!(
-        "<p>Means. Forwarding: waiting in the devices, being sent by them, and their latency. Transceiving: what is \
-         left, at both ends; with the line of the port that sends.</p>\n{}{more}",
-        table.render()
-    );
-    titled("split", "What the delay of frames is made of", &body)
+    titled("split", "What the delay of frames is made of", body)
 }

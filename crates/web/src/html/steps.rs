@@ -4,8 +4,9 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_view::run::RunData;
 use delaylab_view::run::sweeps::{labels, shown};
+use maud::Markup;
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("delay of", Words),
@@ -22,5 +23,5 @@ pub(super) fn section(run: &RunData) -> String {
             one.way.sentence(),
         ]);
     }
-    titled("steps", "Steps in delay against size", &table.render())
+    titled("steps", "Steps in delay against size", table.render())
 }

@@ -1,6 +1,6 @@
 //! An HTML table: labels at the left, figures at the right.
 
-use super::markup::text;
+use maud::{Markup, html};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,11 +11,11 @@ pub(super) enum Column {
 }
 
 impl Column {
-    const fn class(self) -> &'static str {
+    const fn class(self) -> Option<&'static str> {
         match self {
-            Column::Words => "",
-            Column::Figures => " class=\"figures\"",
-            Column::Code => " class=\"code\"",
+            Column::Words => None,
+            Column::Figures => Some("figures"),
+            Column::Code => Some("code"),
         }
     }
 }
@@ -30,7 +30,9 @@ struct Row {
 pub(super) struct Table {
     columns: Vec<(String, Column)>,
     rows: Vec<Row>,
-    tools: &'static str,
+    is_sortable: bool,
+    /// What the box says in which one looks for rows.
+    search: Option<&'static str>,
 }
 
 impl Table {
@@ -39,20 +41,21 @@ impl Table {
         Self {
             columns: columns.collect(),
             rows: Vec::new(),
-            tools: "",
+            is_sortable: false,
+            search: None,
         }
     }
 
     /// A click on a head sorts it, and it follows the filter.
     pub(super) fn sortable(mut self) -> Self {
-        self.tools = " class=\"sortable\"";
+        self.is_sortable = true;
         self
     }
 
     /// The same, with a box to find rows in it.
     pub(super) fn searchable(mut self) -> Self {
-        self.tools = " class=\"sortable\" data-search=\"Find trials\"";
-        self
+        self.search = Some("Find trials");
+        self.sortable()
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
@@ -65,23 +68,27 @@ impl Table {
     }
 
     /// The table, in a box that scrolls where the page is too narrow. Nothing without rows.
-    pub(super) fn render(&self) -> String {
+    pub(super) fn render(&self) -> Markup {
         if self.rows.is_empty() {
-            return String::new();
+            return html! {};
         }
         let used: Vec<_> = (0..self.columns.len())
             .filter(|&k| self.is_used(k))
             .collect();
-        let head = used.iter().map(|&k| {
-            let (head, kind) = &self.columns[k];
-            format!("<th scope=\"col\"{}>{}</th>", kind.class(), text(head))
-        });
-        let head: String = head.collect();
-        let rows: String = self.rows.iter().map(|row| self.draw(row, &used)).collect();
-        format!(
-            "<div class=\"wide\" tabindex=\"0\"><table{}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
-            self.tools
-        )
+        html! {
+            div class="wide" tabindex="0" {
+                table class=[self.is_sortable.then_some("sortable")] data-search=[self.search] {
+                    thead {
+                        tr {
+                            @for (head, kind) in used.iter().map(|&k| &self.columns[k]) {
+                                th scope="col" class=[kind.class()] { (head) }
+                            }
+                        }
+                    }
+                    tbody { @for row in &self.rows { (self.draw(row, &used)) } }
+                }
+            }
+        }
     }
 
     /// Columns that hold nothing in any row are left out.
@@ -90,19 +97,17 @@ impl Table {
         cells.any(|cell| !cell.is_empty())
     }
 
-    fn draw(&self, row: &Row, used: &[usize]) -> String {
-        let cell = |&k: &usize| {
-            let content = row.cells.get(k).map_or("", String::as_str);
-            format!("<td{}>{}</td>", self.columns[k].1.class(), text(content))
-        };
-        let cells: String = used.iter().map(cell).collect();
-        if row.note.is_empty() {
-            return format!("<tr>{cells}</tr>\n");
+    fn draw(&self, row: &Row, used: &[usize]) -> Markup {
+        let has_note = !row.note.is_empty();
+        html! {
+            tr class=[has_note.then_some("noted")] {
+                @for &k in used {
+                    td class=[self.columns[k].1.class()] { (row.cells.get(k).map_or("", String::as_str)) }
+                }
+            }
+            @if has_note {
+                tr class="note" { td colspan=(used.len()) { (row.note) } }
+            }
         }
-        format!(
-            "<tr class=\"noted\">{cells}</tr>\n<tr class=\"note\"><td colspan=\"{}\">{}</td></tr>\n",
-            used.len(),
-            text(&row.note)
-        )
     }
 }

@@ -6,29 +6,31 @@ use delaylab_model::plan::Factor;
 use delaylab_view::run::columns::Columns;
 use delaylab_view::run::groups::Apart;
 use delaylab_view::run::{RunData, TrialData};
+use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     let apart = run.apart(false);
     let columns = Columns::new(run, &apart);
-    let mut body = together(&apart, columns);
-    if apart.left_out > 0 {
-        let shown = apart.rows.len();
-        let all = shown + apart.left_out;
-        body += &format!(
-            "<p>These are the {shown} of {all} combinations with the most loss and the largest p99.</p>\n"
-        );
-    }
-    if run.trials.len() > apart.rows.len() {
-        let count = run.trials.len();
-        let each = trials(run, columns);
-        body += &format!(
-            "<details><summary>All {count} trials one by one</summary>\n{each}</details>\n"
-        );
-    }
-    titled("trials", "Trials", &body)
+    let (shown, count) = (apart.rows.len(), run.trials.len());
+    let body = html! {
+        (together(&apart, columns))
+        @if apart.left_out > 0 {
+            p {
+                "These are the " (shown) " of " (shown + apart.left_out)
+                " combinations with the most loss and the largest p99."
+            }
+        }
+        @if count > shown {
+            details {
+                summary { "All " (count) " trials one by one" }
+                (trials(run, columns))
+            }
+        }
+    };
+    titled("trials", "Trials", body)
 }
 
-fn together(apart: &Apart<'_>, columns: Columns) -> String {
+fn together(apart: &Apart<'_>, columns: Columns) -> Markup {
     let mut table = table(apart.heads.iter().copied(), &["trials"], columns).sortable();
     for (levels, trials, summary) in &apart.rows {
         let levels = levels.iter().map(|level| (*level).to_owned());
@@ -38,7 +40,7 @@ fn together(apart: &Apart<'_>, columns: Columns) -> String {
     table.render()
 }
 
-fn trials(run: &RunData, columns: Columns) -> String {
+fn trials(run: &RunData, columns: Columns) -> Markup {
     let factors = run
         .trials
         .first()

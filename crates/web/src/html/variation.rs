@@ -5,34 +5,28 @@ use super::table::{Column, Table};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_view::run::RunData;
 use delaylab_view::run::variation::{Combination, HEADS, Of, combinations, figures};
+use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     if run.probes().len() < 2 {
-        return String::new();
+        return html! {};
     }
     let all = combinations(run);
-    let measures = Of::judged(run).into_iter();
-    let bodies = measures.map(|of| {
-        let words = format!(
-            "<p>IPDV of the {} (RFC 3393): D(i) − D(i−1) of packets that follow each other \
-                        and were both answered; n such pairs.</p>\n",
-            of.words(run.ways())
-        );
-        let table = match all.len() > 1 {
-            true => side_by_side(run, &all, of),
-            false => String::new(),
-        };
-        words + &table + &each(run, of)
-    });
-    titled(
-        "variation",
-        "Delay variation by probe",
-        &bodies.collect::<String>(),
-    )
+    let body = html! {
+        @for of in Of::judged(run) {
+            p {
+                "IPDV of the " (of.words(run.ways())) " (RFC 3393): D(i) − D(i−1) of packets that follow each \
+                 other and were both answered; n such pairs."
+            }
+            @if all.len() > 1 { (side_by_side(run, &all, of)) }
+            (each(run, of))
+        }
+    };
+    titled("variation", "Delay variation by probe", body)
 }
 
 /// A row for each combination of levels; of each probe sd and IQR.
-fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> String {
+fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> Markup {
     let words = |name: &str| (name.to_owned(), Column::Words);
     let factors = run.varied().into_iter().map(words);
     let probes = run.probes().into_iter().flat_map(|probe| {
@@ -53,7 +47,7 @@ fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> String {
 }
 
 /// A row for each probe of each combination, with all figures.
-fn each(run: &RunData, of: Of) -> String {
+fn each(run: &RunData, of: Of) -> Markup {
     let factors = run.varied();
     let lead = factors.iter().copied().chain(["probe"]);
     let lead = lead.map(|name| (name, Column::Words));

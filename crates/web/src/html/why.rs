@@ -1,7 +1,7 @@
 //! Why packets were late: the answer, the causes with their evidence and what to do, the two ways, what was
 //! varied, when the level changed, and what the run cannot tell.
 
-use super::markup::{prose, text};
+use super::embedded::prose;
 use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_explain::causes::Cause;
@@ -15,44 +15,46 @@ use delaylab_view::explain::words::{
 };
 use delaylab_view::run::{Explanation, RunData};
 use delaylab_view::words::{plural, short_percent};
+use maud::{Markup, html};
 
 /// Lesser causes and changes are in `delaylab explain -v`.
 const SHOWN: usize = 6;
 
-pub(super) fn section(run: &RunData) -> String {
+pub(super) fn section(run: &RunData) -> Markup {
     let found = run.explanation.iter().find(|found| found.answered > 0);
-    let body = found.map_or_else(String::new, |found| {
-        [
-            answers(found),
-            conditions(found),
-            causes(found),
-            ways(found),
-            effects(found),
-            changes(found),
-            unknown(found),
-        ]
-        .concat()
-    });
-    titled("why", "Why packets were late", &body)
+    let body = html! {
+        @if let Some(found) = found {
+            (answers(found))
+            (conditions(found))
+            (causes(found))
+            (ways(found))
+            (effects(found))
+            (changes(found))
+            (unknown(found))
+        }
+    };
+    titled("why", "Why packets were late", body)
 }
 
-fn answers(found: &Explanation) -> String {
+fn answers(found: &Explanation) -> Markup {
     let answers = [
         found.lost_answer(),
         found.slow_answer(),
         found.some_lost_answer(),
         found.late_answer(),
     ];
-    let said = answers.iter().filter(|answer| !answer.is_empty());
-    said.map(|answer| format!("<p class=\"answer\">{}</p>\n", text(answer)))
-        .collect()
+    html! {
+        @for answer in answers.iter().filter(|answer| !answer.is_empty()) {
+            p class="answer" { (answer) }
+        }
+    }
 }
 
-fn conditions(found: &Explanation) -> String {
+fn conditions(found: &Explanation) -> Markup {
     use Column::{Figures, Words};
     let conditions = &found.slow.conditions;
     if conditions.len() < 2 {
-        return String::new();
+        return html! {};
     }
     let mut table = Table::new([
         ("condition", Words),
@@ -81,56 +83,55 @@ fn conditions(found: &Explanation) -> String {
     table.render()
 }
 
-fn causes(found: &Explanation) -> String {
-    let shown = found.found().take(SHOWN);
-    let items: String = shown.map(|one| cause(found, one)).collect();
-    let list = match items.is_empty() {
-        true => String::new(),
-        false => format!("<ol class=\"causes\">\n{items}</ol>\n"),
-    };
-    list + &more(found.found().count(), "cause") + &asked_for(found)
+fn causes(found: &Explanation) -> Markup {
+    let all = found.found().count();
+    html! {
+        @if all > 0 {
+            ol class="causes" { @for one in found.found().take(SHOWN) { (cause(found, one)) } }
+        }
+        (more(all, "cause"))
+        (asked_for(found))
+    }
 }
 
 /// What belongs to the condition.
-fn asked_for(found: &Explanation) -> String {
+fn asked_for(found: &Explanation) -> Markup {
     let lines = asked_for_lines(found);
-    let items: String = lines
-        .iter()
-        .map(|line| format!("<li>{}</li>\n", text(line)))
-        .collect();
-    match items.is_empty() {
-        true => String::new(),
-        false => format!("<p>Part of the condition, and not ranked:</p>\n<ul>\n{items}</ul>\n"),
+    html! {
+        @if !lines.is_empty() {
+            p { "Part of the condition, and not ranked:" }
+            ul { @for line in &lines { li { (line) } } }
+        }
     }
 }
 
-fn cause(found: &Explanation, cause: &Cause) -> String {
-    let evidence = cause.evidence.iter();
-    let evidence: String = evidence
-        .map(|line| format!("<li>{}</li>\n", prose(line)))
-        .collect();
-    format!(
-        "<li>\n<h3>{}</h3>\n<p>{} of the time lost, {} of the late packets ({})</p>\n<ul>\n{evidence}</ul>\n\
-         <p class=\"remedy\">{}</p>\n</li>\n",
-        text(&cause.headline()),
-        short_percent(found.share_of_lost(cause)),
-        short_percent(found.share_of_late(cause)),
-        in_events(cause),
-        prose(&cause.remedy),
-    )
-}
-
-fn more(all: usize, what: &str) -> String {
-    match all.saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(
-            "<p>And {}: <code>delaylab explain -v</code>.</p>\n",
-            plural(more as u64, &format!("more {what}"))
-        ),
+fn cause(found: &Explanation, cause: &Cause) -> Markup {
+    html! {
+        li {
+            h3 { (cause.headline()) }
+            p {
+                (short_percent(found.share_of_lost(cause))) " of the time lost, "
+                (short_percent(found.share_of_late(cause))) " of the late packets (" (in_events(cause)) ")"
+            }
+            ul { @for line in &cause.evidence { li { (prose(line)) } } }
+            p class="remedy" { (prose(&cause.remedy)) }
+        }
     }
 }
 
-fn ways(found: &Explanation) -> String {
+fn more(all: usize, what: &str) -> Markup {
+    let more = all.saturating_sub(SHOWN);
+    html! {
+        @if more > 0 {
+            p {
+                "And " (plural(more as u64, &format!("more {what}"))) ": "
+                code { "delaylab explain -v" } "."
+            }
+        }
+    }
+}
+
+fn ways(found: &Explanation) -> Markup {
     use Column::{Figures, Words};
     let head = [("each way, above its minimum".to_owned(), Words)].into_iter();
     let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
@@ -143,7 +144,7 @@ fn ways(found: &Explanation) -> String {
     table.render()
 }
 
-fn effects(found: &Explanation) -> String {
+fn effects(found: &Explanation) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
         ("what was varied", Words),
@@ -161,26 +162,28 @@ fn effects(found: &Explanation) -> String {
     table.render()
 }
 
-fn changes(found: &Explanation) -> String {
+fn changes(found: &Explanation) -> Markup {
     let changes = &found.changes.found;
     let lines = changes.iter().take(SHOWN).map(sentence);
     let lines = lines.chain(visible(&found.changes));
-    list("Changes of level", lines) + &more(changes.len(), "change")
+    html! {
+        (list("Changes of level", lines.collect()))
+        (more(changes.len(), "change"))
+    }
 }
 
-fn unknown(found: &Explanation) -> String {
+fn unknown(found: &Explanation) -> Markup {
     let lines = found.unknown.iter();
     let lines =
         lines.map(|unknown| format!("{}: {}; {}", unknown.what, unknown.why, unknown.remedy));
-    list("What this run cannot tell", lines)
+    list("What this run cannot tell", lines.collect())
 }
 
-fn list(head: &str, lines: impl Iterator<Item = String>) -> String {
-    let items: String = lines
-        .map(|line| format!("<li>{}</li>\n", prose(&line)))
-        .collect();
-    match items.is_empty() {
-        true => String::new(),
-        false => format!("<h3>{head}</h3>\n<ul>\n{items}</ul>\n"),
+fn list(head: &str, lines: Vec<String>) -> Markup {
+    html! {
+        @if !lines.is_empty() {
+            h3 { (head) }
+            ul { @for line in &lines { li { (prose(line)) } } }
+        }
     }
 }

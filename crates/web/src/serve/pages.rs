@@ -1,9 +1,10 @@
 //! The pages that only the server has: the list of runs, and what went wrong.
 
 use super::query::encode;
-use crate::html::{self, markup::text};
+use crate::html::served_frame;
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
+use maud::{Markup, html};
 
 /// The list of runs, the latest first: those that have every word of `search` in what is shown of them.
 pub(super) fn runs(entries: &[Entry], search: &str) -> String {
@@ -11,18 +12,35 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
     let fits = |entry: &&Entry| words.iter().all(|word| shown(entry).contains(word));
     let found: Vec<_> = entries.iter().rev().filter(fits).collect();
     let count = format!("{} of {} runs", found.len(), entries.len());
-    let rows: String = found.into_iter().map(run_row).collect();
-    let body = format!(
-        "<header>\n<h1>Runs</h1>\n</header>\n\
-         <form action=\"/\" role=\"search\">\n<label>Search <input type=\"search\" class=\"search\" name=\"search\" value=\"{search}\"></label>\n\
-         <button>Search</button> <span id=\"count\">{count}</span>\n</form>\n\
-         <form action=\"/compare\" data-changes=\"/changes\">\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">Compare</th>\
-         <th scope=\"col\">run</th><th scope=\"col\">world</th><th scope=\"col\">started (UTC)</th>\
-         <th scope=\"col\">state</th><th scope=\"col\" class=\"figures\">trials</th><th scope=\"col\" class=\"figures\">records</th></tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n<button>Compare two runs</button>\n</form>\n",
-        search = text(search),
-    );
-    html::served_frame("Runs", &body)
+    let body = html! {
+        header { h1 { "Runs" } }
+        form action="/" role="search" {
+            label {
+                "Search " input type="search" class="search" name="search" value=(search);
+            }
+            button { "Search" }
+            span id="count" { (count) }
+        }
+        form action="/compare" data-changes="/changes" {
+            div class="wide" tabindex="0" {
+                table {
+                    thead {
+                        tr {
+                            @for head in ["Compare", "run", "world", "started (UTC)", "state"] {
+                                th scope="col" { (head) }
+                            }
+                            @for head in ["trials", "records"] {
+                                th scope="col" class="figures" { (head) }
+                            }
+                        }
+                    }
+                    tbody { @for entry in found { (run_row(entry)) } }
+                }
+            }
+            button { "Compare two runs" }
+        }
+    };
+    served_frame("Runs", body)
 }
 
 /// What a search looks at.
@@ -38,29 +56,25 @@ fn shown(entry: &Entry) -> String {
     words.join(" ").to_lowercase()
 }
 
-fn run_row(entry: &Entry) -> String {
-    let known = |value: &Option<String>| text(value.as_deref().unwrap_or("–"));
-    let folder = text(&entry.folder);
+fn run_row(entry: &Entry) -> Markup {
+    let folder = &entry.folder;
     let state = match (&entry.damage, entry.state) {
-        (Some(damage), _) => text(&format!("damaged: {damage}")),
-        (None, State::Complete) => "complete".into(),
-        (None, State::Partial) => "in progress, or interrupted".into(),
+        (Some(damage), _) => format!("damaged: {damage}"),
+        (None, State::Complete) => "complete".to_owned(),
+        (None, State::Partial) => "in progress, or interrupted".to_owned(),
     };
-    format!(
-        "<tr><td><input type=\"checkbox\" name=\"run\" value=\"{folder}\" aria-label=\"Compare {folder}\"></td>\
-         <td class=\"name\"><a href=\"/run/{link}\">{folder}</a></td><td>{world}</td><td class=\"name\">{started}</td><td>{state}</td>\
-         <td class=\"figures\">{trials}</td><td class=\"figures\">{records}</td></tr>\n",
-        link = encode(&entry.folder),
-        world = known(&entry.world),
-        started = text(
-            &entry
-                .started_utc
-                .as_deref()
-                .map_or_else(|| "–".to_owned(), to_the_second)
-        ),
-        trials = entry.trials,
-        records = entry.records,
-    )
+    let started = entry.started_utc.as_deref().map(to_the_second);
+    html! {
+        tr {
+            td { input type="checkbox" name="run" value=(folder) aria-label={ "Compare " (folder) }; }
+            td class="name" { a href={ "/run/" (encode(folder)) } { (folder) } }
+            td { (entry.world.as_deref().unwrap_or("–")) }
+            td class="name" { (started.as_deref().unwrap_or("–")) }
+            td { (state) }
+            td class="figures" { (entry.trials) }
+            td class="figures" { (entry.records) }
+        }
+    }
 }
 
 /// `2026-11-21T13:45:00.25Z` as people read it.
@@ -70,10 +84,10 @@ fn to_the_second(time: &str) -> String {
 
 /// What went wrong, in a sentence.
 pub(super) fn sorry(heading: &str, why: &str) -> String {
-    let body = format!(
-        "<header>\n<h1>{}</h1>\n</header>\n<p>{}</p>\n<p><a href=\"/\">All runs</a></p>\n",
-        text(heading),
-        text(why)
-    );
-    html::served_frame(heading, &body)
+    let body = html! {
+        header { h1 { (heading) } }
+        p { (why) }
+        p { a href="/" { "All runs" } }
+    };
+    served_frame(heading, body)
 }

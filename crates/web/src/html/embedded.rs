@@ -1,43 +1,30 @@
-//! Escaping, and the hashes by which a content security policy knows what is in the page.
+//! What stands in a page and is no text: code and data, and the hashes by which a content security policy knows what
+//! is in the page.
 
+use maud::{Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-/// Any text as the text of an element or of a quoted attribute.
-pub(crate) fn text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
-}
-
 /// Text in which what stands between backticks is code.
-pub(super) fn prose(words: &str) -> String {
-    let mut parts = words.split('`').map(text);
-    let mut prose = parts.next().unwrap_or_default();
-    while let Some(code) = parts.next() {
-        match parts.next() {
-            Some(rest) => prose += &format!("<code>{code}</code>{rest}"),
-            None => prose += &format!("`{code}"),
+pub(super) fn prose(words: &str) -> Markup {
+    let parts: Vec<_> = words.split('`').collect();
+    // The last has no end where it is one of code.
+    let is_code = |k: usize| k % 2 == 1 && k + 1 < parts.len();
+    html! {
+        @for (k, part) in parts.iter().enumerate() {
+            @if is_code(k) { code { (part) } }
+            @else if k % 2 == 1 { "`" (part) }
+            @else { (part) }
         }
     }
-    prose
 }
 
 /// JSON that may stand in a script element: no `<` can end it.
-pub(crate) fn json(value: &serde_json::Value) -> String {
-    value.to_string().replace('<', "\\u003c")
+pub(super) fn json(value: &serde_json::Value) -> Markup {
+    PreEscaped(value.to_string().replace('<', "\\u003c"))
 }
 
 /// `sha256-…` of an inline script or style, as the policy names it.
-pub(crate) fn hash(content: &str) -> String {
+pub(super) fn hash(content: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(content)))
 }
 
@@ -74,7 +61,7 @@ mod tests {
             ),
             ("one ` alone", "one ` alone"),
         ] {
-            assert_eq!(prose(words), expected);
+            assert_eq!(prose(words).into_string(), expected);
         }
     }
 
@@ -102,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn markup_becomes_text() {
-        assert_eq!(text("a<b>&\"'µ"), "a&lt;b&gt;&amp;&quot;&#39;µ");
-        assert_eq!(json(&serde_json::json!("</script>")), "\"\\u003c/script>\"");
+    fn data_cannot_end_its_script() {
+        let hostile = serde_json::json!("</script>");
+        assert_eq!(json(&hostile).into_string(), "\"\\u003c/script>\"");
     }
 }
