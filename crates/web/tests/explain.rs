@@ -49,7 +49,7 @@ fn packet(seq: u64) -> Record {
     record
 }
 
-fn packets() -> Vec<Record> {
+pub fn packets() -> Vec<Record> {
     (0..PACKETS).map(packet).collect()
 }
 
@@ -63,7 +63,7 @@ fn lose(record: &mut Record) {
 }
 
 /// Writes them as a finished run.
-fn write(runs: &Path, records: &[Record]) -> PathBuf {
+pub fn write(runs: &Path, records: &[Record]) -> PathBuf {
     let new = NewRun {
         name: "broken",
         world: "live",

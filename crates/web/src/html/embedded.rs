@@ -24,7 +24,7 @@ pub(super) fn json(value: &serde_json::Value) -> Markup {
 }
 
 /// `sha256-…` of an inline script or style, as the policy names it.
-pub(super) fn hash(content: &str) -> String {
+pub(crate) fn hash(content: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(content)))
 }
 

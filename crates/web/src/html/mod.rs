@@ -48,12 +48,12 @@ mod why;
 
 pub use comparison::comparison;
 pub(crate) use comparison::served_comparison;
+pub(crate) use embedded::hash;
 pub use served::Served;
 pub(crate) use served::navigation;
 
 use delaylab_figure::SCRIPT;
 use delaylab_view::run::RunData;
-use embedded::hash;
 use figures::Stills;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -32,19 +32,25 @@ use delaylab_model::Nanos;
 use delaylab_store::index::{Entry, Index};
 use delaylab_store::run::State;
 use delaylab_view::compare::stored::TwoRuns;
+use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::sync::mpsc;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
@@ -53,7 +59,7 @@ const CSV: &str = "text/csv; charset=utf-8";
 const PARQUET: &str = "application/vnd.apache.parquet";
 
 /// What every answer says, so that no page of another site can use it.
-const GUARD: [(HeaderName, HeaderValue); 6] = [
+const GUARD: [(HeaderName, HeaderValue); 5] = [
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -65,8 +71,10 @@ const GUARD: [(HeaderName, HeaderValue); 6] = [
         HeaderName::from_static("cross-origin-opener-policy"),
         HeaderValue::from_static("same-origin"),
     ),
-    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
+
+/// Bytes from which an answer is worth compressing.
+const LARGE: u64 = 1 << 10;
 
 /// Cells of a window, where nobody says.
 const CELLS: usize = 800;
@@ -99,13 +107,23 @@ impl IntoResponse for Trouble {
 
 /// All addresses.
 pub(super) fn router() -> Router {
+    let script = [(CONTENT_TYPE, JAVASCRIPT.to_owned())];
+    let script = (script, tag(&html::hash(SCRIPT)), SCRIPT);
+    // Events have to come at once, and Parquet is compressed already.
+    let compressed = SizeAbove::new(LARGE)
+        .and(NotForContentType::SSE)
+        .and(NotForContentType::const_new(PARQUET));
+    // The thread that has all connections compresses, so it takes little time.
+    let compression = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(compressed);
     Router::new()
         .route("/", get(runs))
         .route(
             "/changes",
             get(async |Extension(peer)| events::changes(peer)),
         )
-        .route("/figures.js", get(([(CONTENT_TYPE, JAVASCRIPT)], SCRIPT)))
+        .route("/figures.js", get(script))
         .route("/api/runs", get(runs_as_json))
         .route("/compare", get(two_runs))
         .route("/run/{name}", get(one_run))
@@ -113,7 +131,33 @@ pub(super) fn router() -> Router {
         .route("/run/{name}/progress", get(progress))
         .route("/run/{name}/{table}", get(table))
         .fallback(async || Trouble::NotFound("There is nothing at this address.".to_owned()))
+        .layer(from_fn(unless_known))
+        .layer(compression)
         .layer(from_fn(guarded))
+}
+
+/// A name for an answer: while the name is the same, so is the answer. Weak, as it is the same compressed and plain.
+fn tag(name: &str) -> [(HeaderName, String); 1] {
+    [(ETAG, format!("W/\"{name}\""))]
+}
+
+/// Who has an answer already gets no more than the word that it is the same (RFC 9110 §13.1.2).
+async fn unless_known(request: Request, next: Next) -> Response {
+    let known = request.headers().get_all(IF_NONE_MATCH).iter();
+    let known: Vec<_> = known.cloned().collect();
+    let mut answer = next.run(request).await;
+    let is_known = answer.headers().get(ETAG).is_some_and(|tag| {
+        let mut tags = known
+            .iter()
+            .flat_map(|tags| tags.as_bytes().split(|c| *c == b','));
+        tags.any(|known| [tag.as_bytes(), b"*"].contains(&known.trim_ascii()))
+    });
+    if is_known {
+        *answer.status_mut() = StatusCode::NOT_MODIFIED;
+        *answer.body_mut() = Body::empty();
+        answer.headers_mut().remove(CONTENT_LENGTH);
+    }
+    answer
 }
 
 /// Answers those who may ask, and says to others why not.
@@ -129,7 +173,13 @@ async fn guarded(
         Some(refused) => refused,
         None => next.run(Request::from_parts(parts, body)).await,
     };
-    response.headers_mut().extend(GUARD);
+    // What may be kept is asked for again each time, so that who may not have it does not.
+    let keep = match response.headers().contains_key(ETAG) {
+        true => "private, no-cache",
+        false => "no-store",
+    };
+    let keep = [(CACHE_CONTROL, HeaderValue::from_static(keep))];
+    response.headers_mut().extend(GUARD.into_iter().chain(keep));
     response
 }
 
@@ -225,7 +275,7 @@ async fn two_runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -
 }
 
 async fn one_run(Extension(peer): Extension<Peer>, Path(name): Path<String>) -> Response {
-    answer(&peer, move |shared| run(shared, &name).map(page)).await
+    answer(&peer, move |shared| run(shared, &name)).await
 }
 
 async fn round_trips(
@@ -286,20 +336,22 @@ fn open(shared: &Shared, name: &str) -> Result<Arc<Opened>, Trouble> {
         .map_err(Trouble::Failed)
 }
 
-fn run(shared: &Shared, name: &str) -> Result<String, Trouble> {
+fn run(shared: &Shared, name: &str) -> Result<impl IntoResponse + use<>, Trouble> {
     let opened = open(shared, name)?;
+    let is_complete = opened.run.state() == State::Complete;
     let make = || {
         let data = opened.data(&shared.read);
         let served = html::Served {
             address: format!("/run/{}", encode(name)),
-            in_progress: opened.run.state() == State::Partial,
+            in_progress: !is_complete,
             tables: opened.run.tables(),
         };
         html::served_page(data, &served)
     };
-    let page = opened.page(make).to_owned();
+    let text = opened.page(make).to_owned();
     whole(&opened)?;
-    Ok(page)
+    let tag = is_complete.then(|| tag(&html::hash(&text)));
+    Ok((tag, page(text)))
 }
 
 /// An error where something of the run could not be read: what is left is not what was measured.
@@ -363,6 +415,8 @@ fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trou
         return Err(missing());
     }
     let saved = (CONTENT_DISPOSITION, "attachment");
+    let file = opened.run.table_file(table);
+    let tag = file.as_deref().and_then(version).map(|name| tag(&name));
     match format {
         "csv" => {
             let table = table.to_owned();
@@ -371,10 +425,10 @@ fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trou
                 written.map_err(io::Error::other)
             };
             let head = [saved, (CONTENT_TYPE, CSV)];
-            Ok((head, streamed(peer, write)).into_response())
+            Ok((head, tag, streamed(peer, write)).into_response())
         }
         "parquet" => {
-            let path = opened.run.table_file(table).ok_or_else(|| {
+            let path = file.ok_or_else(|| {
                 let why = "The run is not complete: its tables can be had as CSV, and as Parquet when it is.";
                 Trouble::NotFound(why.to_owned())
             })?;
@@ -384,10 +438,19 @@ fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trou
             let write = move |out: &mut dyn Write| io::copy(&mut file, out).map(drop);
             let head = [saved, (CONTENT_TYPE, PARQUET)];
             let length = [(CONTENT_LENGTH, length.to_string())];
-            Ok((head, length, streamed(peer, write)).into_response())
+            Ok((head, tag, length, streamed(peer, write)).into_response())
         }
         _ => Err(missing()),
     }
+}
+
+/// What a table's file is now, and by which program it is read.
+fn version(file: &FilePath) -> Option<String> {
+    let file = file.metadata().ok()?;
+    let modified = file.modified().ok()?;
+    let modified = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let program = env!("CARGO_PKG_VERSION");
+    Some(format!("{program}-{}-{}", file.len(), modified.as_nanos()))
 }
 
 /// A body that is written as it is read. One that is cut short has no end that says it is whole.
@@ -411,7 +474,8 @@ fn streamed(
         let error = written.and_then(|written| written).err()?;
         Some((Err(error), (pieces, None)))
     });
-    Body::from_stream(body)
+    // What compresses asks once more behind the end.
+    Body::from_stream(body.fuse())
 }
 
 /// Hands what is written to who reads it, and waits for it.

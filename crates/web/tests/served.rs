@@ -1,0 +1,173 @@
+//! How answers of the server come: compressed for who takes that, once for who has them already, and events at once.
+
+use crate::explain::{packets, write};
+use delaylab_store::writer::{NewRun, RunWriter};
+use delaylab_view::run::stored;
+use delaylab_web::serve::Server;
+use flate2::read::GzDecoder;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+const GZIP: &str = "Accept-Encoding: gzip, deflate, br\r\n";
+
+fn serve(runs: &Path) -> SocketAddr {
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let read = |run: &_| stored::in_full(run, None, "run");
+    let server = Server::bind(here, None, runs.to_owned(), read).unwrap();
+    let address = server.address();
+    std::thread::spawn(move || server.run());
+    address
+}
+
+fn asking(address: SocketAddr, request: &str, headers: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    // An answer to HTTP/1.0 is not in chunks.
+    let request = format!("{request} HTTP/1.0\r\nHost: {address}\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+/// Its head without the date, and its body.
+fn answer(address: SocketAddr, request: &str, headers: &str) -> (String, Vec<u8>) {
+    let mut lines = BufReader::new(asking(address, request, headers));
+    let head = head(&mut lines);
+    let mut body = Vec::new();
+    lines.read_to_end(&mut body).unwrap();
+    (head, body)
+}
+
+fn head(stream: &mut impl BufRead) -> String {
+    let lines = stream.lines().map(Result::unwrap);
+    let lines = lines.take_while(|line| !line.is_empty());
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with("Date:")).collect();
+    lines.join("\n")
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = head.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+fn name(folder: &Path) -> &str {
+    folder.file_name().unwrap().to_str().unwrap()
+}
+
+#[test]
+fn what_is_large_is_compressed_for_who_takes_it() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write(runs.path(), &packets());
+    let run = format!("/run/{}", name(&folder));
+    let address = serve(runs.path());
+    for target in ["/", &run, &format!("{run}/records.csv"), "/figures.js"] {
+        let get = format!("GET {target}");
+        let (plain, text) = answer(address, &get, "");
+        assert!(plain.starts_with("HTTP/1.0 200 "), "{target}: {plain}");
+        assert_eq!(header(&plain, "Content-Encoding"), None, "{target}");
+        let (compressed, packed) = answer(address, &get, GZIP);
+        assert_eq!(header(&compressed, "Content-Encoding"), Some("gzip"));
+        for head in [&plain, &compressed] {
+            assert_eq!(header(head, "Vary"), Some("accept-encoding"), "{head}");
+        }
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&packed[..])
+            .read_to_end(&mut unpacked)
+            .unwrap();
+        assert!(unpacked == text && packed.len() < text.len(), "{target}");
+        for (head, headers) in [(plain, ""), (compressed, GZIP)] {
+            let said = answer(address, &format!("HEAD {target}"), headers);
+            assert_eq!(said, (head, Vec::new()), "{target}");
+        }
+    }
+    let parquet = format!("{run}/records.parquet");
+    for target in ["/api/runs", &parquet] {
+        let get = format!("GET {target}");
+        let (head, body) = answer(address, &get, GZIP);
+        assert_eq!(header(&head, "Content-Encoding"), None, "{target}");
+        let length = body.len().to_string();
+        assert_eq!(header(&head, "Content-Length"), Some(length.as_str()));
+    }
+}
+
+#[test]
+fn events_come_one_by_one() {
+    let runs = tempfile::tempdir().unwrap();
+    let address = serve(runs.path());
+    let mut events = BufReader::new(asking(address, "GET /changes", GZIP));
+    let head = head(&mut events);
+    assert_eq!(header(&head, "Content-Encoding"), None, "{head}");
+    // It has looked at the list once.
+    let mut comment = String::new();
+    events.read_line(&mut comment).unwrap();
+    assert_eq!(comment, ":\n");
+    write(runs.path(), &packets());
+    let mut lines = events.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: changed"));
+}
+
+#[test]
+fn what_is_finished_comes_once() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write(runs.path(), &packets());
+    let run = format!("/run/{}", name(&folder));
+    let address = serve(runs.path());
+    let tables = ["records.csv", "records.parquet", "trials.csv"];
+    let tables = tables.map(|table| format!("{run}/{table}"));
+    let all = ["/figures.js", &run].into_iter();
+    for target in all.chain(tables.iter().map(String::as_str)) {
+        let get = format!("GET {target}");
+        let (first, body) = answer(address, &get, "");
+        let tag = header(&first, "Etag").unwrap();
+        assert_eq!(header(&first, "Cache-Control"), Some("private, no-cache"));
+        let given = |tags: &str| answer(address, &get, &format!("If-None-Match: {tags}\r\n{GZIP}"));
+        for tags in [tag, &format!("\"a\", {tag}"), "*"] {
+            let (head, body) = given(tags);
+            assert!(head.starts_with("HTTP/1.0 304 "), "{target}: {head}");
+            assert_eq!(header(&head, "Etag"), Some(tag));
+            assert_eq!(body, b"");
+        }
+        assert!(given("W/\"a\"").0.starts_with("HTTP/1.0 200 "), "{target}");
+        assert!(!body.is_empty());
+    }
+    // Another run of the same name is another one.
+    let tag = |target: &str| header(&answer(address, target, "").0, "Etag").map(str::to_owned);
+    let targets = [&format!("GET {run}"), &format!("GET {}", tables[0])];
+    let before = targets.map(|target| tag(target));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(write(runs.path(), &packets()[1..]), folder);
+    let after = targets.map(|target| tag(target));
+    for (before, after) in before.iter().zip(&after) {
+        assert!(after.is_some() && before != after, "{before:?}");
+    }
+}
+
+#[test]
+fn what_may_change_is_always_sent() {
+    let runs = tempfile::tempdir().unwrap();
+    let new = NewRun {
+        name: "going",
+        world: "live",
+        started: None,
+        experiment: "name = \"going\"\n",
+        environment: &serde_json::json!({}),
+    };
+    let going = RunWriter::create(runs.path(), &new).unwrap();
+    let mut folders = std::fs::read_dir(runs.path()).unwrap();
+    let folder = folders.find_map(|entry| entry.unwrap().file_name().into_string().ok());
+    let run = format!("/run/{}", folder.unwrap());
+    let address = serve(runs.path());
+    for target in ["/", &run, "/api/runs", "/run/none"] {
+        let (head, body) = answer(address, &format!("GET {target}"), "If-None-Match: *\r\n");
+        assert_eq!(header(&head, "Cache-Control"), Some("no-store"));
+        assert_eq!(header(&head, "Etag"), None, "{target}");
+        assert!(
+            !head.contains(" 304 ") && !body.is_empty(),
+            "{target}: {head}"
+        );
+    }
+    drop(going);
+}
