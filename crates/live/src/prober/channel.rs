@@ -1,7 +1,7 @@
 //! What a probe method is to the engine: packets out, replies in, stamps beside.
 //!
 //! To add a method: one file that implements [`Channel`] (or, over datagrams,
-//! [`super::datagram::Format`]) and one line in [`super::open`].
+//! [`super::datagram::Format`]) and one line in `Probing::run_by`.
 
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;

@@ -1,8 +1,8 @@
-//! The loop that sends when a packet is due, reads what comes and drains stamps in between.
+//! What a probe does with its socket: it sends when a packet is due, reads what comes and drains stamps in between.
 //!
-//! One thread does all of it, so that it makes no noise of its own. It sleeps in the kernel to
-//! shortly before a packet is due and spins the rest ([`Lead`]); in a closed loop that blocks, the receive call
-//! itself is what it sleeps in.
+//! It never waits: [`Engine::poll`] does what is to be done and says what to wait for. Whoever drives it may have a
+//! thread for it ([`super::own_thread`]), or poll several in turn. One thread does all of a probe's work, so that it
+//! makes no noise of its own.
 
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::error::{Ended, RunError};
@@ -11,18 +11,17 @@ use crate::clocks::Clocks;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::socket_options as options;
-use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::record::ClockEvent;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::LostInHost;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
-use delaylab_traffic::pacing::lead::Lead;
 use delaylab_traffic::prober::epoch::Moved;
 use delaylab_traffic::prober::{Prober, Reply, Step};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 
 /// A packet sent later than this is late, and there may be others behind it.
 const LATE: Nanos = 20 * MICROSECOND;
@@ -34,22 +33,18 @@ const STAMPS_BATCH: u32 = 48;
 const ROOM_TO_HAND_ON: Nanos = MILLISECOND / 2;
 /// Packets between two rounds of housekeeping when there is no idle time.
 const HOUSEKEEPING_EVERY: u32 = 64;
-/// A receive time-out counts in ticks of the kernel; the last of it is waited for exactly.
-const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
 /// Nothing but local errors for so long, and so often, ends the run.
 const LOCAL_ERRORS_FOR: Nanos = 5 * SECOND;
 const LOCAL_ERRORS_COUNT: u32 = 5;
 /// Errors of earlier packets that may come instead of the error queue, one after the other.
 const MOST_REPORTS: u32 = 64;
-/// No sleep is longer, so that a stop is noticed.
-const LONGEST_SLEEP: Nanos = SECOND / 2;
 /// After being told to stop, replies are awaited no longer than this.
 const PATIENCE_AFTER_STOP: Nanos = SECOND;
 
-/// How the loop runs.
+/// How a probe is run.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// Sleep or spin.
+    /// How its driver waits: sleep or spin.
     pub wait_mode: WaitMode,
     /// Are kernel stamps asked for?
     pub stamped: bool,
@@ -76,6 +71,22 @@ pub struct Ran {
     pub dropped: LostInHost,
 }
 
+/// What is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Polled {
+    /// There may be more to do: poll again.
+    Again,
+    /// Nothing before `due` or `deadline`, whichever comes first, unless the socket is readable.
+    Wait {
+        /// When the next packet is due; `None`: not before a reply, or none is left.
+        due: Option<Nanos>,
+        /// When a reply that is awaited is given up, or is no longer waited for.
+        deadline: Option<Nanos>,
+    },
+    /// The probe is over: [`Engine::end`] is what is left.
+    Done,
+}
+
 /// A channel, its state machine and where the records go.
 pub struct Engine<'a, C> {
     channel: &'a mut C,
@@ -89,8 +100,6 @@ pub struct Engine<'a, C> {
     sink_error: Option<io::Error>,
     stopped_at: Option<Nanos>,
     local_errors: LocalErrors,
-    blocking_receive: bool,
-    lead: Lead,
     learnt_mtu: Option<u32>,
     reflector_time: ReflectorTime,
 }
@@ -120,14 +129,6 @@ impl<'a, C: Channel> Engine<'a, C> {
         sink: &'a mut dyn Sink,
         config: EngineConfig,
     ) -> Self {
-        let blocking_receive = prober.is_closed_loop()
-            && config.wait_mode == WaitMode::Block
-            && config.timeout > 2 * RECEIVE_TIMEOUT_SLACK
-            && options::set_receive_timeout(
-                &channel.socket(),
-                config.timeout - RECEIVE_TIMEOUT_SLACK,
-            )
-            .is_ok();
         Self {
             reflector_time: channel.reflector_time(),
             channel,
@@ -141,15 +142,38 @@ impl<'a, C: Channel> Engine<'a, C> {
             sink_error: None,
             stopped_at: None,
             local_errors: LocalErrors::default(),
-            blocking_receive,
-            lead: Lead::default(),
             learnt_mtu: None,
         }
     }
 
-    /// Runs the probe to its end. What it tells is told whatever ended it.
-    pub fn run(mut self) -> (Ran, Result<(), RunError>) {
-        let outcome = self.run_until_done();
+    /// How it is run.
+    pub const fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// To wait on.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.channel.socket()
+    }
+
+    /// Is a packet sent only when the one before was answered or given up?
+    pub const fn is_closed_loop(&self) -> bool {
+        self.prober.is_closed_loop()
+    }
+
+    /// Is any reply still to come?
+    pub fn is_awaiting(&self) -> bool {
+        self.prober.awaiting() > 0
+    }
+
+    /// Was it told to stop?
+    pub const fn is_stopping(&self) -> bool {
+        self.stopped_at.is_some()
+    }
+
+    /// The probe is over, by itself or by an error: asks for what is outstanding and hands out the last records.
+    /// What it tells is told whatever ended it.
+    pub fn end(mut self, outcome: Result<(), RunError>) -> (Ran, Result<(), RunError>) {
         let told = self.finish();
         let ran = Ran {
             rejected: self.rejected,
@@ -212,22 +236,28 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    fn run_until_done(&mut self) -> Result<(), RunError> {
-        loop {
-            let now = clock::monotonic();
-            if self.told_to_stop(now) || self.sink_error.is_some() {
-                return Ok(());
-            }
-            match self.prober.next(now) {
-                Step::Done => return Ok(()),
-                Step::Send { seq, t_intended } => {
-                    // Far behind there may be no pause in which to read what has come.
-                    if now - t_intended > LATE && self.prober.awaiting() > 0 {
-                        self.receive(Blocking::No)?;
-                    }
-                    self.send(seq, t_intended)?;
+    /// Does one thing that is to be done, and says what is next.
+    ///
+    /// # Errors
+    /// Why the probe ends before its time.
+    #[inline]
+    pub fn poll(&mut self, now: Nanos) -> Result<Polled, RunError> {
+        if self.told_to_stop(now) || self.sink_error.is_some() {
+            return Ok(Polled::Done);
+        }
+        match self.prober.next(now) {
+            Step::Done => Ok(Polled::Done),
+            Step::Send { seq, t_intended } => {
+                // Far behind there may be no pause in which to read what has come.
+                if now - t_intended > LATE && self.is_awaiting() {
+                    self.receive(Blocking::No)?;
                 }
-                Step::Wait { due, deadline } => self.wait(now, due, deadline)?,
+                self.send(seq, t_intended)?;
+                Ok(Polled::Again)
+            }
+            Step::Wait { due, deadline } => {
+                self.tidy(now, due, deadline)?;
+                Ok(Polled::Wait { due, deadline })
             }
         }
     }
@@ -347,7 +377,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         known.into_iter().chain(self.learnt_mtu).min()
     }
 
-    fn wait(
+    /// What there is time for before these.
+    fn tidy(
         &mut self,
         now: Nanos,
         due: Option<Nanos>,
@@ -355,7 +386,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     ) -> Result<(), RunError> {
         let end = [due, deadline].into_iter().flatten().min();
         let slack = end.map_or(SECOND, |end| end - now);
-        let idle = due.is_some() || self.prober.awaiting() == 0;
+        let idle = due.is_some() || !self.is_awaiting();
         // A deadline in the past is a lost packet's or a skipped slot's, which housekeeping lets go.
         let overdue = deadline.is_some_and(|deadline| deadline <= now);
         if overdue || (idle && slack > ROOM_FOR_HOUSEKEEPING) {
@@ -366,20 +397,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         } else if self.pending_stamps >= self.stamps_batch() {
             self.drain_queue()?;
         }
-        if self.config.wait_mode == WaitMode::Spin {
-            return self.spin_until(end);
-        }
-        // The receive call waits for so long from whenever it begins: not once something else has come.
-        let fits = |deadline: Nanos| deadline - now >= self.config.timeout - RECEIVE_TIMEOUT_SLACK;
-        let blocks = self.blocking_receive && due.is_none() && self.stopped_at.is_none();
-        if blocks && deadline.is_none_or(fits) {
-            return self.sleep_in_receive(deadline);
-        }
-        let lead = self.lead.get();
-        match due {
-            Some(due) if due - clock::monotonic() <= lead => self.spin_until(end),
-            _ => self.sleep_until(due.map(|due| due - lead), deadline),
-        }
+        Ok(())
     }
 
     /// So many stamps under way are read at once. A spinner has nothing else to do while a packet is
@@ -391,54 +409,12 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    /// Polls the socket until something was read or the time has come.
-    #[inline]
-    fn spin_until(&mut self, end: Option<Nanos>) -> Result<(), RunError> {
-        loop {
-            if self.prober.awaiting() > 0 && self.receive(Blocking::No)? {
-                return Ok(());
-            }
-            let now = clock::monotonic();
-            if end.is_some_and(|end| now >= end) || self.config.stop.is_asked() {
-                return Ok(());
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    #[inline]
-    fn sleep_in_receive(&mut self, deadline: Option<Nanos>) -> Result<(), RunError> {
-        if self.receive(Blocking::Yes)? || self.config.stop.is_asked() {
-            return Ok(());
-        }
-        self.sleep_until(None, deadline)
-    }
-
-    fn sleep_until(&mut self, due: Option<Nanos>, deadline: Option<Nanos>) -> Result<(), RunError> {
-        // Stamps left in the queue would end the sleep at once.
-        self.drain_queue()?;
-        let end = [due, deadline].into_iter().flatten().min();
-        // A signal just before the sleep does not end it: look again soon.
-        let stop = Some(clock::monotonic() + LONGEST_SLEEP);
-        let end = [end, stop].into_iter().flatten().min();
-        match wait::until_readable(self.channel.socket(), end).map_err(RunError::Receive)? {
-            Woken::Signal => Ok(()),
-            Woken::Deadline => {
-                if let Some(wanted) = end {
-                    self.lead.slept(wanted, clock::monotonic());
-                }
-                Ok(())
-            }
-            Woken::Ready => {
-                while self.receive(Blocking::No)? {}
-                Ok(())
-            }
-        }
-    }
-
     /// One receive call and all that it brought. False: there was nothing.
+    ///
+    /// # Errors
+    /// The call failed for good, or the connection ended.
     #[inline]
-    fn receive(&mut self, blocking: Blocking) -> Result<bool, RunError> {
+    pub fn receive(&mut self, blocking: Blocking) -> Result<bool, RunError> {
         match self.channel.receive(blocking) {
             Ok(()) => {}
             Err(error) if is_nothing(&error) => return Ok(false),
@@ -488,8 +464,11 @@ impl<'a, C: Channel> Engine<'a, C> {
         self.prober.reply(&reply);
     }
 
-    /// Reads all stamps and refusals that have come.
-    fn drain_queue(&mut self) -> Result<(), RunError> {
+    /// Reads all stamps and refusals that have come. Left in the queue, they make the socket readable.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn drain_queue(&mut self) -> Result<(), RunError> {
         let expected = std::mem::take(&mut self.pending_stamps) as usize;
         let now = clock::monotonic();
         let last = self.prober.next_seq().saturating_sub(1);

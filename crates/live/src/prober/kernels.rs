@@ -16,6 +16,7 @@ use super::channel::{Channel, Decoded, QueueEvent};
 use super::datagram::DatagramChannel;
 use super::engine::{Engine, EngineConfig};
 use super::icmp::Echo;
+use super::own_thread;
 use super::socket::ProbeSocket;
 use crate::clocks::{Clocks, RealTime};
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
@@ -464,7 +465,7 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
     let mut kept = Kept::default();
     let mut clocks = Clocks::new(RealTime::of_kernel());
     let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut kept, config);
-    engine.run().1.unwrap();
+    own_thread::run(engine).1.unwrap();
     let (mistaken, unstamped) = (channel.mistaken, channel.inner.unstamped());
     kept.0.sort_by_key(|record| record.seq);
     Ran {

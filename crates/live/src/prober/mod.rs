@@ -6,14 +6,16 @@
 //! | [`session`] | sets a session up with `delaylab reflect` |
 //! | [`channel`], [`datagram`] | what a method is to the engine |
 //! | [`socket`] | what a datagram method asks of the kernel |
-//! | [`engine`] | the loop: sends when due, reads, drains stamps |
+//! | [`engine`] | what a probe does with its socket: sends when due, reads, drains stamps; it never waits |
+//! | `own_thread` | the loop that polls the engine and waits, for a probe that has a thread |
 //! | `agreement` | what both clocks have done to one-way delays |
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | `in_host` | what the user should know of packets that hosts dropped |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
-//! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run`.
+//! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run_by`, and its row in the table of
+//! `model::method`.
 
 mod agreement;
 pub mod any_bytes;
@@ -27,6 +29,7 @@ mod in_host;
 #[cfg(test)]
 mod kernels;
 pub mod open;
+mod own_thread;
 pub mod payload;
 pub mod selfcheck;
 pub mod session;
@@ -187,18 +190,10 @@ fn switch_nic_stamping_on(probe: &Probe) -> Result<Option<Arc<Guardian>>, OpenEr
         })
 }
 
-fn carry_out(
-    mut channel: impl Channel,
-    settings: &Settings<'_>,
-    sink: &mut dyn Sink,
-) -> Result<ProbeFacts, RunError> {
+/// What the probe is, and how it is run.
+fn configured(settings: &Settings<'_>, residence: Residence) -> (Config, EngineConfig) {
     let (run, probe) = (settings.run, settings.probe());
-    let facts = channel.facts();
-    sink.begin(run.index, &facts).map_err(RunError::Sink)?;
     let stamped = probe.stamps != StampRequest::None;
-    let mut clocks = settings.clock.watch();
-    let realtime_offset = clocks.offset();
-    let room = waiting(probe).room();
     let config = Config {
         trial: run.trial,
         probe: run.index,
@@ -215,11 +210,10 @@ fn carry_out(
         timeout: probe.timeout,
         expected: Expected {
             departures: stamped,
-            follow_ups: facts.residence == Residence::ToDriver,
+            follow_ups: residence == Residence::ToDriver,
         },
     };
-    let mut prober = Prober::with_room(config, room);
-    let config = EngineConfig {
+    let how = EngineConfig {
         wait_mode: probe.wait_mode,
         stamped,
         counts_drops: !probe.method.is_stream(),
@@ -227,6 +221,21 @@ fn carry_out(
         target: settings.target,
         stop: settings.stop.clone(),
     };
+    (config, how)
+}
+
+fn carry_out(
+    mut channel: impl Channel,
+    settings: &Settings<'_>,
+    sink: &mut dyn Sink,
+) -> Result<ProbeFacts, RunError> {
+    let (run, probe) = (settings.run, settings.probe());
+    let facts = channel.facts();
+    sink.begin(run.index, &facts).map_err(RunError::Sink)?;
+    let mut clocks = settings.clock.watch();
+    let realtime_offset = clocks.offset();
+    let (config, how) = configured(settings, facts.residence);
+    let mut prober = Prober::with_room(config, waiting(probe).room());
     let mut seen = StampCounter {
         sink,
         stamps: [0; StampPoint::ALL.len()],
@@ -234,7 +243,8 @@ fn carry_out(
     };
     let interface = interface(&channel, probe);
     let began = clock::monotonic();
-    let (ran, ended) = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, config).run();
+    let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, how);
+    let (ran, ended) = own_thread::run(engine);
     // What a connection brought until it ended is a result, and why it ended is a flaw of it.
     let flaws = match ended {
         Ok(()) => Vec::new(),

@@ -1,9 +1,11 @@
 //! A prober and a reflector in one process, each with clocks of its own.
 #![allow(clippy::unwrap_used)]
 
+use super::engine::Polled;
 use super::*;
 use crate::clocks::RealTime;
 use crate::reflect::{self, bind::Bound};
+use delaylab_kernel::datagram::Blocking;
 use delaylab_model::SECOND;
 use delaylab_model::probe::{Pacing, WaitMode};
 use delaylab_model::stop::Stop;
@@ -388,4 +390,65 @@ fn more_waiting_packets_than_memory_is_taken_for_are_refused_before_the_run() {
         refused[0].reason.contains("packets would wait"),
         "{refused:?}"
     );
+}
+
+/// Nothing in an engine waits: one thread drives two probes, and sleeps until either has something to do.
+#[test]
+fn one_thread_drives_several_probes() {
+    let reflector = Running::new(Method::Udp);
+    let probe = probe_run(Method::Udp, reflector.target, PACKETS);
+    let (clock, over) = (HostClock::of_kernel(), AtomicBool::new(false));
+    let settings = Settings {
+        run: &probe,
+        target: reflector.target,
+        key: None,
+        clock: &clock,
+        stop: &Stop::default(),
+    };
+    let kept = std::thread::scope(|scope| {
+        let (bound, policy) = (reflector.bound, reflector.policy);
+        let stopped = || over.load(Ordering::Relaxed);
+        let serving = scope.spawn(move || reflect::serve(bound, policy, WaitMode::Block, &stopped));
+        let mut kept = [Kept::default(), Kept::default()];
+        let mut parts = kept.each_mut().map(|kept| {
+            let channel = udp::open(&settings).unwrap();
+            let (config, how) = configured(&settings, channel.facts().residence);
+            (channel, Prober::new(config), clock.watch(), kept, how)
+        });
+        let engines = parts.each_mut();
+        let mut engines = engines.map(|(channel, prober, clocks, kept, how)| {
+            Engine::new(channel, prober, clocks, *kept, how.clone())
+        });
+        let mut watched = wait::Watched::new(engines.iter().map(Engine::socket));
+        loop {
+            let now = clock::monotonic();
+            let next = engines.each_mut().map(|engine| engine.poll(now).unwrap());
+            if next == [Polled::Done; 2] {
+                break;
+            }
+            let ends = next.iter().flat_map(|polled| match polled {
+                Polled::Again => [Some(now), None],
+                Polled::Wait { due, deadline } => [*due, *deadline],
+                Polled::Done => [None; 2],
+            });
+            let end = ends.flatten().min();
+            for engine in &mut engines {
+                engine.drain_queue().unwrap();
+            }
+            watched.until_readable(end).unwrap();
+            for engine in &mut engines {
+                while engine.receive(Blocking::No).unwrap() {}
+            }
+        }
+        for engine in engines {
+            engine.end(Ok(())).1.unwrap();
+        }
+        over.store(true, Ordering::Relaxed);
+        serving.join().unwrap().unwrap();
+        kept
+    });
+    for Kept(records) in kept {
+        assert_eq!(records.len() as u64, PACKETS);
+        assert!(records.iter().all(Record::answered), "{records:?}");
+    }
 }

@@ -1,0 +1,129 @@
+//! The loop of a probe that has a thread of its own.
+//!
+//! It sleeps in the kernel to shortly before a packet is due and spins the rest ([`Lead`]); in a closed loop that
+//! blocks, the receive call itself is what it sleeps in.
+
+use super::channel::Channel;
+use super::engine::{Engine, Polled, Ran};
+use super::error::RunError;
+use delaylab_kernel::clock;
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::socket_options as options;
+use delaylab_kernel::wait::{self, Woken};
+use delaylab_model::probe::WaitMode;
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_traffic::pacing::lead::Lead;
+
+/// A receive time-out counts in ticks of the kernel; the last of it is waited for exactly.
+const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
+/// No sleep is longer, so that a stop is noticed.
+const LONGEST_SLEEP: Nanos = SECOND / 2;
+
+/// Runs the probe to its end, on this thread.
+pub fn run<C: Channel>(engine: Engine<'_, C>) -> (Ran, Result<(), RunError>) {
+    let mut driver = OwnThread {
+        blocking_receive: can_sleep_in_receive(&engine),
+        engine,
+        lead: Lead::default(),
+    };
+    let outcome = driver.until_done();
+    driver.engine.end(outcome)
+}
+
+/// Sets the time-out of the receive call, where replies may be waited for in it.
+fn can_sleep_in_receive<C: Channel>(engine: &Engine<'_, C>) -> bool {
+    let config = engine.config();
+    engine.is_closed_loop()
+        && config.wait_mode == WaitMode::Block
+        && config.timeout > 2 * RECEIVE_TIMEOUT_SLACK
+        && options::set_receive_timeout(&engine.socket(), config.timeout - RECEIVE_TIMEOUT_SLACK)
+            .is_ok()
+}
+
+struct OwnThread<'a, C> {
+    engine: Engine<'a, C>,
+    blocking_receive: bool,
+    lead: Lead,
+}
+
+impl<C: Channel> OwnThread<'_, C> {
+    fn until_done(&mut self) -> Result<(), RunError> {
+        loop {
+            let now = clock::monotonic();
+            match self.engine.poll(now)? {
+                Polled::Again => {}
+                Polled::Wait { due, deadline } => self.wait(now, due, deadline)?,
+                Polled::Done => return Ok(()),
+            }
+        }
+    }
+
+    fn wait(
+        &mut self,
+        now: Nanos,
+        due: Option<Nanos>,
+        deadline: Option<Nanos>,
+    ) -> Result<(), RunError> {
+        let end = [due, deadline].into_iter().flatten().min();
+        let config = self.engine.config();
+        if config.wait_mode == WaitMode::Spin {
+            return self.spin_until(end);
+        }
+        // The receive call waits for so long from whenever it begins: not once something else has come.
+        let fits = |deadline: Nanos| deadline - now >= config.timeout - RECEIVE_TIMEOUT_SLACK;
+        let blocks = self.blocking_receive && due.is_none() && !self.engine.is_stopping();
+        if blocks && deadline.is_none_or(fits) {
+            return self.sleep_in_receive(deadline);
+        }
+        let lead = self.lead.get();
+        match due {
+            Some(due) if due - clock::monotonic() <= lead => self.spin_until(end),
+            _ => self.sleep_until(due.map(|due| due - lead), deadline),
+        }
+    }
+
+    /// Polls the socket until something was read or the time has come.
+    #[inline]
+    fn spin_until(&mut self, end: Option<Nanos>) -> Result<(), RunError> {
+        loop {
+            if self.engine.is_awaiting() && self.engine.receive(Blocking::No)? {
+                return Ok(());
+            }
+            let now = clock::monotonic();
+            if end.is_some_and(|end| now >= end) || self.engine.config().stop.is_asked() {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    #[inline]
+    fn sleep_in_receive(&mut self, deadline: Option<Nanos>) -> Result<(), RunError> {
+        if self.engine.receive(Blocking::Yes)? || self.engine.config().stop.is_asked() {
+            return Ok(());
+        }
+        self.sleep_until(None, deadline)
+    }
+
+    fn sleep_until(&mut self, due: Option<Nanos>, deadline: Option<Nanos>) -> Result<(), RunError> {
+        // Stamps left in the queue would end the sleep at once.
+        self.engine.drain_queue()?;
+        let end = [due, deadline].into_iter().flatten().min();
+        // A signal just before the sleep does not end it: look again soon.
+        let stop = Some(clock::monotonic() + LONGEST_SLEEP);
+        let end = [end, stop].into_iter().flatten().min();
+        match wait::until_readable(self.engine.socket(), end).map_err(RunError::Receive)? {
+            Woken::Signal => Ok(()),
+            Woken::Deadline => {
+                if let Some(wanted) = end {
+                    self.lead.slept(wanted, clock::monotonic());
+                }
+                Ok(())
+            }
+            Woken::Ready => {
+                while self.engine.receive(Blocking::No)? {}
+                Ok(())
+            }
+        }
+    }
+}
