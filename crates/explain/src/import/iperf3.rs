@@ -281,6 +281,12 @@ fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
     else {
         return;
     };
+    imported.said.extend(said_counts(stream, part));
+    imported.said.extend(said_numbers(stream, part));
+    imported.said.extend(said_times(stream, part));
+}
+
+fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     let lost = part.lost_packets.and_then(|lost| u64::try_from(lost).ok());
     let counts = [
         (Figure::Bytes, "bytes", part.bytes),
@@ -289,13 +295,13 @@ fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
         (Figure::Lost, "lost_packets", lost),
         (Figure::Reordered, "out_of_order", part.out_of_order),
     ];
-    for (what, word, value) in counts {
-        if let Some(value) = value {
-            imported
-                .said
-                .push(Said::count(stream, what, value, format!("{word} {value}")));
-        }
-    }
+    counts.into_iter().filter_map(move |(what, word, value)| {
+        let value = value?;
+        Some(Said::count(stream, what, value, format!("{word} {value}")))
+    })
+}
+
+fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     let numbers = [
         (
             Figure::LossShare,
@@ -319,37 +325,37 @@ fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
             MILLISECOND as f64,
         ),
     ];
-    for (what, word, value, unit, scale) in numbers {
-        if let Some(printed) = value {
-            let value = printed * scale;
-            let printed = format!("{word} {printed}");
-            imported.said.push(Said {
-                stream,
-                what,
-                value,
-                step: 1e-9,
-                unit,
-                printed,
-                ours: None,
-            });
-        }
-    }
+    let said = move |(what, word, value, unit, scale): (_, &str, Option<f64>, _, f64)| {
+        let printed = value?;
+        Some(Said {
+            stream,
+            what,
+            value: printed * scale,
+            step: 1e-9,
+            unit,
+            printed: format!("{word} {printed}"),
+            ours: None,
+        })
+    };
+    numbers.into_iter().filter_map(said)
+}
+
+fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     let times = [
         (Statistic::Min, "min_rtt", part.min_rtt),
         (Statistic::Mean, "mean_rtt", part.mean_rtt),
         (Statistic::Max, "max_rtt", part.max_rtt),
     ];
-    for (statistic, word, value) in times {
-        // A test that receives has no round trips and prints 0.
-        if let Some(value) = value.filter(|&value| value > 0) {
+    times
+        .into_iter()
+        .filter_map(move |(statistic, word, value)| {
+            // A test that receives has no round trips and prints 0.
+            let value = value.filter(|&value| value > 0)?;
             let time = Time {
                 nanos: i64::from(value) * MICROSECOND,
                 step: MICROSECOND,
             };
             let what = Figure::Of(Delay::RoundTrip, statistic);
-            imported
-                .said
-                .push(Said::time(stream, what, time, format!("{word} {value}")));
-        }
-    }
+            Some(Said::time(stream, what, time, format!("{word} {value}")))
+        })
 }

@@ -130,23 +130,7 @@ impl<'a> Close<'a> {
         let mut coefficients = 2 + usize::from(stair.slope.is_some());
         let mut away = Vec::new();
         if stair.uneven.is_some() {
-            let rest: Vec<f64> = self
-                .delays
-                .iter()
-                .zip(&fitted)
-                .map(|(y, f)| y - f)
-                .collect();
-            let column = found.column(&self.detector.sizes);
-            let free = Running::new(&self.x, &rest).free(&column, Beside::Constant);
-            away = free
-                .levels
-                .iter()
-                .map(|&(level, _, mean)| (level as u32, mean))
-                .collect();
-            let of = |level: f64| away.iter().find(|(at, _)| *at == level as u32);
-            for (value, &level) in fitted.iter_mut().zip(&column) {
-                *value += of(level).map_or(0.0, |(_, mean)| *mean);
-            }
+            away = self.follow_levels(found, &mut fitted);
             coefficients += away.len() - 1;
         }
         let residuals: Vec<f64> = self
@@ -193,6 +177,23 @@ impl<'a> Close<'a> {
             uneven: stair.uneven.map(|sd_ns| self.uneven(sd_ns, found, stair)),
             away,
         }
+    }
+
+    /// Moves what is fitted to the mean of each level, and says by how much.
+    fn follow_levels(&self, found: &Found, fitted: &mut [f64]) -> Vec<(u32, f64)> {
+        let rest = self.delays.iter().zip(&*fitted).map(|(y, f)| y - f);
+        let rest: Vec<f64> = rest.collect();
+        let column = found.column(&self.detector.sizes);
+        let free = Running::new(&self.x, &rest).free(&column, Beside::Constant);
+        let levels = free.levels.iter();
+        let away: Vec<_> = levels
+            .map(|&(level, _, mean)| (level as u32, mean))
+            .collect();
+        for (value, &level) in fitted.iter_mut().zip(&column) {
+            let of_level = away.iter().find(|(at, _)| *at == level as u32);
+            *value += of_level.map_or(0.0, |(_, mean)| *mean);
+        }
+        away
     }
 
     /// How much the steps differ.

@@ -69,74 +69,20 @@ impl Read {
             return other;
         };
         let at = |part: &[u8]| part.as_ptr() as usize - frame.as_ptr() as usize;
-        let (ip_at, ip_size, addresses, protocol, traffic_class) = match &sliced.net {
-            Some(NetSlice::Ipv4(ip)) => {
-                let header = ip.header();
-                let addresses = (
-                    IpAddr::V4(header.source_addr()),
-                    IpAddr::V4(header.destination_addr()),
-                );
-                let size = u32::from(header.total_len());
-                let class = header.dcp().value() << 2 | header.ecn().value();
-                (
-                    at(header.slice()),
-                    size,
-                    addresses,
-                    header.protocol().0,
-                    class,
-                )
-            }
-            Some(NetSlice::Ipv6(ip)) => {
-                let header = ip.header();
-                let addresses = (
-                    IpAddr::V6(header.source_addr()),
-                    IpAddr::V6(header.destination_addr()),
-                );
-                let size = u32::from(header.payload_length()) + 40;
-                let next = ip.payload().ip_number.0;
-                (
-                    at(header.slice()),
-                    size,
-                    addresses,
-                    next,
-                    header.traffic_class(),
-                )
-            }
-            _ => return other,
+        let Some(ip) = sliced.net.as_ref().and_then(Ip::new) else {
+            return other;
         };
-        let mut icmp_seq = None;
-        let (ports, payload) = match &sliced.transport {
-            Some(TransportSlice::Udp(udp)) => (
-                (udp.source_port(), udp.destination_port()),
-                Some(udp.payload()),
-            ),
-            Some(TransportSlice::Tcp(tcp)) => (
-                (tcp.source_port(), tcp.destination_port()),
-                Some(tcp.payload()),
-            ),
-            Some(TransportSlice::Icmpv4(icmp)) => {
-                let [id_a, id_b, seq_a, seq_b] = icmp.bytes5to8();
-                icmp_seq = Some(u16::from_be_bytes([seq_a, seq_b]));
-                let id = u16::from_be_bytes([id_a, id_b]);
-                ((id, id), Some(icmp.payload()))
-            }
-            Some(TransportSlice::Icmpv6(icmp)) => {
-                let [id_a, id_b, seq_a, seq_b] = icmp.bytes5to8();
-                icmp_seq = Some(u16::from_be_bytes([seq_a, seq_b]));
-                let id = u16::from_be_bytes([id_a, id_b]);
-                ((id, id), Some(icmp.payload()))
-            }
-            _ => ((0, 0), None),
-        };
+        let (ports, payload, icmp_seq) = above_ip(sliced.transport.as_ref());
+        let ip_at = at(ip.header);
         Self {
             ip_at: Some(ip_at),
-            ip_size: ip_size + ip_at.saturating_sub(ETHERNET) as u32,
+            ip_size: ip.size + ip_at.saturating_sub(ETHERNET) as u32,
             key: Some(FlowKey {
-                from: (addresses.0, ports.0),
-                to: (addresses.1, ports.1),
-                protocol,
+                from: (ip.from, ports[0]),
+                to: (ip.to, ports[1]),
+                protocol: ip.protocol,
             }),
-            traffic_class,
+            traffic_class: ip.traffic_class,
             payload: payload.map(|payload| (at(payload), payload.len())),
             icmp_seq,
         }
@@ -204,6 +150,73 @@ impl Frame {
             self.bytes[at] << 4 | self.bytes[at + 1] >> 4
         };
         Some((at, class, v4))
+    }
+}
+
+/// What an IP header says.
+struct Ip<'a> {
+    header: &'a [u8],
+    /// Bytes of the packet.
+    size: u32,
+    from: IpAddr,
+    to: IpAddr,
+    protocol: u8,
+    traffic_class: u8,
+}
+
+impl<'a> Ip<'a> {
+    fn new(net: &'a NetSlice<'a>) -> Option<Self> {
+        match net {
+            NetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                Some(Self {
+                    header: header.slice(),
+                    size: u32::from(header.total_len()),
+                    from: header.source_addr().into(),
+                    to: header.destination_addr().into(),
+                    protocol: header.protocol().0,
+                    traffic_class: header.dcp().value() << 2 | header.ecn().value(),
+                })
+            }
+            NetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                Some(Self {
+                    header: header.slice(),
+                    size: u32::from(header.payload_length()) + 40,
+                    from: header.source_addr().into(),
+                    to: header.destination_addr().into(),
+                    protocol: ip.payload().ip_number.0,
+                    traffic_class: header.traffic_class(),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Source and destination port (of an echo its identifier, twice), the payload, and the number of an ICMP echo.
+fn above_ip<'a>(
+    transport: Option<&TransportSlice<'a>>,
+) -> ([u16; 2], Option<&'a [u8]>, Option<u16>) {
+    let echo = |[id_a, id_b, seq_a, seq_b]: [u8; 4], payload| {
+        let id = u16::from_be_bytes([id_a, id_b]);
+        let seq = u16::from_be_bytes([seq_a, seq_b]);
+        ([id, id], Some(payload), Some(seq))
+    };
+    match transport {
+        Some(TransportSlice::Udp(udp)) => (
+            [udp.source_port(), udp.destination_port()],
+            Some(udp.payload()),
+            None,
+        ),
+        Some(TransportSlice::Tcp(tcp)) => (
+            [tcp.source_port(), tcp.destination_port()],
+            Some(tcp.payload()),
+            None,
+        ),
+        Some(TransportSlice::Icmpv4(icmp)) => echo(icmp.bytes5to8(), icmp.payload()),
+        Some(TransportSlice::Icmpv6(icmp)) => echo(icmp.bytes5to8(), icmp.payload()),
+        _ => ([0, 0], None, None),
     }
 }
 

@@ -32,7 +32,7 @@ impl Opened {
     }
 
     pub(super) fn timeline(&self) -> &Timeline {
-        self.timeline.get_or_init(|| Timeline::of(&self.run))
+        self.timeline.get_or_init(|| Timeline::read(&self.run))
     }
 }
 

@@ -78,7 +78,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(record: &Record) -> Self {
+    fn from_record(record: &Record) -> Self {
         let round_trip = record.round_trip().filter(|_| record.answered());
         Self {
             range: round_trip.map(|ns| (ns, ns)),
@@ -171,7 +171,7 @@ impl Grid {
     /// One record, due at `t`.
     pub(super) fn push(&mut self, t: Nanos, record: &Record) {
         if record.t_send.is_some() {
-            self.add(t, &Counts::of(record));
+            self.add(t, &Counts::from_record(record));
         }
     }
 
@@ -209,7 +209,7 @@ fn seconds(t: Nanos) -> f64 {
 
 impl Timeline {
     /// Of every record of the run, in one pass.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn read(run: &Run) -> Self {
         let mut timeline = Self::default();
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
@@ -315,7 +315,7 @@ impl Probe {
             rows: [row, row + 1],
             t: [t, t],
             shift: t - record.t_intended,
-            counts: Counts::of(record),
+            counts: Counts::from_record(record),
         };
         match self.chunks.last_mut() {
             Some(last) if last.trial == fresh.trial && last.rows() < self.size => last.join(&fresh),
