@@ -137,9 +137,11 @@ fn stages(found: &Explanation, style: &Style) -> String {
         Cell::new(whole(usual)),
         Cell::new(whole(found.lost_ns / found.late as f64)),
     ]);
+    // Said once: where conditions are told apart, below their table.
+    let is_said = found.slow.conditions.len() > 1;
     let note = match found.asked_for().next() {
-        Some(_) => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
-        None => String::new(),
+        Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
+        _ => String::new(),
     };
     table.render(style) + &note
 }

@@ -248,6 +248,8 @@ fn what_a_real_host_and_a_procedure_show_is_drawn() {
         "design.repeats=1",
         "--set",
         "probe.echo.count=150",
+        "--set",
+        "sweep.wait.to=[\"0ms\"]",
     ];
     let bench = [
         "bench",

@@ -57,7 +57,7 @@ pub fn in_events(cause: &Cause) -> String {
 
 /// What late packets are, where the run's own load delayed some of them.
 pub const WITH_OWN_LOAD: &str =
-    "late packets are here also those that the run's own load delayed, as the condition asks";
+    "late packets include those that the run's own load delayed, as the condition asks";
 
 /// What the run's own load did to packets, a line for each process.
 pub fn asked_for_lines(found: &Explanation) -> Vec<String> {
