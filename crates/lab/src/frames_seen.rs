@@ -1,4 +1,4 @@
-//! What came of a trial's streams of frames, as a procedure of the device benchmark is told it.
+//! Gathers the results of a trial's frame streams, as a device benchmark procedure observes them.
 
 use crate::run::recorder::EXACT_LIMIT;
 use delaylab_model::record::Record;
@@ -8,20 +8,20 @@ use delaylab_stats::frames::{FrameTrial, FramesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The series whose mean is a load's goodput.
+/// Name of the series whose mean over the trial is a load's goodput.
 const GOODPUT: &str = "goodput";
 
-/// Gathers it, while a trial is carried out or from what is stored of it.
+/// Gathers the results of frame streams, from a running trial or from a stored one.
 #[derive(Debug, Default)]
 pub struct FramesSeen {
-    /// Of each probe of frames, by its index in the trial.
+    /// One builder for each probe that sends frames, by the probe's index in the trial.
     streams: BTreeMap<u16, FramesBuilder>,
-    /// Of each load: bits, and in how many nanoseconds.
+    /// For each load: the sum of mean goodput × length (bit/s × ns), and the sum of lengths (ns).
     goodput: BTreeMap<Arc<str>, (f64, f64)>,
 }
 
 impl FramesSeen {
-    /// Of this trial.
+    /// Creates an empty gatherer for the frame probes of this trial.
     pub fn new(trial: &Trial) -> Self {
         let probes = trial.probes.iter().zip(0..);
         let frames = probes.filter(|(probe, _)| probe.frames.is_some());
@@ -32,14 +32,14 @@ impl FramesSeen {
         }
     }
 
-    /// The record of a packet, if it is of a frame.
+    /// Adds a record; ignores it if its probe does not send frames.
     pub fn push(&mut self, record: &Record) {
         if let Some(stream) = self.streams.get_mut(&record.probe) {
             stream.push(record);
         }
     }
 
-    /// A point of a series, if it is of goodput.
+    /// Adds a point of a series; ignores it if it is not goodput, or if no probe sends frames.
     pub fn see_series(&mut self, point: &SeriesPoint) {
         if *point.series == *GOODPUT && !self.streams.is_empty() {
             let (bits, length) = self.goodput.entry(point.of.clone()).or_default();
@@ -48,7 +48,7 @@ impl FramesSeen {
         }
     }
 
-    /// All of it; the flaws are the world's to say.
+    /// The gathered results. `flaws` stays empty: only the world knows them.
     pub fn finish(&self) -> FrameTrial {
         let means = self.goodput.values().filter(|(_, length)| *length > 0.0);
         FrameTrial {

@@ -1,14 +1,14 @@
-//! Carries experiments out: which trials, in which order, and what they showed.
+//! Carries experiments out: reads an experiment file, runs its trials on a world, and judges its findings.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`experiment`] | the experiment file: read, checked, resolved to a plan of trials |
+//! | [`experiment`] | reads and checks the experiment file, and resolves it to a plan of trials |
 //! | [`run`] | runs any plan on any world and records it |
-//! | [`stored`] | a run on disk as findings need it |
+//! | [`stored`] | reads the measurements of a run on disk, for findings |
 //! | [`pipeline`] | takes records off the measuring thread |
-//! | [`procedure`] | a device benchmark as the plan of a run |
-//! | `frames_seen` | what came of a trial's streams of frames |
-//! | [`finding`] | the claims of an experiment, judged by intervals |
+//! | [`procedure`] | runs a device benchmark as the plan of a run |
+//! | `frames_seen` | gathers the results of a trial's frame streams |
+//! | [`finding`] | judges the claims of an experiment by confidence intervals |
 #![forbid(unsafe_code)]
 
 pub mod experiment;

@@ -1,7 +1,7 @@
 //! Takes records off the measuring thread: writing must not delay what is measured.
 //!
-//! Batches go through a bounded channel, so memory stays flat. A reader so slow that the channel
-//! fills up holds the sender back, and the records say so as schedule slip.
+//! Batches go through a bounded channel, so memory stays constant. If the consumer is so slow that the
+//! channel fills up, the measuring thread waits, and the records show it as schedule slip.
 
 use delaylab_model::record::Record;
 use delaylab_model::rows::{RowBuffer, Rows};
@@ -11,27 +11,27 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Records handed over at once: waking the writer takes time on a busy CPU.
+/// Records in a batch. Larger batches wake the consumer less often, which costs time on a busy CPU.
 const BATCH: usize = 4096;
-/// Batches under way.
+/// Capacity of the channel, in batches.
 const BATCHES: usize = 16;
-/// A record waits no longer than this for company.
+/// A batch is sent with the first record after this time, even if it is not full.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// With nothing to take, the consumer flushes this often: what is recorded is on disk within a second.
+/// How often an idle consumer flushes, so that records are on disk within a second.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
-/// Takes what a trial brings, on a thread of its own.
+/// Receives the data of a trial, on a thread of its own.
 pub trait Consumer: Send {
-    /// The first record of a probe is about to come.
+    /// Records of a probe follow.
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()>;
-    /// Some packets have ended.
+    /// Receives a batch of finished records.
     fn records(&mut self, records: &[Record]) -> io::Result<()>;
-    /// What the trial brings beside its records.
+    /// Receives rows of the trial's other tables.
     fn rows(&mut self, _rows: Rows<'_>) -> io::Result<()> {
         Ok(())
     }
-    /// Nothing more is there for now: whoever reads our output gets what there is. Called again and
-    /// again while there is nothing.
+    /// Hands on buffered output, because nothing more waits for now. Called repeatedly while the channel
+    /// is empty.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -41,8 +41,8 @@ enum Message {
     Rows(Box<RowBuffer>),
 }
 
-/// Runs `measure` on this thread and `consumer` on another. Returns what both came to. The consumer
-/// comes back also after an error, with what it had until then. `clock`: whose time is measured.
+/// Runs `measure` on this thread and `consumer` on another, and returns the results of both. The consumer
+/// is returned even after its error, with what it received until then. `clock`: the world's clock.
 pub fn run<C: Consumer, T>(
     clock: Clock,
     mut consumer: C,
@@ -62,7 +62,7 @@ pub fn run<C: Consumer, T>(
             sent: Instant::now(),
         };
         let measured = measure(&mut sink);
-        // An error here is the consumer's, which it returns itself.
+        // This fails only if the consumer failed, and its own error is returned below.
         let _ = sink.hand_over();
         drop(sink);
         let (consumer, consumed) = writer
@@ -72,8 +72,9 @@ pub fn run<C: Consumer, T>(
     })
 }
 
-/// The measuring thread then has its table of open files to itself, where its time is real. The
-/// consumer goes back to it, with its files open as they were: it opens and closes none here.
+/// On a real clock, gives the consumer's thread its own copy of the descriptor table, because system calls
+/// on a shared table are slower. The consumer must not open or close files on this thread: the measuring
+/// thread, to which it returns, would not see that.
 fn leave_descriptors_to_the_measuring_thread(clock: Clock) {
     if clock == Clock::Real {
         let _ = delaylab_kernel::process::own_descriptors();
@@ -93,7 +94,7 @@ fn consume(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Re
     }
 }
 
-/// The next message, or `None` at the end. While there is none the consumer may flush.
+/// The next message, or `None` at the end. Flushes the consumer while the channel is empty.
 fn next(receiver: &Receiver<Message>, consumer: &mut impl Consumer) -> io::Result<Option<Message>> {
     let mut patience = Duration::ZERO;
     loop {
@@ -129,7 +130,7 @@ impl Batches {
     }
 
     fn send(&self, message: Message) -> io::Result<()> {
-        // The receiver is gone only if consuming failed; why is in its result.
+        // The receiver is gone only if the consumer failed; `run` returns its error.
         self.sender
             .send(message)
             .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))

@@ -1,7 +1,7 @@
-//! A procedure of the device benchmark as the plan of a run: it looks for the next trial.
+//! Runs a device benchmark procedure as the plan of a run: the procedure chooses each next trial.
 //!
-//! A procedure decides by what it is told and by nothing else. So a run that was broken off goes on by
-//! telling it again what is recorded, and a report is made by telling it everything.
+//! A procedure depends only on the results that it observes. So an interrupted run resumes by replaying
+//! the recorded results, and a report is made by replaying all of them.
 
 use crate::experiment::Resolved;
 use crate::frames_seen::FramesSeen;
@@ -17,45 +17,45 @@ use delaylab_stats::frames::FrameTrial;
 use delaylab_store::run::Run;
 use std::collections::BTreeSet;
 
-/// A procedure, and what is recorded of its trials already.
+/// A procedure, and the results of its trials that are already recorded.
 pub struct ProcedurePlan {
     procedure: Box<dyn Procedure>,
     run: Option<Run>,
     recorded: BTreeSet<u32>,
 }
 
-/// Why a procedure cannot be carried out.
+/// Why a procedure cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcedureError {
-    /// There is none of this name.
+    /// No procedure has this name.
     #[error("design.procedure.name: {0}")]
     Unknown(#[from] Unknown),
-    /// The experiment is not one.
+    /// The experiment has no `[design.procedure]`.
     #[error("this experiment has no [design.procedure]")]
     None,
-    /// Nothing to send frames by.
+    /// No probe of the experiment sends frames.
     #[error(
         "design.procedure: a procedure needs a probe of method `frame` for each of its streams"
     )]
     NoStreams,
-    /// No frame has this size.
+    /// A frame cannot have this size.
     #[error(
         "design.procedure.sizes: no frame of {size} B: {least} B at least with these headers, {MOST_FRAME} B at most"
     )]
     Size {
-        /// As it was asked for.
+        /// The requested size, bytes.
         size: u32,
-        /// The smallest that carries a signature.
+        /// The smallest frame that holds all headers and the tester's signature, bytes.
         least: u32,
     },
-    /// It cannot begin with what it is given.
+    /// The procedure refused its set-up or options.
     #[error("design.procedure: {0}")]
     Build(#[from] BuildError),
 }
 
 impl ProcedurePlan {
-    /// Of this experiment, whose first trial is the pattern for all. `run`: where trials are recorded
-    /// already, if any are.
+    /// Begins the procedure of this experiment. The first planned trial is the pattern for all trials.
+    /// `run`: the stored run, if trials are recorded already.
     ///
     /// # Errors
     /// See [`ProcedureError`].
@@ -76,7 +76,7 @@ impl ProcedurePlan {
         })
     }
 
-    /// What was found so far.
+    /// The report on the results so far.
     pub fn result(&self) -> Report {
         self.procedure.result()
     }
@@ -98,13 +98,13 @@ impl ProcedurePlan {
     }
 }
 
-/// What a run that is stored found.
+/// The report on a stored run.
 ///
 /// # Errors
 /// See [`ProcedureError`].
 pub fn result(resolved: &Resolved, run: Run) -> Result<Report, ProcedureError> {
     let mut plan = ProcedurePlan::new(resolved, &resolved.planned, Some(run))?;
-    // What it still asks for was never carried out.
+    // This replays the recorded trials. The trials that it returns were never carried out.
     let _ = plan.next_trials();
     Ok(plan.result())
 }
@@ -143,7 +143,7 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
         .filter(|p| p.frames.is_some())
         .collect();
     for frames in streams.iter_mut().filter_map(|probe| probe.frames.as_mut()) {
-        // A procedure judges by itself whether a rate was reached.
+        // The procedure itself checks whether a rate was reached.
         frames.paced = false;
     }
     let first = streams.first().ok_or(ProcedureError::NoStreams)?;
@@ -155,7 +155,7 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
         .iter()
         .map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
     let mut sizes: Vec<u32> = sizes.collect();
-    // Where a tag or IPv6 makes it larger, it is so in all streams.
+    // All streams have the same sizes, so the stream with the largest headers sets the smallest size.
     let frames = streams.iter().filter_map(|probe| probe.frames);
     let least = frames
         .map(|frames: Frames| frames.least_size())

@@ -1,4 +1,4 @@
-//! A run on disk as findings need it.
+//! Reads the measurements of a run on disk, for findings.
 
 use crate::finding::back_to_back::BackToBack;
 use crate::finding::data::{TimeTaken, counted_clock_reads, lost_load, over_time};
@@ -15,8 +15,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Records of a trial are kept together up to so many in all; beyond, they are read again for each
-/// measure, and only the measure's values are kept.
+/// A run of at most this many records is kept in memory. The records of a larger run are read again for
+/// each measure, and only the measure's values are kept.
 const KEEP: u64 = 500_000;
 
 /// The measurements of a run on disk.
@@ -25,14 +25,14 @@ pub struct Stored<'a> {
     streams: Vec<StreamInfo>,
     records: Option<BTreeMap<(u32, u16), Vec<Record>>>,
     clock_reads: Vec<ClockReads>,
-    /// The series of the trial that was asked for last.
+    /// Cache of the series last read: the trial's number, its points and its values.
     series: RefCell<(Option<u32>, Vec<SeriesPoint>, Vec<SeriesValue>)>,
-    /// What ran beside the probes, where that was asked for.
+    /// What ran on the host during all trials; computed at first use.
     trains: OnceCell<Trains>,
 }
 
 impl<'a> Stored<'a> {
-    /// Reads a run of half a million records or fewer at once, and of a larger one what is asked for.
+    /// Opens a run. Reads all records now if there are at most half a million, else on demand.
     pub fn new(run: &'a Run) -> Self {
         let probes = run.trials().iter().map(of_probe);
         Self {
@@ -48,7 +48,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Those of a trial's probe, but for those that warm up.
+    /// Hands over the records of one probe in one trial, without warm-up packets.
     fn each_record(&self, row: &TrialRow, take: &mut dyn FnMut(&Record)) {
         if let Some(records) = &self.records {
             let kept = records.get(&(row.trial, row.probe)).map(Vec::as_slice);
@@ -81,7 +81,7 @@ impl<'a> Stored<'a> {
         periodic::values(&records, &row.facts.records, &watched)
     }
 
-    /// Of each transfer of a stream; NaN for one that was not completed.
+    /// Completion time of each transfer of a stream, nanoseconds; NaN if it was not completed.
     fn completion_times(&self, info: &StreamInfo) -> Values {
         let transfers = self.run.transfers(Some(info.trial)).into_iter();
         let own = transfers.filter(|one| *one.of == *info.probe);
@@ -89,7 +89,7 @@ impl<'a> Stored<'a> {
         Values::Packets(times.collect())
     }
 
-    /// Of all probes, with the frames that warm up.
+    /// The back-to-back number of a trial, from the frames of all probes, warm-up included.
     fn back_to_back(&self, trial: u32) -> Result<Values, NotThere> {
         let mut seen = BackToBack::default();
         match &self.records {
@@ -132,7 +132,7 @@ fn of_probe(row: &TrialRow) -> StreamInfo {
     }
 }
 
-/// A stream for each series of a trial that a finding can be of.
+/// One stream for each trial and series that is a measure of findings.
 fn of_series(run: &Run) -> Vec<StreamInfo> {
     let rows = run.trials().iter().map(|row| (row.trial, row));
     let rows: BTreeMap<u32, &TrialRow> = rows.collect();
@@ -147,7 +147,7 @@ fn of_series(run: &Run) -> Vec<StreamInfo> {
     streams.collect()
 }
 
-/// A stream for each stream of loads that had transfers in a trial.
+/// One stream for each trial and load stream that had transfers.
 fn of_transfers(run: &Run) -> Vec<StreamInfo> {
     let rows = run.trials().iter().map(|row| (row.trial, row));
     let rows: BTreeMap<u32, &TrialRow> = rows.collect();

@@ -1,21 +1,21 @@
 //! Dotted paths: `probe.echo.pacing.wait`, `path.switch.buffer`, `probe.*.count`.
 //!
-//! Elements of a list are addressed by their `name`; `*` means each of them. A name with a dot in it
+//! An element of a list is addressed by its `name`; `*` means every element. A name that contains a dot
 //! is quoted: `probe."10.0.0.1".count`.
 
 use super::diagnostic::{Origin, Problem};
 use super::suggest::choices;
 use super::tree::{Key, Node, Table, Value, name_of, names};
 
-/// A step as it was written.
+/// One step of a dotted path: a name, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     Name(String),
     Each,
 }
 
-/// Every place of the tree that a dotted path means. The last key of each need not be there yet,
-/// nor tables on the way to it.
+/// Every place of the tree that matches a dotted path. The last key of a place, and tables on the way
+/// to it, need not exist yet.
 pub(crate) fn expand(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Problem> {
     let mut places = vec![Vec::new()];
     for step in split(path, at)? {
@@ -102,7 +102,7 @@ fn each_entry(table: &Table) -> impl Iterator<Item = Key> {
     table.0.iter().map(|entry| Key::Name(entry.key.clone()))
 }
 
-/// Lists are addressed by name also where the file has none yet.
+/// Is this place a list, even if the file does not have it yet?
 fn is_list(place: &[Key]) -> bool {
     matches!(
         names(place).as_slice(),
@@ -123,7 +123,7 @@ fn no_such(list: &str, nodes: &[Node], name: &str, at: &Origin) -> Problem {
     }
 }
 
-/// A place as a message names it: elements of lists by their names.
+/// A place as a dotted path for messages, with list elements by name.
 pub(crate) fn written(root: &Node, place: &[Key]) -> String {
     let name = |depth: usize, key: &Key| match key {
         Key::Name(name) => name.clone(),

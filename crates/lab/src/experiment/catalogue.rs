@@ -1,13 +1,13 @@
-//! The experiments that come with delaylab. A new one is a file in `experiments/` and a line here.
+//! The experiments built into delaylab. To add one, add a file in `experiments/` and a line here.
 
 use super::diagnostic::Source;
 
 /// An experiment of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is below `experiments/`, without `.toml`. `run` knows it by that and by its `name`.
+    /// Path below `experiments/`, without `.toml`. `run` accepts this path or the experiment's `name`.
     pub place: &'static str,
-    /// The file.
+    /// Text of the file.
     pub text: &'static str,
 }
 
@@ -46,24 +46,24 @@ const ENTRIES: &[Entry] = entries! {
     "validation/soft-switch"
 };
 
-/// All of them, by name.
+/// All built-in experiments.
 pub const fn catalogue() -> &'static [Entry] {
     ENTRIES
 }
 
 impl Entry {
-    /// The entry of this name or place.
+    /// The entry with this name or path.
     pub fn find(name: &str) -> Option<&'static Entry> {
         let known = |entry: &&Entry| entry.name() == name || entry.place == name;
         ENTRIES.iter().find(known)
     }
 
-    /// The file's `name`.
+    /// The last part of the path, which is also the file's `name`.
     pub fn name(&self) -> &'static str {
         self.place.rsplit('/').next().unwrap_or(self.place)
     }
 
-    /// To be read.
+    /// The file as a source to read.
     pub fn source(&self) -> Source {
         Source {
             name: format!("{}.toml", self.place),

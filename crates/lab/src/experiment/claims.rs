@@ -1,4 +1,4 @@
-//! Findings and figures of parts: what is wrong with them, and what they speak of, where it is written.
+//! Checks the `[[finding]]` and `[[figure]]` sections, and lists the names that they use with their places.
 
 use super::diagnostic::{Origin, Problem, Source};
 use super::literal::within;
@@ -10,7 +10,7 @@ use crate::finding::check::{LevelText, Name, NameKind, Value};
 use crate::finding::{Finding, Measure, ParseError, Selection};
 use delaylab_model::experiment::{Draw, FigureSection};
 
-/// The findings of a tree, in its order, with where each is written. Those whose checks cannot be read are problems.
+/// The findings of a tree in its order, each with its node. A check that cannot be parsed is a problem.
 pub(super) fn findings<'a>(
     root: &'a Node,
     common: &Common,
@@ -29,7 +29,7 @@ pub(super) fn findings<'a>(
     findings
 }
 
-/// Every name that findings and figures of a tree speak of. What cannot be read is left out.
+/// Every factor, level and measure that findings and figures of a tree name. Texts that cannot be parsed are skipped.
 pub(super) fn names(root: &Node, common: &Common, sources: &[Source]) -> Vec<Use> {
     let mut uses = Vec::new();
     for (finding, node) in findings(root, common, sources, &mut Vec::new()) {
@@ -77,7 +77,7 @@ fn names_of_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> V
     uses
 }
 
-/// Names of a text, where they are written in its file.
+/// Turns spans in a text into places in the file in which the text is written.
 fn written(named: Vec<Name>, at: &Origin, text: &str, sources: &[Source]) -> Vec<Use> {
     let use_of = |name: Name| {
         let span = name.span.start..name.span.end;
@@ -86,7 +86,7 @@ fn written(named: Vec<Name>, at: &Origin, text: &str, sources: &[Source]) -> Vec
     named.into_iter().map(use_of).collect()
 }
 
-/// Figures of a tree that do not say what they mean.
+/// Problems of the figures of a tree.
 pub(super) fn wrong_figures(root: &Node, common: &Common, sources: &[Source]) -> Vec<Problem> {
     let figures = common.figures.iter().zip(nodes(root, "figure"));
     let figures = figures.flat_map(|(figure, node)| wrong_figure(figure, node, sources));
@@ -122,7 +122,7 @@ fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<
     problems
 }
 
-/// What stands in the cells of a table, and where that is written.
+/// The expressions for the cells of a table figure, and where each is written.
 fn values<'a>(figure: &'a FigureSection, node: &'a Node) -> Vec<(&'a String, &'a Origin)> {
     let nodes = node.get(&Key::Name("values".to_owned()));
     let nodes = nodes.and_then(Node::array).unwrap_or_default().iter();
@@ -133,7 +133,7 @@ fn values<'a>(figure: &'a FigureSection, node: &'a Node) -> Vec<(&'a String, &'a
         .collect()
 }
 
-/// Is there such a series at all?
+/// A problem if no series has this name.
 fn no_series(name: &str, at: &Origin) -> Option<Problem> {
     let series = || Measure::all().filter(|measure| measure.is_series());
     if series().any(|measure| measure.name() == name) {
@@ -144,7 +144,7 @@ fn no_series(name: &str, at: &Origin) -> Option<Problem> {
     Some(help.into_iter().fold(problem, Problem::help))
 }
 
-/// What a figure of this kind has not, and what it owes.
+/// Problems of fields that do not fit the kind of figure (`draw`), or that are missing for it.
 fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
     let is_table = figure.draw == Draw::Table;
     let fields = [

@@ -1,4 +1,4 @@
-//! Combinations of levels as trials, and what stands against them.
+//! Turns combinations of levels into trials, and collects the problems that prevent it.
 
 use super::address;
 use super::diagnostic::{Origin, Problem};
@@ -13,10 +13,10 @@ use delaylab_model::plan::Factor as Level;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 
-/// One mistake makes a problem of each combination: no need to see all.
+/// Stop after this many problems: one mistake causes a problem in every combination.
 const MOST_PROBLEMS: usize = 200;
 
-/// A trial before it has a number, and the levels that made it.
+/// A trial without its number and seed, and the levels from which it was made.
 pub(super) type Combination = (Trial, Vec<Level>);
 
 #[derive(Default)]
@@ -25,8 +25,7 @@ pub(super) struct Trials {
     pub skipped: Vec<SkippedCase>,
 }
 
-/// Each combination of levels as a trial, without its seed; cases that the world cannot honour are
-/// left out.
+/// Makes a trial of each combination of levels. Cases that the world cannot honour are left out.
 pub(super) fn combinations(
     root: &Node,
     factors: &[Factor],
@@ -52,7 +51,7 @@ pub(super) fn combinations(
             kept.push((trial, levels.collect::<Vec<_>>()));
         }
     }
-    // A case that is refused beside one level is left out beside all.
+    // A case that is refused with any level of the other factors is left out completely.
     kept.retain(|(_, levels)| !maker.is_skipped(levels));
     let Maker {
         mut problems,
@@ -76,7 +75,7 @@ fn nothing_left(root: &Node, skipped: &[SkippedCase]) -> Problem {
     help.into_iter().fold(problem, Problem::help)
 }
 
-/// Every combination, the last factor fastest.
+/// Every combination of levels; the last factor changes fastest.
 fn product(factors: &[Factor]) -> impl Iterator<Item = Vec<&FactorLevel>> {
     let total: usize = factors.iter().map(|factor| factor.levels.len()).product();
     (0..total).map(move |mut number| {
@@ -94,7 +93,7 @@ fn product(factors: &[Factor]) -> impl Iterator<Item = Vec<&FactorLevel>> {
     })
 }
 
-/// Makes trials of combinations and collects what stands against them.
+/// Makes trials of combinations; collects problems and skipped cases.
 struct Maker<'a> {
     root: &'a Node,
     v6: bool,
@@ -104,7 +103,7 @@ struct Maker<'a> {
     skipped: Vec<SkippedCase>,
 }
 
-/// A combination that was tried: its tree, its trial if it can be made, what the world refuses.
+/// A combination with its tree, its trial if one can be made, the world's refusals, and problems.
 struct Tried {
     root: Node,
     trial: Option<Trial>,
@@ -129,7 +128,7 @@ impl Maker<'_> {
         None
     }
 
-    /// What is refused without the case too is not the case's fault.
+    /// Splits the refusals: those that remain without the case are problems, the others skip the case.
     fn explain_refusals(&mut self, levels: &[&FactorLevel], tried: Tried) {
         let Some((case, others)) = levels.split_first() else {
             return;
@@ -227,7 +226,7 @@ impl Maker<'_> {
         };
         let unread = self.traces.load(&mut trial.loads);
         let refused = (self.refusals)(&trial).into_iter();
-        // A world that gets no trace asks for the file: why there is none is said already.
+        // The world also refuses a replay without a trace: keep only our reason, why the file cannot be read.
         let refused = refused.filter(|refusal| unread.iter().all(|it| it.field != refusal.field));
         tried.refusals = refused.collect();
         tried.refusals.extend(unread);
@@ -246,9 +245,8 @@ fn in_probe(root: &Node, index: usize, wrong: Wrong) -> Problem {
     Problem::new(&root.nearest(&place).at, wrong.message).help(wrong.help)
 }
 
-/// Where a field that a world names was written, or else what is nearest to it.
-/// A field of a section that is not there is refused because the section is missing: that is said, at the end of the
-/// file, where it can be added.
+/// The problem of a refused field of `[path]` in a file without that section: the section is missing. Its place is
+/// the end of the file, where the section can be added.
 fn missing_section(root: &Node, field: &str) -> Option<Problem> {
     const WORLDS_OWN: &str = "path";
     let table = root.table()?;
@@ -260,6 +258,7 @@ fn missing_section(root: &Node, field: &str) -> Option<Problem> {
     is_missing.then(|| Problem::new(&end, format!("`[{WORLDS_OWN}]` is missing")))
 }
 
+/// Where a field that the world refused is written, or the nearest place above it.
 fn place_of(root: &Node, field: &str) -> Origin {
     let places = address::expand(root, field, &root.at).unwrap_or_default();
     let Some(place) = places.first() else {

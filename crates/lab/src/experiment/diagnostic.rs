@@ -1,25 +1,25 @@
-//! What is wrong with an experiment file, where, and what to write instead.
+//! Errors in an experiment file: what is wrong, where, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A text that experiments are read from: the file, or the argument of a `--set`.
+/// A text from which an experiment is read: the file, or the argument of one `--set`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// What to call it: a path or the name of a catalogue entry.
+    /// Name for messages: a path, a catalogue entry or `--set`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// Where a value was written: bytes of one of the sources.
+/// Where a value was written: index of the source, and a range of bytes in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub source: usize,
     pub span: Range<usize>,
 }
 
-/// Something wrong at a place.
+/// An error and its place, before line and column are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub at: Origin,
@@ -36,7 +36,7 @@ impl Problem {
         }
     }
 
-    /// In the order of the sources.
+    /// Sort key: source, place, message.
     fn key(&self) -> (usize, usize, &str) {
         (self.at.source, self.at.span.start, &self.message)
     }
@@ -47,7 +47,7 @@ impl Problem {
     }
 }
 
-/// One thing that is wrong, for people.
+/// One error with its line and column, ready to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The file, the catalogue entry or the flag.
@@ -56,30 +56,30 @@ pub struct Diagnostic {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong, in the words of the file.
+    /// What is wrong, in terms of the file.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// The line's text.
+    /// Text of the line.
     pub excerpt: String,
-    /// How many characters of it are meant.
+    /// How many characters to mark, at least 1.
     pub width: usize,
 }
 
-/// More would not be read.
+/// Largest number of errors to show; nobody reads more.
 const MOST_SHOWN: usize = 20;
 
-/// Everything that is wrong, in the order of the file.
+/// All errors, in the order of the sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// What is shown.
+    /// The errors to show.
     pub list: Vec<Diagnostic>,
-    /// How many more there are.
+    /// How many errors are not shown.
     pub more: usize,
 }
 
 impl Diagnostics {
-    /// Each problem once, in the order of the sources.
+    /// Sorts problems by source and place, and drops duplicates.
     pub(crate) fn new(mut problems: Vec<Problem>, sources: &[Source]) -> Self {
         problems.sort_by(|one, other| one.key().cmp(&other.key()));
         problems.dedup();
@@ -120,7 +120,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Spans come from parsers and may end within a character or beyond the text.
+    /// Finds line and column of a span, which may end inside a character or beyond the text.
     fn new(text: &'a str, span: &Range<usize>) -> Self {
         let start = floor(text, span.start);
         let before = &text[..start];
@@ -149,7 +149,7 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        // The tabs of the line stay under themselves.
+        // Keep tabs, so that the caret stands under its character.
         let indent: String = self
             .excerpt
             .chars()

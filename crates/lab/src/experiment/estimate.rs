@@ -1,4 +1,4 @@
-//! How long trials take, as far as their schedule knows.
+//! How long trials take according to their schedules.
 
 use delaylab_model::Nanos;
 use delaylab_model::probe::{Pacing, Probe};
@@ -7,14 +7,14 @@ use delaylab_model::trial::Trial;
 /// How long trials take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
-    /// As the schedule has it.
+    /// Time according to the schedule, nanoseconds.
     pub length: Nanos,
-    /// It takes longer: in closed loop round trips come on top.
+    /// Whether it takes longer: in a closed loop, round trips add to the schedule.
     pub at_least: bool,
 }
 
 impl Estimate {
-    /// Of a probe alone.
+    /// The time of one probe.
     pub fn from_probe(probe: &Probe) -> Self {
         let length = probe.expected_duration();
         let closed = matches!(probe.pacing, Pacing::Wait { .. });
@@ -25,7 +25,7 @@ impl Estimate {
         }
     }
 
-    /// Of both at once.
+    /// The time of both at once.
     pub fn beside(self, other: Self) -> Self {
         Self {
             length: self.length.max(other.length),
@@ -33,7 +33,7 @@ impl Estimate {
         }
     }
 
-    /// Of one after the other.
+    /// The time of one after the other.
     pub fn then(self, other: Self) -> Self {
         Self {
             length: self.length.saturating_add(other.length),
@@ -42,7 +42,7 @@ impl Estimate {
     }
 }
 
-/// How long a trial takes, as far as its schedule knows.
+/// How long a trial takes: as long as its longest probe.
 pub fn estimate(trial: &Trial) -> Estimate {
     trial
         .probes

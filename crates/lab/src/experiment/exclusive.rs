@@ -1,14 +1,14 @@
-//! Fields of which there can be only one: who writes one of them means it instead of the others.
+//! Groups of fields that exclude each other: setting one removes the others.
 
 use super::diagnostic::Problem;
 use super::tree::{Key, Node, Value, names};
 
-/// A packet has one size.
+/// Ways to give the size of a packet.
 const SIZES: &[&str] = &["ip_size", "payload", "frame_size"];
-/// A probe has one clock; `burst` goes with `every`.
+/// Ways to pace a probe. `burst` is not in the group because it goes with `every`.
 const PACINGS: &[&str] = &["every", "poisson", "wait", "load"];
 
-/// The fields that give way to `key` in the table at `path`.
+/// The fields of the table at `path` that setting `key` removes.
 pub(crate) fn exclusive(path: &[Key], key: &str) -> impl Iterator<Item = &'static str> + use<> {
     let group: &[&str] = match names(path).as_slice() {
         ["probe", "[]"] => SIZES,
@@ -23,7 +23,7 @@ pub(crate) fn exclusive(path: &[Key], key: &str) -> impl Iterator<Item = &'stati
         .filter(move |rival| member && *rival != key)
 }
 
-/// Whether an overlay replaces this value as a whole: a pacing is a choice, cases are a list.
+/// Whether an overlay replaces this value as a whole instead of merging it: `pacing` and the list of cases.
 pub(crate) fn replaces_whole(path: &[Key], key: &str) -> bool {
     matches!(
         (names(path).as_slice(), key),
@@ -31,7 +31,7 @@ pub(crate) fn replaces_whole(path: &[Key], key: &str) -> bool {
     )
 }
 
-/// Rivals that stand side by side in a table as it was written: nobody can say which is meant.
+/// Problems of exclusive fields written in the same table, where it is unclear which one is meant.
 pub(crate) fn written_together(root: &Node) -> Vec<Problem> {
     let mut problems = Vec::new();
     walk(root, &mut Vec::new(), &mut problems);
@@ -50,7 +50,7 @@ fn walk(node: &Node, path: &mut Vec<Key>, problems: &mut Vec<Problem>) {
                     problems.push(Problem::new(&entry.key_at, what).help("keep one of them"));
                 }
                 path.push(Key::Name(entry.key.clone()));
-                // The sections of an overlay are those of the file again.
+                // An overlay contains the same sections as the file: paths begin anew.
                 match names(path).as_slice() {
                     ["quick"] | ["in", _] => walk(&entry.node, &mut Vec::new(), problems),
                     _ => walk(&entry.node, path, problems),

@@ -1,4 +1,4 @@
-//! What varies: `[sweep]` and `[[case]]`, as factors with levels that set places of the tree.
+//! Reads `[sweep]` and `[[case]]` as factors. Each level of a factor sets values at places in the tree.
 
 use super::address::{expand, written};
 use super::diagnostic::{Origin, Problem};
@@ -9,10 +9,10 @@ use super::tree::{Entry, Key, Node, Table, Value};
 use delaylab_model::plan::Level;
 use std::collections::BTreeMap;
 
-/// The factor whose levels are the cases.
+/// Name of the factor whose levels are the cases.
 pub(crate) const CASE: &str = "case";
 
-/// Words that selectors of findings have a meaning for.
+/// Words that have another meaning in findings, and cannot be names of factors.
 const RESERVED: &[&str] = &[
     CASE, "probe", "trial", "repeat", "for", "each", "in", "and", "or", "not",
 ];
@@ -24,24 +24,24 @@ pub(crate) struct Factor {
     pub levels: Vec<FactorLevel>,
 }
 
-/// A level, and what it sets.
+/// A level and the values that it sets.
 #[derive(Debug, Clone)]
 pub(crate) struct FactorLevel {
     pub level: Level,
     pub sets: Vec<Setting>,
 }
 
-/// A place of the tree and the value that it gets.
+/// A place in the tree and its new value.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub place: Vec<Key>,
-    /// Where the place was written.
+    /// Where the path to the place was written.
     pub at: Origin,
     pub node: Node,
 }
 
 impl FactorLevel {
-    /// Sets all its places.
+    /// Sets all values of this level in the tree.
     pub(crate) fn apply(&self, root: &mut Node) -> Result<(), Problem> {
         self.sets
             .iter()
@@ -49,7 +49,7 @@ impl FactorLevel {
     }
 }
 
-/// The cases first, then the sweep as it is written.
+/// All factors: the cases first, then the sweep in the order of the file.
 pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
     let Some(table) = root.table() else {
         return Vec::new();
@@ -150,7 +150,7 @@ fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
     })
 }
 
-/// Selectors of findings name factors.
+/// Checks that findings can use the factor's name in selectors.
 fn factor_name(entry: &Entry) -> Result<(), Problem> {
     let name = &entry.key;
     if RESERVED.contains(&name.as_str()) {
@@ -166,7 +166,7 @@ fn factor_name(entry: &Entry) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The places that a path means, each with the value.
+/// A setting of this value for each place that matches the path.
 fn settings(root: &Node, path: &str, at: &Origin, node: &Node) -> Result<Vec<Setting>, Problem> {
     let places = expand(root, path, at)?;
     places
@@ -182,7 +182,7 @@ fn settings(root: &Node, path: &str, at: &Origin, node: &Node) -> Result<Vec<Set
         .collect()
 }
 
-/// What differs between trials: not the design, and not the names that paths are made of.
+/// Checks that a place may vary between trials: a field of a probe, load, path or host, but not a `name`.
 fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
     const VARYING: [&str; 4] = ["probe", "load", "path", "host"];
     let first = match place.first() {
@@ -209,7 +209,7 @@ fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Every place that two factors set: one of them would not be seen.
+/// A problem for each place that two factors set, because one would overwrite the other.
 fn twice_set(root: &Node, factors: &[Factor]) -> Vec<Problem> {
     let mut set_by: BTreeMap<&[Key], &str> = BTreeMap::new();
     let mut problems = Vec::new();

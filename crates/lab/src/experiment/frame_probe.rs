@@ -1,4 +1,4 @@
-//! A `[[probe]]` section of method `frame` as the stream of frames that a world carries out.
+//! Turns a `[[probe]]` section of method `frame` into a probe that sends a stream of frames.
 
 use super::probe::{Wrong, wrong};
 use delaylab_model::SECOND;
@@ -12,13 +12,13 @@ use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 use delaylab_stats::random::SplitMix;
 
-/// For residual frames (RFC 2544 §23).
+/// Default time to wait for residual frames after the last one is sent (RFC 2544 §23).
 const DRAIN: i64 = 2 * SECOND;
 const SMALLEST: u64 = 64;
-/// 1000 ppm: beyond is a slip of the pen.
+/// Largest clock tolerance that is accepted: 1000 ppm. A larger one is a typing mistake.
 const CLOCK_TOLERANCE: Share = Share(1_000_000);
 
-/// The stream of frames, on this path.
+/// The probe for this section. The path gives the line rate of which `pacing.load` is a share.
 pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Wrong> {
     only_frames_have(section)?;
     let frames = Frames {
@@ -117,8 +117,8 @@ fn clock_tolerance(section: &ProbeSection) -> Result<Share, Wrong> {
     }
 }
 
-/// What a trial draws of its streams of frames: where in its interval each begins, and its port's clock. Each port
-/// of each trial draws by itself.
+/// Draws the random settings of each frame stream of a trial: its start within one interval, and the clock error of
+/// its port. Each stream has its own generator, seeded by the trial's seed and number and the probe's index.
 pub(super) fn draw(trial: &mut Trial) {
     let trial_seed = SplitMix::new(trial.seed ^ u64::from(trial.id).rotate_left(32)).next();
     for (probe, index) in trial.probes.iter_mut().zip(1_u64..) {
@@ -126,7 +126,7 @@ pub(super) fn draw(trial: &mut Trial) {
         else {
             continue;
         };
-        // Both are drawn whether they are used or not: so one does not depend on the other.
+        // Always draw both, so that the value of one does not depend on whether the other is used.
         let mut random = SplitMix::new(trial_seed ^ index.rotate_left(48));
         let (phase, clock) = (random.uniform(), 2.0 * random.uniform() - 1.0);
         if frames.random_phase {
@@ -138,7 +138,7 @@ pub(super) fn draw(trial: &mut Trial) {
     }
 }
 
-/// Of the link that the frames are sent by.
+/// Rate of the link on which the frames are sent, bit/s.
 fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
     match path.rate_at(section.from.as_deref()) {
         Some(rate) if rate > 0 => Ok(rate),
@@ -155,7 +155,7 @@ fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
     }
 }
 
-/// What no other method has.
+/// Refuses the fields that only method `frame` has, in a section of another method.
 pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Wrong> {
     let own = [
         (

@@ -1,4 +1,4 @@
-//! Levels of a factor: a value as it was written, and the number that it is.
+//! Levels of a factor: a value as written, and its number and unit if it is a quantity.
 
 use super::diagnostic::Problem;
 use super::reader::read;
@@ -8,10 +8,10 @@ use delaylab_model::plan::{Level, Unit};
 use delaylab_model::quantity::{Limit, Share};
 use delaylab_model::units::{parse_duration, parse_rate, parse_size, write_duration};
 
-/// More levels than anybody waits for.
+/// Limit on the levels of a range.
 const MOST_LEVELS: u64 = 10_000;
 
-/// The values of a list of levels; its ranges are written out.
+/// The values of a list of levels, with each range replaced by its values.
 pub(crate) fn expand(list: &Node) -> Result<Vec<Node>, Problem> {
     let Some(elements) = list.array() else {
         return Err(Problem::new(
@@ -30,7 +30,7 @@ pub(crate) fn expand(list: &Node) -> Result<Vec<Node>, Problem> {
     Ok(levels)
 }
 
-/// The level that a value is.
+/// Makes a level of a value.
 pub(crate) fn level(node: &Node) -> Level {
     let label = match &node.value {
         Value::Boolean(truth) => truth.to_string(),
@@ -48,7 +48,7 @@ pub(crate) fn level(node: &Node) -> Level {
     Level { label, value, unit }
 }
 
-/// A value as a whole number of a base unit; shares in parts of 10⁹.
+/// A value as a whole number of its base unit; a share in parts of 10⁹. `None` if it is not a quantity.
 fn measured(node: &Node) -> Option<(u64, Unit)> {
     let text = match &node.value {
         Value::Integer(integer) => return Some((u64::try_from(*integer).ok()?, Unit::Number)),
@@ -72,7 +72,7 @@ fn measured(node: &Node) -> Option<(u64, Unit)> {
     }
 }
 
-/// Writes a number of base units as a file has it.
+/// A number of base units as a value for the experiment file; inverse of `measured`.
 fn write(number: u64, unit: Unit) -> Value {
     let text = match unit {
         Unit::Nanoseconds => write_duration(number as i64),

@@ -1,9 +1,9 @@
-//! Where the characters of a text are in the file that has it as a TOML string.
+//! Maps positions in a text to positions in the file, where the text is a TOML string with quotes and escapes.
 
 use super::diagnostic::{Origin, Source};
 use std::ops::Range;
 
-/// Bytes of a text as bytes of the source that has it; where they cannot be found, the whole text.
+/// The place in the source of some bytes of a text. `at`: place of the whole string, returned if the mapping fails.
 pub(super) fn within(at: &Origin, text: &str, span: Range<usize>, sources: &[Source]) -> Origin {
     let source = sources.get(at.source);
     let literal = source.and_then(|source| source.text.get(at.span.clone()));
@@ -21,13 +21,13 @@ pub(super) fn within(at: &Origin, text: &str, span: Range<usize>, sources: &[Sou
     }
 }
 
-/// Where each byte of a text is in its literal, and where it ends; `None` where the literal is not of this text.
+/// Offset in the literal of each byte of a text, and of its end; `None` if the literal does not hold this text.
 fn places(literal: &str, text: &str) -> Option<Vec<usize>> {
     let quote = literal.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let thrice: String = [quote; 3].iter().collect();
     let is_long = literal.len() >= 6 && literal.starts_with(&thrice);
     let mut at = if is_long { 3 } else { 1 };
-    // The first line break of a long text is not in it.
+    // TOML drops a line break directly after the opening `"""`.
     at += if is_long {
         line_break(&literal[at..])
     } else {
@@ -59,7 +59,7 @@ fn line_break(rest: &str) -> usize {
     }
 }
 
-/// The length of a `\` at the end of a line, with the space behind it; 0 where there is none.
+/// Length of a line continuation: `\` at the end of a line, and the white space after it; 0 if there is none.
 fn broken_line(rest: &str) -> usize {
     let Some(behind) = rest.strip_prefix('\\') else {
         return 0;

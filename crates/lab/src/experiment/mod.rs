@@ -1,32 +1,33 @@
 //! The experiment file: read, checked, and resolved to the trials of a run.
 //!
-//! A file becomes a tree of values that know where they were written. What a world has instead, the
-//! short form, `--set` and then each combination of levels are laid over the tree; only then is it
-//! read as types. So whatever is wrong, wherever it came from, is shown where it was written.
+//! A file becomes a tree in which each value keeps the place where it was written. Four overlays change
+//! the tree, in this order: the world's section `[in.WORLD]`, the short form `[quick]`, `--set`, and one
+//! combination of levels. Only then is the tree read as types. So every error points to the text that
+//! caused it.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`catalogue`](mod@catalogue) | the experiments that come with delaylab |
-//! | `tree` | values and where they were written; laying one tree over another |
-//! | `exclusive` | fields of which there can be only one |
-//! | `address` | dotted paths |
-//! | `reader` | types from the tree |
-//! | `sections` | the sections as types |
-//! | `level`, `factor` | what varies |
-//! | `probe`, `frame_probe` | a section as the probe that a world carries out, or the stream of frames |
-//! | `read` | reading a file and checking all of it |
-//! | `resolve`, `set` | the choices of a run, laid over the file |
-//! | `combine` | combinations of levels as trials |
-//! | `replay_traces` | the files that replays name |
+//! | `tree` | values with the place where each was written; overlaying one tree on another |
+//! | `exclusive` | groups of fields that exclude each other |
+//! | `address` | dotted paths such as `probe.echo.count` |
+//! | `reader` | deserializes types from the tree |
+//! | `sections` | the sections of the file as types |
+//! | `level`, `factor` | the factors that vary, and their levels |
+//! | `probe`, `frame_probe` | turns a `[[probe]]` section into a probe or a stream of frames |
+//! | `read` | reads a file and checks all of it |
+//! | `resolve`, `set` | applies the user's choices and `--set`, and makes the trials of the run |
+//! | `combine` | turns combinations of levels into trials |
+//! | `replay_traces` | reads the trace files of replay loads |
 //! | `estimate` | how long trials take |
-//! | `order` | their order, from the seed |
-//! | `claims` | findings and figures as they are written |
-//! | `literal` | where a word of a text is in the file |
-//! | `names` | what findings and figures speak of, and whether there is such a thing |
+//! | `order` | the order of trials and their seeds, from the seed of the run |
+//! | `claims` | checks findings and figures, and lists the names that they use |
+//! | `literal` | finds the place of part of a string in the file |
+//! | `names` | checks that factors, levels and measures in findings and figures exist |
 //! | [`plan`] | the factorial design as a plan |
-//! | [`stop`], [`sequential`] | the stop rule, and the design as a plan that repeats until it is met |
+//! | [`stop`], [`sequential`] | the stop rule, and a plan that repeats trials until the rule is met |
 //! | `write` | the resolved experiment as text |
-//! | `diagnostic`, `suggest` | what is wrong, where, and what was meant |
+//! | `diagnostic`, `suggest` | errors with their place in the file, and suggestions |
 //! | [`schema`](fn@schema) | the file's JSON Schema |
 
 mod address;

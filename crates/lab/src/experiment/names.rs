@@ -1,5 +1,5 @@
-//! Names in findings and figures that no world of the experiment knows, in either form: slips of the pen. What only
-//! another world has is none: the finding is not applicable there.
+//! Finds misspelt names in findings and figures: those that no world of the experiment has, in the full or the short
+//! form. A name that only another world has is no error: the finding is then not applicable in this one.
 
 use super::claims::names;
 use super::combine::combinations;
@@ -20,15 +20,15 @@ use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
 use std::collections::BTreeSet;
 
-/// A name and where it is written.
+/// A name used in a finding or figure, and where it is written.
 pub(super) type Use = (Origin, NameKind);
 
-/// Which series a world keeps of a trial; `None` where it cannot honour the trial.
+/// Returns the series that a world keeps of a trial; `None` if the world cannot honour the trial.
 type Kept<'a> = &'a dyn Fn(WorldName, &Trial) -> Option<Vec<KeptSeries>>;
 
 impl Experiment {
-    /// Factors, levels and probes that are in no world and in neither form. A file that a run wrote has one world alone,
-    /// and is not judged by it.
+    /// Problems of factors, levels and probes that no world has in any form. A file that a run wrote is not checked,
+    /// because only one world is left in it.
     pub(super) fn unknown_names(&self) -> Vec<Problem> {
         if self.is_resolved() {
             return Vec::new();
@@ -40,12 +40,12 @@ impl Experiment {
         uses.filter_map(|name| unknown(&name, &known)).collect()
     }
 
-    /// Series, and ports and flows that they are of, that no trial of this run has, nor one of another world of the
-    /// experiment or of the other form. Worlds are asked only where the experiment names a series, and until all that it
-    /// names are found. Where none of them can honour all trials, nothing is known of those that are missing.
+    /// Checks that each named series, port and flow exists in this run, or in another world or form of the experiment.
+    /// Asks `kept` only until all names are found. If no form can honour all its trials, a missing name is not an
+    /// error, because a trial that was refused might have it.
     ///
     /// # Errors
-    /// These names, where they are written, with the nearest that there are.
+    /// The unknown names, where they are written, with suggestions.
     pub fn unknown_series(&self, run: &Resolved, kept: Kept<'_>) -> Result<(), Diagnostics> {
         let mut worlds = self.worlds();
         worlds.retain(|world| *world != run.world);
@@ -60,12 +60,12 @@ impl Experiment {
         if self.is_resolved() {
             return Ok(());
         }
-        // With all that was set for it.
+        // This run first, with the user's choices.
         let planned = run.planned.iter().filter(|planned| planned.repeat == 0);
         search.ask(planned.map(|planned| kept(run.world, &planned.trial)));
         for (world, form) in &forms {
             let factors = factors(form, &mut Vec::new());
-            // What contradicts itself is said when it is resolved, and has no trials.
+            // Skip a form that does not resolve: its problems are reported when it is used.
             if let Ok(trials) = combinations(form, &factors, false, &|_| Vec::new()) {
                 search.ask(trials.kept.iter().map(|(trial, _)| kept(*world, trial)));
             }
@@ -83,7 +83,7 @@ impl Experiment {
         self.root.table_at("resolved").is_some()
     }
 
-    /// Of each world the form and the short form.
+    /// The full form of each world, and its short form if there is one.
     fn forms(&self, worlds: &[WorldName]) -> Vec<(WorldName, Node)> {
         let forms = |&world: &WorldName| {
             let short = self.has_quick().then(|| self.base(world, true));
@@ -93,7 +93,7 @@ impl Experiment {
         worlds.iter().flat_map(forms).collect()
     }
 
-    /// What cannot be read was said when the file was.
+    /// The names used in a form. Texts that cannot be parsed are skipped: reading the file reported them.
     fn uses(&self, form: &Node) -> Vec<Use> {
         let sources = std::slice::from_ref(&self.source);
         let common = Common::read(form, &mut Vec::new());
@@ -101,16 +101,16 @@ impl Experiment {
     }
 }
 
-/// Which names of series are still to be found.
+/// The search for series names in the trials of all forms.
 struct Search {
     missing: Vec<Use>,
     known: Vec<StreamInfo>,
-    /// There is a form of which every trial can be honoured.
+    /// Whether the world can honour every trial of at least one form.
     is_whole: bool,
 }
 
 impl Search {
-    /// Asks for the series of each trial of a form, until all names are found.
+    /// Goes through the series of each trial of a form, until all names are found.
     fn ask(&mut self, trials: impl Iterator<Item = Option<Vec<KeptSeries>>>) {
         let mut is_whole = true;
         for kept in trials {
@@ -137,7 +137,7 @@ impl Search {
     }
 }
 
-/// Only the world knows which series there are, and of what.
+/// Is this the name of a series, port or flow, which only the world knows?
 fn is_of_series(kind: &NameKind) -> bool {
     match kind {
         NameKind::Measure(measure) => measure.is_of_flow(),
@@ -146,7 +146,7 @@ fn is_of_series(kind: &NameKind) -> bool {
     }
 }
 
-/// Is there such a series among these?
+/// Do these streams have the series, port or flow of this name?
 fn is_kept(kind: &NameKind, known: &[StreamInfo]) -> bool {
     match kind {
         NameKind::Measure(measure) => known.iter().any(|stream| stream.can_have(*measure)),
@@ -155,7 +155,7 @@ fn is_kept(kind: &NameKind, known: &[StreamInfo]) -> bool {
     }
 }
 
-/// Every factor of a form with all its levels, and its probes.
+/// The probes of a form, and each level of each factor, one stream for each.
 fn streams(form: &Node) -> Vec<StreamInfo> {
     let setup = Setup::read(form, &mut Vec::new());
     let probes = setup.map_or_else(Vec::new, |setup| setup.probes);
@@ -188,7 +188,7 @@ fn of_series(kept: KeptSeries) -> Option<StreamInfo> {
     })
 }
 
-/// What is wrong with a name that these streams do not have, and what was meant.
+/// The problem of a name that these streams lack, with a suggestion; `None` if they have it.
 fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
     let (message, help) = match kind {
         NameKind::Measure(measure) => no_series(*measure, known)?,
@@ -216,7 +216,7 @@ fn no_series(measure: Measure, known: &[StreamInfo]) -> Option<Said> {
     Some((message, choices(measure.name(), there)))
 }
 
-/// Packets are of probes, series of ports and flows.
+/// The message for factor `of` with a measure of packets, or factor `probe` with a series.
 fn misplaced(measure: Measure, factor: &str) -> Option<Said> {
     let (other, owner) = match measure.is_of_flow() {
         true => (PROBE, OF),
@@ -239,7 +239,7 @@ fn no_factor(factor: &str, known: &[StreamInfo]) -> Option<Said> {
     Some((message, choices(factor, names)))
 }
 
-/// Nothing where its factor is not there: that is said of the factor.
+/// The message for an unknown level; `None` if the level exists, or if its factor is unknown and reported already.
 fn no_level(
     factor: &str,
     level: &LevelText,
@@ -264,14 +264,14 @@ fn no_level(
     Some((message, nearest(level, &levels)))
 }
 
-/// Those whose levels of a factor are meant where this measure is selected.
+/// The streams among which to look for a level: for factor `of`, those that can have the measure.
 fn meant(factor: &str, of: Option<Measure>, known: &[StreamInfo]) -> Vec<StreamInfo> {
     let of = of.filter(|_| factor == OF);
     let is_meant = |stream: &&StreamInfo| of.is_none_or(|measure| stream.can_have(measure));
     known.iter().filter(is_meant).cloned().collect()
 }
 
-/// The level that was meant: of quantities the nearest number.
+/// A suggestion for a level: the nearest quantity of the same dimension, or else the most similar name.
 fn nearest(written: &LevelText, levels: &[Level]) -> Option<String> {
     let number = written.number.as_ref();
     let distances = levels.iter().filter_map(|level| {
@@ -287,7 +287,7 @@ fn nearest(written: &LevelText, levels: &[Level]) -> Option<String> {
     }
 }
 
-/// Why a check does not apply to trials like these, in a clause; `None` where it may.
+/// Why a check cannot apply to these trials, as a clause; `None` if they have its factors and levels.
 pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
     let streams = planned.iter().flat_map(|planned| {
         let probes = planned.trial.probes.iter();

@@ -1,8 +1,8 @@
-//! The order of trials and their seeds. A seed means the same order for ever.
+//! The order of trials and their seeds. The same seed gives the same order in every version.
 
 use delaylab_stats::random::SplitMix;
 
-/// Fisher and Yates.
+/// Random permutation in place (Fisher and Yates).
 pub(super) fn shuffle<T>(random: &mut SplitMix, items: &mut [T]) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.below(last + 1));

@@ -1,4 +1,4 @@
-//! The factorial design as a plan: all its trials are known before the first.
+//! The factorial design as a plan: all trials are known before the first one begins.
 
 use super::estimate::estimate;
 use delaylab_model::Nanos;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
-/// Trials in the order in which they were planned. Does not look back.
+/// Hands out trials in the planned order, whatever their results.
 #[derive(Debug, Clone)]
 pub struct FactorialPlan<Observation: ?Sized> {
     waiting: VecDeque<Planned>,
@@ -17,8 +17,7 @@ pub struct FactorialPlan<Observation: ?Sized> {
 }
 
 impl<Observation: ?Sized> FactorialPlan<Observation> {
-    /// Hands out up to `at_once` trials before it sees what came of them. Those that are `done`
-    /// already, by number, are left out.
+    /// `done`: numbers of recorded trials, which are left out. At most `at_once` trials run at the same time.
     pub fn new(planned: Vec<Planned>, done: &BTreeSet<u32>, at_once: usize) -> Self {
         Self {
             waiting: planned

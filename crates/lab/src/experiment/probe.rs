@@ -1,4 +1,4 @@
-//! A `[[probe]]` section as the probe that a world carries out.
+//! Turns a `[[probe]]` section into a probe that a world can carry out.
 
 use super::frame_probe::{frame_probe, no_frames};
 use delaylab_model::Nanos;
@@ -9,10 +9,10 @@ use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Size;
 use delaylab_model::{PICOS_PER_NANO, SECOND};
 
-/// What is wrong with a field of a probe.
+/// An error in a field of a probe section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrong {
-    /// Below the probe, with dots.
+    /// Dotted path below the probe, such as `pacing.every`.
     pub field: &'static str,
     pub message: String,
     pub help: String,
@@ -30,7 +30,7 @@ pub(super) fn wrong<T>(
     })
 }
 
-/// The probe, when it is sent by this method over IPv6 or IPv4.
+/// Makes the probe. `v6`: it is sent over IPv6, which leaves less payload in an IP packet of the same size.
 pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Wrong> {
     let method = section.method;
     if method.is_one_way() {
@@ -65,7 +65,7 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
     Ok(probe)
 }
 
-/// Does it end, and was there anything?
+/// Checks that the probe sends packets, and either ends or has `until_stopped`.
 fn ends(section: &ProbeSection) -> Result<(), Wrong> {
     let bounded = section.count.is_some() || section.duration.is_some();
     if section.until_stopped && bounded {
@@ -90,7 +90,7 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Where the size is the IP packet's, less its headers. A section has one size (see `exclusive`).
+/// Payload size, bytes: `payload`, or `ip_size` less headers. A section has only one of them (see `exclusive`).
 fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
@@ -99,7 +99,7 @@ fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u3
     }
 }
 
-/// Of a packet with this many bytes.
+/// Payload size of an IP packet of `bytes` bytes.
 fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Wrong> {
     let Some(headers) = method.ip_size(v6, 0) else {
         let what = format!("the kernel cuts {method} into packets as it likes");
@@ -168,7 +168,7 @@ fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
     }
 }
 
-/// A section has one of `every`, `poisson` and `wait` (see `exclusive`).
+/// The pacing. A section has only one of `every`, `poisson` and `wait` (see `exclusive`).
 fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
     let positive = |field, ns: Nanos| match ns {
         0 => wrong(
@@ -201,7 +201,7 @@ fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
     }
 }
 
-/// A duration is packets: those due in it.
+/// Number of warm-up packets; a warm-up given as a duration counts the packets due in it.
 pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wrong> {
     let packets = match (section.warmup, pacing) {
         (None, _) => 0,
@@ -212,7 +212,7 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wron
         }
         (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
     };
-    // In closed loop the round trips come on top, and nobody knows how many packets are due.
+    // In a closed loop round trips add to the waits, so the number of packets due is unknown.
     let open_loop = section
         .duration
         .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
@@ -226,7 +226,7 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wron
     }
 }
 
-/// How many packets are due in a time, on average.
+/// How many packets are due in `time` nanoseconds, on average, rounded up.
 fn due_in(time: Nanos, pacing: Pacing) -> u64 {
     let (gap, burst) = match pacing {
         Pacing::Every { interval_ns } => (interval_ns, 1),

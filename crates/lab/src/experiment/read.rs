@@ -1,4 +1,4 @@
-//! Reading a file and checking all of it, before anything is chosen.
+//! Reads an experiment file and checks all of it, before the user's choices apply.
 
 use super::claims::{findings, wrong_figures};
 use super::diagnostic::{Diagnostics, Problem, Source};
@@ -9,7 +9,7 @@ use super::sections::{Common, Header, IN_QUICK, IN_WORLD, Setup, TOP, keep, know
 use super::tree::{Node, Table, Value, overlay, parse};
 use delaylab_model::experiment::WorldName;
 
-/// An experiment file that was read and checked.
+/// An experiment file that has been read and checked.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     pub(super) source: Source,
@@ -18,7 +18,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Reads a file and checks all of it: in each world that it speaks of, also in its short form.
+    /// Reads a file and checks it for each world that it names, in the full form and the short form.
     pub fn read(source: Source) -> Result<Self, Diagnostics> {
         let shown = |problems| Diagnostics::new(problems, std::slice::from_ref(&source));
         let root = parse(&source.text, 0).map_err(shown)?;
@@ -52,32 +52,32 @@ impl Experiment {
         }
     }
 
-    /// By which a run's folder is called.
+    /// Name of the experiment; the name of a run's folder is made from it.
     pub fn name(&self) -> &str {
         &self.header.name
     }
 
-    /// One line.
+    /// Title, one line.
     pub fn title(&self) -> &str {
         &self.header.title
     }
 
-    /// What it is about.
+    /// Longer description.
     pub fn about(&self) -> &str {
         &self.header.about
     }
 
-    /// Where it runs unless told otherwise.
+    /// The world in which it runs by default.
     pub fn world(&self) -> WorldName {
         self.header.world
     }
 
-    /// Where it runs with these choices.
+    /// The world in which it runs with these choices.
     pub fn world_of(&self, choices: &Choices) -> WorldName {
         choices.world.unwrap_or(self.header.world)
     }
 
-    /// The worlds that it speaks of, its own first.
+    /// The default world first, then each other world with a section `[in.WORLD]`.
     pub fn worlds(&self) -> Vec<WorldName> {
         let others = WorldName::ALL
             .into_iter()
@@ -85,7 +85,7 @@ impl Experiment {
         std::iter::once(self.header.world).chain(others).collect()
     }
 
-    /// Whether it has a short form.
+    /// Whether it has a short form: a section `[quick]`, at the top or in a world.
     pub fn has_quick(&self) -> bool {
         self.root.table_at("quick").is_some()
             || self.worlds().into_iter().any(|world| {
@@ -99,7 +99,7 @@ impl Experiment {
         worlds.get(world.name())?.table()
     }
 
-    /// The file with what this world has instead, and the short form.
+    /// The file with this world's section overlaid, and then the short form if `quick`.
     pub(super) fn base(&self, world: WorldName, quick: bool) -> Node {
         let mut root = self.root.clone();
         let Value::Table(table) = &mut root.value else {
@@ -117,7 +117,7 @@ impl Experiment {
     }
 }
 
-/// Keys at the top, in `[in.W]` and in `[quick]`: the sections that may be there.
+/// Problems of unknown keys at the top, in `[in.WORLD]` and in `[quick]`.
 pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
     let mut problems = Vec::new();
     let Some(table) = root.table() else {
@@ -146,7 +146,7 @@ pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
     problems
 }
 
-/// Everything that can be read of a tree, and each level alone.
+/// Problems of a tree, and of the tree with each level applied alone.
 pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
     let mut problems = Vec::new();
     Setup::read(root, &mut problems);

@@ -1,4 +1,4 @@
-//! Types from the tree, by serde, with errors that know where they belong.
+//! Deserializes types from the tree with serde. Errors keep the place of the value that caused them.
 
 use super::diagnostic::{Origin, Problem};
 use super::suggest::choices;
@@ -9,12 +9,12 @@ use serde::de::{
 };
 use std::fmt;
 
-/// Reads a value of this type.
+/// Deserializes a value of type `T` from a node.
 pub(crate) fn read<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, Problem> {
     T::deserialize(node).map_err(|error| error.at(&node.at).problem(&node.at))
 }
 
-/// What serde says, and the innermost place where it said it.
+/// A serde error with the place of the innermost node in which it happened.
 #[derive(Debug)]
 pub(crate) struct ReadError {
     at: Option<Origin>,
@@ -31,7 +31,7 @@ impl ReadError {
         }
     }
 
-    /// The innermost place stays.
+    /// Sets the place, unless an inner node has set it already.
     fn at(mut self, at: &Origin) -> Self {
         self.at.get_or_insert_with(|| at.clone());
         self
@@ -84,7 +84,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// Without Rust's words.
+/// What serde expected, without Rust type names.
 fn plain(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" => "a whole number, 0 or more".to_owned(),
@@ -216,7 +216,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// An enum whose variants are names.
+/// Deserializes an enum that has only unit variants, from the name of a variant.
 struct Choice<'de>(&'de str);
 
 impl<'de> EnumAccess<'de> for Choice<'de> {

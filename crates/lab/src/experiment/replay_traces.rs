@@ -1,4 +1,4 @@
-//! The files that replays name, read while their experiment is resolved: worlds get the packets and open no file.
+//! Reads the trace files of replay loads while the experiment is resolved. Worlds get the packets and open no file.
 
 use delaylab_model::load::{Load, LoadKind, ReplayTrace};
 use delaylab_model::world::Refusal;
@@ -6,14 +6,14 @@ use delaylab_traffic::arrival::replay;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What is in each file that was asked for, or why it cannot be had. All trials share it.
+/// Each trace file, read once for all trials: its packets, or why it cannot be read.
 #[derive(Debug, Default)]
 pub(super) struct ReplayTraces {
     files: BTreeMap<String, Result<ReplayTrace, String>>,
 }
 
 impl ReplayTraces {
-    /// Gives each replay the packets of its file; returns what cannot be read, by the field that names it.
+    /// Sets the packets of each replay load. Returns a refusal of `load.NAME.file` for each file that cannot be read.
     pub(super) fn load(&mut self, loads: &mut [Load]) -> Vec<Refusal> {
         let mut unread = Vec::new();
         for load in loads {
@@ -35,7 +35,7 @@ impl ReplayTraces {
     }
 }
 
-/// Only a regular file: others may have no end, and give something else when the run is resumed.
+/// Reads a regular file only. Others (pipes, devices) may never end, or differ when the run is resumed.
 fn read(file: &str) -> Result<ReplayTrace, String> {
     let cannot_read = |error| format!("cannot read {file}: {error}");
     if !fs::metadata(file).map_err(cannot_read)?.is_file() {

@@ -1,4 +1,4 @@
-//! The choices of a run, laid over the file; and the trials that come of it.
+//! Resolves an experiment: overlays the user's choices on the file and makes the trials of the run.
 
 use super::claims::{findings, wrong_figures};
 use super::combine::{Combination, combinations};
@@ -21,80 +21,80 @@ use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_stats::random::SplitMix;
 
-/// More trials than any run finishes; a slip of the pen makes more.
+/// Limit on the trials of a run. A design with more is a typing mistake.
 const MOST_TRIALS: u64 = 100_000;
 
 /// What the user chose for this run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Choices {
-    /// Instead of the file's.
+    /// Replaces the file's `world`.
     pub world: Option<WorldName>,
-    /// The short form.
+    /// Use the short form (`--quick`).
     pub quick: bool,
-    /// Dotted paths and values, in the order of the command line.
+    /// Each `--set`: a dotted path and a value, in the order of the command line.
     pub sets: Vec<(String, String)>,
-    /// Instead of the file's.
+    /// Replaces the file's `seed`.
     pub seed: Option<u64>,
-    /// A number nobody chose, for when neither the user nor the file has a seed (1 in `sim`).
+    /// Random seed to use if neither the user nor the file gives one. `sim` uses 1 instead.
     pub drawn_seed: u64,
-    /// Instead of `path.target`.
+    /// Replaces `path.target`.
     pub target: Option<String>,
-    /// The folder of the run that is its measured part, instead of the file's.
+    /// Replaces `measured.run`: the folder of the measured run that figures show next to this one.
     pub measured: Option<String>,
-    /// Probes go over IPv6: the same IP packet holds less.
+    /// Probes go over IPv6, whose larger header leaves less room for payload.
     pub v6: bool,
 }
 
 /// A case that the world cannot honour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedCase {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
-    /// What the world refused of it.
+    /// The fields that the world refused, with reasons.
     pub refusals: Vec<Refusal>,
 }
 
-/// An experiment as one run carries it out.
+/// An experiment with all choices of one run applied.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// The run's folder is called by it.
+    /// Name of the experiment; the name of the run's folder is made from it.
     pub name: String,
-    /// One line.
+    /// Title, one line.
     pub title: String,
-    /// What it is about.
+    /// Longer description.
     pub about: String,
-    /// Where it runs.
+    /// The world in which it runs.
     pub world: WorldName,
-    /// Where its random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// It is the short form.
+    /// Whether this is the short form.
     pub quick: bool,
-    /// The experiment as TOML that resolves to this again, without any choices.
+    /// The resolved experiment as TOML. It resolves to the same trials without any choices.
     pub toml: String,
     /// The factors and their levels, in the order of the design.
     pub factors: Vec<(String, Vec<Level>)>,
-    /// The trials, in the order in which they run. With a stop rule, as many repeats as there may be.
+    /// The trials, in the order in which they run. With a stop rule, the maximum number of repeats.
     pub planned: Vec<Planned>,
-    /// How that order came about.
+    /// Whether that order is interleaved at random.
     pub order: Order,
     /// When to stop repeating.
     pub stop: Option<Precision>,
-    /// The device benchmark that looks for its trials; `planned` is then the pattern for them.
+    /// The device benchmark that chooses its own trials; the first of `planned` is then their pattern.
     pub procedure: Option<ProcedureSection>,
     /// Cases that the world cannot honour.
     pub skipped: Vec<SkippedCase>,
-    /// The claims.
+    /// The findings to judge.
     pub findings: Vec<Finding>,
-    /// Figures of parts of the run.
+    /// Figures to draw of parts of the run.
     pub figures: Vec<FigureSection>,
-    /// The folder of the run that is its measured part.
+    /// The folder of the measured run that figures show next to this one.
     pub measured: Option<String>,
     /// `path.target`, or what the user chose instead.
     pub target: Option<String>,
 }
 
 impl Resolved {
-    /// How long all trials take, as far as the schedule knows.
+    /// How long all trials take one after the other, according to their schedules.
     pub fn estimate(&self) -> Estimate {
         self.planned
             .iter()
@@ -105,7 +105,8 @@ impl Resolved {
 }
 
 impl Experiment {
-    /// The trials of a run. `refusals` says what its world cannot honour.
+    /// Resolves the experiment to the trials of a run. `refusals` returns the fields of a trial that the world
+    /// cannot honour.
     pub fn resolve(
         &self,
         choices: &Choices,
@@ -185,7 +186,7 @@ impl Experiment {
     }
 }
 
-/// A trial that goes on until the run is stopped leaves no time for others.
+/// The problem of a trial that never ends by itself in a run with other trials, which would never begin.
 fn endless_among_others(root: &Node, planned: &[Planned]) -> Option<Problem> {
     let endless = planned.iter().any(|planned| planned.trial.is_endless());
     let others = planned.len().saturating_sub(1);
@@ -198,7 +199,7 @@ fn endless_among_others(root: &Node, planned: &[Planned]) -> Option<Problem> {
     })
 }
 
-/// Its name, and its levels as they are written.
+/// The factor's name and its levels, without what they set.
 fn named_levels(factor: Factor) -> (String, Vec<Level>) {
     let levels = factor.levels.into_iter().map(|level| level.level);
     (factor.name, levels.collect())
@@ -208,7 +209,7 @@ fn name_at(root: &Node) -> Origin {
     root.nearest(&[Key::Name("name".to_owned())]).at.clone()
 }
 
-/// The user's, else the file's, else the world's. TOML holds no larger one.
+/// The seed: the user's, else the file's, else the world's default. At most `i64::MAX`, the largest TOML integer.
 fn seed(root: &Node, header: &Header, world: WorldName, choices: &Choices) -> Result<i64, Problem> {
     let otherwise = match world {
         WorldName::Sim => 1,
@@ -221,7 +222,7 @@ fn seed(root: &Node, header: &Header, world: WorldName, choices: &Choices) -> Re
     })
 }
 
-/// Writes what was chosen into the tree, so that it says all of itself.
+/// Writes the choices into the tree, so that the resolved file needs none of them.
 fn settle(
     root: &mut Node,
     world: WorldName,
@@ -240,7 +241,7 @@ fn settle(
     };
     put(&["world"], Value::Text(world.name().to_owned()))?;
     put(&["seed"], Value::Integer(seed))?;
-    // A file with this section has the one world that is left in it.
+    // Section `resolved` marks a file that a run wrote: it has only one world.
     put(&["resolved", "quick"], Value::Boolean(quick))?;
     if let Some(measured) = &choices.measured {
         put(&["measured", "run"], Value::Text(measured.clone()))?;
@@ -256,14 +257,14 @@ fn target(root: &Node) -> Option<String> {
     path.text("target").map(str::to_owned)
 }
 
-/// Where a field of the design is written.
+/// Where a field of `[design]` is written, or the nearest place above it.
 fn design_at(root: &Node, fields: &[&str]) -> Origin {
     let place = std::iter::once("design").chain(fields.iter().copied());
     let place: Vec<_> = place.map(|name| Key::Name(name.to_owned())).collect();
     root.nearest(&place).at.clone()
 }
 
-/// The stop rule made ready, where there is one.
+/// Parses the stop rule, if the design has one.
 fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Precision> {
     let rule = design.stop.as_ref()?;
     let least = design.repeats.max(2);
@@ -278,13 +279,13 @@ fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Pre
         .ok()
 }
 
-/// How often each combination is carried out, at most.
+/// Largest number of repeats of each combination.
 fn repeats(design: &Design) -> u32 {
     let stop = design.stop.as_ref();
     stop.map_or(design.repeats, |rule| rule.at_most)
 }
 
-/// Designs that contradict themselves.
+/// Problems of a design that contradicts itself.
 fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<Problem> {
     let mut problems = Vec::new();
     if design.procedure.is_some() && (design.stop.is_some() || !factors.is_empty()) {
@@ -302,7 +303,7 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
     problems
 }
 
-/// A procedure says itself when each of its frames is due.
+/// The problem of a probe with `phase` or `clock_tolerance` in a procedure, which sets all frame times itself.
 fn drawn_for_a_procedure(root: &Node, design: &Design) -> Option<Problem> {
     design.procedure.as_ref()?;
     let probes = root.get(&Key::Name("probe".to_owned()))?.array()?;
@@ -329,7 +330,7 @@ fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem>
     })
 }
 
-/// The trials of all repeats with their numbers, in the order in which they run.
+/// The numbered trials of all repeats, in the order in which they run.
 fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Planned> {
     let mut random = SplitMix::new(seed);
     let mut planned = Vec::new();

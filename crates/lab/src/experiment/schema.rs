@@ -1,11 +1,11 @@
-//! The experiment file's JSON Schema, for editors. What it cannot say (units, paths, which fields
-//! go together) `delaylab check` says.
+//! The experiment file's JSON Schema, for editors. `delaylab check` also checks what a schema cannot
+//! express: units, paths, and which fields go together.
 
 use delaylab_model::experiment::{ResolvedSection, Sections, WorldName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
-/// What stands at the top of a file only.
+/// Keys that are only allowed at the top of a file. The comments of fields are part of the published schema.
 #[derive(JsonSchema)]
 #[allow(dead_code)] // only its schema is wanted
 struct Header {
@@ -93,7 +93,7 @@ fn definitions(generator: &mut SchemaGenerator) -> serde_json::Map<String, Value
     generator.take_definitions(true)
 }
 
-/// Points every reference to the partial definition.
+/// Redirects every `$ref` to the partial definition, `PartialNAME`.
 fn partial_references(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
@@ -112,7 +112,7 @@ fn partial_references(value: Value) -> Value {
     }
 }
 
-/// In an overlay only the names are owed.
+/// Makes every field optional except `name` and `id`, by which an overlay finds its element.
 fn without_required(mut definition: Value) -> Value {
     if let Some(Value::Array(required)) = definition.get_mut("required") {
         required.retain(|field| field == "name" || field == "id");

@@ -1,4 +1,4 @@
-//! The sections of a tree as types. All that is wrong is collected, one problem a section.
+//! Reads the sections of a tree as types. Collects all problems, at most one for each value that cannot be read.
 
 use super::diagnostic::{Origin, Problem};
 use super::reader::read;
@@ -13,24 +13,24 @@ use delaylab_model::path::Path;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
-/// What may stand at the top of a file.
+/// Keys allowed at the top of a file.
 pub(crate) const TOP: &[&str] = &[
     "name", "title", "about", "world", "seed", "probe", "load", "path", "host", "sweep", "case",
     "design", "in", "finding", "figure", "measured", "quick", "resolved",
 ];
 
-/// What a world may have instead or besides.
+/// Keys allowed in `[in.WORLD]`.
 pub(crate) const IN_WORLD: &[&str] = &[
     "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "measured",
     "quick",
 ];
 
-/// What the short form may have instead or besides.
+/// Keys allowed in `[quick]`.
 pub(crate) const IN_QUICK: &[&str] = &[
     "probe", "load", "path", "host", "sweep", "case", "design", "finding", "figure", "measured",
 ];
 
-/// The first key that is not among these is a problem.
+/// Fails at the first key that is not in `known`.
 pub(crate) fn known_keys(table: &Table, known: &[&str]) -> Result<(), Problem> {
     match table
         .0
@@ -48,12 +48,12 @@ pub(crate) fn known_keys(table: &Table, known: &[&str]) -> Result<(), Problem> {
     }
 }
 
-/// Keeps what was read, or the problem.
+/// The value of a result; an error is added to `problems`.
 pub(crate) fn keep<T>(read: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
     read.map_err(|problem| problems.push(problem)).ok()
 }
 
-/// A list of tables: each element that can be read. Two of one name are a problem.
+/// Reads a list of tables, without the elements that cannot be read. Duplicate names are a problem.
 fn list<T: DeserializeOwned>(root: &Table, key: &str, problems: &mut Vec<Problem>) -> Vec<T> {
     let Some(node) = root.get(key) else {
         return Vec::new();
@@ -70,7 +70,7 @@ fn list<T: DeserializeOwned>(root: &Table, key: &str, problems: &mut Vec<Problem
         .collect()
 }
 
-/// Each element whose name an earlier one has.
+/// A problem for each element that has the same name as an earlier one.
 pub(crate) fn same_names(what: &str, nodes: &[Node]) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     let named = nodes.iter().filter_map(|node| Some((name_of(node)?, node)));
@@ -100,7 +100,7 @@ fn section<T: DeserializeOwned + Default>(
         .unwrap_or_default()
 }
 
-/// What is said of the whole experiment.
+/// The top-level keys that describe the whole experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
     pub name: String,
@@ -136,7 +136,7 @@ impl Header {
     }
 }
 
-/// The first byte of the text that a node is of.
+/// The start of the source in which a node is written.
 fn start(node: &Node) -> Origin {
     Origin {
         source: node.at.source,
@@ -144,7 +144,7 @@ fn start(node: &Node) -> Origin {
     }
 }
 
-/// The run's folder is called by it: nothing in it that a path could trip over.
+/// Reads the experiment's name, which must also be valid in the name of the run's folder.
 fn name(node: &Node) -> Result<String, Problem> {
     let name: String = read(node)?;
     if !is_plain_name(&name) {
@@ -154,16 +154,16 @@ fn name(node: &Node) -> Result<String, Problem> {
     Ok(name)
 }
 
-/// What a name may be made of where a folder or a file is called by it.
+/// Help text: the characters allowed in names of folders and files.
 pub(super) const PLAIN_NAMES: &str = "use up to 64 letters, digits, `-` and `_`";
 
-/// Can a folder or a file be called so?
+/// Is this 1 to 64 ASCII letters, digits, `-` or `_`?
 pub(super) fn is_plain_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (1..=64).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// What a trial is made of.
+/// The sections that make a trial and may vary between trials.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Setup {
     pub probes: Vec<ProbeSection>,
@@ -191,7 +191,7 @@ impl Setup {
     }
 }
 
-/// What is the same for all trials.
+/// The sections that are the same for all trials.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Common {
     pub design: Design,

@@ -1,4 +1,4 @@
-//! Repeating each combination of levels until a statistic of it is known well enough.
+//! A plan that repeats each combination of levels until the interval of a statistic is narrow enough.
 
 use super::estimate::estimate;
 use super::stop::Precision;
@@ -9,39 +9,38 @@ use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_stats::summary::{Figure, Summary};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What was seen of a trial.
+/// The results of a trial that the stop rule needs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// Digest of its events, where it was simulated.
+    /// Digest of the trial's events if it was simulated.
     pub trace_hash: Option<u64>,
-    /// The figures of each probe.
+    /// Summary figures, one list for each probe of the trial.
     pub of_probes: Vec<Vec<Figure>>,
 }
 
-/// Round after round: each is one repeat of every combination whose interval is still too wide.
+/// Plans in rounds. A round is one repeat of every combination whose interval is still too wide.
 ///
-/// A round is decided on when the one before is over, so that the trials are the same however many
-/// run at once, and in a run that was resumed.
+/// The next round is chosen only after the previous one ends. So the trials do not depend on how many
+/// run at once, or on whether the run was resumed.
 #[derive(Debug, Clone)]
 pub struct SequentialPlan {
     stop: Precision,
-    /// Later rounds in full, the next one first.
+    /// All trials of later rounds, next round first.
     rounds: VecDeque<Vec<Planned>>,
-    /// Of the round that is under way.
+    /// Trials of the current round that have not begun.
     waiting: VecDeque<Planned>,
     under_way: BTreeMap<u32, Nanos>,
     at_once: usize,
     done: BTreeMap<u32, Figures>,
-    /// Of each combination and probe, the statistic in each repeat so far.
+    /// The statistic in each repeat so far, by combination and index of the probe.
     seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
-    /// Copies of a simulation are no repeats of a combination.
+    /// Identical simulations of a combination count as one repeat.
     distinct: Distinct<Vec<String>>,
 }
 
 impl SequentialPlan {
-    /// `planned`: the trials of as many repeats as there may be. Those that are `done` already, by
-    /// number, are not handed out again. Hands out up to `at_once` trials before it sees what came of
-    /// them.
+    /// `planned`: the trials of the maximum number of repeats. `done`: results of recorded trials by number;
+    /// these trials are not handed out again. At most `at_once` trials run at the same time.
     pub fn new(
         planned: Vec<Planned>,
         stop: Precision,
@@ -93,7 +92,7 @@ impl SequentialPlan {
         }
     }
 
-    /// Is an interval of this combination still too wide? One of which nothing is known is.
+    /// Is the interval of any probe of this combination still too wide? True if there is no result yet.
     fn is_open(&self, planned: &Planned) -> bool {
         let combination = combination(planned);
         let probes = 0..planned.trial.probes.len();
@@ -115,7 +114,7 @@ impl SequentialPlan {
     }
 }
 
-/// The levels of a trial, by which its repeats are known.
+/// The labels of a trial's levels: the same for all repeats of a combination.
 fn combination(planned: &Planned) -> Vec<String> {
     let levels = planned.factors.iter();
     levels.map(|(_, level)| level.label.clone()).collect()
@@ -142,7 +141,7 @@ impl Plan for SequentialPlan {
         self.learn(planned, &figures);
     }
 
-    /// At most: no combination may need all of its rounds.
+    /// An upper bound: combinations may need fewer rounds.
     fn remaining(&self) -> Option<Remaining> {
         let later = self.rounds.iter().flatten();
         let later = later.filter(|p| !self.done.contains_key(&p.trial.id) && self.is_open(p));

@@ -1,4 +1,4 @@
-//! `--set path=value`: each is a source of its own, laid over the file.
+//! `--set path=value`: overlays a value on the file. Each `--set` is a source of its own in messages.
 
 use super::address;
 use super::diagnostic::{Origin, Problem, Source};
@@ -10,10 +10,10 @@ use super::sections::TOP;
 use super::suggest::choices;
 use super::tree::{Key, Node, parse_value};
 
-/// The places that were set, and where.
+/// Each place that was set, and where its path was written.
 pub(super) type Set = Vec<(Vec<Key>, Origin)>;
 
-/// Each `--set` is a source of its own.
+/// Applies every `--set` to the tree, adds each to `sources`, and checks the result.
 pub(super) fn apply_sets(
     root: &mut Node,
     choices: &Choices,
@@ -75,7 +75,7 @@ fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Probl
     Ok(places)
 }
 
-/// What the user set and a factor then sets again: it would not be seen.
+/// Problems of places set by the user and by a factor: the factor would overwrite the user's value.
 pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Problem> {
     let hides = |factor: &&Factor, place: &Vec<Key>| {
         let mut sets = factor.levels.iter().flat_map(|level| &level.sets);
@@ -96,7 +96,7 @@ pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Pro
     set.iter().filter_map(hidden).collect()
 }
 
-/// Whether one place gives way to the other.
+/// Whether two places are fields of the same table that exclude each other.
 fn rival_of(one: &[Key], other: &[Key]) -> bool {
     match (one.split_last(), other.split_last()) {
         (Some((Key::Name(last), above)), Some((Key::Name(key), beside))) => {

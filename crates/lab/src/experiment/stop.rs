@@ -1,4 +1,4 @@
-//! When a design has been repeated often enough: the stop rule, made ready.
+//! The stop rule of a design, parsed: when repeats have made an interval narrow enough.
 
 use crate::finding::check::{Check, Claim, Kind, LevelText, Selector, Statistic, Value, Which};
 use crate::finding::data::PROBE;
@@ -8,21 +8,22 @@ use delaylab_stats::summary::SummaryBuilder;
 #[cfg(feature = "runs")]
 use delaylab_stats::{student, summary::Figure};
 
-/// A statistic, and how well it is to be known.
+/// A statistic and the precision at which to stop repeating.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Precision {
-    /// The figure of a trial's summary.
+    /// Name of the statistic among the figures of a trial's summary, such as `response_p50_ns`.
     figure: String,
-    /// Only of this probe.
+    /// The only probe to look at; `None`: all probes.
     probe: Option<String>,
-    /// Half-width of its interval at 95 %, relative to it.
+    /// Largest half-width of the 95 % interval of the mean, as a share of the mean.
     within: f64,
-    /// Repeats of each combination, whatever the interval.
+    /// Smallest number of repeats of each combination, whatever the interval.
     at_least: u32,
 }
 
 impl Precision {
-    /// Reads a rule; why not, in a sentence, where its statistic is none of a trial's summary.
+    /// Parses a rule. The error is a sentence: the text is not one statistic, a trial's summary lacks it, or
+    /// it has selectors other than one probe.
     pub fn read(rule: &StopRule, at_least: u32) -> Result<Self, String> {
         let check = Check::parse(&format!("{} > 0", rule.of)).map_err(|error| error.sentence())?;
         let Some(statistic) = only_statistic(check) else {
@@ -36,7 +37,7 @@ impl Precision {
         })
     }
 
-    /// The statistic in one trial of one probe.
+    /// The statistic among the figures of one probe in one trial; `None` if another probe is meant.
     #[cfg(feature = "runs")]
     pub(super) fn value(&self, probe: &str, figures: &[Figure]) -> Option<f64> {
         let is_meant = self.probe.as_deref().is_none_or(|meant| meant == probe);
@@ -44,8 +45,8 @@ impl Precision {
         figure.filter(|_| is_meant).and_then(|(_, value)| *value)
     }
 
-    /// Is the mean of these independent values known well enough? Student's interval: repeats have
-    /// streams of random numbers of their own.
+    /// Is the interval of the mean of these values narrow enough? Student's interval applies because each
+    /// repeat has its own random numbers, so that the values are independent.
     #[cfg(feature = "runs")]
     pub(super) fn is_reached(&self, values: &[f64]) -> bool {
         let count = values.len();
@@ -72,7 +73,7 @@ fn only_statistic(check: Check) -> Option<Statistic> {
     }
 }
 
-/// The name of a statistic in a trial's summary.
+/// The name of a statistic in a trial's summary, or an error if the summary lacks it.
 fn figure(statistic: &Statistic) -> Result<String, String> {
     let name = match &statistic.kind {
         Kind::Of(function, measure) => format!("{measure}_{}_ns", function.name()),

@@ -1,6 +1,6 @@
-//! Did you mean?
+//! Suggestions for misspelt words: "did you mean …?".
 
-/// The candidate that a word was most likely meant to be.
+/// The candidate with the smallest edit distance to a word, if at most a third of its length (but at least 1).
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -15,7 +15,7 @@ pub(crate) fn closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// A suggestion, or else everything that would do. `None` where nothing would.
+/// A help text: the closest candidate, or else all candidates. `None` without candidates.
 pub(crate) fn choices<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,

@@ -1,4 +1,4 @@
-//! An experiment file as a tree of values that know where they were written.
+//! An experiment file as a tree. Each value keeps the place where it was written.
 
 use super::diagnostic::{Origin, Problem};
 use super::exclusive::{exclusive, replaces_whole};
@@ -12,7 +12,7 @@ pub(crate) struct Node {
     pub at: Origin,
 }
 
-/// What TOML has, but dates, which no experiment needs.
+/// The value types of TOML except dates, which no experiment needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Boolean(bool),
@@ -31,11 +31,11 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-/// Entries in the order of the file, which is the order of factors.
+/// Entries in the order of the file. The order of factors depends on it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Table(pub Vec<Entry>);
 
-/// A step down the tree.
+/// One step of a path from the root: a key of a table, or an index of a list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Key {
     Name(String),
@@ -73,7 +73,7 @@ impl Table {
         }
     }
 
-    /// The text under a key, if it is one.
+    /// The text under a key; `None` if the value is not text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.value {
             Value::Text(text) => Some(text),
@@ -83,7 +83,7 @@ impl Table {
 }
 
 impl Value {
-    /// What a message calls it.
+    /// Name of the type, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Boolean(_) => "a truth value",
@@ -131,7 +131,7 @@ impl Node {
         }
     }
 
-    /// What is at a path, or the deepest thing above it.
+    /// The node at a path, or the deepest existing node above it.
     pub(crate) fn nearest(&self, path: &[Key]) -> &Node {
         let mut node = self;
         for key in path {
@@ -143,7 +143,7 @@ impl Node {
         node
     }
 
-    /// Puts a value at a path. Tables on the way are made; fields that exclude a key give way to it.
+    /// Sets a value at a path. Creates missing tables on the way, and removes fields that the last key excludes.
     pub(crate) fn set(&mut self, path: &[Key], at: &Origin, node: Node) -> Result<(), Problem> {
         let Some((last, above)) = path.split_last() else {
             return Err(Problem::new(at, "a path names a field, not the whole file"));
@@ -182,8 +182,8 @@ fn no_way_through(at: &Origin, key: &Key, kind: &str) -> Problem {
     Problem::new(at, format!("there is no `{name}` in {kind}"))
 }
 
-/// Lays one table over another. Tables merge; elements of lists that have names merge by name;
-/// everything else replaces what was there.
+/// Overlays table `over` on table `base`. Tables merge; lists whose elements have names merge by name;
+/// any other value replaces the one in `base`. `here`: path of `base` in the tree.
 pub(crate) fn overlay(base: &mut Table, over: &Table, here: &mut Vec<Key>) {
     for entry in &over.0 {
         exclusive(here, &entry.key).for_each(|rival| drop(base.remove(rival)));
@@ -225,7 +225,7 @@ fn has_name(node: &Node) -> bool {
     name_of(node).is_some()
 }
 
-/// A path to be matched against: `[]` is any element of a list.
+/// A path as names, to match against patterns. An index becomes `[]`.
 pub(crate) fn names(path: &[Key]) -> Vec<&str> {
     path.iter()
         .map(|key| match key {
@@ -235,17 +235,17 @@ pub(crate) fn names(path: &[Key]) -> Vec<&str> {
         .collect()
 }
 
-/// By what an element of a list is addressed.
+/// The name by which an element of a list is addressed: its `name`, or else its `id`.
 pub(crate) fn name_of(node: &Node) -> Option<&str> {
     let table = node.table()?;
     table.text("name").or_else(|| table.text("id"))
 }
 
-/// Reads TOML. The first error of its grammar is a problem, and every value that cannot be held.
+/// Parses TOML. The problems are the first syntax error, and each value that the tree cannot hold.
 pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Vec<Problem>> {
     let at = |span| Origin { source, span };
     let (table, errors) = DeTable::parse_recoverable(text);
-    // After the first error the parser guesses: what it says then is seldom the writer's mistake.
+    // After the first error the parser guesses, so later errors are seldom real.
     let mut problems: Vec<_> = errors
         .first()
         .into_iter()
@@ -262,7 +262,7 @@ pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Vec<Problem>> {
     })
 }
 
-/// Reads the value of a `--set`: TOML, or else plain text.
+/// Parses the value of a `--set` as TOML, or else takes it as plain text.
 pub(crate) fn parse_value(text: &str, at: &Origin) -> Node {
     let mut problems = Vec::new();
     let parsed = DeValue::parse(text).ok();
@@ -276,7 +276,7 @@ pub(crate) fn parse_value(text: &str, at: &Origin) -> Node {
     }
 }
 
-/// All of it was written at one place.
+/// Sets the place of a node and of everything below it.
 fn moved(mut node: Node, at: &Origin) -> Node {
     node.at = at.clone();
     match &mut node.value {

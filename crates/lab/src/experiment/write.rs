@@ -1,10 +1,10 @@
-//! The tree as TOML text, to be read again as the same.
+//! Writes the tree as TOML text. Reading the text gives an equal tree.
 
 use super::tree::{Node, Table, Value};
 
-/// Writes a table as a document.
+/// Writes a table as a TOML document.
 pub(crate) fn document(table: &Table) -> String {
-    // Every table of ours can be written: keys are text, numbers are finite.
+    // Cannot fail: keys are text and numbers are finite.
     toml::to_string(&of_table(table)).unwrap_or_default()
 }
 

@@ -1,14 +1,14 @@
-//! How many frames a device takes back to back (RFC 2544 §26.4): those that were sent before the first that
-//! was lost, of all ports together.
+//! How many back-to-back frames a device forwards (RFC 2544 §26.4): the number of frames, on all ports together, sent
+//! before the first frame that was lost.
 //!
-//! A burst passes without loss exactly if it ends before that frame, so that one burst that is long enough tells
-//! what a search finds by many. Frames that warm up count: the burst begins with them.
+//! A burst passes without loss exactly if it ends before that frame. So one burst that is long enough gives the result
+//! of a search over many bursts. Warm-up frames count, because the burst begins with them.
 
 use super::data::{NotThere, Values};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 
-/// Sees the frames of a trial, in any order.
+/// Collects the frames of a trial, in any order.
 #[derive(Debug, Default)]
 pub struct BackToBack {
     sent: Vec<Nanos>,
@@ -16,7 +16,7 @@ pub struct BackToBack {
 }
 
 impl BackToBack {
-    /// Looks at a record, if it is of a frame that was sent.
+    /// Adds a record; ignores it if it is not of a frame, or the frame was not sent.
     pub fn push(&mut self, record: &Record) {
         let Some(t_send) = record.t_send.filter(|_| record.method.is_one_way()) else {
             return;
@@ -27,10 +27,10 @@ impl BackToBack {
         }
     }
 
-    /// The number of the trial.
+    /// The number of frames, as a value of the whole trial.
     ///
     /// # Errors
-    /// Why there is none.
+    /// No frame was sent, or none was lost.
     pub fn finish(&self) -> Result<Values, NotThere> {
         if self.sent.is_empty() {
             return Err(NotThere("no frames were sent".to_owned()));

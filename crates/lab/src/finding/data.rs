@@ -1,4 +1,4 @@
-//! What was measured, as findings need it.
+//! Access to the measurements of a run, for findings.
 
 use super::back_to_back::BackToBack;
 use super::measure::Measure;
@@ -12,26 +12,26 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_stats::trains::Trains;
 use std::collections::BTreeMap;
 
-/// One probe, or one series, in one trial.
+/// One stream of measurements: one probe, or one series, in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamInfo {
     /// The trial's number in the run.
     pub trial: u32,
-    /// The probe's name; for a series, what it is of.
+    /// Name of the probe; for a series, name of its port or flow.
     pub probe: String,
-    /// Which series it is; `None`: the packets of a probe.
+    /// Which series; `None`: the packets of a probe.
     pub series: Option<Measure>,
-    /// Which repeat of its combination of levels this is, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
     /// Each factor and its level.
     pub factors: Vec<Factor>,
-    /// Digest of the trial's events, where it was simulated: trials that share it are one.
+    /// Digest of the trial's events if it was simulated. Trials with the same digest count as one.
     pub trace_hash: Option<u64>,
 }
 
 impl StreamInfo {
-    /// Its level of a factor. `probe` is one, whose levels are the probes' names, and `of` is one of
-    /// series.
+    /// The stream's level of a factor. Two factors always exist: `probe`, the name of the probe, and for series
+    /// `of`, the name of the port or flow.
     pub fn level(&self, factor: &str) -> Option<Level> {
         let level = self.factors.iter().find(|(name, _)| name == factor);
         let own = if self.series.is_some() { OF } else { PROBE };
@@ -39,7 +39,7 @@ impl StreamInfo {
         level.map(|(_, level)| level.clone()).or_else(named)
     }
 
-    /// Can it have values of this measure?
+    /// Can the stream have values of this measure?
     pub fn can_have(&self, measure: Measure) -> bool {
         match self.series {
             None => !measure.is_of_flow(),
@@ -48,47 +48,47 @@ impl StreamInfo {
     }
 }
 
-/// The factor that every run has: which probe.
+/// Name of the factor that every run has: its levels are the probes' names.
 pub const PROBE: &str = "probe";
-/// The factor of series: of which port or flow.
+/// Name of the factor of series: its levels are the names of ports and flows.
 pub const OF: &str = "of";
 
-/// What a stream has of a measure.
+/// The values of a measure in one stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// One for each packet in order of sequence; NaN for a packet without. All measures of a stream
-    /// have the same length, so that what is measured together stays together.
+    /// One for each packet in order of sequence; NaN for a packet without a value. All measures of a stream
+    /// have the same length, so that values of the same packet have the same index.
     Packets(Vec<f64>),
-    /// Lower ends of bins, rising, and how many values are in each: the order in time is gone.
+    /// A histogram: the lower end of each bin, rising, and its number of values. The order in time is unknown.
     Counted(Vec<(f64, u64)>),
-    /// Values, rising, and for how long each held: the order in time is gone, but for the means of stretches.
+    /// Values of a series and how long each held. Only the means of stretches keep the order in time.
     Held {
-        /// Values and times.
+        /// Values in rising order, each with how long it held, nanoseconds.
         values: Vec<(f64, f64)>,
-        /// In the order of time; NaN where there was none.
+        /// Mean of each stretch, in the order of time; NaN where the series has no value.
         means: Vec<f64>,
     },
     /// One for the whole trial.
     Trial(f64),
-    /// Something that has a value at any time.
+    /// A series over time.
     OverTime(Stretches),
 }
 
-/// Why a measure is not there, in a clause.
+/// Why a measure is not available, as a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotThere(pub String);
 
 /// How long the trials of a run took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeTaken {
-    /// All of them together, nanoseconds.
+    /// Sum over all trials, nanoseconds.
     pub ns: f64,
-    /// In simulated time.
+    /// Whether this is simulated time.
     pub simulated: bool,
 }
 
 impl TimeTaken {
-    /// So much more of it, as somebody who waits would say it: `40 s`, `6 min of simulated time`, `3 h`, `12 days`.
+    /// A time of `ns` nanoseconds on the same clock, in words: `40 s`, `6 min of simulated time`, `3 h`, `12 days`.
     pub fn in_words(self, ns: f64) -> String {
         let words = match ns / 1e9 {
             s if s < 1.0 => "less than 1 s".to_owned(),
@@ -106,24 +106,24 @@ impl TimeTaken {
     }
 }
 
-/// A run's measurements.
+/// Access to a run's measurements.
 pub trait Data {
-    /// Every stream, in order of trials.
+    /// Every stream. The other functions take an index into this slice.
     fn streams(&self) -> &[StreamInfo];
-    /// The values of a measure in one of them, by its index. For a measure of the whole trial, those
-    /// of the stream's trial.
+    /// The values of a measure in one stream, by its index. For a measure of the whole trial, the values of
+    /// the stream's trial.
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere>;
-    /// Hands over the records of a stream in order of sequence, without those that warm up.
+    /// Calls `take` with each record of a stream in order of sequence, without warm-up packets.
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
-    /// How to read them; `None` where there is no such stream, or it is a series.
+    /// How to read the records of a stream; `None` if there is no such stream, or it is a series.
     fn facts(&self, stream: usize) -> Option<RecordFacts>;
-    /// How long its trials took; `None` where that is not known.
+    /// How long the trials took; `None` if unknown.
     fn time_taken(&self) -> Option<TimeTaken> {
         None
     }
 }
 
-/// A run whose records are in memory.
+/// The measurements of a run in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     streams: Vec<StreamInfo>,
@@ -150,17 +150,17 @@ impl Samples {
         self
     }
 
-    /// Adds what clock reads cost in some trial.
+    /// Adds the histogram of the cost of clock reads.
     pub fn push_clock_reads(&mut self, bins: impl IntoIterator<Item = ClockReads>) {
         self.clock_reads.extend(bins);
     }
 
-    /// Adds how much of the load some trial lost.
+    /// Adds the number of load packets or cells that a trial lost.
     pub fn push_lost_load(&mut self, trial: u32, lost: u64) {
         self.lost_load.insert(trial, lost);
     }
 
-    /// Adds a series of some trial, with the trial's factors: its points, and for how long it had which values.
+    /// Adds a series of a trial: its points, and how long it had each value. `info` has the trial's factors.
     pub fn push_series(
         &mut self,
         info: StreamInfo,
@@ -177,7 +177,7 @@ impl Samples {
     }
 }
 
-/// One trial's table of clock reads as values.
+/// The histogram of clock reads of one trial as values.
 pub fn counted_clock_reads<'a>(
     bins: impl Iterator<Item = &'a ClockReads>,
 ) -> Result<Values, NotThere> {
@@ -191,13 +191,13 @@ pub fn counted_clock_reads<'a>(
     Ok(Values::Counted(counts))
 }
 
-/// How much of the load a trial lost, where its world counts.
+/// The number of load packets or cells that a trial lost; an error if the world does not count them.
 pub fn lost_load(lost: Option<&u64>) -> Result<Values, NotThere> {
     let lost = lost.map(|lost| Values::Trial(*lost as f64));
     lost.ok_or_else(|| NotThere("this world does not count what the load loses".to_owned()))
 }
 
-/// One series of one trial as values: its points, and for how long it had which values.
+/// One series of one trial as values, from its points and how long it had each value.
 pub fn over_time(points: &[SeriesPoint], values: &[SeriesValue]) -> Result<Values, NotThere> {
     let stretches = Stretches::new(points, values).map(Values::OverTime);
     stretches.ok_or_else(|| NotThere("the series has no length".to_owned()))

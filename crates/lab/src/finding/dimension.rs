@@ -1,10 +1,10 @@
-//! What a number counts, so that a duration is never compared with a size.
+//! Physical dimensions of numbers, so that a duration is never compared with a size.
 
 use delaylab_model::plan::Unit;
 use delaylab_model::units::{format_duration_f64, with_minus};
 use std::fmt;
 
-/// Powers of the units that numbers here are made of. A plain number has none.
+/// Exponent of each base unit (see `UNITS`). All are 0 for a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dimension {
     powers: [i8; 5],
@@ -42,19 +42,19 @@ impl Dimension {
         Self { powers }
     }
 
-    /// Of a product.
+    /// The dimension of a product.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
         self.each(other, i8::saturating_add)
     }
 
-    /// Of a quotient.
+    /// The dimension of a quotient.
     #[must_use]
     pub fn per(self, other: Self) -> Self {
         self.each(other, i8::saturating_sub)
     }
 
-    /// A value of this dimension for people: `1.25 ms`, `8.1 ns/B`, `42 %` only where it is a share.
+    /// A value with its unit for people: `1.25 ms`, `8.1 ns/B`. A share is shown as a plain number, not in percent.
     pub fn format(self, value: f64) -> String {
         if self == Self::TIME && value.is_finite() {
             return format_duration_f64(value);
@@ -71,20 +71,21 @@ impl Dimension {
     }
 }
 
-/// `10.6 Mbit/s`.
+/// A rate for people, such as `10.6 Mbit/s`.
 fn format_rate(value: f64) -> String {
     let (scale, unit) = rate_unit(value);
     format!("{} {unit}", format_number(value / scale))
 }
 
-/// The unit in which a rate is written for people, and how many bits a second that is.
+/// The unit in which to show a rate: its size in bit/s, and its name.
 pub fn rate_unit(value: f64) -> (f64, &'static str) {
     let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
     let fits = scales.into_iter().find(|(scale, _)| value.abs() >= *scale);
     fits.unwrap_or((1.0, "bit/s"))
 }
 
-/// To three significant digits, or all of a whole number, with a minus sign. Zeros at the end say that it was rounded.
+/// A number with three significant digits, but with all digits before the point, and a typographic minus sign.
+/// Zeros at the end of the fraction mean that it was rounded.
 pub fn format_number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // never "-0"
@@ -120,7 +121,7 @@ impl From<Unit> for Dimension {
 }
 
 impl fmt::Display for Dimension {
-    /// `ns`, `ns/B`, `ns²`, or `1`.
+    /// `ns`, `ns/B`, `ns^2`, or `1` for a plain number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = |sign: i8| {
             let powers = UNITS.iter().zip(self.powers);

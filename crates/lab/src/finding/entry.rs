@@ -1,4 +1,4 @@
-//! A finding of an experiment, with its check read.
+//! A finding of an experiment, with its parsed check.
 
 use super::check::{Check, ParseError};
 use delaylab_model::experiment::FindingSection;
@@ -6,20 +6,20 @@ use delaylab_model::experiment::FindingSection;
 /// A claim of an experiment, in words and as a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Its number: where it was claimed.
+    /// Number of the finding, which names the source of the claim.
     pub id: String,
     /// The claim in words.
     pub says: String,
     /// The claim as a comparison of statistics.
     pub check: Check,
-    /// The check as it is written.
+    /// The check as written.
     pub text: String,
-    /// The numbers that its source gives, in words.
+    /// The numbers in the source of the claim, as text.
     pub printed: Option<String>,
 }
 
 impl Finding {
-    /// Reads the check of a finding as it stands in an experiment file.
+    /// Parses the check of a `[[finding]]` section.
     ///
     /// # Errors
     /// What is wrong with the check, and where.

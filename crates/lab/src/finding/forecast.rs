@@ -1,9 +1,9 @@
-//! How likely a planned run is to decide a finding, by what an earlier run of it measured.
+//! How likely a planned run is to decide a finding, from the results of an earlier run.
 //!
-//! Each comparison of the earlier run has a value and an interval. With k times as many observations an interval is
-//! 1/√k as wide, and the value that comes out then is drawn around the one of the earlier run, whose own error counts
-//! too (the *assurance* of O'Hagan, Stevens and Campbell 2005, rather than the power at a value taken for true).
-//! Comparisons of one claim are taken as independent.
+//! Each comparison of the earlier run has a value and an interval. With k times as many observations the next interval
+//! is 1/√k as wide. The next value varies around the earlier one, with the errors of both runs: this is the
+//! *assurance* of O'Hagan, Stevens and Campbell (2005), not the power at a value assumed to be true. The comparisons
+//! of one claim are treated as independent.
 
 use super::check::Claim;
 use super::entry::Finding;
@@ -12,12 +12,12 @@ use delaylab_stats::tail::{normal_below, normal_quantile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How much the planned run has of what the earlier one had.
+/// Size of the planned run relative to the earlier one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// So many times the packets, of all repeats together.
+    /// Ratio of the numbers of packets, over all repeats.
     pub packets: f64,
-    /// So many times the repeats.
+    /// Ratio of the numbers of repeats.
     pub repeats: f64,
 }
 
@@ -38,12 +38,12 @@ impl Forecast {
         is_false: 0.0,
     };
 
-    /// It is decided, one way or the other.
+    /// Chance of a verdict true or false.
     pub fn decided(self) -> f64 {
         self.is_true + self.is_false
     }
 
-    /// The verdict that is more likely of the two.
+    /// The more likely verdict of true and false.
     pub fn likelier(self) -> Verdict {
         if self.is_true >= self.is_false {
             Verdict::True
@@ -59,7 +59,7 @@ impl Forecast {
         }
     }
 
-    /// All of them are true, or one is false.
+    /// The forecast of a conjunction of independent claims.
     fn all(each: impl IntoIterator<Item = Self>) -> Self {
         let start = (1.0, 1.0);
         let (all_true, none_false) = each.into_iter().fold(start, |(t, f), next| {
@@ -72,8 +72,8 @@ impl Forecast {
     }
 }
 
-/// What a run of this scale may make of a finding that an earlier run judged; `None` where the check is another than was
-/// judged, or applied to nothing there.
+/// The forecast for a finding that an earlier run judged; `None` if the check has changed since, or was not applicable
+/// in that run.
 pub fn forecast(finding: &Finding, judged: &Judged, scale: Scale) -> Option<Forecast> {
     if finding.text != judged.check || judged.verdict == Verdict::NotApplicable {
         return None;
@@ -88,7 +88,7 @@ fn of_part(claim: &Claim, part: &Part, scale: Scale) -> Forecast {
     of_claim(claim, &mut part.comparisons.iter(), scale)
 }
 
-/// Comparisons stand in the order in which the claim names them.
+/// `compared`: the comparisons in the order in which they appear in the claim.
 fn of_claim<'a>(
     claim: &Claim,
     compared: &mut impl Iterator<Item = &'a Compared>,
@@ -127,7 +127,7 @@ fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
         },
         Verdict::Undecided | Verdict::NotApplicable => Forecast::UNKNOWN,
     };
-    // A ratio varies by shares of itself.
+    // Ratios are compared on a logarithmic scale.
     let on_scale = |x: f64| match compared.by {
         By::Difference => x,
         By::Ratio => x.ln(),

@@ -1,8 +1,8 @@
-//! What packets are measured by.
+//! The measures that findings can use, and how to read them from records.
 //!
-//! A measure is a column of the record, a stage of the anatomy, or what is made of them. The ones
-//! that a run keeps in tables of their own (series over time, the cost of reading the clock) have
-//! names here too, and a source that holds them.
+//! A measure is a column of the record, a stage of the anatomy, or computed from them. Measures that a run
+//! keeps in other tables (series over time, the cost of a clock read) have names here too, but their values
+//! come from [`Data`](super::data::Data).
 
 use super::data::{NotThere, Values};
 use super::dimension::Dimension;
@@ -13,7 +13,7 @@ use delaylab_stats::anatomy::{self, Stage, StageSet};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something that every packet, or every moment, has a number of.
+/// A quantity with a value for each packet, each moment, each transfer or each trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // described by `about`
 pub enum Measure {
@@ -24,7 +24,7 @@ pub enum Measure {
     Delay,
     Ipdv,
     Pdv,
-    /// The same of another delay than the round trip.
+    /// As `Ipdv` and `Pdv`, but of another delay than the round trip.
     IpdvOf(DelayOf),
     PdvOf(DelayOf),
     Stage(Stage),
@@ -74,7 +74,7 @@ pub enum DelayOf {
 
 use Measure::*;
 
-/// The variations of delays other than the round trip, by the names of the delays.
+/// Rows of `VARIATIONS`: `ipdv` and `pdv` of each delay, from the delay's name.
 macro_rules! variations {
     ($($name:literal $delay:expr,)*) => {
         [$(
@@ -92,7 +92,7 @@ macro_rules! variations {
     };
 }
 
-/// Every variation, its name, and what it is.
+/// Variations of delays other than the round trip: measure, name, description.
 const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
     "response" DelayOf::Response,
     "network" DelayOf::Network,
@@ -107,7 +107,7 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
     "receive_wakeup" DelayOf::Stage(Stage::ReceiveWakeup),
 };
 
-/// Every measure, its name, and what it is.
+/// All other measures: measure, name, description.
 const TABLE: [(Measure, &str, &str); 45] = [
     (
         Response,
@@ -248,7 +248,7 @@ const TABLE: [(Measure, &str, &str); 45] = [
     ),
 ];
 
-/// Other words for the same.
+/// Alternative names of measures.
 const ALIASES: [(&str, Measure); 4] = [
     ("forward", Stage(Stage::ForwardPath)),
     ("return", Stage(Stage::ReturnPath)),
@@ -257,7 +257,7 @@ const ALIASES: [(&str, Measure); 4] = [
 ];
 
 impl Measure {
-    /// Every measure, but for variations of other delays than the round trip.
+    /// Every measure, except variations of delays other than the round trip.
     pub fn all() -> impl Iterator<Item = Measure> + Clone {
         TABLE.iter().map(|row| row.0)
     }
@@ -267,7 +267,7 @@ impl Measure {
         rows.find(|row| row.0 == self).unwrap_or(&TABLE[0])
     }
 
-    /// `ipdv` or `pdv` of another delay; `None` where it is the variation of none.
+    /// For `ipdv` and `pdv`: the same variation of `delay`. `None` for other measures, or if `delay` is not a delay.
     pub fn variation_of(self, delay: Measure) -> Option<Measure> {
         let of = match delay {
             RoundTrip => return matches!(self, Ipdv | Pdv).then_some(self),
@@ -290,12 +290,12 @@ impl Measure {
         self.row().1
     }
 
-    /// What it is, in a clause.
+    /// Description, a clause.
     pub fn about(self) -> &'static str {
         self.row().2
     }
 
-    /// By name, or another word for it.
+    /// The measure with this name or alternative name.
     pub fn named(name: &str) -> Option<Measure> {
         let alias = ALIASES.iter().find(|alias| alias.0 == name);
         let mut rows = TABLE.iter().chain(&VARIATIONS);
@@ -303,7 +303,7 @@ impl Measure {
         row.map(|row| row.0).or(alias.map(|alias| alias.1))
     }
 
-    /// What it counts; `None` where the source says.
+    /// Dimension of the values; `None` if it depends on the data.
     pub const fn dimension(self) -> Option<Dimension> {
         match self {
             Response | RoundTrip | Network | Host | Delay | Ipdv | Pdv | IpdvOf(_) | PdvOf(_)
@@ -315,7 +315,7 @@ impl Measure {
         }
     }
 
-    /// Is it something over time, of a port or a flow?
+    /// Is it a series over time, of a port or a flow?
     pub const fn is_series(self) -> bool {
         matches!(
             self,
@@ -335,7 +335,7 @@ impl Measure {
         )
     }
 
-    /// The least that it can be, whatever is measured: nothing for what may be negative, as a variation, or a delay
+    /// The smallest possible value, 0; `None` for a measure that may be negative, such as a variation or a delay
     /// between two clocks.
     pub const fn least(self) -> Option<f64> {
         match self {
@@ -344,12 +344,12 @@ impl Measure {
         }
     }
 
-    /// Is it of a port or a flow, which is a factor `of`, rather than of a probe's packets?
+    /// Is it of a port or flow (factor `of`), rather than of a probe's packets?
     pub const fn is_of_flow(self) -> bool {
         self.is_series() || matches!(self, Fct | PeakBacklog)
     }
 
-    /// What a run keeps that it is made from.
+    /// The measure from whose stored values it is computed: itself, except `Backlog` for `PeakBacklog`.
     #[must_use]
     pub const fn kept_as(self) -> Measure {
         match self {
@@ -358,7 +358,7 @@ impl Measure {
         }
     }
 
-    /// Has a trial one number of it, or one of each port?
+    /// Is it one number for each trial, or for each port in a trial?
     pub const fn is_number_of_trial(self) -> bool {
         matches!(self, LostLoad | BackToBack | Valid | PeakBacklog)
     }
@@ -368,13 +368,12 @@ impl Measure {
         matches!(self, Lost | PeriodicCause)
     }
 
-    /// Is it of the whole trial rather than of each of its probes or series?
+    /// Is it of the whole trial, rather than of each probe or series?
     pub const fn is_of_trial(self) -> bool {
         matches!(self, ClockReads) || (self.is_number_of_trial() && !self.is_of_flow())
     }
 
-    /// Its values in a stream of records in order of sequence, one for each packet. Why not, where
-    /// no packet has one.
+    /// One value for each record of a stream in order of sequence; an error if no answered packet has one.
     pub fn of_records<'a>(
         self,
         records: impl Iterator<Item = &'a Record>,
@@ -383,7 +382,7 @@ impl Measure {
         self.of_each(facts, |take| records.for_each(take))
     }
 
-    /// The same of records that `each` hands over one by one.
+    /// As [`of_records`](Self::of_records), for records that `each` hands over one by one.
     pub fn of_each(
         self,
         facts: &RecordFacts,
@@ -407,10 +406,10 @@ impl fmt::Display for Measure {
 pub(super) struct Reader {
     measure: Measure,
     facts: RecordFacts,
-    /// The packet before this one, where it was answered.
+    /// Sequence number and delay of the previous packet, if it has a delay.
     before: Option<(u64, Nanos)>,
     least: Nanos,
-    /// Stages that a stage asked for was merged with, and in how many packets.
+    /// Merged stages that contain the wanted stage, with the number of packets: a stamp between is missing.
     merged: BTreeMap<StageSet, u64>,
     answered: u64,
 }
@@ -427,7 +426,7 @@ impl Reader {
         }
     }
 
-    /// NaN where the packet has none.
+    /// The value of the next record; NaN if it has none. For `pdv`, the delay before its minimum is subtracted.
     pub(super) fn value(&mut self, record: &Record) -> f64 {
         self.answered += u64::from(record.answered());
         let found = match self.measure {
@@ -477,20 +476,20 @@ impl Reader {
             DelayOf::Response => record.response(),
             DelayOf::Network => anatomy::network(record, &self.facts),
             DelayOf::Host => anatomy::host(record, &self.facts),
-            // A tester is at both ends: a frame goes one way and has come back.
+            // A tester is at both ends of a one-way path, so `t_recv` − `t_send` is the one-way delay.
             DelayOf::Delay if record.method.is_one_way() => record.round_trip(),
             DelayOf::Delay => self.stage(record, Stage::ForwardPath),
             DelayOf::Stage(stage) => self.stage(record, stage),
         }
     }
 
-    /// The least is only known at the end, and taken off there.
+    /// Tracks the smallest delay. `finish` subtracts it, because only then it is known.
     fn above_least(&mut self, delay: Option<Nanos>) -> Option<Nanos> {
         self.least = self.least.min(delay?);
         delay
     }
 
-    /// A stage by itself; merged with its neighbours it is another quantity.
+    /// The time of one stage; `None` if a missing stamp merges it with its neighbours.
     fn stage(&mut self, record: &Record, stage: Stage) -> Option<Nanos> {
         let parts = anatomy::parts(record, &self.facts);
         let (set, ns) = *parts.iter().find(|(set, _)| set.contains(stage))?;
@@ -516,7 +515,7 @@ impl Reader {
                 .iter_mut()
                 .for_each(|value| *value -= self.least as f64);
         }
-        // A trial whose packets were all lost has nothing to pool, and hinders no other.
+        // If all packets of a trial were lost, return NaN values instead of an error: other trials still count.
         let elsewhere = self.measure.is_of_trial() || self.measure.is_of_flow();
         let all_lost = self.answered == 0 && !elsewhere;
         if all_lost || values.iter().any(|value| !value.is_nan()) {

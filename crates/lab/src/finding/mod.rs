@@ -1,25 +1,25 @@
-//! The claims of an experiment, judged by intervals.
+//! Judges the claims of an experiment by confidence intervals.
 //!
-//! A *finding* says something in words and again as a *check*: a comparison of statistics of the
-//! records, such as `for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)`. Truth
-//! comes from the interval of the difference at 95 %, made for correlated data: all of it on one
-//! side of the bound is true or false, astride it is undecided, with how many packets more
-//! would settle it.
+//! A *finding* states a claim in words and again as a *check*: a comparison of statistics of the
+//! records, such as `for each condition: sd(response | wait=1ms) > sd(response | wait=0ms)`. The
+//! verdict comes from the 95 % interval of the difference, computed for correlated data. If the whole
+//! interval is on one side of the bound, the claim is true or false. If the bound is inside, it is
+//! undecided, and the verdict says how many more packets would decide it.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`check`] | the language: a [`check::Check`] is read, and printed as it would be written again |
-//! | [`back_to_back`] | how many frames a device takes in a burst |
-//! | [`measure`] | what packets are measured by, and how a measure is read from records |
+//! | [`check`] | the language: parses and prints a [`check::Check`] |
+//! | [`back_to_back`] | how many frames a device forwards in a burst without loss |
+//! | [`measure`] | the measures of packets, and how to read them from records |
 //! | [`periodic`] | which excursions a periodic process caused |
 //! | [`series`] | a series over time as a measure |
-//! | [`single`] | a limit held against one probe's packets as they come |
-//! | [`dimension`] | what numbers count: time, size, rate, or nothing |
-//! | [`entry`] | a finding of an experiment, with its check read |
-//! | [`data`] | the trait that hands over what was measured, and an implementation for records |
-//! | [`mod@judge`] | from checks and data to verdicts |
-//! | [`mod@forecast`] | how likely a planned run is to decide a finding, by an earlier one |
-//! | [`verdict`] | what came out, with everything needed to recompute it by hand |
+//! | [`single`] | checks a limit against the packets of one probe while they arrive |
+//! | [`dimension`] | physical dimensions: time, size, rate, plain number |
+//! | [`entry`] | a finding of an experiment, with its parsed check |
+//! | [`data`] | the trait that gives access to the measurements, and an implementation in memory |
+//! | [`mod@judge`] | makes verdicts from checks and data |
+//! | [`mod@forecast`] | how likely a planned run is to decide a finding, from the results of an earlier run |
+//! | [`verdict`] | the results, with everything needed to recompute them by hand |
 
 pub mod back_to_back;
 pub mod check;

@@ -1,9 +1,9 @@
 //! Which excursions a periodic process caused (seed 000, finding 4).
 //!
-//! An excursion ([`delaylab_stats::excursion`]) is put down to whoever had the CPU
-//! ([`delaylab_stats::attribution`]); it has a periodic cause if that runs at regular intervals. Where nobody
-//! watched, it has one if the stream's excursions come at regular intervals and it is one of those
-//! that do.
+//! An excursion ([`delaylab_stats::excursion`]) is attributed to the process that had the CPU
+//! ([`delaylab_stats::attribution`]). Its cause is periodic if that process runs at regular intervals. If no noise
+//! source watched the CPU, the cause is periodic if the stream's excursions come at regular intervals and this
+//! excursion is on time.
 
 use super::data::{NotThere, Values};
 use delaylab_model::Nanos;
@@ -18,21 +18,21 @@ use delaylab_stats::periodicity::{self, Settings};
 use delaylab_stats::trains::{Owner, Trains};
 use std::collections::BTreeMap;
 
-/// What was seen of the host beside the packets of a stream.
+/// What noise sources saw on the host during a trial.
 pub struct Watched<'a> {
-    /// Did any source say who had the CPU during the trial?
+    /// Whether any source watched which process had the CPU.
     pub any: bool,
-    /// What it said of the trial.
+    /// The noise events of the trial.
     pub noise: &'a [NoiseEvent],
-    /// What ran in all trials of the run.
+    /// The processes that ran in any trial of the run, and which of them are periodic.
     pub trains: &'a Trains,
 }
 
-/// Of the records of one stream in order of sequence: 1 for an excursion that a periodic process caused,
-/// 0 for any other, NaN for packets that are none.
+/// One value for each record of a stream in order of sequence: 1 for an excursion with a periodic cause, 0 for
+/// any other excursion, NaN for a packet that is not an excursion.
 ///
 /// # Errors
-/// Nobody watched, and the excursions by themselves do not tell.
+/// No source watched the CPU, and the excursions are not enough to look for a period.
 pub fn values(
     records: &[Record],
     facts: &RecordFacts,
@@ -73,7 +73,7 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
     excursions
 }
 
-/// Who had the CPU is known: does it run at regular intervals?
+/// For each excursion, whether the process that had the CPU runs at regular intervals.
 fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Vec<bool> {
     let join = Join::new(watched.noise);
     let mut known = BTreeMap::<Owner, bool>::new();
@@ -91,7 +91,7 @@ fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Ve
         .collect()
 }
 
-/// Only when packets were late is known: do they come at regular intervals?
+/// For each excursion, whether it fits a period found in the times of the excursions alone.
 fn by_time(late: &[Excursion], records: &[Record]) -> Result<Vec<bool>, NotThere> {
     let events: Vec<Nanos> = late.iter().map(|late| late.due).collect();
     let probes: Vec<Nanos> = records.iter().map(|record| record.t_intended).collect();

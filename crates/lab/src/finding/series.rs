@@ -1,36 +1,37 @@
-//! A series as a finding reads it: cut into stretches of equal length, and for how long it had each value.
+//! A series as findings read it: its minimum, mean and maximum in stretches of equal length, and how long it had each
+//! value.
 //!
-//! Equal lengths make the plain mean of stretches the mean over time, and values in the order of time
-//! let an interval be made as for packets, whose neighbours resemble each other, too (batch means). Of means no quantile
-//! of the series can be told: what is shorter than a stretch is not in them. Quantiles, shares and deviations are of
-//! the values themselves, weighted by how long they held; how much these vary, whole trials tell.
+//! Because stretches have equal lengths, their plain mean is the mean over time. They are in the order of time, so an
+//! interval is computed as for packets, where neighbours are correlated too (batch means). Quantiles, shares and
+//! standard deviations cannot be computed from means, which hide anything shorter than a stretch. They are computed
+//! from the values, weighted by how long each held; their spread comes from whole trials.
 
 use super::dimension::Dimension;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_stats::functional::Functional;
 
-/// Stretches of a trial: about as many as worlds keep points of it.
+/// Number of stretches in a trial: about the number of points that worlds keep.
 const STRETCHES: usize = 1024;
 
-/// Bits of an ATM cell on its link.
+/// Bits of an ATM cell on the link: 53 bytes.
 pub(super) const CELL_BITS: f64 = 424.0;
 
-/// What a series was in each stretch of a trial; NaN where it was not there.
+/// Minimum, mean and maximum of a series in each stretch of a trial; NaN where it has no value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretches {
-    /// What its values count.
+    /// Dimension of the values.
     pub dimension: Dimension,
     min: Vec<f64>,
     mean: Vec<f64>,
     max: Vec<f64>,
-    /// Values in their order, and for how long.
+    /// Values in rising order, each with how long it held, nanoseconds.
     held: Vec<(f64, f64)>,
 }
 
 impl Stretches {
-    /// Of the points of one series of one trial, in their order, and of what it had for how long; `None` without any
-    /// points. Where no world kept the values, the means of its points stand for them.
+    /// Cuts one series of one trial. `points` are in the order of time; `values` say how long it had each value.
+    /// Without `values`, the means of the points are used instead. `None` if the points have no length.
     pub fn new(points: &[SeriesPoint], values: &[SeriesValue]) -> Option<Self> {
         let (first, last) = (points.first()?, points.last()?);
         let begin = first.t as f64;
@@ -54,17 +55,17 @@ impl Stretches {
         })
     }
 
-    /// Values in their order, and for how long.
+    /// Values in rising order, each with how long it held, nanoseconds.
     pub(super) fn held(&self) -> &[(f64, f64)] {
         &self.held
     }
 
-    /// The largest value that it had; NaN where it had none.
+    /// The largest value in the trial; NaN if there is none.
     pub(super) fn peak(&self) -> f64 {
         self.max.iter().copied().fold(f64::NAN, f64::max)
     }
 
-    /// The values that a statistic is of: the least and the largest of a stretch are no means.
+    /// One value for each stretch: its minimum for `Min`, its maximum for `Max`, else its mean.
     pub(super) fn values(&self, functional: Functional) -> Vec<f64> {
         match functional {
             Functional::Min => self.min.clone(),
@@ -90,7 +91,7 @@ fn held(points: &[SeriesPoint], values: &[SeriesValue], scale: f64) -> Vec<(f64,
     held
 }
 
-/// Rates of cells are held against rates of bits.
+/// Factor that converts cells/s to bit/s, so that the two can be compared; 1 for other units.
 fn scale(unit: Unit) -> f64 {
     match unit {
         Unit::CellsPerSecond => CELL_BITS,
@@ -98,7 +99,7 @@ fn scale(unit: Unit) -> f64 {
     }
 }
 
-/// What fell into a stretch.
+/// Sums over the points in one stretch: `area` is mean × length, and lengths are in stretches.
 #[derive(Debug, Clone, Copy)]
 struct Sum {
     min: f64,
@@ -118,7 +119,7 @@ impl Default for Sum {
     }
 }
 
-/// Adds a point that reaches from `from` to `to`, in stretches, to each that it touches.
+/// Adds a point to each stretch that it overlaps. `from` and `to`: its ends, in stretches.
 fn spread(sums: &mut [Sum], from: f64, to: f64, point: &SeriesPoint) {
     let last = sums.len() - 1;
     for (index, sum) in sums
@@ -132,7 +133,7 @@ fn spread(sums: &mut [Sum], from: f64, to: f64, point: &SeriesPoint) {
         if length <= 0.0 {
             continue;
         }
-        // NaN gives way to any value.
+        // `min` and `max` ignore NaN.
         sum.min = sum.min.min(point.min);
         sum.max = sum.max.max(point.max);
         sum.area += point.mean * length;

@@ -1,8 +1,8 @@
-//! A limit held against one probe's packets as they come: what `delaylab ping --fail-if` asks.
+//! Checks a limit against the packets of one probe while they arrive, for `delaylab ping --fail-if`.
 //!
-//! The language is that of checks and of `compare --fail-if`, as far as it fits one probe: a statistic of a measure
-//! that packets have, or a share, against a value. The answer is about the packets that were sent, not about what
-//! they are a sample of: it is the statistic that the summary prints, without an interval.
+//! The language is that of checks and of `compare --fail-if`, as far as it fits one probe: a statistic or a share of
+//! a measure of packets, compared with a value. The answer is about exactly these packets, without an interval: the
+//! statistic has the value that the summary prints.
 
 use super::check::{Bound, Kind, Limit, Value};
 use super::data::Values;
@@ -15,7 +15,7 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
 
-/// A limit and what it needs of the packets so far: 8 bytes each.
+/// A limit, and the measure's value of each packet so far (8 bytes each).
 #[derive(Debug, Clone)]
 pub struct Watched {
     limit: Limit,
@@ -24,35 +24,36 @@ pub struct Watched {
     facts: RecordFacts,
     reader: Reader,
     values: Vec<f64>,
-    /// Packets that ended before one that was sent earlier: variation is between neighbours.
+    /// Records that arrived before that of an earlier packet, by sequence number. They wait, because delay
+    /// variation is computed between neighbours.
     early: BTreeMap<u64, Record>,
     next: u64,
 }
 
-/// What came of a limit.
+/// The result of checking a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// As it would be written again.
+    /// The limit as text, in normal form.
     pub limit: String,
-    /// The statistic; `None` where no packet has the measure.
+    /// Value of the statistic; `None` if no packet has the measure.
     pub value: Option<f64>,
     /// The unit of value and bound: `ns`, `1` for a share or a plain number.
     pub unit: String,
     /// The bound.
     pub bound: f64,
-    /// Values that the statistic is of.
+    /// Number of values from which the statistic is computed.
     pub count: u64,
-    /// Is it as it must not be? What cannot be told counts as that, because nobody has seen that it is well.
+    /// Whether the forbidden condition holds. Also true if the statistic is unknown, because it might hold.
     pub failed: bool,
-    /// In a sentence.
+    /// Explanation, a clause.
     pub reason: String,
 }
 
 impl Watched {
-    /// Ready for packets.
+    /// Prepares to check a limit.
     ///
     /// # Errors
-    /// Why one probe cannot answer this.
+    /// Why the packets of one probe are not enough to check it.
     pub fn new(limit: &Limit) -> Result<Self, String> {
         if !limit.each.is_empty() || !limit.statistic.selectors.is_empty() {
             return Err(
@@ -95,7 +96,7 @@ impl Watched {
         })
     }
 
-    /// Packets that are read so come from now on; what was seen before no longer counts.
+    /// Starts again without packets. `facts`: how to read the records that follow.
     pub fn begin(&mut self, facts: &RecordFacts) {
         self.facts = *facts;
         self.reader = Reader::new(self.measure, *facts);
@@ -104,7 +105,7 @@ impl Watched {
         self.next = 0;
     }
 
-    /// The clocks turned out not to compare: what took them to is no value.
+    /// Drops the values if the measure is a one-way delay, because the two clocks turned out not to be comparable.
     pub fn withdraw_one_way(&mut self) {
         use DelayOf::Stage as OfStage;
         let stage = match self.measure {
@@ -119,7 +120,7 @@ impl Watched {
         }
     }
 
-    /// Takes one packet, in about the order of their numbers.
+    /// Adds one packet. Packets come nearly in the order of their sequence numbers.
     pub fn push(&mut self, record: &Record) {
         if record.seq != self.next {
             self.early.insert(record.seq, *record);
@@ -136,7 +137,7 @@ impl Watched {
         self.values.push(self.reader.value(record));
     }
 
-    /// What came of it.
+    /// The result for all packets so far.
     pub fn finish(mut self) -> Answer {
         for record in std::mem::take(&mut self.early).into_values() {
             self.take(&record);
@@ -187,7 +188,7 @@ fn unit(dimension: Dimension) -> String {
     }
 }
 
-/// A quantile that so few values cannot carry is their largest one.
+/// A note that a high quantile of so few values is only the largest one; else empty.
 fn too_few(functional: Functional, count: u64) -> String {
     match functional {
         Functional::Quantile(q) if !carries(count, q) => {

@@ -1,4 +1,4 @@
-//! What came of a check, with everything needed to recompute it by hand: what `findings.json` holds.
+//! The result of a check with everything needed to recompute it by hand: the content of `findings.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// For people.
+    /// Name of the verdict, for people.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::True => "true",
@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    /// Each of them, in the order in which they are counted.
+    /// All verdicts, in the order in which counts of them are shown.
     pub const ALL: [Self; 4] = [
         Verdict::True,
         Verdict::False,
@@ -38,7 +38,7 @@ impl Verdict {
         Verdict::NotApplicable,
     ];
 
-    /// The opposite of what is true or false; of anything else, the same.
+    /// Swaps true and false; leaves other verdicts unchanged.
     #[must_use]
     pub const fn not(self) -> Self {
         match self {
@@ -48,7 +48,7 @@ impl Verdict {
         }
     }
 
-    /// Of a claim that all of these are so: false if any is, else not applicable if any is, else undecided if any is.
+    /// The verdict on a conjunction: false if any part is, else not applicable if any is, else undecided if any is.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts
             .into_iter()
@@ -60,7 +60,7 @@ impl Verdict {
             })
     }
 
-    /// Of a claim at several levels: those to which it does not apply say nothing, unless there are no others.
+    /// The verdict on a claim at several levels. Levels to which it does not apply are ignored, unless all are such.
     pub fn wherever_applicable(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let mut applicable = verdicts
             .into_iter()

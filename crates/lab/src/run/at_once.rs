@@ -1,7 +1,7 @@
-//! Several trials at once, each in a world and on a thread of its own.
+//! Runs several trials at once, each in a world and on a thread of its own.
 //!
-//! Results are reported in the order of the plan, whichever ends first: plan, output and rows are
-//! the same for any number of threads.
+//! Results are reported in the order of the plan, whichever trial ends first. So plan, output and rows
+//! are the same for any number of threads.
 
 use super::run_progress::RunProgress;
 use super::trial::TrialRunner;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a trial result to; `None`: the user asked to stop.
+/// Result of a trial; `None`: the user asked to stop.
 type TrialResult = Result<Option<TrialOutcome>, LabError>;
 
-/// What threads report of the trials, by their places among those that may run.
+/// A report from a thread. A trial is given by its index in the list of trials.
 enum TrialEvent {
     Begins(usize),
     Over {
@@ -27,7 +27,7 @@ enum TrialEvent {
     },
 }
 
-/// Carries these trials out, as many at once as there are worlds.
+/// Runs these trials, as many at once as there are worlds.
 pub(super) fn carry_out<P>(
     runner: TrialRunner<'_>,
     worlds: Vec<&mut dyn World>,
@@ -49,7 +49,7 @@ where
     })
 }
 
-/// Which trial is next.
+/// Hands out the index of the next trial.
 struct Queue {
     next: AtomicUsize,
     end: usize,
@@ -68,7 +68,7 @@ impl Queue {
         (at < self.end).then_some(at)
     }
 
-    /// No other trial begins.
+    /// Lets no further trial begin.
     fn close(&self) {
         self.next.store(self.end, Ordering::Relaxed);
     }
@@ -82,7 +82,7 @@ fn work(
     events: &Sender<TrialEvent>,
 ) {
     while let Some(at) = queue.take() {
-        // Nobody listens only if following panicked.
+        // Sending fails only if `follow` panicked.
         let _ = events.send(TrialEvent::Begins(at));
         let begun = clock::monotonic();
         let result = runner.trial(world, &trials[at], at);
@@ -121,7 +121,7 @@ fn follow<P: Plan<Observation = TrialOutcome> + ?Sized>(
             next += 1;
         }
     }
-    // What went wrong matters more than that the user asked to stop.
+    // An error comes before a stop, and among equals the first trial's.
     let first = stopped.into_values().next();
     first.unwrap_or(Ok(Ending::Complete))
 }

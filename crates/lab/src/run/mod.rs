@@ -1,13 +1,13 @@
-//! Runs any plan on any world, and records it: one trial after the other, or as many at once as the
-//! world allows.
+//! Runs any plan on any world and records the results: one trial after the other, or as many at once
+//! as the world allows.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `trial` | one trial, from its beginning to its rows on disk |
-//! | `at_once` | several at once |
-//! | `run_progress` | how a run goes on, reported to its plan and to observers |
-//! | [`recorder`] | takes a trial's records to disk and to its summary |
-//! | [`time_left`] | how long a run will still take |
+//! | `trial` | runs one trial, from its beginning to its rows on disk |
+//! | `at_once` | runs several trials at once |
+//! | `run_progress` | reports the progress of a run to its plan and to an observer |
+//! | [`recorder`] | writes a trial's records to disk and summarises them |
+//! | [`time_left`] | estimates how long a run will still take |
 
 mod at_once;
 pub mod recorder;
@@ -35,23 +35,23 @@ use trial::TrialRunner;
 /// A trial that is over and recorded.
 #[derive(Debug)]
 pub struct Ended<'a> {
-    /// What was to be done.
+    /// The trial as planned.
     pub planned: &'a Planned,
-    /// Of each probe: what is recorded of the trial.
+    /// For each probe: the stored row of the trial.
     pub rows: &'a [TrialRow],
-    /// Of each probe.
+    /// One summary for each probe.
     pub summaries: &'a [Summary],
-    /// Of each stream of load, in worlds that say more of them than their series.
+    /// Reports on the load streams, from worlds that make more than their series.
     pub streams: &'a [StreamReport],
 }
 
 impl Ended<'_> {
-    /// Its levels.
+    /// The factors of the trial with their levels.
     pub fn factors(&self) -> &[Factor] {
         &self.planned.factors
     }
 
-    /// What the user should know before trusting the figures.
+    /// Flaws and warnings of all probes: what the user should know before trusting the results.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         let facts = self.rows.iter().map(|row| &row.facts);
         let warnings = facts.flat_map(|facts| facts.flaws.iter().chain(&facts.warnings));
@@ -59,31 +59,31 @@ impl Ended<'_> {
     }
 }
 
-/// What is still to come, and how long it will take where anybody can say.
+/// The remaining trials, and the estimated time for them in nanoseconds; `None` for what is unknown.
 pub type Left = Option<(Remaining, Option<Nanos>)>;
 
-/// Is told how a run goes on. `done` counts trials.
+/// Observes the progress of a run. `done`: number of recorded trials.
 pub trait Progress {
     /// A trial begins.
     fn begins(&mut self, planned: &Planned, done: usize, left: Left);
-    /// A trial is recorded. Trials are told of in the order of the plan.
+    /// A trial is recorded. Trials are reported in the order of the plan.
     fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left);
-    /// A trial broke off; of each of its probes, what was recorded until then. Why is the run's error.
+    /// A trial broke off. `summaries`: for each probe, what was recorded until then. The run returns the error.
     fn broke_off(&mut self, _trial: u32, _summaries: &[Summary]) {}
-    /// The run is over, one way or the other.
+    /// The run is over, with or without an error.
     fn over(&mut self) {}
 }
 
-/// Sees records of trials as they are recorded, on the threads that record them: nobody who measures waits
-/// for it, but it is to be quick.
+/// Observes records as they are recorded, on the recording threads. Measuring does not wait for it unless
+/// it is so slow that the channel of [`pipeline`](crate::pipeline) fills up.
 ///
 /// An error ends the trial.
 pub trait Watch: Sync {
-    /// Records of this probe are about to come.
+    /// Records of this probe follow.
     fn begins(&self, trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()>;
-    /// Some packets have ended.
+    /// Receives a batch of finished records.
     fn records(&self, records: &[Record]) -> io::Result<()>;
-    /// Nothing has come for a while: a good time to hand on what was kept back.
+    /// Hands on buffered output, because nothing more waits for now.
     fn flush(&self) -> io::Result<()> {
         Ok(())
     }
@@ -92,36 +92,36 @@ pub trait Watch: Sync {
 /// The result of a trial, as its plan observes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
-    /// Of each probe: what is recorded of the trial.
+    /// For each probe: the stored row of the trial.
     pub rows: Vec<TrialRow>,
-    /// Of each probe.
+    /// One summary for each probe.
     pub summaries: Vec<Summary>,
-    /// Of its streams of frames.
+    /// Results of the frame streams.
     pub frames: FrameTrial,
-    /// Of its streams of load, in worlds that say more of them than their series.
+    /// Reports on the load streams, from worlds that make more than their series.
     pub streams: Vec<StreamReport>,
 }
 
-/// What a stop, such as Ctrl-C, makes of a run.
+/// What a stop, such as Ctrl-C, means for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StopMeans {
-    /// It is interrupted: the trial under way is not of it, and it can be resumed.
+    /// The run is interrupted: the current trial does not count, and the run can be resumed.
     #[default]
     Interrupted,
-    /// It is over: what was recorded of the trial under way is the whole trial.
+    /// The run is complete: the current trial counts with the records that it has.
     Over,
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Every trial is recorded.
     Complete,
-    /// The user asked to stop. What was recorded of the last trial is kept apart.
+    /// The user asked to stop. The records of the last trial are kept separately.
     Interrupted,
 }
 
-/// Why a run broke off. What was recorded stays, and the run can be resumed.
+/// Why a run broke off. Recorded trials stay, and the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A trial could not be carried out.
@@ -135,24 +135,24 @@ pub enum LabError {
     Recording(io::Error),
 }
 
-/// A world, and where what it brings is recorded.
+/// A world, and where to record its trials.
 pub struct Laboratory<'a> {
     /// Carries trials out.
     pub world: &'a mut dyn World,
-    /// Records them; `None`: what they bring is only seen.
+    /// Stores the trials; `None`: they are only observed.
     pub writer: Option<&'a RunWriter>,
-    /// Trials that were recorded before, if the run is resumed.
+    /// Number of recorded trials; more than 0 at the beginning if the run is resumed.
     pub done: usize,
-    /// Ends it early.
+    /// Ends the run early.
     pub stop: &'a Stop,
-    /// What it is then. A trial without an end of its own is over in any case.
+    /// What a stop means. A trial that never ends by itself counts in any case.
     pub stop_means: StopMeans,
-    /// Sees records as they come, if there is an observer.
+    /// Observes records as they come.
     pub watch: Option<&'a dyn Watch>,
 }
 
 impl<'a> Laboratory<'a> {
-    /// Carries out what the plan asks for, until it asks for nothing more.
+    /// Carries out the trials of the plan until it has no more.
     pub fn carry_out(
         &mut self,
         plan: &mut (impl Plan<Observation = TrialOutcome> + ?Sized),
@@ -205,7 +205,7 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// On this thread, which the caller has made ready for measuring.
+    /// Runs the trials on this thread, which the caller has prepared for measuring.
     fn one_by_one(
         &mut self,
         trials: &[Planned],

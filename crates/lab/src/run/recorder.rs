@@ -1,4 +1,4 @@
-//! Takes a trial's records to disk and to its summary, off the measuring thread.
+//! Writes a trial's records to disk and summarises them, off the measuring thread.
 
 use super::Watch;
 use crate::frames_seen::FramesSeen;
@@ -13,8 +13,8 @@ use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::writer::TrialWriter;
 use std::io;
 
-/// Answered packets whose delays are kept as they are for the summary; beyond, quantiles come from
-/// histograms and memory stays flat. On disk every packet is kept.
+/// Up to this many answered packets, the summary keeps exact delays. Beyond, quantiles come from
+/// histograms, and memory stays constant. On disk every packet is kept.
 pub const EXACT_LIMIT: usize = 200_000;
 
 /// Records one trial.
@@ -27,18 +27,18 @@ pub struct Recorder<'a> {
     frames: FramesSeen,
 }
 
-/// What is left of a trial when it is over.
+/// The results of a recorded trial.
 pub struct Recorded {
-    /// What it wrote, where it is kept.
+    /// The writer, still open; `None` if the trial is not stored.
     pub writer: Option<TrialWriter>,
-    /// Of each probe.
+    /// One summary for each probe.
     pub summaries: Vec<Summary>,
-    /// Of its streams of frames; the flaws are the world's to say.
+    /// Results of the frame streams. `flaws` is empty: the world reports them.
     pub frames: FrameTrial,
 }
 
 impl<'a> Recorder<'a> {
-    /// Of a trial that is about to begin. `watch` sees what it records; without a writer, nobody else does.
+    /// A recorder for a trial that is about to begin. `writer`: stores the trial; `watch`: observes the records.
     pub fn new(writer: Option<TrialWriter>, trial: &Trial, watch: Option<&'a dyn Watch>) -> Self {
         let blank = || SummaryBuilder::new(RecordFacts::default(), EXACT_LIMIT);
         Self {
@@ -51,7 +51,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Writes by this, where it is kept.
+    /// Calls `write` with the writer, if there is one.
     fn write<E: Into<io::Error>>(
         &mut self,
         write: impl FnOnce(&mut TrialWriter) -> Result<(), E>,
@@ -65,7 +65,7 @@ impl<'a> Recorder<'a> {
         self.write(|writer| writer.sync_if_due(clock::monotonic()))
     }
 
-    /// The trial is over.
+    /// Ends the trial and returns its results.
     pub fn end(self) -> Recorded {
         Recorded {
             writer: self.writer,

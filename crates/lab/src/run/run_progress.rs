@@ -1,4 +1,4 @@
-//! How a run goes on, told to its plan and to whoever wants to know.
+//! Reports the progress of a run to its plan and to an observer.
 
 use super::time_left::TimeLeft;
 use super::trial::BrokenOff;
@@ -9,11 +9,11 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::world::Clock;
 
-/// A plan that is being carried out.
+/// A plan that is being carried out, and its observer.
 pub(super) struct RunProgress<'a, P: ?Sized> {
     pub(super) plan: &'a mut P,
     pub(super) progress: &'a mut dyn Progress,
-    /// Trials that are recorded.
+    /// Number of recorded trials.
     pub(super) done: usize,
     time_left: TimeLeft,
 }
@@ -38,7 +38,7 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
         self.progress.begins(planned, self.done, left);
     }
 
-    /// A trial took so long.
+    /// Records the real time of a trial, for the estimate of the time left.
     pub(super) fn took(&mut self, planned: &Planned, took: Nanos) {
         let expected = estimate(&planned.trial).length;
         self.time_left.learn(expected, took, clock::monotonic());
@@ -57,7 +57,7 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
         self.progress.ended(&ended, self.done, left);
     }
 
-    /// Tells what was recorded of a trial that broke off. Why it did.
+    /// Reports the summaries of a trial that broke off; returns its error.
     pub(super) fn broke_off(&mut self, planned: &Planned, broken_off: BrokenOff) -> LabError {
         let BrokenOff { error, summaries } = broken_off;
         self.progress.broke_off(planned.trial.id, &summaries);

@@ -1,27 +1,27 @@
-//! How long a run will still take.
+//! Estimates how long a run will still take.
 
 use delaylab_model::Nanos;
 use delaylab_model::plan::Remaining;
 use delaylab_model::world::Clock;
 
-/// Learns from trials that are over.
+/// Estimates the time left from the trials that are over.
 ///
-/// On a real clock, what a trial takes beyond its schedule: replies, set-up, tear-down. On a simulated
-/// one, how fast simulated time passes, all trials that run at once together.
+/// On a real clock it learns how much longer than its schedule a trial takes (replies, set-up, tear-down).
+/// On a simulated clock it learns how much simulated time passes in a second, over all parallel trials.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLeft {
     clock: Clock,
     begun: Nanos,
     trials: i64,
     beyond_schedule: Nanos,
-    /// By the schedule of all trials that are over.
+    /// Sum of the scheduled times of all trials that are over.
     expected: Nanos,
-    /// When the last of them was over.
+    /// When the last trial ended.
     latest: Nanos,
 }
 
 impl TimeLeft {
-    /// Of a run that begins now.
+    /// Starts with no trial over, at the beginning of the run.
     pub fn new(clock: Clock, now: Nanos) -> Self {
         Self {
             clock,
@@ -33,7 +33,7 @@ impl TimeLeft {
         }
     }
 
-    /// A trial that should take `expected` by its schedule took `took`, until now.
+    /// Adds a trial that ended now. `expected`: its scheduled time; `took`: its real time, both nanoseconds.
     pub fn learn(&mut self, expected: Nanos, took: Nanos, now: Nanos) {
         self.trials += 1;
         self.beyond_schedule += (took - expected).max(0);
@@ -41,7 +41,7 @@ impl TimeLeft {
         self.latest = now;
     }
 
-    /// For all that is still to come; `None` while nobody can say.
+    /// Real time for the remaining trials, nanoseconds; `None` before the first simulated trial has ended.
     pub fn estimate(&self, remaining: Remaining) -> Option<Nanos> {
         match self.clock {
             Clock::Real => Some(self.scheduled(remaining)),

@@ -1,4 +1,4 @@
-//! One trial, from its beginning to its rows on disk.
+//! Runs one trial, from its beginning to its rows on disk.
 
 use super::recorder::{Recorded, Recorder};
 use super::{LabError, StopMeans, TrialOutcome, Watch};
@@ -14,7 +14,7 @@ use delaylab_stats::summary::Summary;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
-/// Where trials are recorded, and who may stop them.
+/// Runs single trials: where to record them, and what stops them.
 #[derive(Clone, Copy)]
 pub(super) struct TrialRunner<'a> {
     pub(super) writer: Option<&'a RunWriter>,
@@ -23,10 +23,10 @@ pub(super) struct TrialRunner<'a> {
     pub(super) watch: Option<&'a dyn Watch>,
 }
 
-/// A trial that broke off.
+/// Why a trial broke off, and what it recorded.
 pub(super) struct BrokenOff {
     pub(super) error: LabError,
-    /// Of each probe: what was recorded until then.
+    /// For each probe, the summary of the records until then; empty if recording could not begin or end.
     pub(super) summaries: Vec<Summary>,
 }
 
@@ -40,7 +40,7 @@ impl<E: Into<LabError>> From<E> for BrokenOff {
 }
 
 impl TrialRunner<'_> {
-    /// Carries a trial out and records it. `turn`: how many had theirs before. `None`: the user asked
+    /// Runs a trial and records it. `turn`: how many trials ran before. Returns `None` if the user asked
     /// to stop.
     pub(super) fn trial(
         &self,
@@ -72,7 +72,7 @@ impl TrialRunner<'_> {
         }
         let TrialFacts { probes, streams } = match ran {
             Ok(facts) => facts,
-            // A session that was not set up because the user asked to stop is no failure of a run that can be resumed.
+            // The error may come from the stop itself (a session not set up): a resumable run has not failed.
             Err(_) if stopped && self.stop_means == StopMeans::Interrupted => return Ok(None),
             Err(error) => {
                 let error = LabError::World(error);
@@ -101,7 +101,7 @@ impl TrialRunner<'_> {
     }
 }
 
-/// Joins noise to records and makes the trial part of the run.
+/// Joins noise to records, and makes the trial part of the stored run.
 fn finish(
     mut writer: TrialWriter,
     rows: &[TrialRow],
@@ -115,7 +115,7 @@ fn finish(
     })
 }
 
-/// When a trial began.
+/// When a trial began, and which clock its world has.
 struct Begun {
     clock: Clock,
     utc: Nanos,
@@ -175,7 +175,7 @@ impl Begun {
         }
     }
 
-    /// Simulated trials have no turn that matters: theirs is the one that the plan gave them.
+    /// Position of the trial in the run. For simulated trials, whose real order has no effect, it is their number.
     fn position(&self, id: u32, turn: usize) -> u32 {
         match self.clock {
             Clock::Real => u32::try_from(turn).unwrap_or(u32::MAX),

@@ -1,27 +1,27 @@
-//! From text to words, numbers and signs.
+//! Splits a text into tokens: words, numbers and signs.
 
 use super::units;
 use super::{Number, ParseError, Span};
 
-/// What a check is written in.
+/// A token of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    /// A bare name.
+    /// A name without quotes.
     Name(String),
     /// A name in quotes.
     Quoted(String),
     Number(Number),
-    /// A word that is part of the language.
+    /// A reserved word.
     Keyword(&'static str),
-    /// `<=`, `(`, ….
+    /// An operator or punctuation in its normal form: `<=`, `(`, ….
     Sign(&'static str),
     End,
 }
 
-/// Words that name nothing unless they are in quotes.
+/// Reserved words: names only if they are quoted.
 pub(super) const KEYWORDS: [&str; 8] = ["for", "each", "in", "and", "or", "not", "on", "within"];
 
-/// Longer signs first.
+/// Each sign as written, and its normal form. Longer signs come first.
 const SIGNS: [(&str, &str); 26] = [
     ("<=", "<="),
     (">=", ">="),
@@ -51,7 +51,7 @@ const SIGNS: [(&str, &str); 26] = [
     ("÷", "/"),
 ];
 
-/// The tokens of a text, and where each is; the last is [`Token::End`].
+/// The tokens of a text with their places; the last is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, ParseError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut found = Vec::new();
@@ -116,7 +116,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Quoted(inside.to_owned()))
     }
 
-    /// A hyphen belongs to a name where a letter or digit follows at once: `fq-codel`.
+    /// A hyphen belongs to a name if a letter or digit follows directly: `fq-codel`.
     fn word(&mut self) -> Token {
         let start = self.at;
         loop {
@@ -150,7 +150,7 @@ impl<'a> Lexer<'a> {
             })
     }
 
-    /// The unit that follows, perhaps after spaces; empty where a keyword or something else does.
+    /// The unit after a number, perhaps after spaces; empty if there is none.
     fn unit(&mut self) -> &'a str {
         let number_end = self.at;
         self.take_while(|c| c == ' ');

@@ -1,15 +1,15 @@
-//! What must not be in the second of two runs: `p99(response) > +10%`.
+//! Limits: conditions that must not hold in the second of two runs, such as `p99(response) > +10%`.
 //!
 //! ```text
 //! limit     = [ "for each" each { "," each } ":" ] ( statistic | "lost" ) ( "<" | "<=" | ">" | ">=" ) bound
-//! bound     = ( "+" | "-" ) percent       by how much the second differs, as a share of the first
-//!           | ( "+" | "-" ) quantity      by how much it differs
-//!           | percent | quantity | number its own value
+//! bound     = ( "+" | "-" ) percent       change from the first run, relative to the first run
+//!           | ( "+" | "-" ) quantity      change from the first run
+//!           | percent | quantity | number value in the second run
 //! ```
 //!
-//! `statistic` and `each` are those of checks. `lost` is the share of packets that were never answered,
-//! `share(lost > 0)`. A share's difference is a difference too where it is written in percent: lost from
-//! 1 % to 3 % is `+2%`.
+//! `statistic` and `each` are as in checks. `lost` is the share of packets that were never answered,
+//! `share(lost > 0)`. For a share, a change in percent is a difference in percentage points: lost from 1 % to
+//! 3 % is `+2%`.
 
 use super::parser;
 use super::print::{self, sign};
@@ -17,32 +17,32 @@ use super::{Beyond, Each, Functional, Kind, Number, ParseError, Statistic, Value
 use crate::finding::measure::Measure;
 use std::fmt;
 
-/// What must not be in the second of two runs, A and B.
+/// A condition that must not hold in B, the second of two runs A and B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// Judged for each combination of levels of these factors.
+    /// The limit is checked for each combination of levels of these factors.
     pub each: Vec<Each>,
-    /// Of both runs.
+    /// The statistic, computed in both runs.
     pub statistic: Statistic,
-    /// The side that must not be.
+    /// The forbidden side of the bound.
     pub beyond: Beyond,
-    /// Of what.
+    /// The bound.
     pub bound: Bound,
 }
 
-/// What a limit is held against.
+/// The bound of a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
-    /// B's own value.
+    /// A bound on the value in B.
     Value(Number),
-    /// B − A.
+    /// A bound on B − A.
     Change(Number),
-    /// (B − A)/A.
+    /// A bound on (B − A)/A.
     Share(Number),
 }
 
 impl Bound {
-    /// The number, negative where it is written so.
+    /// The number with its sign.
     pub const fn number(&self) -> &Number {
         match self {
             Bound::Value(number) | Bound::Change(number) | Bound::Share(number) => number,
@@ -51,17 +51,17 @@ impl Bound {
 }
 
 impl Limit {
-    /// Reads a limit.
+    /// Parses a limit.
     ///
     /// # Errors
-    /// What is wrong, where, and what would do.
+    /// What is wrong, where, and what is expected.
     pub fn parse(text: &str) -> Result<Limit, ParseError> {
         parser::limit(text)
     }
 }
 
 impl Statistic {
-    /// What it is of; of a fit, what is fitted.
+    /// The measure of the statistic; for a fit, the measure of the fitted statistic.
     pub fn measure(&self) -> Measure {
         match &self.kind {
             Kind::Of(_, measure) | Kind::Share(measure, ..) => *measure,
@@ -69,7 +69,7 @@ impl Statistic {
         }
     }
 
-    /// Is it what `lost` stands for, of all packets?
+    /// Is it `share(lost > 0)` without selectors, which is written `lost`?
     fn is_lost(&self) -> bool {
         let bound = match &self.kind {
             Kind::Share(Measure::Lost, Beyond::More, bound) => Some(&**bound),
@@ -79,7 +79,7 @@ impl Statistic {
         is_zero && self.selectors.is_empty()
     }
 
-    /// Is it a share, 0 to 1, whose difference is told in per cent of all?
+    /// Is it a share, 0 to 1, whose change is given in percentage points?
     pub fn is_share(&self) -> bool {
         match &self.kind {
             Kind::Share(..) => true,
@@ -93,7 +93,7 @@ impl Statistic {
 }
 
 impl fmt::Display for Limit {
-    /// As it would be written again.
+    /// The limit as text that parses to an equal limit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print::each(&self.each, f)?;
         if self.statistic.is_lost() {

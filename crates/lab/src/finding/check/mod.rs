@@ -15,10 +15,10 @@
 //! selector   = factor ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) level | factor "in" "[" level { "," level } "]"
 //! ```
 //!
-//! A number has a unit where a unit is owed: `1ms`, `64 B`, `10Mbit/s`, `500cells`, `5 %`; zero
-//! needs none. A cell is 424 bits, so that `cells/s` are a rate like any other. A name with spaces or commas is quoted. Factors that no selector names are pooled.
-//! `p1` to `p99` are percentiles, and `p999` is 99.9 %, `p9999` 99.99 %. A bound inside `share` takes
-//! over the selectors of its share.
+//! A quantity needs its unit: `1ms`, `64 B`, `10Mbit/s`, `500cells`, `5 %`; zero needs none. A cell is 424 bits,
+//! so `cells/s` is a unit of rate. A name with spaces or commas is quoted. Levels of factors that no selector
+//! names are pooled. `p1` to `p99` are percentiles; `p999` is the quantile at 99.9 %, `p9999` at 99.99 %. The
+//! selectors of a `share` also apply to its bound.
 
 mod lexer;
 mod limit;
@@ -38,76 +38,76 @@ pub use names::{Name, NameKind};
 pub(crate) use print::sign;
 use std::fmt;
 
-/// A check that was read: what must hold, and for which levels.
+/// A parsed check: what must hold, and for which levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// Judged for each combination of levels of these factors.
+    /// The claim is judged for each combination of levels of these factors.
     pub each: Vec<Each>,
     /// What must hold.
     pub claim: Claim,
 }
 
-/// A factor that a check runs over.
+/// A factor of `for each`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Each {
     /// The factor.
     pub factor: String,
-    /// Only these levels; empty: all that the run has.
+    /// Only these levels; empty: all levels of the run.
     pub levels: Vec<LevelText>,
     /// Where the factor is written.
     pub span: Span,
 }
 
-/// Something true or false.
+/// A claim, which is true or false.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claim {
-    /// Each of them.
+    /// All of these claims hold (`and`).
     All(Vec<Claim>),
-    /// At least one of them.
+    /// At least one of these claims holds (`or`).
     Any(Vec<Claim>),
-    /// The opposite.
+    /// The claim does not hold (`not`).
     Not(Box<Claim>),
-    /// How two values, or more in a chain, compare.
+    /// A comparison of two values, or of more in a chain.
     Compare(Comparison),
 }
 
-/// A value and how the next compares with it, and so on.
+/// A chain of compared values, such as `a < b <= c`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The leftmost value.
     pub first: Value,
-    /// At least one.
+    /// Each relation and the value on its right; at least one.
     pub rest: Vec<(Relation, Value)>,
 }
 
-/// How the value on the left is to that on the right.
+/// The relation between the left and the right value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Relation {
-    /// Smaller or larger.
+    /// `<`, `<=`, `>` or `>=`.
     Is(Beyond),
-    /// No further apart than this: a share of the right one, or so much.
+    /// `≈`: the values differ by at most `within`.
     About {
-        /// How far apart they may be.
+        /// The largest difference.
         within: Number,
-        /// Of the right one, rather than as it is.
+        /// Whether `within` is a share of the right value, rather than a quantity.
         relative: bool,
     },
 }
 
-/// Something with a number.
+/// An expression with a number as its value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A number as written.
     Number(Number),
-    /// The negative.
+    /// The negated value.
     Negative(Box<Value>),
-    /// Arithmetic.
+    /// An arithmetic operation on two values.
     Binary(Operator, Box<Value>, Box<Value>),
-    /// Of the data.
+    /// A statistic of the data.
     Statistic(Statistic),
 }
 
-/// Arithmetic.
+/// An arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `+`
@@ -123,82 +123,82 @@ pub enum Operator {
 /// A number with its unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Number {
-    /// In the base unit: nanoseconds, bytes, bits a second; a share is 0 to 1.
+    /// Value in the base unit: nanoseconds, bytes, bit/s, cells, packets; a share is 0 to 1.
     pub value: f64,
-    /// What it counts.
+    /// Dimension of the value.
     pub dimension: Dimension,
     /// As written.
     pub text: String,
 }
 
-/// A statistic of the data under selectors.
+/// A statistic of the selected data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistic {
-    /// Which.
+    /// Which statistic.
     pub kind: Kind,
-    /// Of which packets. Factors not named are pooled.
+    /// The selected levels. Levels of factors not named are pooled.
     pub selectors: Vec<Selector>,
-    /// Where its measure is written; of a fit, the factor that it is on.
+    /// Where its measure is written; for a fit, where its factor is written.
     pub of: Span,
 }
 
 /// Which statistic.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// A functional of a measure's distribution; none with a bound, which [`Kind::Share`] has.
+    /// A functional of a measure's distribution, except a share, which is [`Kind::Share`].
     Of(Functional, Measure),
-    /// Share of a measure's values on one side of a bound.
+    /// The share of a measure's values on one side of a bound.
     Share(Measure, Beyond, Box<Value>),
-    /// How a statistic depends on a factor.
+    /// A fit of a statistic against a factor, given by name.
     On(Fit, Box<Statistic>, String),
 }
 
-/// What a straight line, or stairs, say of a dependence.
+/// A property of a line, or of steps, fitted to a statistic against a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// Slope of the least-squares line.
     Slope,
-    /// Its share of explained variation.
+    /// R² of the least-squares line.
     R2,
     /// Width of the steps.
     Steps,
 }
 
-/// Which levels of a factor are meant.
+/// A condition on the level of one factor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selector {
     /// The factor.
     pub factor: String,
-    /// Its levels.
+    /// The selected levels.
     pub which: Which,
     /// Where the factor is written.
     pub span: Span,
 }
 
-/// Levels of a factor.
+/// A set of levels of a factor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Which {
     /// Any of these.
     In(Vec<LevelText>),
-    /// Every one but this.
+    /// All except this.
     Not(LevelText),
     /// Those on one side of a quantity.
     Is(Beyond, Number),
 }
 
-/// A level as written: a name, or a quantity that may be written in other ways too.
+/// A level as written: a name, or a quantity, of which other spellings are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelText {
     /// As written, without quotes.
     pub text: String,
-    /// As a quantity, where it is one.
+    /// The quantity, if it is one.
     pub number: Option<Number>,
     /// Where it is written.
     pub span: Span,
 }
 
 impl LevelText {
-    /// A level by its name, wherever it is written.
+    /// A level by its name, without a place.
     pub fn named(name: &str) -> Self {
         Self {
             text: name.to_owned(),
@@ -208,8 +208,8 @@ impl LevelText {
     }
 }
 
-/// Where something is written: bytes of the check's text. Makes no difference to what it is, so
-/// all spans are equal.
+/// Where something is written: a range of bytes in the check's text. All spans compare as equal, so that
+/// the place does not affect the equality of checks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
     /// First byte.
@@ -224,17 +224,17 @@ impl PartialEq for Span {
     }
 }
 
-/// Why a check could not be read.
+/// Why a check cannot be parsed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("column {column}: {}", self.sentence())]
 pub struct ParseError {
-    /// The text at fault.
+    /// The wrong part of the text.
     pub span: Span,
-    /// Its first character, from 1.
+    /// Column of its first character, from 1.
     pub column: usize,
     /// What is wrong.
     pub message: String,
-    /// What would do, where that is not said with it.
+    /// What to write instead, if the message does not say so.
     pub help: Option<String>,
 }
 
@@ -249,7 +249,7 @@ impl ParseError {
         }
     }
 
-    /// What is wrong and what would do, in one sentence.
+    /// Message and help in one sentence.
     pub fn sentence(&self) -> String {
         match &self.help {
             Some(help) => format!("{}: {help}", self.message),
@@ -257,7 +257,7 @@ impl ParseError {
         }
     }
 
-    /// With the check's line and a caret under the text at fault.
+    /// The check on one line, and below it carets under the wrong part and the sentence.
     pub fn pretty(&self, text: &str) -> String {
         let faulty = text.get(self.span.start..self.span.end).unwrap_or("");
         let carets = "^".repeat(faulty.chars().count().max(1));
@@ -267,27 +267,27 @@ impl ParseError {
     }
 }
 
-/// Reads selectors alone, as they stand behind the `|` of a statistic.
+/// Parses selectors alone, as written after the `|` of a statistic.
 pub(super) fn selectors(text: &str) -> Result<Vec<Selector>, ParseError> {
     parser::selectors(text)
 }
 
 impl Value {
-    /// Reads a value: a statistic, or arithmetic on several.
+    /// Parses a value: a number, a statistic, or arithmetic on them.
     pub fn parse(text: &str) -> Result<Value, ParseError> {
         parser::value(text)
     }
 }
 
 impl Check {
-    /// Reads a check.
+    /// Parses a check.
     pub fn parse(text: &str) -> Result<Check, ParseError> {
         parser::parse(text)
     }
 }
 
 impl fmt::Display for Check {
-    /// As it would be written again.
+    /// The check as text that parses to an equal check.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print::check(self, f)
     }

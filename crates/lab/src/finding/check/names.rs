@@ -1,25 +1,25 @@
-//! What a check speaks of, so that it can be held against an experiment before anything runs.
+//! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
 use super::{Check, Claim, Kind, LevelText, Selector, Span, Statistic, Value, Which};
 use crate::finding::measure::Measure;
 
-/// A thing that a check needs to be there.
+/// A factor, level or measure that a check names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Name {
-    /// What.
+    /// What is named.
     pub kind: NameKind,
-    /// Where the check says so.
+    /// Where it is written in the check.
     pub span: Span,
 }
 
-/// What a check may need.
+/// What a name in a check stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NameKind {
     /// A factor.
     Factor {
         /// Its name.
         name: String,
-        /// The measure that is selected by it; `None`: any.
+        /// The measure whose streams it selects; `None`: any measure.
         of: Option<Measure>,
     },
     /// A level of a factor.
@@ -28,7 +28,7 @@ pub enum NameKind {
         factor: String,
         /// Its level.
         level: LevelText,
-        /// The measure that is selected by it; `None`: any.
+        /// The measure whose streams it selects; `None`: any measure.
         of: Option<Measure>,
     },
     /// A measure.
@@ -36,7 +36,7 @@ pub enum NameKind {
 }
 
 impl Check {
-    /// Every factor, level and measure that it speaks of, in the order of the text; one named twice is there twice.
+    /// Every factor, level and measure that the check names, in the order of the text, with duplicates.
     pub fn names(&self) -> Vec<Name> {
         let mut names = Vec::new();
         for each in &self.each {
@@ -48,7 +48,7 @@ impl Check {
 }
 
 impl Value {
-    /// Every factor, level and measure that it speaks of, as of a check.
+    /// Every factor, level and measure that the value names, with duplicates.
     pub fn names(&self) -> Vec<Name> {
         let mut names = Vec::new();
         of_value(self, &mut names);
@@ -56,7 +56,7 @@ impl Value {
     }
 }
 
-/// Every factor and level of selectors; `of`: the measure that they select, where it is one.
+/// Every factor and level that selectors name. `of`: the measure whose streams they select, if known.
 pub(in crate::finding) fn of_selectors(selectors: &[Selector], of: Option<Measure>) -> Vec<Name> {
     let mut names = Vec::new();
     for selector in selectors {

@@ -1,7 +1,7 @@
-//! From tokens to a check, by recursive descent.
+//! Parses tokens to a check, by recursive descent.
 //!
-//! Claims and values share their parentheses, so both are read by the same rules and told apart by
-//! what they turn out to be.
+//! A parenthesis may begin a claim or a value, so the same rules parse both. The type of the result
+//! (`Node`) says which one it was.
 
 mod agree;
 mod limit;
@@ -12,7 +12,7 @@ use super::super::dimension::Dimension;
 use super::lexer::{Token, tokens};
 use super::{Beyond, Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
 
-/// Parentheses, signs and negations inside each other.
+/// Largest depth of nested parentheses, signs and negations, and largest length of a sum or product.
 const MAX_DEPTH: usize = 64;
 
 pub(super) use limit::limit;
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Check, ParseError> {
     Ok(Check { each, claim })
 }
 
-/// Reads selectors alone.
+/// Parses selectors alone.
 pub(super) fn selectors(text: &str) -> Result<Vec<Selector>, ParseError> {
     let mut parser = Parser::new(text)?;
     let selectors = parser.selectors()?;
@@ -34,7 +34,7 @@ pub(super) fn selectors(text: &str) -> Result<Vec<Selector>, ParseError> {
     Ok(selectors)
 }
 
-/// Reads a value alone.
+/// Parses a value alone.
 pub(super) fn value(text: &str) -> Result<Value, ParseError> {
     let mut parser = Parser::new(text)?;
     let (node, span) = parser.sum()?;
@@ -45,7 +45,7 @@ pub(super) fn value(text: &str) -> Result<Value, ParseError> {
     }
 }
 
-/// What a rule has read.
+/// The result of a rule.
 enum Node {
     Claim(Claim),
     Value(Value),
@@ -83,7 +83,7 @@ impl Parser<'_> {
         self.tokens[self.at].1
     }
 
-    /// From there to the last token taken.
+    /// The span from `start` to the last token taken.
     fn since(&self, start: Span) -> Span {
         let last = self.tokens[self.at.saturating_sub(1)].1;
         Span {
@@ -92,7 +92,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The last token, the end, is never passed.
+    /// Takes a token. At the end it returns `Token::End` again and again.
     fn take(&mut self) -> Token {
         let token = self.peek().clone();
         self.at = (self.at + 1).min(self.tokens.len() - 1);
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Err(ParseError::new(self.text, span, message))
     }
 
-    /// "expected … but found …".
+    /// The error "expected … but found …" at the next token.
     fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = match self.peek() {
             Token::End => "the check ends here".to_owned(),
@@ -149,7 +149,7 @@ impl Parser<'_> {
         self.ends_or("a comparison (<, <=, >, >=, ≈), `and`, `or`")
     }
 
-    /// The end, where this might also stand.
+    /// An error unless this is the end; `other` says what else could follow.
     fn ends_or(&self, other: &str) -> Parsed<()> {
         match self.peek() {
             Token::End => Ok(()),
@@ -191,7 +191,7 @@ impl Parser<'_> {
     }
 }
 
-/// Claims.
+/// Rules for claims.
 impl Parser<'_> {
     fn for_each(&mut self) -> Parsed<Vec<Each>> {
         let mut each = Vec::new();
@@ -283,7 +283,7 @@ impl Parser<'_> {
         Ok((Node::Claim(claim), self.since(start)))
     }
 
-    /// A side, or nothing for `≈`; `None` where no comparison follows.
+    /// The relation that follows: `Some(None)` for `≈`; `None` if no comparison follows.
     fn relation(&self) -> Option<Option<Beyond>> {
         match self.peek() {
             Token::Sign("≈") => Some(None),
@@ -301,7 +301,7 @@ impl Parser<'_> {
         }
     }
 
-    /// How far from each other two values may be that are about the same.
+    /// Parses `within` and the largest difference, after the right side of `≈`. `value`: the left side.
     fn within(&mut self, value: &Value) -> Parsed<Relation> {
         if !self.takes_word("within") {
             return self.expected("`within` and how far apart they may be, like `within 5 %`");

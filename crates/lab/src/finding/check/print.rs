@@ -1,4 +1,4 @@
-//! A check as it would be written again.
+//! Prints a check as text that parses to an equal check.
 
 use super::lexer::KEYWORDS;
 use super::{
@@ -12,7 +12,7 @@ pub(super) fn check(check: &Check, f: &mut Formatter<'_>) -> fmt::Result {
     claim(&check.claim, 0, f)
 }
 
-/// `for each a, b: `; nothing without any.
+/// Prints `for each a, b: `, or nothing if there are no factors.
 pub(super) fn each(all: &[Each], f: &mut Formatter<'_>) -> fmt::Result {
     for (index, each) in all.iter().enumerate() {
         f.write_str(if index == 0 { "for each " } else { ", " })?;
@@ -24,7 +24,7 @@ pub(super) fn each(all: &[Each], f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(if all.is_empty() { "" } else { ": " })
 }
 
-/// `binding`: how tightly what is around it binds; 0 is nothing, 1 `or`, 2 `and`, 3 `not`.
+/// `binding`: the operator around the claim, which decides on parentheses: 0 none, 1 `or`, 2 `and`, 3 `not`.
 fn claim(this: &Claim, binding: u8, f: &mut Formatter<'_>) -> fmt::Result {
     match this {
         Claim::Any(claims) => in_parentheses(binding >= 1, f, |f| joined(claims, " or ", 1, f)),
@@ -75,7 +75,7 @@ fn comparison(comparison: &Comparison, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The sign of a side.
+/// The comparison sign.
 pub(crate) const fn sign(beyond: Beyond) -> &'static str {
     match beyond {
         Beyond::Less => "<",
@@ -85,8 +85,8 @@ pub(crate) const fn sign(beyond: Beyond) -> &'static str {
     }
 }
 
-/// `binding`: 0 nothing, 1 a sum on the left, 2 on the right, 3 a product's left, 4 its right or a
-/// sign.
+/// `binding`: where the value stands, which decides on parentheses: 0 alone, 1 left or 2 right in a sum,
+/// 3 left or 4 right in a product, 4 also after a minus sign.
 pub(super) fn value(this: &Value, binding: u8, f: &mut Formatter<'_>) -> fmt::Result {
     match this {
         Value::Number(number) => f.write_str(&number.text),
@@ -153,7 +153,7 @@ fn levels(levels: &[LevelText]) -> String {
     format!("[{}]", each.join(", "))
 }
 
-/// In quotes where it would not be read as one name without.
+/// A name, in quotes if it would not parse as one name without.
 fn name(text: &str) -> String {
     let starts = text
         .chars()

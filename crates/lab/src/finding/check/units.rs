@@ -1,10 +1,10 @@
-//! Numbers with units.
+//! Parses numbers with units.
 
 use super::{Dimension, Number};
 use crate::finding::series::CELL_BITS;
 use delaylab_model::units::{parse_duration, parse_rate, parse_size};
 
-/// Reads a number with this unit, both as written; `None` for a unit that there is not.
+/// Converts a number and its unit, both as written, to base units; `None` if the number or the unit is invalid.
 pub(super) fn number(digits: &str, unit: &str) -> Option<Number> {
     let text = format!("{digits}{unit}");
     let plain = digits.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -30,7 +30,7 @@ fn quantity(text: &str) -> Option<(f64, Dimension)> {
     duration.or_else(|_| size()).or_else(|_| rate()).ok()
 }
 
-/// Durations that are no whole number of nanoseconds: a mean may well be held against one.
+/// A duration that is not a whole number of nanoseconds: a mean may be compared with one.
 fn finer(plain: f64, unit: &str) -> Option<(f64, Dimension)> {
     let scale = match unit {
         "ns" => 1.0,

@@ -1,4 +1,4 @@
-//! What an interval says about a bound, and what would settle it.
+//! Compares an interval with a bound, and says what would decide an undecided comparison.
 
 use super::evaluate::{Evaluation, finite};
 use super::measured::Measured;
@@ -10,10 +10,10 @@ use crate::finding::dimension::Dimension;
 use crate::finding::verdict::{By, Compared, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
 
-/// More than this many times as many packets are no advice.
+/// Do not advise measuring more than this many times as many packets or repeats.
 const MAX_FACTOR: f64 = 1000.0;
 
-/// Two values held against each other, and the statistics they are made of.
+/// Compares two values. Returns the comparison and the statistics from which the values are computed.
 pub(super) fn compare(
     left: &Value,
     relation: &Relation,
@@ -76,7 +76,7 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
     }
 }
 
-/// A scale has a size and no place: two of them are compared by their ratio.
+/// Is the value a scale (a standard deviation or IQR, perhaps times a number)? Two scales are compared by their ratio.
 fn is_scale(value: &Value) -> bool {
     match value {
         Value::Statistic(statistic) => {
@@ -97,18 +97,17 @@ const fn is_number(value: &Value) -> bool {
     matches!(value, Value::Number(_))
 }
 
-/// The part of the line that makes a comparison true: what is on it must be above `above` and below
-/// `below`.
+/// The range of a difference or ratio in which a comparison is true: above `above` and below `below`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
     above: Option<f64>,
     below: Option<f64>,
-    /// The bounds themselves are in it.
+    /// Whether the bounds belong to the range.
     closed: bool,
 }
 
 impl Range {
-    /// Of a difference or, about `centre` 1, of a ratio.
+    /// The range for a relation. `centre`: 0 for a difference, 1 for a ratio.
     fn new(relation: &Relation, centre: f64) -> Self {
         let (above, below, closed) = match relation {
             Relation::Is(Beyond::Less) => (None, Some(centre), false),
@@ -141,8 +140,8 @@ impl Range {
         }
     }
 
-    /// How many times as wide the interval is as it may be, counted from the value to the bound
-    /// that it goes over.
+    /// By which factor the interval is too wide: the distance from the value to the interval's end, over the
+    /// distance from the value to the bound inside the interval. At least 1.
     fn excess(&self, value: f64, bounds: &Bounds) -> f64 {
         let ends = self.above.into_iter().chain(self.below);
         let over = ends.filter(|bound| bounds.low <= *bound && *bound <= bounds.high);
@@ -158,7 +157,7 @@ impl Range {
     }
 }
 
-/// How two terms are held against each other.
+/// How to compare two terms.
 struct Question<'a> {
     relation: &'a Relation,
     measured: &'a Measured<'a>,
@@ -221,7 +220,8 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// What would settle it: packets make that part of the variance less which is theirs, repeats all of it.
+    /// Sets the number of further packets or repeats that would decide the comparison. More packets reduce only their
+    /// part of the variance; more repeats reduce all of it.
     fn more(
         &self,
         compared: &mut Compared,
@@ -261,8 +261,8 @@ impl Question<'_> {
         }
     }
 
-    /// Scales, and what is to be about the same by a share of it, by their ratio: both must be
-    /// positive whatever was drawn.
+    /// Compare by ratio or by difference? By ratio for two scales and for `≈ … within 5 %`, if nearly all resamples
+    /// of both values are positive. If not, scales are compared by difference, and `≈ … within 5 %` is an error.
     fn by(&self, a: &Replicates, b: &Replicates) -> Result<By, String> {
         let positive = a.is_positive() && b.is_positive();
         match self.relation {
@@ -287,7 +287,7 @@ impl Question<'_> {
         }
     }
 
-    /// "12 ms against 11 ms: the difference is 1 ms, at 95 % from 0.4 ms to 1.6 ms".
+    /// The reason of a verdict: "12 ms against 11 ms: the difference is 1 ms, at 95 % from 0.4 ms to 1.6 ms".
     fn reason(&self, compared: &Compared, bounds: &Bounds, value: f64) -> String {
         let side =
             |value: Option<f64>| value.map_or("∞".to_owned(), |x| self.dimension.format(x));
@@ -334,8 +334,8 @@ impl Question<'_> {
     }
 }
 
-/// So many times the packets in each trial in addition, of which a share of the variance is; `None` where no number of
-/// them would do.
+/// How many times the present packets to add in each trial. `share`: the part of the variance that comes from packets;
+/// `excess`: the factor by which the variance is too large. `None` if no reasonable number would do.
 fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
     let left = 1.0 / excess - (1.0 - share);
     (left > 0.0)
@@ -343,7 +343,7 @@ fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
         .filter(|more| *more < MAX_FACTOR)
 }
 
-/// Where nothing else is possible: a delay less a constant lies above that constant's negative.
+/// The possible range of a − b: a delay minus a constant c is at least −c.
 fn possible_ends(evaluation: &Evaluation<'_>, a: &Term, b: &Term) -> (f64, f64) {
     let low = match b {
         Term::Constant(b) => evaluation.least(a) - b,

@@ -1,4 +1,4 @@
-//! The values and intervals of a comparison's statistics, drawn together.
+//! Values and intervals of a comparison's statistics, resampled together so that correlations are kept.
 
 use super::measured::Measured;
 use super::plan::{FitPlan, Leaf, Plan, Term};
@@ -13,19 +13,19 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::steps::Detection;
 use std::collections::BTreeMap;
 
-/// Fewer trials say nothing of how much they differ.
+/// Smallest number of trials from which to estimate how much trials differ.
 const TRIALS: usize = 3;
-/// Points of a fit need no interval each, but this many independent values together.
+/// The points of a fit need no interval each, but at least this many independent values in all.
 const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;
 
-/// A plan with its statistics.
+/// A plan with its statistics and their resamples.
 pub(super) struct Evaluation<'a> {
     plan: &'a Plan,
-    /// For each leaf; `None` for counted values and numbers of trials.
+    /// One for each leaf; `None` if its values are not packets but histograms, held values or one number a trial.
     statistics: Vec<Option<Statistic<'a>>>,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
-    /// What was found, for each fit that looks for steps.
+    /// One for each fit: the detected steps; `None` if the fit is not of steps.
     detections: Vec<Option<Detection>>,
     time_taken: Option<TimeTaken>,
     fits: Vec<Option<Replicates>>,
@@ -34,7 +34,7 @@ pub(super) struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     pub(super) fn new(plan: &'a Plan, measured: &Measured<'_>, seed: u64) -> Self {
         let statistics: Vec<_> = plan.leaves.iter().map(statistic).collect();
-        // What whole trials tell has no say in how long the blocks of the others must be.
+        // Statistics that are judged by whole trials do not influence the block length of the others.
         let in_blocks = |(leaf, statistic): (&Leaf, &Option<Statistic<'a>>)| {
             statistic.clone().filter(|it| !of_whole_trials(leaf, it))
         };
@@ -72,7 +72,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What was found, where the term is of steps and there are none.
+    /// The detection, if the term is a fit of steps that found no steps.
     pub(super) fn without_steps(&self, term: &Term) -> Option<&Detection> {
         let Term::Fit(index) = term else {
             return None;
@@ -81,7 +81,7 @@ impl<'a> Evaluation<'a> {
         detection.filter(|detection| steps::width(detection).is_none())
     }
 
-    /// The term with its resamples; why not, in a clause, where one of its statistics has none.
+    /// The value of a term and its resamples; an error, a clause, if one of its statistics has none.
     pub(super) fn replicates(&self, term: &Term) -> Result<Replicates, String> {
         self.doubt(term).map_or(Ok(()), Err)?;
         Ok(match term {
@@ -128,7 +128,7 @@ impl<'a> Evaluation<'a> {
         Some(format!("{text} has no interval: {reason}{time}"))
     }
 
-    /// How long the packets take that a statistic lacks, with all else that the run has: ` (6 min)`.
+    /// The time to measure the packets that a statistic lacks, with the rest of the run, as ` (6 min)`; else empty.
     fn time_lacked(&self, index: usize) -> String {
         let lacks = self.statistics[index].as_ref().and_then(Statistic::lacks);
         let time = self.time_taken.zip(lacks);
@@ -140,7 +140,7 @@ impl<'a> Evaluation<'a> {
     fn leaf_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
         let leaf = &self.plan.leaves[index];
         let doubt = self.statistic_doubt(index, in_fit)?;
-        // Enough trials are independent values, however much those within one resemble each other.
+        // With enough trials, each is an independent value, even if values within a trial are correlated.
         if by_trial(leaf).len() >= TRIALS {
             return None;
         }
@@ -186,12 +186,12 @@ impl<'a> Evaluation<'a> {
     fn fit_doubt(&self, fit: &FitPlan) -> Option<String> {
         let each = fit.leaves.iter();
         let doubts = each.filter_map(|&leaf| Some((leaf, self.leaf_doubt(leaf, true)?)));
-        // A size that is never answered is left out of the search for steps.
+        // The search for steps ignores sizes without an answer.
         let doubts = doubts.filter(|_| fit.fit != Fit::Steps);
         if let Some((leaf, doubt)) = doubts.into_iter().next() {
             return Some(format!("of {}, {doubt}", self.plan.leaves[leaf].text));
         }
-        // Points that have an interval each, be it of trials, give the fit one.
+        // If each point has an interval, from packets or from trials, the fit has one too.
         let each_is_known = fit
             .leaves
             .iter()
@@ -209,7 +209,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// The least that a term can be, whatever is measured.
+    /// The smallest possible value of a term; −∞ if unknown.
     pub(super) fn least(&self, term: &Term) -> f64 {
         match term {
             Term::Leaf(index) => self.plan.leaves[*index].least(),
@@ -218,18 +218,18 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Is something of it over time, and not of packets?
+    /// Is any statistic of a series over time?
     pub(super) fn has_series(&self) -> bool {
         self.plan.leaves.iter().any(|leaf| leaf.measure.is_series())
     }
 
-    /// How many values all statistics are made of.
+    /// Number of values in all statistics together.
     pub(super) fn count(&self) -> u64 {
         let present = self.statistics.iter().flatten();
         present.map(|statistic| statistic.count).sum()
     }
 
-    /// Every statistic and fit, for the record.
+    /// Every statistic and fit, for `findings.json`.
     pub(super) fn evidence(&self) -> Vec<Evaluated> {
         let leaves = (0..self.plan.leaves.len()).map(|index| self.leaf_evidence(index));
         let fits = (0..self.plan.fits.len()).map(|index| self.fit_evidence(index));
@@ -245,7 +245,7 @@ impl<'a> Evaluation<'a> {
             (None, None) => Err(nothing()),
         };
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
-        // What stretching for few blocks or repeats adds cannot lie where no such statistic lies.
+        // Intervals are widened for few blocks or repeats: clip them to the possible range.
         let (_, most) = leaf.functional.range();
         evidence.low = evidence.low.map(|low| low.max(leaf.least()));
         evidence.high = evidence.high.map(|high| high.min(most));
@@ -309,7 +309,7 @@ fn nothing() -> String {
     "there are too few values".to_owned()
 }
 
-/// `None` for counted values and numbers of trials.
+/// The statistic of a leaf; `None` if its values are not packets (see `Evaluation::statistics`).
 fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
     let parts = leaf.values.iter().map(|(trial, values)| match &**values {
         Values::Packets(values) => Some(Part {
@@ -322,17 +322,17 @@ fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
     Some(Statistic::new(leaf.functional, parts?))
 }
 
-/// Its values resemble each other too much within a trial, and there are trials enough to tell without that.
+/// Are values within a trial too correlated for an interval, while there are enough trials to compute one from?
 fn of_whole_trials(leaf: &Leaf, statistic: &Statistic<'_>) -> bool {
     statistic.doubt.is_some() && leaf.point().is_some() && by_trial(leaf).len() >= TRIALS
 }
 
-/// Each trial is one value.
+/// Resamples from the values of whole trials.
 fn by_trials(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     resampling.of_trials(leaf.point()?, &by_trial(leaf), salt)
 }
 
-/// The functional of each trial that has it.
+/// The functional in each trial, from trials that have enough values.
 fn by_trial(leaf: &Leaf) -> Vec<f64> {
     let mut values = BTreeMap::<usize, Vec<f64>>::new();
     for (trial, stretches) in &leaf.values {
@@ -346,8 +346,8 @@ fn by_trial(leaf: &Leaf) -> Vec<f64> {
     each.collect()
 }
 
-/// Of values that are only counted, or one a trial. A count and a largest value are facts; how much the others
-/// vary, whole trials tell.
+/// Resamples of a leaf whose values are not packets. A count is exact, a maximum is a lower bound, and the spread of
+/// any other functional comes from whole trials.
 fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     if let Some(held) = leaf.held() {
         return of_held(leaf, &held, resampling, salt);
@@ -361,7 +361,7 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
     }
 }
 
-/// What each trial says of such values: the mean, where it has a number of each of several ports.
+/// One number for each trial; the mean if a trial has numbers of several ports.
 fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
     let mut numbers = BTreeMap::<usize, Vec<f64>>::new();
     for (trial, values) in &leaf.values {
@@ -377,7 +377,7 @@ fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
         .collect()
 }
 
-/// Of values that are only counted, or one a trial: their share in each trial, and of how many it is.
+/// For a histogram or one number a trial: the share in each trial, and the number of its values.
 fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
     let shares = leaf
         .values
@@ -393,7 +393,7 @@ fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
     shares.collect()
 }
 
-/// Of something over time, by how long it had each value.
+/// Resamples of a functional of a series, weighted by how long it had each value.
 fn of_held(
     leaf: &Leaf,
     held: &[(f64, f64)],
@@ -434,7 +434,7 @@ fn of_fit(fit: &FitPlan, leaves: &[Option<Replicates>]) -> Option<Replicates> {
         .map(|&leaf| leaves[leaf].as_ref())
         .collect();
     let fitted = Replicates::combine(&points?, |y| fit.statistic(y));
-    // Noise that is drawn anew is added to noise that was measured: R² falls, and is no more.
+    // Resampling adds noise to measured noise, which lowers R²: shift the resamples back, and cap them at 1.
     Some(match fit.fit {
         Fit::R2 => fitted.centred().at_most(1.0),
         _ => fitted,
@@ -474,7 +474,7 @@ fn evaluated(
     }
 }
 
-/// JSON knows no other numbers.
+/// `None` for NaN and infinity, which JSON cannot express.
 pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

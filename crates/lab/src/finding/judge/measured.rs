@@ -1,4 +1,4 @@
-//! The values of measures, each read once.
+//! Caches the values of measures, so that each is read once.
 
 use crate::finding::data::{Data, NotThere, StreamInfo, TimeTaken, Values};
 use crate::finding::measure::Measure;
@@ -7,15 +7,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a reader of one stream's measure got.
+/// The values of a measure in one stream, or why there are none.
 type Read = Result<Rc<Values>, NotThere>;
 
-/// A run's data and what has been read of it.
+/// A run's data with a cache of the values read so far.
 pub(super) struct Measured<'a> {
     data: &'a dyn Data,
-    /// Index of each stream's trial; of those that are the same simulation, the first one's.
+    /// For each stream, the index of its trial. Identical simulations share the index of the first one.
     trials: Vec<usize>,
-    /// For each trial, a number that those which repeat it share.
+    /// For each trial, the number of its combination of levels, shared by its repeats.
     strata: Vec<usize>,
     read: RefCell<BTreeMap<(usize, Measure), Read>>,
 }
@@ -36,7 +36,7 @@ impl<'a> Measured<'a> {
         let trials: Vec<usize> = streams.iter().map(index).collect();
         let mut combinations: Vec<&StreamInfo> = Vec::new();
         let mut strata = vec![0; numbers.len()];
-        // A copy repeats nothing: its original has the place of both.
+        // A copy of a simulation is not a repeat: it shares the index of its original.
         let first = |(stream, _): &(&StreamInfo, &usize)| original(stream) == Some(stream.trial);
         for (stream, &trial) in streams.iter().zip(&trials).filter(first) {
             let known = combinations
@@ -63,7 +63,7 @@ impl<'a> Measured<'a> {
         self.data.time_taken()
     }
 
-    /// How many trials repeat each other, where most do.
+    /// Number of repeats of the combination that has most.
     pub(super) fn repeats(&self) -> u64 {
         let mut repeats = BTreeMap::<usize, u64>::new();
         for stratum in &self.strata {
@@ -76,8 +76,8 @@ impl<'a> Measured<'a> {
         self.strata.clone()
     }
 
-    /// The values of a measure in these streams, or why one of them has none. Those of a measure of
-    /// the whole trial are there once for each trial, and those of the same simulation once.
+    /// The values of a measure in these streams, each with the index of its trial; an error, a clause, if a stream
+    /// has none. A measure of the whole trial comes once for each trial, and identical simulations come once.
     pub(super) fn values(
         &self,
         streams: &[usize],

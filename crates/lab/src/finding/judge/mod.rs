@@ -1,17 +1,17 @@
-//! From checks and data to verdicts.
+//! Makes verdicts from checks and data.
 //!
 //! | module | does |
 //! |---|---|
-//! | `select` | which streams a statistic is of |
-//! | `plan` | a comparison as arithmetic on statistics of chosen streams |
-//! | `measured` | the values behind them, read once |
-//! | `evaluate` | their values and intervals, drawn together |
-//! | `table` | values by levels, for a table |
-//! | `steps` | steps against size: their width, or whether they would have been seen |
-//! | `compare` | what an interval says about a bound, and what would settle it |
+//! | `select` | selects the streams of a statistic |
+//! | `plan` | turns a comparison into arithmetic on statistics of selected streams |
+//! | `measured` | caches the values of measures |
+//! | `evaluate` | computes values and intervals of statistics, resampled together |
+//! | `table` | computes tables of values by levels |
+//! | `steps` | steps in delay against size: their width, or whether they would have been found |
+//! | `compare` | compares an interval with a bound, and says what would decide the claim |
 //!
-//! A run of any size can be judged: each value is read once for each statistic and summed in blocks
-//! at once, so the work grows with the records and not with records times resamples.
+//! A run of any size can be judged: each statistic reads its values once and sums them in blocks. So the
+//! work grows with the number of records, not with records × resamples.
 
 mod compare;
 mod evaluate;
@@ -32,17 +32,17 @@ pub use select::Selection;
 pub(crate) use select::{dimension, known_factor, known_level, levels};
 pub use table::{Cell, Row, Tabulated, tabulate};
 
-/// Why there is no number to judge by.
+/// Why a value cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Why {
-    /// What the verdict is then.
+    /// The resulting verdict.
     verdict: Verdict,
-    /// In a clause.
+    /// The reason, a clause.
     reason: String,
 }
 
 impl Why {
-    /// The run has nothing of the kind.
+    /// The run lacks the factor, level or measure.
     fn not_applicable(reason: impl Into<String>) -> Self {
         Self {
             verdict: Verdict::NotApplicable,
@@ -50,7 +50,7 @@ impl Why {
         }
     }
 
-    /// It has, and it does not say.
+    /// The run has data, but they are not enough.
     fn unknown(reason: impl Into<String>) -> Self {
         Self {
             verdict: Verdict::Undecided,
@@ -65,7 +65,7 @@ impl From<String> for Why {
     }
 }
 
-/// Judges findings by what was measured. `seed`: the run's; the same gives the same intervals.
+/// Judges findings on the data of a run. `seed`: the run's seed; the same seed gives the same intervals.
 pub fn judge(findings: &[Finding], data: &dyn Data, seed: u64) -> Vec<Judged> {
     let measured = Measured::new(data);
     let each = findings.iter();
@@ -108,7 +108,7 @@ fn parts(check: &Check, measured: &Measured<'_>, seed: u64) -> Vec<Part> {
     }
 }
 
-/// The findings of several levels as one.
+/// Joins the parts at several levels: the verdict, and the reasons of the parts that decided it.
 fn together(parts: &[Part]) -> (Verdict, String) {
     let verdict = Verdict::wherever_applicable(parts.iter().map(|part| part.verdict));
     if let [only] = parts {
@@ -130,7 +130,7 @@ fn together(parts: &[Part]) -> (Verdict, String) {
     (verdict, format!("{count}; {clauses}"))
 }
 
-/// One part under way.
+/// The evaluation of one part: the claim at one combination of `for each` levels.
 struct Judging<'a> {
     fixed: Selection,
     measured: &'a Measured<'a>,
@@ -167,11 +167,11 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// The verdict, and the comparisons that decided it.
+    /// The verdict, and the indices of the comparisons that decided it.
     fn claim(&mut self, claim: &Claim) -> (Verdict, Vec<usize>) {
         match claim {
             Claim::All(claims) => self.all(claims, false),
-            // One of them is true unless all of their opposites are.
+            // De Morgan: any of the claims is the opposite of all of their opposites.
             Claim::Any(claims) => {
                 let (verdict, decisive) = self.all(claims, true);
                 (verdict.not(), decisive)
@@ -218,14 +218,14 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// All of them together, and which of them decided it.
+/// The verdict on a conjunction, and the indices of the comparisons that decided it.
 fn decide(judged: Vec<(Verdict, Vec<usize>)>) -> (Verdict, Vec<usize>) {
     let verdict = Verdict::all(judged.iter().map(|(verdict, _)| *verdict));
     let decisive = judged.into_iter().filter(|(each, _)| *each == verdict);
     (verdict, decisive.flat_map(|(_, indices)| indices).collect())
 }
 
-/// Another seed for each name (FNV-1a, Fowler, Noll and Vo).
+/// Derives a seed for a name (FNV-1a hash, Fowler, Noll and Vo).
 fn mix(seed: u64, name: &[u8]) -> u64 {
     let start = seed ^ 0xcbf2_9ce4_8422_2325;
     name.iter()

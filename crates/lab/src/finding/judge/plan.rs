@@ -1,4 +1,4 @@
-//! A comparison as arithmetic on statistics of chosen streams.
+//! Turns a comparison into arithmetic on statistics of selected streams.
 
 use super::Why;
 use super::measured::Measured;
@@ -12,32 +12,32 @@ use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::least_squares;
 use std::rc::Rc;
 
-/// A statistic of a measure in chosen streams.
+/// A statistic of a measure in selected streams.
 pub(super) struct Leaf {
     pub(super) functional: Functional,
     pub(super) measure: Measure,
-    /// The index of each stream's trial, and the stream's values.
+    /// For each stream, the index of its trial and its values.
     pub(super) values: Vec<(usize, Rc<Values>)>,
     pub(super) streams: Vec<usize>,
     pub(super) dimension: Dimension,
-    /// As written, with the selectors that apply.
+    /// The statistic as text, with all selectors that apply.
     pub(super) text: String,
     pub(super) note: Option<String>,
-    /// Its value is one point of a fit, and compared with nothing by itself.
+    /// Whether its value is only used as a point of a fit.
     pub(super) only_in_fit: bool,
 }
 
-/// A fit of several leaves.
+/// A fit through the values of several leaves.
 pub(super) struct FitPlan {
     pub(super) fit: Fit,
     pub(super) x: Vec<f64>,
-    /// One for each x.
+    /// Index of the leaf for each x.
     pub(super) leaves: Vec<usize>,
     pub(super) dimension: Dimension,
     pub(super) text: String,
 }
 
-/// Arithmetic on leaves and fits, by their indices.
+/// Arithmetic on leaves and fits, which are given by index.
 pub(super) enum Term {
     Constant(f64),
     Leaf(usize),
@@ -53,7 +53,7 @@ pub(super) struct Plan {
     pub(super) fits: Vec<FitPlan>,
 }
 
-/// A term and what it counts, or why there is none.
+/// A term and its dimension, or why it cannot be computed.
 type Planned = Result<(Term, Dimension), Why>;
 
 impl Plan {
@@ -173,7 +173,7 @@ impl Plan {
                 Fit::Steps => steps::of_sizes(factor, x)?,
             };
         }
-        // How many sizes steps need, their detector says.
+        // The step detector itself reports too few sizes.
         if fit != Fit::Steps && plan.x.len() < 3 {
             return Err(Why::unknown(format!(
                 "a line needs 3 levels of `{factor}`, this run has {}",
@@ -186,7 +186,7 @@ impl Plan {
     }
 }
 
-/// What a measure counts: a series says so itself.
+/// Dimension of a measure; a series has its own. An error, a clause, if streams differ.
 fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimension, String> {
     let of = |values: &(usize, Rc<Values>)| match &*values.1 {
         Values::OverTime(stretches) => stretches.dimension,
@@ -202,8 +202,8 @@ fn counted_in(measure: Measure, values: &[(usize, Rc<Values>)]) -> Result<Dimens
     }
 }
 
-/// Series as the values of their stretches, which are treated as those of packets from here on, or, where the statistic
-/// is of the values themselves, as how long each of them held, or, where the measure is of a trial, as one number.
+/// Converts series to the form that the statistic needs: one number for a measure of the trial (its peak), stretches
+/// as if they were packets for count, min, max and mean, or else values weighted by how long each held.
 fn each_as_judged(
     measure: Measure,
     values: Vec<(usize, Rc<Values>)>,
@@ -245,7 +245,7 @@ fn binary(operator: Operator, a: (Term, Dimension), b: (Term, Dimension)) -> Pla
     ))
 }
 
-/// What two terms that are added or compared both count; zero counts anything.
+/// The common dimension of two terms that are added or compared. A constant zero fits any dimension.
 pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dimension, String> {
     let zero = |term: &Term| matches!(term, Term::Constant(0.0));
     match (a, b) {
@@ -255,14 +255,15 @@ pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dim
     }
 }
 
-/// What is computed, of what, and what else a reader needs to know.
+/// The functional and measure of a statistic, and a note for the reader (the computed bound of a share).
 fn functional(
     statistic: &Statistic,
     selection: &Selection,
     measured: &Measured<'_>,
 ) -> Result<(Functional, Measure, Option<String>), Why> {
     match &statistic.kind {
-        // The mean of yes and no is a share, and none of a thousand may still be three.
+        // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet has a 1
+        // (with 0 of 1000, up to 3 in 1000 are possible).
         Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => {
             let functional = Functional::Share {
                 beyond: Beyond::More,
@@ -290,8 +291,8 @@ fn functional(
     }
 }
 
-/// A value from all the data, without an interval: the bound of a share moves far less than the
-/// share does, and is taken as it is.
+/// A value from all data, without an interval. Used for the bound of a share, whose error is far smaller than
+/// that of the share, and for cells of tables.
 pub(super) fn point(
     value: &Value,
     selection: &Selection,
@@ -316,7 +317,7 @@ pub(super) fn point(
 }
 
 impl Leaf {
-    /// The least that it can be: of a functional that keeps to the side of zero where its measure is.
+    /// The smallest possible value. Min, max, mean and quantiles cannot be smaller than the measure.
     pub(super) fn least(&self) -> f64 {
         let (least, _) = self.functional.range();
         let of_values = matches!(
@@ -327,7 +328,7 @@ impl Leaf {
         of_measure.map_or(least, |of_measure| of_measure.max(least))
     }
 
-    /// From all its values.
+    /// The functional of all values pooled.
     pub(super) fn point(&self) -> Option<f64> {
         let numbers = self.numbers_of_trials();
         if let Some(held) = self.held() {
@@ -341,7 +342,7 @@ impl Leaf {
         }
     }
 
-    /// The numbers of trials, where it is a measure of which each has one.
+    /// The numbers of the trials, for a measure of the whole trial; else empty.
     pub(super) fn numbers_of_trials(&self) -> Vec<f64> {
         let numbers = self
             .values
@@ -353,7 +354,7 @@ impl Leaf {
         numbers.collect()
     }
 
-    /// The values of all packets that have one, pooled.
+    /// The values of all packets, pooled, without NaN.
     fn packets(&self) -> Vec<f64> {
         let streams = self
             .values
@@ -365,7 +366,7 @@ impl Leaf {
         streams.flatten().copied().filter(|x| !x.is_nan()).collect()
     }
 
-    /// For how long each value held in all trials; `None` where it is of no series' values.
+    /// Values of a series with how long each held, pooled over trials; `None` if the leaf has no held values.
     pub(super) fn held(&self) -> Option<Vec<(f64, f64)>> {
         let mut pooled = Vec::new();
         for (_, values) in &self.values {
@@ -375,7 +376,7 @@ impl Leaf {
             }
         }
         pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        // Trials have the same bins.
+        // Trials share the same bins: add the times of equal values.
         pooled.dedup_by(|next, first| {
             let same = next.0 == first.0;
             first.1 += if same { next.1 } else { 0.0 };
@@ -384,7 +385,7 @@ impl Leaf {
         Some(pooled).filter(|pooled| !pooled.is_empty())
     }
 
-    /// The bins of all trials, pooled; `None` where the values are there one by one.
+    /// Histogram bins of all trials, pooled; `None` if the leaf does not have histograms.
     pub(super) fn counted(&self) -> Option<Vec<(f64, u64)>> {
         let mut pooled = Vec::new();
         for (_, values) in &self.values {
@@ -399,12 +400,12 @@ impl Leaf {
 }
 
 impl FitPlan {
-    /// The values of its own leaves among those of all.
+    /// The values of this fit's leaves, taken from the values of all leaves.
     pub(super) fn pick(&self, leaves: &[f64]) -> Vec<f64> {
         self.leaves.iter().map(|&leaf| leaves[leaf]).collect()
     }
 
-    /// Of these y, one for each x; NaN where there is no line.
+    /// The statistic of the fit through `y`, one value for each x; NaN if there is no fit.
     pub(super) fn statistic(&self, y: &[f64]) -> f64 {
         match (least_squares::line(&self.x, y), self.fit) {
             (Ok(fit), Fit::R2) => fit.r2,
@@ -416,7 +417,7 @@ impl FitPlan {
 }
 
 impl Term {
-    /// With these values of leaves and fits.
+    /// Value of the term for these values of leaves and fits.
     pub(super) fn value(&self, leaves: &[f64], fits: &[f64]) -> f64 {
         match self {
             Term::Constant(value) => *value,
@@ -436,7 +437,7 @@ impl Term {
     }
 }
 
-/// The statistic with all selectors that apply to it.
+/// The statistic as text, with all selectors that apply.
 fn written(statistic: &Statistic, selection: &Selection) -> String {
     let mut written = statistic.clone();
     written.selectors = selection.selectors().to_vec();

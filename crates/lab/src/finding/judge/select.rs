@@ -1,4 +1,4 @@
-//! Which streams a statistic is of.
+//! Selects the streams from which a statistic is computed.
 
 use crate::finding::check::{
     Each, LevelText, Name, ParseError, Selector, Span, Which, of_selectors, selectors,
@@ -9,26 +9,25 @@ use crate::finding::measure::Measure;
 use crate::finding::verdict::FixedLevel;
 use delaylab_model::plan::Level;
 
-/// Selectors that all must hold. A factor that an inner one names is not asked for again by an
-/// outer one.
+/// A conjunction of selectors on the levels of factors.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     selectors: Vec<Selector>,
 }
 
 impl Selection {
-    /// Reads selectors as they stand behind the `|` of a statistic: `wait=1ms, condition in [quiet, normal]`.
+    /// Parses selectors as written after the `|` of a statistic: `wait=1ms, condition in [quiet, normal]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let selectors = selectors(text)?;
         Ok(Self { selectors })
     }
 
-    /// Every factor and level that it speaks of.
+    /// Every factor and level that the selectors name.
     pub(crate) fn names(&self) -> Vec<Name> {
         of_selectors(&self.selectors, None)
     }
 
-    /// Exactly these levels.
+    /// Selects exactly these levels.
     pub fn at(levels: &[FixedLevel]) -> Self {
         let exactly = |level: &FixedLevel| exactly(&level.factor, &level.level);
         Self {
@@ -36,7 +35,7 @@ impl Selection {
         }
     }
 
-    /// These selectors, and of this selection those whose factors they do not name.
+    /// The `inner` selectors, and those of this selection whose factors `inner` does not name.
     #[must_use]
     pub fn within(&self, inner: &[Selector]) -> Self {
         let named = |factor: &str| inner.iter().any(|selector| selector.factor == factor);
@@ -46,7 +45,7 @@ impl Selection {
         }
     }
 
-    /// And this level of a factor.
+    /// This selection, narrowed to one level of a factor.
     pub(super) fn and(&self, factor: &str, level: &Level) -> Self {
         let mut selectors = self.selectors.clone();
         selectors.push(exactly(factor, &level.label));
@@ -57,7 +56,7 @@ impl Selection {
         &self.selectors
     }
 
-    /// The streams with this measure that it means, by index; why none, where it means none.
+    /// Indices of the selected streams that can have this measure; an error, a clause, if there are none.
     pub(super) fn streams_of(
         &self,
         measure: Measure,
@@ -73,7 +72,7 @@ impl Selection {
         Ok(chosen.into_iter().map(|index| known[index]).collect())
     }
 
-    /// The streams that it means, by index; why none, where it means none.
+    /// Indices of the selected streams; an error, a clause, if there are none.
     pub fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
@@ -123,7 +122,7 @@ fn holds(selector: &Selector, stream: &StreamInfo) -> bool {
     }
 }
 
-/// Is it this level, as written or as a quantity? `1ms` is `1000us`.
+/// Does the text mean this level, as written or as a quantity? `1ms` equals `1000us`.
 fn is(text: &LevelText, level: &Level) -> bool {
     let as_number = text.number.as_ref().zip(level.value);
     text.text == level.label
@@ -133,7 +132,7 @@ fn is(text: &LevelText, level: &Level) -> bool {
         })
 }
 
-/// What a level counts.
+/// Dimension of a level's value.
 pub(crate) fn dimension(level: &Level) -> Dimension {
     level.unit.map_or(Dimension::NUMBER, Dimension::from)
 }
@@ -161,7 +160,7 @@ pub(crate) fn known_level(
     ))
 }
 
-/// The levels of a factor: in order of size where they are quantities, else as they come.
+/// The levels of a factor: by size if all are quantities, else in the order of the streams.
 pub(crate) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for level in streams.iter().filter_map(|stream| stream.level(factor)) {
@@ -179,8 +178,8 @@ pub(crate) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
     levels
 }
 
-/// The combinations of levels that a check runs over and that the run has; one of none without
-/// `for each`. Why not, where a factor or a level that is named is not there.
+/// The combinations of `for each` levels that the run has; without `for each`, one empty combination.
+/// An error, a clause, if the run lacks a named factor, a named level or every combination.
 pub(super) fn fixed_levels(
     each: &[Each],
     streams: &[StreamInfo],

@@ -1,9 +1,9 @@
-//! Steps against size in a comparison: a width where there are any, and else whether the width that is
-//! claimed would have been found.
+//! Steps of delay against size in a comparison: their width if there are any, or else whether steps of the claimed
+//! width would have been found.
 //!
-//! A claim of steps is false, and not only unproven, where steps of that width would have been found in
-//! at least 95 of 100 simulated runs of the same sizes and noise: steps that make up the whole slope, or
-//! as low as on an ATM line of 155.52 Mbit/s where delay rises by less than that.
+//! A claim of steps is false, not only undecided, if steps of that width would have been found in at least 95 of 100
+//! simulated runs with the same sizes and noise. The simulated steps make up the whole slope, or, if delay rises by
+//! less, they are as high as on an ATM line of 155.52 Mbit/s.
 
 use crate::finding::check::{Beyond, Relation};
 use crate::finding::dimension::Dimension;
@@ -15,7 +15,7 @@ use delaylab_stats::steps::{
 };
 use std::ops::RangeInclusive;
 
-/// What steps count, for a factor that counts this; why there are none.
+/// Dimension of a step's width: bytes. An error, a clause, if the factor is not a size.
 pub(super) fn of_sizes(factor: &str, dimension: Dimension) -> Result<Dimension, String> {
     if dimension == Dimension::SIZE {
         return Ok(dimension);
@@ -25,7 +25,7 @@ pub(super) fn of_sizes(factor: &str, dimension: Dimension) -> Result<Dimension, 
     ))
 }
 
-/// Sizes without a delay are left out.
+/// Looks for steps in delay (ns) against size (bytes). Sizes without a delay are left out.
 pub(super) fn detection(sizes: &[f64], delays: &[f64], seed: u64) -> Detection {
     let pairs = sizes.iter().zip(delays);
     let points = pairs.filter(|(_, delay)| delay.is_finite());
@@ -43,7 +43,7 @@ fn settings(seed: u64) -> Settings {
     }
 }
 
-/// Bytes, where there are steps.
+/// Width of the steps, bytes; `None` if there are none.
 pub(super) fn width(detection: &Detection) -> Option<f64> {
     match &detection.verdict {
         Found::Steps(steps) => Some(f64::from(steps.width)),
@@ -51,12 +51,12 @@ pub(super) fn width(detection: &Detection) -> Option<f64> {
     }
 }
 
-/// The width, and what resampling made of it.
+/// The width of the steps with its resamples; `None` if there are none.
 pub(super) fn replicates(detection: &Detection, resampling: &Resampling) -> Option<Replicates> {
     let Found::Steps(found) = &detection.verdict else {
         return None;
     };
-    // Widths that fit equally well are as likely as each other.
+    // A draw is a range of widths that fit equally well: use both ends.
     let draws = found.width_draws.iter();
     let draws: Vec<f64> = draws
         .flat_map(|&(least, most)| [f64::from(least), f64::from(most)])
@@ -64,7 +64,7 @@ pub(super) fn replicates(detection: &Detection, resampling: &Resampling) -> Opti
     Some(resampling.drawn_from(f64::from(found.width), &draws, 0))
 }
 
-/// What was found, in a clause.
+/// Describes the detection, in a clause.
 pub(super) fn says(detection: &Detection) -> String {
     let what = match &detection.verdict {
         Found::Steps(found) => format!(
@@ -95,7 +95,7 @@ pub(super) fn says(detection: &Detection) -> String {
     format!("{what} ({sizes} sizes{jump})")
 }
 
-/// How steps differ, and a jump beside them.
+/// Describes the range of unequal step heights, and a separate jump.
 fn unlike(found: &steps::Steps) -> String {
     let uneven = found.uneven.map(|uneven| {
         let [least, most] = [uneven.least_ns, uneven.most_ns].map(format_duration_f64);
@@ -116,8 +116,7 @@ fn overhead(found: &steps::Steps) -> String {
     )
 }
 
-/// What a claim about the width of steps comes to where there are none; why it cannot be told, for a
-/// claim about anything else.
+/// Verdict and reason of a claim about the width of steps if none were found. `right`: the claimed width, bytes.
 pub(super) fn absent(detection: &Detection, relation: &Relation, right: f64) -> (Verdict, String) {
     let says = says(detection);
     let Some(widths) = claimed(relation, right, &detection.widths) else {
@@ -164,7 +163,7 @@ fn missing(power: &Power) -> String {
     }
 }
 
-/// The widths that a relation claims, of those that are looked for.
+/// The widths for which a relation is true, among those searched (`looked`); `None` if there are none.
 fn claimed(
     relation: &Relation,
     right: f64,

@@ -1,4 +1,4 @@
-//! Values of the check language by levels of factors: the tables that a source prints.
+//! Tables of values by levels of factors, as in a printed source. Cells are expressions of the check language.
 
 use super::measured::Measured;
 use super::plan::point;
@@ -8,32 +8,32 @@ use crate::finding::data::{Data, StreamInfo};
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::Level;
 
-/// A table of what was measured.
+/// A table of computed values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tabulated {
-    /// The head of each column but the first: its level, where there is a factor of columns, and its value.
+    /// Head of each column except the first: its level (empty without a factor of columns), and its expression.
     pub heads: Vec<(String, String)>,
-    /// A row for each level.
+    /// One row for each level of the factor of rows.
     pub rows: Vec<Row>,
 }
 
-/// A row.
+/// A row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The level.
+    /// Label of the row's level; empty without a factor of rows.
     pub level: String,
-    /// A cell for each head.
+    /// One cell for each head.
     pub cells: Vec<Cell>,
 }
 
-/// A value as it reads, or why there is none.
+/// A formatted value, or why there is none.
 pub type Cell = Result<String, String>;
 
-/// The table that was asked for; `order` says how the levels of factors follow each other where they are
-/// names.
+/// Computes a table figure. `order`: factors with their levels in the order of the experiment; it sets the order
+/// of rows and columns.
 ///
 /// # Errors
-/// A sentence: what the run lacks.
+/// What the run lacks, as a clause.
 pub fn tabulate(
     asked: &FigureSection,
     data: &dyn Data,
@@ -57,7 +57,7 @@ pub fn tabulate(
     })
 }
 
-/// What was asked, read.
+/// A table figure with its parsed expressions and selectors.
 struct Grid<'a> {
     asked: &'a FigureSection,
     values: Vec<Value>,
@@ -79,14 +79,14 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Those that it is of.
+    /// The selected streams.
     fn streams(&self) -> Result<Vec<StreamInfo>, String> {
         let all = self.measured.streams();
         let chosen = self.selection.streams(all)?.into_iter();
         Ok(chosen.map(|index| all[index].clone()).collect())
     }
 
-    /// Of a row: every value at the level of each column.
+    /// The cells of a row: each expression at the level of each column.
     fn cells(&self, row: Option<&Level>, columns: &[Option<Level>]) -> Vec<Cell> {
         let at_row = and(self.selection.clone(), self.asked.rows.as_deref(), row);
         let of_column = |column: &Option<Level>| {
@@ -110,7 +110,7 @@ fn label(level: Option<&Level>) -> String {
     level.map_or_else(String::new, |level| level.label.clone())
 }
 
-/// Its levels; without a factor all is one.
+/// The levels of a factor; without a factor, one `None` that stands for all streams.
 fn of_factor(
     factor: Option<&String>,
     streams: &[StreamInfo],

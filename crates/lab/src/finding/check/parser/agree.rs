@@ -1,11 +1,11 @@
-//! A duration is not held against a size.
+//! Checks that compared or added values have the same dimension.
 
 use super::{Parsed, Parser};
 use crate::finding::check::{Fit, Functional, Kind, Operator, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
 
 impl Parser<'_> {
-    /// A duration is not compared with a size, nor with a bare number but zero.
+    /// An error at `span` if the dimensions are known and differ. Zero fits any dimension.
     pub(super) fn agree(&self, left: &Value, right: &Value, span: Span) -> Parsed<()> {
         let (Some(a), Some(b)) = (dimension(left), dimension(right)) else {
             return Ok(());
@@ -22,7 +22,7 @@ impl Parser<'_> {
     }
 }
 
-/// What a value counts, where that does not depend on the data.
+/// Dimension of a value; `None` if it depends on the data.
 pub(super) fn dimension(value: &Value) -> Option<Dimension> {
     match value {
         Value::Number(number) => Some(number.dimension),
@@ -37,7 +37,7 @@ pub(super) fn dimension(value: &Value) -> Option<Dimension> {
     }
 }
 
-/// What a statistic counts, where that does not depend on the data.
+/// Dimension of a statistic; `None` if it depends on the data.
 pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
     match &statistic.kind {
         Kind::Of(Functional::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),

@@ -1,11 +1,11 @@
-//! Limits: a statistic, a side, and a bound that is a change where it has a sign.
+//! Parses limits: a statistic, a relation, and a bound. A bound with a sign is a change.
 
 use super::agree::statistic_dimension;
 use super::{Dimension, Parsed, Parser, Token};
 use crate::finding::check::{Beyond, Bound, Kind, Limit, Number, Span, Statistic, Value};
 use crate::finding::measure::Measure;
 
-/// Reads a limit.
+/// Parses a limit.
 pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
     let mut parser = Parser::new(text)?;
     let each = parser.for_each()?;
@@ -27,7 +27,7 @@ pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
 }
 
 impl Parser<'_> {
-    /// A statistic; `lost` by itself is a share.
+    /// Parses a statistic, or the single word `lost`, which means `share(lost > 0)`.
     fn limited(&mut self) -> Parsed<Statistic> {
         let span = self.span();
         let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
@@ -68,7 +68,7 @@ impl Parser<'_> {
         Ok(Bound::Change(number))
     }
 
-    /// A duration is not held against a size, nor against a bare number but zero.
+    /// An error at `span` if statistic and number have different dimensions. Zero fits any dimension.
     fn fits(&self, statistic: &Statistic, number: &Number, span: Span) -> Parsed<()> {
         let counts = statistic_dimension(statistic);
         match counts.filter(|&counts| counts != number.dimension && number.value != 0.0) {

@@ -1,4 +1,4 @@
-//! Statistics, their measures and selectors.
+//! Parses statistics with their measures and selectors.
 
 use super::agree::{dimension, is_zero};
 use super::{Parsed, Parser};
@@ -16,7 +16,7 @@ const FITS: [(&str, Fit); 3] = [
     ("steps", Fit::Steps),
 ];
 
-/// What a name asks for.
+/// The form of statistic that a name begins.
 enum Form {
     Of(Functional),
     Share,
@@ -67,7 +67,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands in the parentheses of a statistic, and where its measure or factor does.
+    /// Parses the arguments in parentheses, and returns where the measure (of a fit, the factor) is written.
     fn arguments(&mut self, form: Form) -> Parsed<(Kind, Span)> {
         let start = self.span();
         match form {
@@ -129,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `ipdv(network)`: the variation of another delay than the round trip.
+    /// Parses the rest of `ipdv(network)`: the variation of another delay than the round trip.
     fn variation(&mut self, measure: Measure) -> Parsed<Measure> {
         if !matches!(measure, Measure::Ipdv | Measure::Pdv) || !self.takes_sign("(") {
             return Ok(measure);
@@ -246,7 +246,7 @@ impl Parser<'_> {
             None => {
                 let functions = Functional::PLAIN.iter().map(|row| row.0);
                 let fits = FITS.iter().map(|row| row.0);
-                // Of p1 to p99 those that are asked for most.
+                // Suggest only the usual percentiles.
                 let others = ["share", "p50", "p90", "p99", "p999"];
                 let known: Vec<&str> = functions.chain(fits).chain(others).collect();
                 choices(name, known).map(|help| match help.starts_with("one of") {

@@ -1,4 +1,4 @@
-//! Arithmetic.
+//! Parses arithmetic.
 
 use super::{Located, MAX_DEPTH, Node, Parsed, Parser};
 use crate::finding::check::lexer::Token;
