@@ -2,8 +2,8 @@
 
 use crate::finding::back_to_back::BackToBack;
 use crate::finding::data::{TimeTaken, counted_clock_reads, lost_load, over_time};
-use crate::finding::periodic::{self, Watched};
-use crate::finding::{Data, Measure, NotThere, StreamInfo, Values};
+use crate::finding::periodic::{self, HostActivity};
+use crate::finding::{Data, Measure, MeasureUnavailable, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
@@ -62,7 +62,7 @@ impl<'a> Stored<'a> {
         });
     }
 
-    fn periodic_cause(&self, row: &TrialRow) -> Result<Values, NotThere> {
+    fn periodic_cause(&self, row: &TrialRow) -> Result<Values, MeasureUnavailable> {
         let trains = self.trains.get_or_init(|| {
             let mut trains = TrainsBuilder::default();
             for row in self.run.trials() {
@@ -73,7 +73,7 @@ impl<'a> Stored<'a> {
         });
         let mut records = Vec::new();
         self.each_record(row, &mut |record| records.push(*record));
-        let watched = Watched {
+        let watched = HostActivity {
             any: !row.facts.noise_sources.is_empty(),
             noise: &self.run.noise(Some(row.trial)),
             trains,
@@ -90,7 +90,7 @@ impl<'a> Stored<'a> {
     }
 
     /// The back-to-back number of a trial, from the frames of all probes, warm-up included.
-    fn back_to_back(&self, trial: u32) -> Result<Values, NotThere> {
+    fn back_to_back(&self, trial: u32) -> Result<Values, MeasureUnavailable> {
         let mut seen = BackToBack::default();
         match &self.records {
             Some(records) => {
@@ -105,7 +105,7 @@ impl<'a> Stored<'a> {
         seen.finish()
     }
 
-    fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, NotThere> {
+    fn over_time(&self, info: &StreamInfo, measure: Measure) -> Result<Values, MeasureUnavailable> {
         let mut kept = self.series.borrow_mut();
         if kept.0 != Some(info.trial) {
             let trial = Some(info.trial);
@@ -181,8 +181,8 @@ impl Data for Stored<'_> {
         &self.streams
     }
 
-    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
-        let nothing = || NotThere("there is no such stream".to_owned());
+    fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable> {
+        let nothing = || MeasureUnavailable("there is no such stream".to_owned());
         if measure.kept_as().is_series() {
             let info = self.streams.get(stream).ok_or_else(nothing)?;
             return self.over_time(info, measure.kept_as());

@@ -22,7 +22,7 @@ use crate::key;
 use crate::terminal;
 use crate::tui;
 use delaylab_kernel::host_info::HostInfo;
-use delaylab_lab::finding::single::Watched;
+use delaylab_lab::finding::single::LimitCheck;
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::{Measure, State};
 use delaylab_model::trial::ProbeRun;
@@ -116,7 +116,7 @@ fn carry_out<K: Keep>(
     started: Started<K>,
     args: &PingArgs,
     output: Output,
-    conditions: Vec<Watched>,
+    conditions: Vec<LimitCheck>,
 ) -> Result<CarriedOut<K>, Failed> {
     let run = ProbeRun {
         // That of the experiment, which `--seed` takes.

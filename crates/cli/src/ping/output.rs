@@ -6,7 +6,7 @@ use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::terminal;
 use crate::tui::Tui;
-use delaylab_lab::finding::single::{Answer, Watched};
+use delaylab_lab::finding::single::{Answer, LimitCheck};
 use delaylab_lab::run::Watch;
 use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
@@ -102,7 +102,7 @@ fn cannot_create(path: &Path, error: &io::Error) -> Failed {
 pub struct Written<'a> {
     shown: Shown<'a>,
     storage: Storage<'a>,
-    conditions: Vec<Watched>,
+    conditions: Vec<LimitCheck>,
     summary_to_stdout: bool,
     facts: RecordFacts,
     lines: Option<LineWriter>,
@@ -119,7 +119,11 @@ impl<'a> Written<'a> {
     ///
     /// # Errors
     /// Where that cannot be had.
-    pub fn new(output: Output, conditions: Vec<Watched>, shown: Shown<'a>) -> Result<Self, Failed> {
+    pub fn new(
+        output: Output,
+        conditions: Vec<LimitCheck>,
+        shown: Shown<'a>,
+    ) -> Result<Self, Failed> {
         let summary_to_stdout = output.format.is_none() || !output.data_is_stdout;
         let file = shown
             .args
@@ -240,7 +244,7 @@ impl<'a> Written<'a> {
     pub fn end_part(&mut self, summary: Summary, facts: ProbeFacts) -> Part {
         if facts.records.reflector_clock == ReflectorClock::Unrelated {
             let conditions = self.conditions.iter_mut();
-            conditions.for_each(Watched::withdraw_one_way);
+            conditions.for_each(LimitCheck::withdraw_one_way);
         }
         Part {
             load: String::new(),
@@ -303,7 +307,7 @@ impl<'a> Written<'a> {
 
     fn answers(&mut self) -> Vec<Answer> {
         let conditions = std::mem::take(&mut self.conditions);
-        conditions.into_iter().map(Watched::finish).collect()
+        conditions.into_iter().map(LimitCheck::finish).collect()
     }
 
     /// Where packets come too fast for a line each, and nobody asked for fewer lines, that is said.
@@ -345,10 +349,10 @@ fn in_text(idle: &Ping<'_>, loaded: &[Working<'_>], in_lines: bool, style: &Styl
 ///
 /// # Errors
 /// Where one probe cannot answer them.
-pub fn conditions(args: &PingArgs) -> Result<Vec<Watched>, Failed> {
+pub fn conditions(args: &PingArgs) -> Result<Vec<LimitCheck>, Failed> {
     let limits = args.fail_if.iter();
     let watched = limits.map(|limit| {
-        Watched::new(limit).map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))
+        LimitCheck::new(limit).map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))
     });
     watched.collect()
 }

@@ -1,7 +1,7 @@
 //! Two runs as one in which the run is a factor: what judges claims about one run judges claims about two.
 
 use super::pairs::{NothingInCommon, Pair, Pairing};
-use delaylab_lab::finding::{Data, Measure, NotThere, StreamInfo, Values};
+use delaylab_lab::finding::{Data, Measure, MeasureUnavailable, StreamInfo, Values};
 use delaylab_model::plan::Level;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -91,8 +91,8 @@ impl Data for Both<'_> {
         &self.streams
     }
 
-    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
-        let nothing = || NotThere("there is no such stream".to_owned());
+    fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable> {
+        let nothing = || MeasureUnavailable("there is no such stream".to_owned());
         let (data, stream) = self.origin(stream).ok_or_else(nothing)?;
         data.values(stream, measure)
     }

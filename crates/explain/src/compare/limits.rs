@@ -20,8 +20,8 @@ mod silence;
 use super::both::{Both, RUN, RUNS};
 use answer::Question;
 use delaylab_lab::finding::check::{
-    Beyond, Bound, Check, Claim, Comparison, LevelText, Limit, Number, Relation, Selector, Span,
-    Statistic, Value, Which,
+    Beyond, Bound, Check, Claim, Comparison, LevelSet, LevelText, Limit, Number, Relation,
+    Selector, Span, Statistic, Value,
 };
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{FixedLevel, Part};
@@ -153,7 +153,7 @@ fn in_run(statistic: &Statistic, run: &str) -> Statistic {
     let mut statistic = statistic.clone();
     statistic.selectors.push(Selector {
         factor: RUN.to_owned(),
-        which: Which::In(vec![LevelText::named(run)]),
+        which: LevelSet::In(vec![LevelText::named(run)]),
         span: Span::default(),
     });
     statistic

@@ -2,7 +2,7 @@
 
 use super::SEED;
 use delaylab_lab::finding::dimension::Dimension;
-use delaylab_lab::finding::{Data, Measure, NotThere, Values};
+use delaylab_lab::finding::{Data, Measure, MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_stats::anatomy::{self, StageSet};
 use delaylab_stats::random::SplitMix;
@@ -82,7 +82,7 @@ impl<'a> Side<'a> {
                 Ok(values)
             }
             Ok(_) => Err(format!("{measure} is no measure of single packets")),
-            Err(NotThere(why)) => Err(why),
+            Err(MeasureUnavailable(why)) => Err(why),
         };
         self.streams.iter().map(of).collect()
     }

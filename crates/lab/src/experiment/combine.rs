@@ -104,7 +104,7 @@ struct Maker<'a> {
 }
 
 /// A combination with its tree, its trial if one can be made, the world's refusals, and problems.
-struct Tried {
+struct Attempt {
     root: Node,
     trial: Option<Trial>,
     refusals: Vec<Refusal>,
@@ -129,7 +129,7 @@ impl Maker<'_> {
     }
 
     /// Splits the refusals: those that remain without the case are problems, the others skip the case.
-    fn explain_refusals(&mut self, levels: &[&FactorLevel], tried: Tried) {
+    fn explain_refusals(&mut self, levels: &[&FactorLevel], tried: Attempt) {
         let Some((case, others)) = levels.split_first() else {
             return;
         };
@@ -180,8 +180,8 @@ impl Maker<'_> {
         }
     }
 
-    fn attempt(&mut self, levels: &[&FactorLevel]) -> Tried {
-        let mut tried = Tried {
+    fn attempt(&mut self, levels: &[&FactorLevel]) -> Attempt {
+        let mut tried = Attempt {
             root: self.root.clone(),
             trial: None,
             refusals: Vec::new(),
@@ -200,7 +200,7 @@ impl Maker<'_> {
         tried
     }
 
-    fn build(&mut self, setup: Setup, tried: &mut Tried) {
+    fn build(&mut self, setup: Setup, tried: &mut Attempt) {
         let mut probes = Vec::new();
         if setup.probes.is_empty() {
             let problem = Problem::new(&tried.root.at, "an experiment without a probe");

@@ -1,6 +1,6 @@
 //! The stop rule of a design, parsed: when repeats have made an interval narrow enough.
 
-use crate::finding::check::{Check, Claim, Kind, LevelText, Selector, Statistic, Value, Which};
+use crate::finding::check::{Check, Claim, Kind, LevelSet, LevelText, Selector, Statistic, Value};
 use crate::finding::data::PROBE;
 use delaylab_model::experiment::StopRule;
 use delaylab_model::trial::RecordFacts;
@@ -93,7 +93,7 @@ fn only_probe(selectors: &[Selector]) -> Result<Option<String>, String> {
     match selectors {
         [] => Ok(None),
         [selector] if selector.factor == PROBE => match &selector.which {
-            Which::In(levels) if levels.len() == 1 => Ok(levels.first().map(text)),
+            LevelSet::In(levels) if levels.len() == 1 => Ok(levels.first().map(text)),
             _ => Err("name one probe, as in `| probe=echo`, or none".to_owned()),
         },
         _ => Err(

@@ -4,7 +4,7 @@
 //! A burst passes without loss exactly if it ends before that frame. So one burst that is long enough gives the result
 //! of a search over many bursts. Warm-up frames count, because the burst begins with them.
 
-use super::data::{NotThere, Values};
+use super::data::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 
@@ -31,16 +31,16 @@ impl BackToBack {
     ///
     /// # Errors
     /// No frame was sent, or none was lost.
-    pub fn finish(&self) -> Result<Values, NotThere> {
+    pub fn finish(&self) -> Result<Values, MeasureUnavailable> {
         if self.sent.is_empty() {
-            return Err(NotThere("no frames were sent".to_owned()));
+            return Err(MeasureUnavailable("no frames were sent".to_owned()));
         }
         let Some(first_lost) = self.first_lost else {
             let frames = self.sent.len();
             let why = format!(
                 "none of {frames} frames was lost: longer trials, or faster ones, would be"
             );
-            return Err(NotThere(why));
+            return Err(MeasureUnavailable(why));
         };
         let before = self.sent.iter().filter(|sent| **sent < first_lost);
         Ok(Values::Trial(before.count() as f64))
@@ -65,7 +65,7 @@ mod tests {
         record
     }
 
-    fn found(records: &[Record]) -> Result<Values, NotThere> {
+    fn found(records: &[Record]) -> Result<Values, MeasureUnavailable> {
         let mut seen = BackToBack::default();
         records.iter().for_each(|record| seen.push(record));
         seen.finish()
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_burst_that_fits_has_no_number() {
         let records: Vec<Record> = (0..7).map(|k| frame(0, k, true)).collect();
-        let NotThere(why) = found(&records).unwrap_err();
+        let MeasureUnavailable(why) = found(&records).unwrap_err();
         assert!(why.contains("none of 7 frames was lost"), "{why}");
         assert!(found(&[]).is_err());
     }

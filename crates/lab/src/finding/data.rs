@@ -2,7 +2,7 @@
 
 use super::back_to_back::BackToBack;
 use super::measure::Measure;
-use super::periodic::{self, Watched};
+use super::periodic::{self, HostActivity};
 use super::series::Stretches;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level};
@@ -76,7 +76,7 @@ pub enum Values {
 
 /// Why a measure is not available, as a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotThere(pub String);
+pub struct MeasureUnavailable(pub String);
 
 /// How long the trials of a run took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,7 +112,7 @@ pub trait Data {
     fn streams(&self) -> &[StreamInfo];
     /// The values of a measure in one stream, by its index. For a measure of the whole trial, the values of
     /// the stream's trial.
-    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere>;
+    fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable>;
     /// Calls `take` with each record of a stream in order of sequence, without warm-up packets.
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
     /// How to read the records of a stream; `None` if there is no such stream, or it is a series.
@@ -172,7 +172,7 @@ impl Samples {
         self.records.push((Vec::new(), RecordFacts::default()));
     }
 
-    fn clock_reads(&self, trial: u32) -> Result<Values, NotThere> {
+    fn clock_reads(&self, trial: u32) -> Result<Values, MeasureUnavailable> {
         counted_clock_reads(self.clock_reads.iter().filter(|bin| bin.trial == trial))
     }
 }
@@ -180,10 +180,10 @@ impl Samples {
 /// The histogram of clock reads of one trial as values.
 pub fn counted_clock_reads<'a>(
     bins: impl Iterator<Item = &'a ClockReads>,
-) -> Result<Values, NotThere> {
+) -> Result<Values, MeasureUnavailable> {
     let mut counts: Vec<_> = bins.map(|bin| (bin.from_ns as f64, bin.count)).collect();
     if counts.iter().all(|bin| bin.1 == 0) {
-        return Err(NotThere(
+        return Err(MeasureUnavailable(
             "no clock reads were counted in this trial".to_owned(),
         ));
     }
@@ -192,15 +192,20 @@ pub fn counted_clock_reads<'a>(
 }
 
 /// The number of load packets or cells that a trial lost; an error if the world does not count them.
-pub fn lost_load(lost: Option<&u64>) -> Result<Values, NotThere> {
+pub fn lost_load(lost: Option<&u64>) -> Result<Values, MeasureUnavailable> {
     let lost = lost.map(|lost| Values::Trial(*lost as f64));
-    lost.ok_or_else(|| NotThere("this world does not count what the load loses".to_owned()))
+    lost.ok_or_else(|| {
+        MeasureUnavailable("this world does not count what the load loses".to_owned())
+    })
 }
 
 /// One series of one trial as values, from its points and how long it had each value.
-pub fn over_time(points: &[SeriesPoint], values: &[SeriesValue]) -> Result<Values, NotThere> {
+pub fn over_time(
+    points: &[SeriesPoint],
+    values: &[SeriesValue],
+) -> Result<Values, MeasureUnavailable> {
     let stretches = Stretches::new(points, values).map(Values::OverTime);
-    stretches.ok_or_else(|| NotThere("the series has no length".to_owned()))
+    stretches.ok_or_else(|| MeasureUnavailable("the series has no length".to_owned()))
 }
 
 impl Data for Samples {
@@ -208,13 +213,13 @@ impl Data for Samples {
         &self.streams
     }
 
-    fn values(&self, stream: usize, measure: Measure) -> Result<Values, NotThere> {
-        let nothing = || NotThere("there is no such stream".to_owned());
+    fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable> {
+        let nothing = || MeasureUnavailable("there is no such stream".to_owned());
         let (records, facts) = self.records.get(stream).ok_or_else(nothing)?;
         match measure {
             Measure::ClockReads => self.clock_reads(self.streams[stream].trial),
             Measure::PeriodicCause => {
-                let watched = Watched {
+                let watched = HostActivity {
                     any: false,
                     noise: &[],
                     trains: &Trains::default(),

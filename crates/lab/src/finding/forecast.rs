@@ -7,7 +7,7 @@
 
 use super::check::Claim;
 use super::entry::Finding;
-use super::verdict::{By, Compared, Judged, Part, Verdict};
+use super::verdict::{Compared, ComparisonScale, Judged, Part, Verdict};
 use delaylab_stats::tail::{normal_below, normal_quantile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -129,8 +129,8 @@ fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
     };
     // Ratios are compared on a logarithmic scale.
     let on_scale = |x: f64| match compared.by {
-        By::Difference => x,
-        By::Ratio => x.ln(),
+        ComparisonScale::Difference => x,
+        ComparisonScale::Ratio => x.ln(),
     };
     let (Some(value), Some(low), Some(high)) = (compared.value, compared.low, compared.high) else {
         return as_before();
@@ -166,7 +166,7 @@ mod tests {
     fn compared(value: f64, reach: f64, above: Option<f64>, below: Option<f64>) -> Compared {
         Compared {
             comparison: String::new(),
-            by: By::Difference,
+            by: ComparisonScale::Difference,
             left: None,
             right: None,
             unit: String::new(),

@@ -4,7 +4,7 @@
 //! keeps in other tables (series over time, the cost of a clock read) have names here too, but their values
 //! come from [`Data`](super::data::Data).
 
-use super::data::{NotThere, Values};
+use super::data::{MeasureUnavailable, Values};
 use super::dimension::Dimension;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
@@ -378,7 +378,7 @@ impl Measure {
         self,
         records: impl Iterator<Item = &'a Record>,
         facts: &RecordFacts,
-    ) -> Result<Values, NotThere> {
+    ) -> Result<Values, MeasureUnavailable> {
         self.of_each(facts, |take| records.for_each(take))
     }
 
@@ -387,7 +387,7 @@ impl Measure {
         self,
         facts: &RecordFacts,
         each: impl FnOnce(&mut dyn FnMut(&Record)),
-    ) -> Result<Values, NotThere> {
+    ) -> Result<Values, MeasureUnavailable> {
         let mut reader = Reader::new(self, *facts);
         let mut values = Vec::new();
         each(&mut |record| values.push(reader.value(record)));
@@ -509,7 +509,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(self, mut values: Vec<f64>) -> Result<Values, NotThere> {
+    pub(super) fn finish(self, mut values: Vec<f64>) -> Result<Values, MeasureUnavailable> {
         if matches!(self.measure, Pdv | PdvOf(_)) {
             values
                 .iter_mut()
@@ -521,7 +521,7 @@ impl Reader {
         if all_lost || values.iter().any(|value| !value.is_nan()) {
             return Ok(Values::Packets(values));
         }
-        Err(NotThere(self.why_not()))
+        Err(MeasureUnavailable(self.why_not()))
     }
 
     fn why_not(&self) -> String {
@@ -576,7 +576,7 @@ mod tests {
                 .map(|value| Some(value).filter(|value| !value.is_nan()))
                 .collect()),
             Ok(other) => panic!("{other:?}"),
-            Err(NotThere(why)) => Err(why),
+            Err(MeasureUnavailable(why)) => Err(why),
         }
     }
 

@@ -35,7 +35,7 @@ pub mod single;
 pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
-pub use data::{Data, NotThere, Samples, StreamInfo, TimeTaken, Values};
+pub use data::{Data, MeasureUnavailable, Samples, StreamInfo, TimeTaken, Values};
 pub use entry::Finding;
 pub use forecast::{Forecast, Scale, forecast};
 pub use judge::{Cell, Row, Selection, Tabulated, judge, tabulate};

@@ -5,7 +5,7 @@
 //! source watched the CPU, the cause is periodic if the stream's excursions come at regular intervals and this
 //! excursion is on time.
 
-use super::data::{NotThere, Values};
+use super::data::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
@@ -19,7 +19,7 @@ use delaylab_stats::trains::{Owner, Trains};
 use std::collections::BTreeMap;
 
 /// What noise sources saw on the host during a trial.
-pub struct Watched<'a> {
+pub struct HostActivity<'a> {
     /// Whether any source watched which process had the CPU.
     pub any: bool,
     /// The noise events of the trial.
@@ -36,8 +36,8 @@ pub struct Watched<'a> {
 pub fn values(
     records: &[Record],
     facts: &RecordFacts,
-    watched: &Watched<'_>,
-) -> Result<Values, NotThere> {
+    watched: &HostActivity<'_>,
+) -> Result<Values, MeasureUnavailable> {
     let mut values = vec![f64::NAN; records.len()];
     let excursions = excursions(records, facts);
     if excursions.is_empty() {
@@ -74,7 +74,7 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
 }
 
 /// For each excursion, whether the process that had the CPU runs at regular intervals.
-fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Vec<bool> {
+fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &HostActivity<'_>) -> Vec<bool> {
     let join = Join::new(watched.noise);
     let mut known = BTreeMap::<Owner, bool>::new();
     let mut is_regular = |who: Owner| {
@@ -92,12 +92,12 @@ fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &Watched<'_>) -> Ve
 }
 
 /// For each excursion, whether it fits a period found in the times of the excursions alone.
-fn by_time(late: &[Excursion], records: &[Record]) -> Result<Vec<bool>, NotThere> {
+fn by_time(late: &[Excursion], records: &[Record]) -> Result<Vec<bool>, MeasureUnavailable> {
     let events: Vec<Nanos> = late.iter().map(|late| late.due).collect();
     let probes: Vec<Nanos> = records.iter().map(|record| record.t_intended).collect();
     let found = periodicity::find(&events, &probes, &Settings::default());
     let found = found.map_err(|why| {
-        NotThere(format!(
+        MeasureUnavailable(format!(
             "nothing watched who had the CPU, and when packets were late does not tell: {why}"
         ))
     })?;
@@ -167,7 +167,7 @@ mod tests {
         let mut trains = TrainsBuilder::default();
         noise.iter().for_each(|event| trains.push(event));
         let trains = trains.finish();
-        let watched = Watched {
+        let watched = HostActivity {
             any: true,
             noise,
             trains: &trains,
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn where_nobody_watched_the_times_tell() {
         let blind = |records: &[Record]| {
-            let watched = Watched {
+            let watched = HostActivity {
                 any: false,
                 noise: &[],
                 trains: &Trains::default(),

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// A limit, and the measure's value of each packet so far (8 bytes each).
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct LimitCheck {
     limit: Limit,
     measure: Measure,
     functional: Functional,
@@ -49,7 +49,7 @@ pub struct Answer {
     pub reason: String,
 }
 
-impl Watched {
+impl LimitCheck {
     /// Prepares to check a limit.
     ///
     /// # Errors
@@ -208,7 +208,7 @@ mod tests {
     /// Round trips of 1 to 100 µs, the last packet first; every tenth is lost.
     fn answer(limit: &str) -> Result<Answer, String> {
         let limit = Limit::parse(limit).map_err(|error| error.to_string())?;
-        let mut watched = Watched::new(&limit)?;
+        let mut watched = LimitCheck::new(&limit)?;
         watched.begin(&RecordFacts::default());
         for seq in (0..100).rev() {
             let mut record = Record::due(0, 0, seq, Method::Icmp, 1000);

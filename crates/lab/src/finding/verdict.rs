@@ -148,7 +148,7 @@ pub struct Evaluated {
 /// What two values were compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum ComparisonScale {
     /// Left less right.
     Difference,
     /// Left over right.
@@ -161,7 +161,7 @@ pub struct Compared {
     /// As the check has it.
     pub comparison: String,
     /// By what.
-    pub by: By,
+    pub by: ComparisonScale,
     /// Left value.
     pub left: Option<f64>,
     /// Right value.

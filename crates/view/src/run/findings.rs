@@ -4,7 +4,7 @@ use super::words::{POINTS, SHARE, against, interval_behind, quantity};
 use super::{Evidence, FindingShown};
 use crate::words::plural;
 use delaylab_lab::finding::dimension::format_number;
-use delaylab_lab::finding::verdict::{By, Compared, Evaluated, Part};
+use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
 use delaylab_lab::finding::{Finding, Judged, Verdict};
 
 /// A finding with all of its numbers, and those that its source gives, if the experiment is known.
@@ -90,8 +90,8 @@ fn room(compared: &Compared) -> f64 {
         .into_iter()
         .chain(below)
         .map(|(more, less)| match compared.by {
-            By::Ratio => (more / less).ln(),
-            By::Difference => (more - less) / size,
+            ComparisonScale::Ratio => (more / less).ln(),
+            ComparisonScale::Difference => (more - less) / size,
         });
     rooms.fold(f64::INFINITY, f64::min)
 }
@@ -124,9 +124,9 @@ fn of_comparison(compared: &Compared) -> String {
     };
     let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
     let by = match compared.by {
-        By::Ratio => format!("× {}", format_number(value)),
-        By::Difference if value > 0.0 => format!("+{}", quantity(value, of_value)),
-        By::Difference => quantity(value, of_value),
+        ComparisonScale::Ratio => format!("× {}", format_number(value)),
+        ComparisonScale::Difference if value > 0.0 => format!("+{}", quantity(value, of_value)),
+        ComparisonScale::Difference => quantity(value, of_value),
     };
     let settle = match compared.verdict {
         Verdict::Undecided => compared.reason.split_once("; ").map(|(_, settle)| settle),
@@ -146,8 +146,8 @@ fn has_bound_on_the_left(comparison: &str) -> bool {
 /// A difference or ratio of the sides of a comparison, seen from the right one.
 fn from_the_right(compared: &Compared, value: f64) -> f64 {
     match compared.by {
-        By::Ratio => 1.0 / value,
-        By::Difference => -value,
+        ComparisonScale::Ratio => 1.0 / value,
+        ComparisonScale::Difference => -value,
     }
 }
 
@@ -159,8 +159,8 @@ fn units(compared: &Compared) -> [&str; 2] {
     let is_share = is_share(name, &compared.unit)
         || (is_number(&compared.unit) && !within && name.ends_with('%'));
     match (is_share, compared.by) {
-        (true, By::Difference) => [SHARE, POINTS],
-        (true, By::Ratio) => [SHARE, &compared.value_unit],
+        (true, ComparisonScale::Difference) => [SHARE, POINTS],
+        (true, ComparisonScale::Ratio) => [SHARE, &compared.value_unit],
         (false, _) => [&compared.unit, &compared.value_unit],
     }
 }
@@ -253,7 +253,7 @@ mod tests {
     fn compared(verdict: Verdict, left: f64, value: f64, ends: [f64; 2]) -> Compared {
         Compared {
             comparison: format!("p50(rtt | size={left}B) < 5ms"),
-            by: By::Difference,
+            by: ComparisonScale::Difference,
             left: Some(left * 1e6),
             right: Some(5e6),
             unit: "ns".to_owned(),

@@ -5,7 +5,7 @@ use crate::compare::both::{RUN, RUNS};
 use crate::compare::words::{percent, sign, signed_percent};
 use delaylab_lab::finding::check::{Beyond, Bound, Functional, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
-use delaylab_lab::finding::verdict::{By, Compared, Evaluated, Part};
+use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
 
 /// A value and the interval around it; an end that nothing bounds is infinite.
 #[derive(Clone, Copy)]
@@ -72,7 +72,9 @@ impl Question<'_> {
         };
         match (&self.limit.bound, compared.by) {
             (Bound::Share(_), _) => Some(map(&|ratio| ratio - 1.0)),
-            (Bound::Change(_), By::Ratio) => a.map(|a| map(&|ratio| (ratio - 1.0) * a)),
+            (Bound::Change(_), ComparisonScale::Ratio) => {
+                a.map(|a| map(&|ratio| (ratio - 1.0) * a))
+            }
             (Bound::Value(_), _) if self.limit.statistic.is_share() => {
                 Some(map(&|share| share.clamp(0.0, 1.0)))
             }

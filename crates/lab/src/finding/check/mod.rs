@@ -170,14 +170,14 @@ pub struct Selector {
     /// The factor.
     pub factor: String,
     /// The selected levels.
-    pub which: Which,
+    pub which: LevelSet,
     /// Where the factor is written.
     pub span: Span,
 }
 
 /// A set of levels of a factor.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Which {
+pub enum LevelSet {
     /// Any of these.
     In(Vec<LevelText>),
     /// All except this.

@@ -1,6 +1,6 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::{Check, Claim, Kind, LevelText, Selector, Span, Statistic, Value, Which};
+use super::{Check, Claim, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value};
 use crate::finding::measure::Measure;
 
 /// A factor, level or measure that a check names.
@@ -61,9 +61,9 @@ pub(in crate::finding) fn of_selectors(selectors: &[Selector], of: Option<Measur
     let mut names = Vec::new();
     for selector in selectors {
         let levels = match &selector.which {
-            Which::In(levels) => levels.as_slice(),
-            Which::Not(level) => std::slice::from_ref(level),
-            Which::Is(..) => &[],
+            LevelSet::In(levels) => levels.as_slice(),
+            LevelSet::Not(level) => std::slice::from_ref(level),
+            LevelSet::Is(..) => &[],
         };
         push_factor(&selector.factor, levels, selector.span, of, &mut names);
     }

@@ -2,8 +2,8 @@
 
 use super::lexer::KEYWORDS;
 use super::{
-    Beyond, Check, Claim, Comparison, Each, Kind, LevelText, Operator, Relation, Selector,
-    Statistic, Value, Which,
+    Beyond, Check, Claim, Comparison, Each, Kind, LevelSet, LevelText, Operator, Relation,
+    Selector, Statistic, Value,
 };
 use std::fmt::{self, Display, Formatter};
 
@@ -131,10 +131,10 @@ impl Display for Selector {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&name(&self.factor))?;
         match &self.which {
-            Which::In(only) if only.len() == 1 => write!(f, "={}", only[0]),
-            Which::In(several) => write!(f, " in {}", levels(several)),
-            Which::Not(level) => write!(f, "!={level}"),
-            Which::Is(beyond, number) => write!(f, " {} {}", sign(*beyond), number.text),
+            LevelSet::In(only) if only.len() == 1 => write!(f, "={}", only[0]),
+            LevelSet::In(several) => write!(f, " in {}", levels(several)),
+            LevelSet::Not(level) => write!(f, "!={level}"),
+            LevelSet::Is(beyond, number) => write!(f, " {} {}", sign(*beyond), number.text),
         }
     }
 }

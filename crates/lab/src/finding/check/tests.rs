@@ -333,9 +333,9 @@ fn any_beyond() -> impl Strategy<Value = Beyond> {
 
 fn any_selectors() -> impl Strategy<Value = Vec<Selector>> {
     let which = prop_oneof![
-        proptest::collection::vec(any_level(), 1..3).prop_map(Which::In),
-        any_level().prop_map(Which::Not),
-        (any_beyond(), any_number()).prop_map(|(beyond, number)| Which::Is(beyond, number)),
+        proptest::collection::vec(any_level(), 1..3).prop_map(LevelSet::In),
+        any_level().prop_map(LevelSet::Not),
+        (any_beyond(), any_number()).prop_map(|(beyond, number)| LevelSet::Is(beyond, number)),
     ];
     let selector = (any_name(), which).prop_map(|(factor, which)| Selector {
         factor,

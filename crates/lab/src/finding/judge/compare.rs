@@ -7,7 +7,7 @@ use super::select::Selection;
 use super::steps;
 use crate::finding::check::{Beyond, Functional, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
-use crate::finding::verdict::{By, Compared, Evaluated, Verdict};
+use crate::finding::verdict::{Compared, ComparisonScale, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
 
 /// Do not advise measuring more than this many times as many packets or repeats.
@@ -38,7 +38,7 @@ pub(super) fn compare(
     };
     let evaluation = Evaluation::new(&plan, measured, seed);
     compared.unit = dimension.to_string();
-    let question = Question {
+    let question = ComparisonContext {
         relation,
         measured,
         scales: is_scale(left) && is_scale(right),
@@ -57,7 +57,7 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
     };
     Compared {
         comparison,
-        by: By::Difference,
+        by: ComparisonScale::Difference,
         left: None,
         right: None,
         unit: Dimension::NUMBER.to_string(),
@@ -158,14 +158,14 @@ impl Range {
 }
 
 /// How to compare two terms.
-struct Question<'a> {
+struct ComparisonContext<'a> {
     relation: &'a Relation,
     measured: &'a Measured<'a>,
     scales: bool,
     dimension: Dimension,
 }
 
-impl Question<'_> {
+impl ComparisonContext<'_> {
     fn settle(
         &self,
         compared: &mut Compared,
@@ -184,13 +184,13 @@ impl Question<'_> {
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b)?;
         let (bounds, value, range) = match compared.by {
-            By::Difference => {
+            ComparisonScale::Difference => {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
                 let range = Range::new(self.relation, 0.0);
                 let bounds = possible(evaluation.interval(&difference)?, ends);
                 (bounds, difference.value, range)
             }
-            By::Ratio => {
+            ComparisonScale::Ratio => {
                 let logarithm = Replicates::combine(&[&a, &b], |x| (x[0] / x[1]).ln());
                 let bounds = evaluation.interval(&logarithm)?;
                 let exponential = Bounds {
@@ -263,15 +263,15 @@ impl Question<'_> {
 
     /// Compare by ratio or by difference? By ratio for two scales and for `≈ … within 5 %`, if nearly all resamples
     /// of both values are positive. If not, scales are compared by difference, and `≈ … within 5 %` is an error.
-    fn by(&self, a: &Replicates, b: &Replicates) -> Result<By, String> {
+    fn by(&self, a: &Replicates, b: &Replicates) -> Result<ComparisonScale, String> {
         let positive = a.is_positive() && b.is_positive();
         match self.relation {
-            Relation::Is(_) if self.scales && positive => Ok(By::Ratio),
-            Relation::Is(_) => Ok(By::Difference),
+            Relation::Is(_) if self.scales && positive => Ok(ComparisonScale::Ratio),
+            Relation::Is(_) => Ok(ComparisonScale::Difference),
             Relation::About {
                 relative: false, ..
-            } => Ok(By::Difference),
-            Relation::About { .. } if positive => Ok(By::Ratio),
+            } => Ok(ComparisonScale::Difference),
+            Relation::About { .. } if positive => Ok(ComparisonScale::Ratio),
             Relation::About { .. } => Err(format!(
                 "{} and {} are not both clearly above zero, so that neither is a share of the other",
                 self.dimension.format(a.value),
@@ -280,10 +280,10 @@ impl Question<'_> {
         }
     }
 
-    fn value_dimension(&self, by: By) -> Dimension {
+    fn value_dimension(&self, by: ComparisonScale) -> Dimension {
         match by {
-            By::Difference => self.dimension,
-            By::Ratio => Dimension::NUMBER,
+            ComparisonScale::Difference => self.dimension,
+            ComparisonScale::Ratio => Dimension::NUMBER,
         }
     }
 
@@ -294,8 +294,8 @@ impl Question<'_> {
         let (left, right) = (side(compared.left), side(compared.right));
         let unit = self.value_dimension(compared.by);
         let name = match compared.by {
-            By::Difference => "difference",
-            By::Ratio => "ratio",
+            ComparisonScale::Difference => "difference",
+            ComparisonScale::Ratio => "ratio",
         };
         let value = unit.format(value);
         let (low, high) = (unit.format(bounds.low), unit.format(bounds.high));

@@ -1,6 +1,6 @@
 //! Caches the values of measures, so that each is read once.
 
-use crate::finding::data::{Data, NotThere, StreamInfo, TimeTaken, Values};
+use crate::finding::data::{Data, MeasureUnavailable, StreamInfo, TimeTaken, Values};
 use crate::finding::measure::Measure;
 use delaylab_model::distinct::{Distinct, originals};
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The values of a measure in one stream, or why there are none.
-type Read = Result<Rc<Values>, NotThere>;
+type Read = Result<Rc<Values>, MeasureUnavailable>;
 
 /// A run's data with a cache of the values read so far.
 pub(super) struct Measured<'a> {
@@ -105,7 +105,9 @@ impl<'a> Measured<'a> {
             let values = self.data.values(stream, measure);
             values.map(Rc::new)
         });
-        let values = values.as_ref().map_err(|NotThere(why)| why.clone());
+        let values = values
+            .as_ref()
+            .map_err(|MeasureUnavailable(why)| why.clone());
         values.map(Rc::clone)
     }
 }

@@ -34,14 +34,14 @@ pub use table::{Cell, Row, Tabulated, tabulate};
 
 /// Why a value cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Why {
+struct NoValue {
     /// The resulting verdict.
     verdict: Verdict,
     /// The reason, a clause.
     reason: String,
 }
 
-impl Why {
+impl NoValue {
     /// The run lacks the factor, level or measure.
     fn not_applicable(reason: impl Into<String>) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Why {
     }
 }
 
-impl From<String> for Why {
+impl From<String> for NoValue {
     fn from(reason: String) -> Self {
         Self::unknown(reason)
     }
@@ -86,7 +86,7 @@ fn judge_one(finding: &Finding, measured: &Measured<'_>, seed: u64) -> Judged {
     }
 }
 
-fn without_numbers(why: Why) -> Part {
+fn without_numbers(why: NoValue) -> Part {
     Part {
         levels: Vec::new(),
         verdict: why.verdict,
@@ -98,7 +98,7 @@ fn without_numbers(why: Why) -> Part {
 
 fn parts(check: &Check, measured: &Measured<'_>, seed: u64) -> Vec<Part> {
     match select::fixed_levels(&check.each, measured.streams()) {
-        Err(reason) => vec![without_numbers(Why::not_applicable(reason))],
+        Err(reason) => vec![without_numbers(NoValue::not_applicable(reason))],
         Ok(all) => (all.into_iter())
             .map(|levels| {
                 let judging = Judging::new(&levels, measured, seed);

@@ -1,6 +1,6 @@
 //! Turns a comparison into arithmetic on statistics of selected streams.
 
-use super::Why;
+use super::NoValue;
 use super::measured::Measured;
 use super::select::{self, Selection};
 use super::steps;
@@ -54,7 +54,7 @@ pub(super) struct Plan {
 }
 
 /// A term and its dimension, or why it cannot be computed.
-type Planned = Result<(Term, Dimension), Why>;
+type Planned = Result<(Term, Dimension), NoValue>;
 
 impl Plan {
     pub(super) fn term(
@@ -100,10 +100,10 @@ impl Plan {
         selection: &Selection,
         measured: &Measured<'_>,
         only_in_fit: bool,
-    ) -> Result<(usize, Dimension), Why> {
+    ) -> Result<(usize, Dimension), NoValue> {
         let (functional, measure, note) = functional(statistic, selection, measured)?;
         let streams = selection.streams_of(measure, measured.streams());
-        let streams = streams.map_err(Why::not_applicable)?;
+        let streams = streams.map_err(NoValue::not_applicable)?;
         let same = |leaf: &Leaf| {
             (leaf.functional, leaf.measure) == (functional, measure) && leaf.streams == streams
         };
@@ -112,7 +112,7 @@ impl Plan {
             return Ok((index, self.leaves[index].dimension));
         }
         let values = measured.values(&streams, measure);
-        let values = values.map_err(Why::not_applicable)?;
+        let values = values.map_err(NoValue::not_applicable)?;
         let dimension = match functional {
             Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
             _ => counted_in(measure, &values)?,
@@ -141,7 +141,7 @@ impl Plan {
         let selection = selection.within(&of.selectors);
         let measure = of.measure();
         let chosen = selection.streams_of(measure, measured.streams());
-        let chosen = chosen.map_err(Why::not_applicable)?;
+        let chosen = chosen.map_err(NoValue::not_applicable)?;
         let streams = measured.streams();
         let chosen: Vec<_> = chosen
             .into_iter()
@@ -149,7 +149,7 @@ impl Plan {
             .collect();
         let levels = select::levels(factor, &chosen);
         if levels.is_empty() {
-            return Err(Why::not_applicable(format!(
+            return Err(NoValue::not_applicable(format!(
                 "this run has no factor `{factor}`"
             )));
         }
@@ -175,7 +175,7 @@ impl Plan {
         }
         // The step detector itself reports too few sizes.
         if fit != Fit::Steps && plan.x.len() < 3 {
-            return Err(Why::unknown(format!(
+            return Err(NoValue::unknown(format!(
                 "a line needs 3 levels of `{factor}`, this run has {}",
                 plan.x.len()
             )));
@@ -260,7 +260,7 @@ fn functional(
     statistic: &Statistic,
     selection: &Selection,
     measured: &Measured<'_>,
-) -> Result<(Functional, Measure, Option<String>), Why> {
+) -> Result<(Functional, Measure, Option<String>), NoValue> {
     match &statistic.kind {
         // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet has a 1
         // (with 0 of 1000, up to 3 in 1000 are possible).
@@ -277,7 +277,7 @@ fn functional(
             let counts = measure.dimension().unwrap_or(dimension);
             if dimension != counts && bound_value != 0.0 {
                 let why = format!("{measure} counts {counts}, its bound {dimension}");
-                return Err(Why::unknown(why));
+                return Err(NoValue::unknown(why));
             }
             let functional = Functional::Share {
                 beyond: *beyond,
@@ -287,7 +287,7 @@ fn functional(
             let note = computed.then(|| format!("the bound is {}", counts.format(bound_value)));
             Ok((functional, *measure, note))
         }
-        Kind::On(..) => Err(Why::unknown("a fit has no distribution")),
+        Kind::On(..) => Err(NoValue::unknown("a fit has no distribution")),
     }
 }
 
@@ -297,7 +297,7 @@ pub(super) fn point(
     value: &Value,
     selection: &Selection,
     measured: &Measured<'_>,
-) -> Result<(f64, Dimension), Why> {
+) -> Result<(f64, Dimension), NoValue> {
     let mut plan = Plan::default();
     let (term, dimension) = plan.term(value, selection, measured)?;
     let values: Vec<f64> = plan
@@ -310,7 +310,7 @@ pub(super) fn point(
     let value = term.value(&values, &fits);
     if value.is_nan() {
         let nothing = "there are too few packets for the bound of a share";
-        Err(Why::unknown(nothing))
+        Err(NoValue::unknown(nothing))
     } else {
         Ok((value, dimension))
     }

@@ -1,7 +1,7 @@
 //! Selects the streams from which a statistic is computed.
 
 use crate::finding::check::{
-    Each, LevelText, Name, ParseError, Selector, Span, Which, of_selectors, selectors,
+    Each, LevelSet, LevelText, Name, ParseError, Selector, Span, of_selectors, selectors,
 };
 use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
@@ -76,7 +76,7 @@ impl Selection {
     pub fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
-            if let Which::In(levels) = &selector.which {
+            if let LevelSet::In(levels) = &selector.which {
                 let mut levels = levels.iter();
                 levels.try_for_each(|level| known_level(&selector.factor, level, streams))?;
             }
@@ -102,7 +102,7 @@ impl Selection {
 fn exactly(factor: &str, label: &str) -> Selector {
     Selector {
         factor: factor.to_owned(),
-        which: Which::In(vec![LevelText::named(label)]),
+        which: LevelSet::In(vec![LevelText::named(label)]),
         span: Span::default(),
     }
 }
@@ -112,9 +112,9 @@ fn holds(selector: &Selector, stream: &StreamInfo) -> bool {
         return false;
     };
     match &selector.which {
-        Which::In(levels) => levels.iter().any(|text| is(text, &level)),
-        Which::Not(text) => !is(text, &level),
-        Which::Is(beyond, number) => {
+        LevelSet::In(levels) => levels.iter().any(|text| is(text, &level)),
+        LevelSet::Not(text) => !is(text, &level),
+        LevelSet::Is(beyond, number) => {
             let same = number.value == 0.0 || dimension(&level) == number.dimension;
             let value = level.value.filter(|_| same);
             value.is_some_and(|value| beyond.holds(value, number.value))

@@ -5,8 +5,8 @@ use super::{Parsed, Parser};
 use crate::experiment::suggest::choices;
 use crate::finding::check::lexer::Token;
 use crate::finding::check::{
-    Beyond, Fit, Functional, Kind, LevelText, Number, ParseError, Selector, Span, Statistic, Value,
-    Which,
+    Beyond, Fit, Functional, Kind, LevelSet, LevelText, Number, ParseError, Selector, Span,
+    Statistic, Value,
 };
 use crate::finding::measure::Measure;
 
@@ -176,14 +176,14 @@ impl Parser<'_> {
         let span = self.span();
         let factor = self.factor()?;
         let which = if self.takes_word("in") {
-            Which::In(self.levels()?)
+            LevelSet::In(self.levels()?)
         } else if self.takes_sign("=") || self.takes_sign("==") {
-            Which::In(vec![self.level()?])
+            LevelSet::In(vec![self.level()?])
         } else if self.takes_sign("!=") {
-            Which::Not(self.level()?)
+            LevelSet::Not(self.level()?)
         } else if let Some(beyond) = self.beyond() {
             self.take();
-            Which::Is(beyond, self.level_number()?)
+            LevelSet::Is(beyond, self.level_number()?)
         } else {
             return self.expected("`=`, `!=`, `<`, `<=`, `>`, `>=` or `in` and a level");
         };
