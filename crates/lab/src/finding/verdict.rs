@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Is it so?
+/// The verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -158,19 +158,19 @@ pub enum ComparisonScale {
 /// Two values and how they compare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// As the check has it.
+    /// The comparison, as the check writes it.
     pub comparison: String,
-    /// By what.
+    /// Whether their difference or their ratio was judged.
     pub by: ComparisonScale,
     /// Left value.
     pub left: Option<f64>,
     /// Right value.
     pub right: Option<f64>,
-    /// Of the two values.
+    /// Unit of the two values.
     pub unit: String,
     /// Their difference or ratio; null where it could not be had.
     pub value: Option<f64>,
-    /// Of the difference or ratio.
+    /// Unit of the difference or ratio.
     pub value_unit: String,
     /// Lower end of its 95 % interval; null where there is none, or nothing bounds it below.
     pub low: Option<f64>,
@@ -192,7 +192,7 @@ pub struct Compared {
     /// How long those packets or repeats would take with all else that the run has, nanoseconds of the run's clock.
     #[serde(default)]
     pub more_time_ns: Option<u64>,
-    /// Is it so?
+    /// The verdict.
     pub verdict: Verdict,
     /// Why, in plain words.
     pub reason: String,

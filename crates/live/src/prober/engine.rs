@@ -1,7 +1,7 @@
 //! What a probe does with its socket: it sends when a packet is due, reads what comes and drains stamps in between.
 //!
 //! It never waits: [`Engine::poll`] does what is to be done and says what to wait for. Whoever drives it may have a
-//! thread for it ([`super::own_thread`]), or poll several in turn. One thread does all of a probe's work, so that it
+//! thread for it (`own_thread.rs`), or poll several in turn. One thread does all of a probe's work, so that it
 //! makes no noise of its own.
 
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
