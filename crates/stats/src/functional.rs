@@ -229,6 +229,20 @@ impl Functional {
         }
     }
 
+    /// Is it counted or found among the values, and no estimate? Such a number has no sampling error that packets which
+    /// depend on each other would enlarge.
+    pub const fn is_found(self) -> bool {
+        matches!(self, Functional::Count | Functional::Min | Functional::Max)
+    }
+
+    /// Is it one of the values, or between two of them?
+    pub const fn is_among_values(self) -> bool {
+        matches!(
+            self,
+            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_)
+        )
+    }
+
     /// The quantiles that it is made of.
     pub(crate) fn quantiles(self) -> Vec<f64> {
         match self {

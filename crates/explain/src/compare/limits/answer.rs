@@ -3,7 +3,7 @@
 use super::{Held, Outcome};
 use crate::compare::both::{RUN, RUNS};
 use crate::compare::words::{percent, sign, signed_percent};
-use delaylab_lab::finding::check::{Beyond, Bound, Functional, Kind, Limit};
+use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
 
@@ -85,8 +85,7 @@ impl Question<'_> {
     /// B's own largest, smallest or number of values is what it is.
     fn is_fact(&self) -> bool {
         let own = matches!(self.limit.bound, Bound::Value(_));
-        let counted = [Functional::Count, Functional::Max, Functional::Min];
-        own && matches!(self.limit.statistic.kind, Kind::Of(f, _) if counted.contains(&f))
+        own && matches!(self.limit.statistic.kind, Kind::Of(statistic, _) if statistic.is_found())
     }
 
     fn fact(&self, b: &Evaluated) -> Option<Estimate> {

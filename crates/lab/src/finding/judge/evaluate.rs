@@ -255,11 +255,8 @@ impl<'a> Evaluation<'a> {
             (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),
             (None, None) => leaf.numbers_of_trials().len() as u64,
         };
-        let resembling = !matches!(
-            leaf.functional,
-            Functional::Count | Functional::Min | Functional::Max
-        );
-        evidence.effective = statistic.filter(|_| resembling).map(|s| s.effective);
+        let estimate = statistic.filter(|_| !leaf.functional.is_found());
+        evidence.effective = estimate.map(|statistic| statistic.effective);
         evidence.trials = trials(&[leaf]);
         evidence.note = leaf.note.clone();
         evidence

@@ -215,13 +215,9 @@ fn each_as_judged(
         }
         Values::OverTime(stretches) => {
             let flat = match functional {
-                Functional::Count | Functional::Min | Functional::Max | Functional::Mean => {
-                    Values::Packets(stretches.values(functional))
-                }
-                Functional::Sd
-                | Functional::Quantile(_)
-                | Functional::Iqr
-                | Functional::Share { .. } => Values::Held {
+                found if found.is_found() => Values::Packets(stretches.values(found)),
+                Functional::Mean => Values::Packets(stretches.values(Functional::Mean)),
+                _ => Values::Held {
                     values: stretches.held().to_vec(),
                     means: stretches.values(Functional::Mean),
                 },
@@ -320,10 +316,7 @@ impl Leaf {
     /// The smallest possible value. Min, max, mean and quantiles cannot be smaller than the measure.
     pub(super) fn least(&self) -> f64 {
         let (least, _) = self.functional.range();
-        let of_values = matches!(
-            self.functional,
-            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_)
-        );
+        let of_values = self.functional.is_among_values();
         let of_measure = self.measure.least().filter(|_| of_values);
         of_measure.map_or(least, |of_measure| of_measure.max(least))
     }
