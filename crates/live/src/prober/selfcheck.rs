@@ -80,7 +80,7 @@ fn over(address: IpAddr) -> Result<Found, String> {
         let found = Method::asking().map(|method| {
             let target = match method.responder() {
                 Some(Responder::Stamp) => stamp,
-                _ => echo,
+                Some(Responder::Kernel | Responder::Echo) | None => echo,
             };
             (
                 method,
