@@ -35,6 +35,14 @@ prepare() {
     [ "$what" != all ] || scripts/peers.sh
 }
 
+# Waits for what works beside the steps; LOG is shown where it failed. Its number may be another process's then.
+end_beside() {
+    local code=0
+    wait "$beside" || code=$?
+    beside=""
+    [ "$code" = 0 ] || { cat "$1" >&2; exit 1; }
+}
+
 finish() {
     local code=$?
     if [ "$code" != 0 ]; then
@@ -70,7 +78,7 @@ begin "build the tests"
 cargo nextest run --workspace --lib --bins --tests --no-run --cargo-quiet
 
 begin "Python libraries, and the figures' script is what its sources give"
-wait "$beside" || { cat target/prepare.log >&2; exit 1; }
+end_beside target/prepare.log
 
 # Where tests wait, the CPU is free for what waits for nobody. Cargo locks what it builds: the tests run without it.
 begin "tests, and beside them the documentation of code"
@@ -81,7 +89,7 @@ RUSTDOCFLAGS="-D warnings" chrt --idle 0 cargo doc --workspace --no-deps --quiet
 beside=$!
 cargo nextest run --cargo-metadata target/metadata.json --binaries-metadata target/binaries.json \
     --profile "$profile" --test-threads "$slots"
-wait "$beside" || { cat target/doc.log >&2; exit 1; }
+end_beside target/doc.log
 
 begin "examples in the documentation of code"
 cargo test --workspace --doc --quiet

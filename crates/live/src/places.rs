@@ -1,7 +1,7 @@
-//! Places for connections: each connection costs a thread or a task, so there are only so many.
+//! Places for connections: their number is limited, as each connection costs a thread or a task.
 //!
 //! Who gets one, and who gives way for it, is decided by [`delaylab_traffic::admission`]; here
-//! connections that give way are told, and end.
+//! connections that have to give way are told so, and end.
 
 use delaylab_model::Nanos;
 use delaylab_traffic::admission::{Admission, Full, Limits};

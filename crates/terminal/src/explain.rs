@@ -137,7 +137,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
         Cell::new(whole(usual)),
         Cell::new(whole(found.lost_ns / found.late as f64)),
     ]);
-    // Said once: where conditions are told apart, below their table.
+    // The note stands once: below the table of conditions, if there is one.
     let is_said = found.slow.conditions.len() > 1;
     let note = match found.asked_for().next() {
         Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),

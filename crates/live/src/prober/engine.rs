@@ -1,6 +1,6 @@
 //! What a probe does with its socket: it sends when a packet is due, reads what comes and drains stamps in between.
 //!
-//! It never waits: [`Engine::poll`] does what is to be done and says what to wait for. Whoever drives it may have a
+//! It never waits: [`Engine::poll`] does one thing that is due and returns what to wait for. Its driver may have a
 //! thread for it (`own_thread.rs`), or poll several in turn. One thread does all of a probe's work, so that it
 //! makes no noise of its own.
 
@@ -76,15 +76,26 @@ pub struct Ran {
 pub enum Polled {
     /// There may be more to do: poll again.
     Again,
-    /// Nothing before `due` or `deadline`, whichever comes first, unless the socket is readable.
-    Wait {
-        /// When the next packet is due; `None`: not before a reply, or none is left.
-        due: Option<Nanos>,
-        /// When a reply that is awaited is given up, or is no longer waited for.
-        deadline: Option<Nanos>,
-    },
+    /// Nothing before this, unless the socket is readable.
+    Wait(Wait),
     /// The probe is over: [`Engine::end`] is what is left.
     Done,
+}
+
+/// What a probe waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// When the next packet is due; `None`: not before a reply, or none is left.
+    pub due: Option<Nanos>,
+    /// When a reply that is awaited is given up, or is no longer waited for.
+    pub deadline: Option<Nanos>,
+}
+
+impl Wait {
+    /// Whichever comes first.
+    pub fn end(self) -> Option<Nanos> {
+        [self.due, self.deadline].into_iter().flatten().min()
+    }
 }
 
 /// A channel, its state machine and where the records go.
@@ -172,7 +183,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     }
 
     /// The probe is over, by itself or by an error: asks for what is outstanding and hands out the last records.
-    /// What it tells is told whatever ended it.
+    /// The first part of the result is there also where an error ended the probe.
     pub fn end(mut self, outcome: Result<(), RunError>) -> (Ran, Result<(), RunError>) {
         let told = self.finish();
         let ran = Ran {
@@ -256,8 +267,9 @@ impl<'a, C: Channel> Engine<'a, C> {
                 Ok(Polled::Again)
             }
             Step::Wait { due, deadline } => {
-                self.tidy(now, due, deadline)?;
-                Ok(Polled::Wait { due, deadline })
+                let wait = Wait { due, deadline };
+                self.tidy(now, wait)?;
+                Ok(Polled::Wait(wait))
             }
         }
     }
@@ -377,18 +389,12 @@ impl<'a, C: Channel> Engine<'a, C> {
         known.into_iter().chain(self.learnt_mtu).min()
     }
 
-    /// What there is time for before these.
-    fn tidy(
-        &mut self,
-        now: Nanos,
-        due: Option<Nanos>,
-        deadline: Option<Nanos>,
-    ) -> Result<(), RunError> {
-        let end = [due, deadline].into_iter().flatten().min();
-        let slack = end.map_or(SECOND, |end| end - now);
-        let idle = due.is_some() || !self.is_awaiting();
+    /// Does what there is time for before the wait ends.
+    fn tidy(&mut self, now: Nanos, wait: Wait) -> Result<(), RunError> {
+        let slack = wait.end().map_or(SECOND, |end| end - now);
+        let idle = wait.due.is_some() || !self.is_awaiting();
         // A deadline in the past is a lost packet's or a skipped slot's, which housekeeping lets go.
-        let overdue = deadline.is_some_and(|deadline| deadline <= now);
+        let overdue = wait.deadline.is_some_and(|deadline| deadline <= now);
         if overdue || (idle && slack > ROOM_FOR_HOUSEKEEPING) {
             self.housekeeping(now)?;
             if slack > ROOM_TO_HAND_ON {

@@ -4,7 +4,7 @@
 //! blocks, the receive call itself is what it sleeps in.
 
 use super::channel::Channel;
-use super::engine::{Engine, Polled, Ran};
+use super::engine::{Engine, Polled, Ran, Wait};
 use super::error::RunError;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -52,22 +52,17 @@ impl<C: Channel> OwnThread<'_, C> {
             let now = clock::monotonic();
             match self.engine.poll(now)? {
                 Polled::Again => {}
-                Polled::Wait { due, deadline } => self.wait(now, due, deadline)?,
+                Polled::Wait(wait) => self.wait(now, wait)?,
                 Polled::Done => return Ok(()),
             }
         }
     }
 
-    fn wait(
-        &mut self,
-        now: Nanos,
-        due: Option<Nanos>,
-        deadline: Option<Nanos>,
-    ) -> Result<(), RunError> {
-        let end = [due, deadline].into_iter().flatten().min();
+    fn wait(&mut self, now: Nanos, wait: Wait) -> Result<(), RunError> {
+        let Wait { due, deadline } = wait;
         let config = self.engine.config();
         if config.wait_mode == WaitMode::Spin {
-            return self.spin_until(end);
+            return self.spin_until(wait.end());
         }
         // The receive call waits for so long from whenever it begins: not once something else has come.
         let fits = |deadline: Nanos| deadline - now >= config.timeout - RECEIVE_TIMEOUT_SLACK;
@@ -77,8 +72,11 @@ impl<C: Channel> OwnThread<'_, C> {
         }
         let lead = self.lead.get();
         match due {
-            Some(due) if due - clock::monotonic() <= lead => self.spin_until(end),
-            _ => self.sleep_until(due.map(|due| due - lead), deadline),
+            Some(due) if due - clock::monotonic() <= lead => self.spin_until(wait.end()),
+            _ => self.sleep_until(Wait {
+                due: due.map(|due| due - lead),
+                deadline,
+            }),
         }
     }
 
@@ -102,16 +100,18 @@ impl<C: Channel> OwnThread<'_, C> {
         if self.engine.receive(Blocking::Yes)? || self.engine.config().stop.is_asked() {
             return Ok(());
         }
-        self.sleep_until(None, deadline)
+        self.sleep_until(Wait {
+            due: None,
+            deadline,
+        })
     }
 
-    fn sleep_until(&mut self, due: Option<Nanos>, deadline: Option<Nanos>) -> Result<(), RunError> {
+    fn sleep_until(&mut self, wait: Wait) -> Result<(), RunError> {
         // Stamps left in the queue would end the sleep at once.
         self.engine.drain_queue()?;
-        let end = [due, deadline].into_iter().flatten().min();
         // A signal just before the sleep does not end it: look again soon.
         let stop = Some(clock::monotonic() + LONGEST_SLEEP);
-        let end = [end, stop].into_iter().flatten().min();
+        let end = [wait.end(), stop].into_iter().flatten().min();
         match wait::until_readable(self.engine.socket(), end).map_err(RunError::Receive)? {
             Woken::Signal => Ok(()),
             Woken::Deadline => {

@@ -426,12 +426,12 @@ fn one_thread_drives_several_probes() {
             if next == [Polled::Done; 2] {
                 break;
             }
-            let ends = next.iter().flat_map(|polled| match polled {
-                Polled::Again => [Some(now), None],
-                Polled::Wait { due, deadline } => [*due, *deadline],
-                Polled::Done => [None; 2],
+            let ends = next.iter().filter_map(|polled| match polled {
+                Polled::Again => Some(now),
+                Polled::Wait(wait) => wait.end(),
+                Polled::Done => None,
             });
-            let end = ends.flatten().min();
+            let end = ends.min();
             for engine in &mut engines {
                 engine.drain_queue().unwrap();
             }

@@ -6,6 +6,7 @@ use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_view::run::{RunData, SeriesShown};
+use delaylab_view::words::either;
 
 /// Combinations that are shown unless all are asked for.
 const ROWS: usize = 20;
@@ -130,7 +131,7 @@ fn ports_or_flows(kind: &[SeriesShown]) -> String {
     }
     match names.as_slice() {
         [first, _, _, ..] => format!("{first} and others"),
-        few => few.join(" or "),
+        few => either(few),
     }
 }
 

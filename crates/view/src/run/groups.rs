@@ -166,7 +166,7 @@ pub struct Apart<'a> {
 
 /// Rows of groups at most.
 pub const MOST_GROUPS: usize = 60;
-/// Of more groups so many are shown, half of them by loss and half by p99.
+/// How many groups are shown where there are more than fit: half of them by loss, half by p99.
 const WORST: usize = 20;
 
 impl RunData {

@@ -39,7 +39,7 @@ fn meta(run: &RunData) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// What came of the findings, as a class.
+/// The CSS class for the verdicts of all findings.
 fn mood(run: &RunData) -> &'static str {
     let verdicts = run.findings.iter().map(|finding| finding.verdict);
     match Verdict::wherever_applicable(verdicts) {

@@ -2,6 +2,7 @@
 //! progress changes with each trial that is recorded.
 
 use super::timeline::Timeline;
+use crate::html::hash;
 use delaylab_store::run::Run;
 use delaylab_view::run::RunData;
 use std::path::Path;
@@ -18,8 +19,15 @@ pub(super) struct Opened {
     pub(super) name: String,
     changed: Option<SystemTime>,
     data: OnceLock<RunData>,
-    page: OnceLock<String>,
+    page: OnceLock<Page>,
     timeline: OnceLock<Timeline>,
+}
+
+/// A run's page, and by which name a browser that has it asks for it.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) text: String,
+    pub(super) hash: String,
 }
 
 impl Opened {
@@ -27,8 +35,12 @@ impl Opened {
         self.data.get_or_init(|| read(&self.run))
     }
 
-    pub(super) fn page(&self, make: impl FnOnce() -> String) -> &str {
-        self.page.get_or_init(make)
+    pub(super) fn page(&self, make: impl FnOnce() -> String) -> &Page {
+        self.page.get_or_init(|| {
+            let text = make();
+            let hash = hash(&text);
+            Page { text, hash }
+        })
     }
 
     pub(super) fn timeline(&self) -> &Timeline {

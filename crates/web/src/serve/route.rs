@@ -348,10 +348,10 @@ fn run(shared: &Shared, name: &str) -> Result<impl IntoResponse + use<>, Trouble
         };
         html::served_page(data, &served)
     };
-    let text = opened.page(make).to_owned();
+    let made = opened.page(make);
     whole(&opened)?;
-    let tag = is_complete.then(|| tag(&html::hash(&text)));
-    Ok((tag, page(text)))
+    let tag = is_complete.then(|| tag(&made.hash));
+    Ok((tag, page(made.text.clone())))
 }
 
 /// An error where something of the run could not be read: what is left is not what was measured.

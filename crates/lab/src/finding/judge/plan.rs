@@ -214,10 +214,10 @@ fn each_as_judged(
             (trial, Rc::new(Values::Trial(stretches.peak())))
         }
         Values::OverTime(stretches) => {
-            let flat = match functional {
-                found if found.is_found() => Values::Packets(stretches.values(found)),
-                Functional::Mean => Values::Packets(stretches.values(Functional::Mean)),
-                _ => Values::Held {
+            let as_packets = functional.is_found() || functional == Functional::Mean;
+            let flat = match as_packets {
+                true => Values::Packets(stretches.values(functional)),
+                false => Values::Held {
                     values: stretches.held().to_vec(),
                     means: stretches.values(Functional::Mean),
                 },
