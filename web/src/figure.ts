@@ -5,6 +5,7 @@ import type { View } from "vega";
 import { extent, zoomAxes, type Axis } from "./axis";
 import { view, type Spec } from "./draw";
 import { unpacked, type Keep, type Packed, type Row } from "./packed";
+import { narrow, NARROW } from "./narrow";
 import { downloads } from "./save";
 import type { Tooltip } from "./tooltip";
 import { zoomButtons, zoomKeys, type Range, type Zoomable } from "./zoom";
@@ -64,7 +65,11 @@ export class Figure {
   }
 
   private async view(container: HTMLElement): Promise<View> {
-    const drawn = view(this.shown, { renderer: "svg", container, hover: true });
+    const room = this.place.clientWidth;
+    const isNarrow = room > 0 && room < NARROW;
+    this.element.toggleAttribute("data-narrow", isNarrow);
+    const spec = isNarrow ? narrow(this.shown, room) : this.shown;
+    const drawn = view(spec, { renderer: "svg", container, hover: true });
     drawn.tooltip(this.tooltip.handler);
     return drawn.runAsync();
   }

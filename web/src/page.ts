@@ -1,4 +1,5 @@
 // Brings a page to life. Without this script everything is there but what moves.
+import { exportable } from "./export";
 import { Figure } from "./figure";
 import { Filter } from "./filter";
 import { serve } from "./served";
@@ -20,6 +21,7 @@ export function startPage(page: Document): void {
   };
   const filter = new Filter(page, draw);
   draw();
+  exportable(page);
   serve(page);
 }
 

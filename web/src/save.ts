@@ -7,6 +7,8 @@ export function downloads(page: Document, name: string, spec: () => Spec): HTMLE
   return [
     button(page, "SVG", async () => save(page, `${name}.svg`, await asSvg(spec()))),
     button(page, "PNG", async () => save(page, `${name}.png`, await asPng(spec()))),
+    // With its data: any Vega-Lite editor draws it.
+    button(page, "Vega-Lite", async () => save(page, `${name}.vl.json`, asJson(spec()))),
   ];
 }
 
@@ -21,22 +23,27 @@ function button(page: Document, label: string, action: () => Promise<void>): HTM
   return made;
 }
 
-// Saved figures stand alone: on white, whatever the page's colours.
-const onWhite = (spec: Spec): Spec => ({ ...spec, background: "white" });
+// Saved figures stand alone: on white, whatever the page's colours, and they say what they are, and of which run.
+function alone(spec: Spec): Spec {
+  const { title, run } = (spec.usermeta ?? {}) as { title?: string; run?: string };
+  return { ...spec, background: "white", title: { text: title ?? "", subtitle: run ?? "" } };
+}
+
+const asJson = (spec: Spec): Blob => new Blob([JSON.stringify(alone(spec), null, 1)], { type: "application/json" });
 
 async function asSvg(spec: Spec): Promise<Blob> {
-  const text = await view(onWhite(spec), { renderer: "none" }).toSVG();
+  const text = await view(alone(spec), { renderer: "none" }).toSVG();
   return new Blob([text], { type: "image/svg+xml" });
 }
 
 async function asPng(spec: Spec): Promise<Blob> {
-  const canvas = await view(onWhite(spec), { renderer: "none" }).toCanvas(2);
+  const canvas = await view(alone(spec), { renderer: "none" }).toCanvas(2);
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
   });
 }
 
-function save(page: Document, name: string, blob: Blob): void {
+export function save(page: Document, name: string, blob: Blob): void {
   const link = page.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

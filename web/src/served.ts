@@ -41,6 +41,7 @@ async function refresh(runs: HTMLElement): Promise<void> {
   if (body) {
     const focused = key(runs.ownerDocument.activeElement);
     runs.querySelector("tbody")?.replaceWith(body);
+    runs.querySelector("table")?.dispatchEvent(new Event("renewed"));
     const same = [...body.querySelectorAll<HTMLElement>("a, input")].find((element) => key(element) === focused);
     same?.focus();
     runs.ownerDocument.querySelector("#count")?.replaceChildren(...(count?.childNodes ?? []));

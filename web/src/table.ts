@@ -4,24 +4,31 @@
 type Cells = Map<string, string>;
 
 export class SortableTable {
-  private readonly body: HTMLTableSectionElement;
-  private readonly rows: HTMLTableRowElement[];
   private readonly heads: HTMLTableCellElement[];
   private keep: (cells: Cells) => boolean = () => true;
   private words = "";
 
-  constructor(table: HTMLTableElement) {
-    const body = table.tBodies[0];
-    if (!body) {
-      throw new Error("a table without rows");
-    }
-    this.body = body;
-    this.rows = [...body.rows];
+  constructor(private readonly table: HTMLTableElement) {
     this.heads = [...(table.tHead?.rows[0]?.cells ?? [])];
     this.heads.forEach((head, column) => this.makeSortable(head, column));
+    table.addEventListener("renewed", () => this.again());
     if (table.dataset.search !== undefined) {
       table.parentElement?.before(this.searchBox(table.ownerDocument, table.dataset.search));
     }
+  }
+
+  // A list that a server sends again has other rows.
+  private get rows(): HTMLTableRowElement[] {
+    return [...(this.table.tBodies[0]?.rows ?? [])];
+  }
+
+  // Sorts rows that are new as those before them.
+  again(): void {
+    const column = this.heads.findIndex((head) => head.hasAttribute("aria-sort"));
+    if (column >= 0) {
+      this.sort(column, this.heads[column]?.getAttribute("aria-sort") === "ascending" ? 1 : -1);
+    }
+    this.show();
   }
 
   // Shows only rows whose cells, by their heads, are kept.
@@ -76,7 +83,7 @@ export class SortableTable {
       }
       return sign * (a.size - b.size);
     });
-    this.body.replaceChildren(...rows.map(({ row }) => row));
+    this.table.tBodies[0]?.replaceChildren(...rows.map(({ row }) => row));
   }
 }
 

@@ -1,6 +1,7 @@
-//! Where the time goes: at each quantile of the response, the mean share of each stage.
+//! Where the time goes: around the median, p99 and the largest response, the mean time in each stage. Each of the
+//! three has an axis of its own, or the largest would hide what the usual packet meets.
 
-use super::{Figure, Table, parse, pooled_note, side_by_side};
+use super::{Figure, Table, WIDTH, labels, parse, pooled_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -8,6 +9,11 @@ use delaylab_view::words::short_name;
 use serde_json::{Value, json};
 
 pub(super) struct Anatomy;
+
+/// The quantiles that are drawn, in order.
+const DRAWN: [&str; 3] = ["p50", "p99", "max"];
+/// Pixels beside the bars: the names of the panels, and the response behind each bar.
+const BESIDE: usize = 230;
 
 const COLUMNS: [&str; 8] = [
     "panel",
@@ -32,7 +38,7 @@ impl Figure for Anatomy {
     fn about(&self, run: &RunData) -> String {
         let pooled = pooled_note(run);
         format!(
-            "The mean share of each stage in the responses around each quantile, in the order of the packet's way; at the right, the mean response. Orange is the host, blue the network.{pooled}"
+            "The mean time in each stage of the responses around each quantile, in the order of the packet's way; at the right, the mean response. Each quantile has its own axis. Orange is the host, blue the network.{pooled}"
         )
     }
 
@@ -43,7 +49,7 @@ impl Figure for Anatomy {
                 .summary
                 .anatomy
                 .iter()
-                .filter(|at| at.response_ns > 0.0)
+                .filter(|at| DRAWN.contains(&at.label) && at.response_ns > 0.0)
             {
                 rows(&mut table, &panel.label, at);
             }
@@ -58,7 +64,18 @@ impl Figure for Anatomy {
         let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
-        side_by_side(&mut spec, run, 2, 90);
+        spec["facet"]["row"]["sort"] = json!(DRAWN);
+        let labels = labels(run);
+        let axis = &mut spec["spec"]["encoding"]["y"];
+        axis["sort"] = json!(labels);
+        if labels.len() < 2 {
+            axis["axis"]["labels"] = json!(false);
+        }
+        spec["spec"]["width"] = json!(if labels.len() < 2 {
+            WIDTH - 90
+        } else {
+            WIDTH - BESIDE
+        });
         spec
     }
 }

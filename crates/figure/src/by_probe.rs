@@ -1,9 +1,11 @@
 //! Cumulative distributions by probe (seed 004): of the round trip, of its tail, and of IPDV. A row of
 //! panels for each combination of levels, a line for each probe.
 
+use super::axis;
+use super::course::{counted, course};
 use super::{Figure, Table, parse};
+use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
-use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_view::run::panels::{self, beside_probes, compare};
 use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
 use delaylab_view::words::plural;
@@ -24,10 +26,6 @@ const COLUMNS: [&str; 7] = [
 
 /// Probes that are drawn at most: as many as there are colours.
 const PROBES: usize = 8;
-/// Steps of a line between its tails.
-const STEPS: u64 = 40;
-/// Points of a tail for each power of ten.
-const POINTS_A_DECADE: f64 = 8.0;
 
 impl Figure for ByProbe {
     fn name(&self) -> &'static str {
@@ -90,6 +88,7 @@ impl Figure for ByProbe {
             .find_map(|panel| Some(series_of(run, panel)?.0));
         let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
         let probes: Vec<String> = probes.chain(series).collect();
+        let (least, most) = ends(&run.groups);
         for view in spec["hconcat"].as_array_mut().into_iter().flatten() {
             view["facet"]["sort"] = json!(labels);
             let colours = json!({ "domain": probes, "range": "category" });
@@ -97,7 +96,7 @@ impl Figure for ByProbe {
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
-            tick(view, &ticks(&run.groups));
+            tick(view, &axis::ticks(least, most));
             if labels.len() < 2 {
                 view["facet"]["header"] = json!({ "labels": false });
                 view["spec"]["height"] = json!(200);
@@ -171,73 +170,19 @@ fn name(factors: &[Factor]) -> String {
     }
 }
 
-/// All of these together, in order, and how often each occurred.
-fn counted<'a>(all: impl Iterator<Item = &'a Delays>) -> BTreeMap<Nanos, u64> {
-    let mut counts = BTreeMap::new();
-    for delays in all {
-        delays.for_each(|delay, times| *counts.entry(delay).or_default() += times);
-    }
-    counts
-}
-
 fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap<Nanos, u64>) {
     let count: u64 = values.values().sum();
-    let all = count as f64;
-    let kept = kept_ranks(count);
-    let mut kept = kept.iter().copied().peekable();
-    let mut before = 0;
-    for (&value, &times) in values {
-        let through = before + times;
-        let mut is_kept = false;
-        while kept.next_if(|&rank| rank < through).is_some() {
-            is_kept = true;
-        }
-        if is_kept {
-            if before == 0 {
-                // Where a line begins it rises from nothing.
-                let [zero, all_of_it] = [json!(0), json!(1)];
-                let [panel, probe, measure] = [json!(panel), json!(probe), json!(measure)];
-                table.row([
-                    panel,
-                    probe,
-                    measure,
-                    json!(value),
-                    zero,
-                    all_of_it,
-                    json!(count),
-                ]);
-            }
-            table.row([
-                json!(panel),
-                json!(probe),
-                json!(measure),
-                json!(value),
-                json!(through as f64 / all),
-                json!((count - before) as f64 / all),
-                json!(count),
-            ]);
-        }
-        before = through;
+    for point in course(values) {
+        table.row([
+            json!(panel),
+            json!(probe),
+            json!(measure),
+            json!(point.value),
+            json!(point.at_or_below),
+            json!(point.at_or_beyond),
+            json!(count),
+        ]);
     }
-}
-
-/// Which of so many values in order are drawn, from 0: evenly spread ones, in both tails ever nearer
-/// to the end, and both ends.
-fn kept_ranks(count: u64) -> Vec<u64> {
-    let Some(last) = count.checked_sub(1) else {
-        return Vec::new();
-    };
-    let even = (0..=STEPS).map(|step| last * step / STEPS);
-    let mut ranks: Vec<_> = even.collect();
-    let mut from_end = 1.0;
-    while from_end < count as f64 / STEPS as f64 {
-        let rank = from_end as u64 - 1;
-        ranks.extend([rank, last - rank]);
-        from_end *= 10_f64.powf(1.0 / POINTS_A_DECADE);
-    }
-    ranks.sort_unstable();
-    ranks.dedup();
-    ranks
 }
 
 /// Ticks at these values while all is shown; close up, where Vega would have them.
@@ -255,35 +200,18 @@ fn widths(lines: usize) -> Vec<f64> {
     (0..lines).map(narrower).collect()
 }
 
-/// Ticks of the logarithmic axis at most.
-const TICKS: usize = 4;
-
-/// Powers of ten and, where there is room, what is between them.
-fn ticks(groups: &[Group]) -> Vec<Nanos> {
+/// The least and the largest round trip.
+fn ends(groups: &[Group]) -> (Nanos, Nanos) {
     let ranges = groups
         .iter()
         .filter_map(|group| group.summary.round_trip.as_ref());
     let least = ranges.clone().map(|d| d.min).min().unwrap_or(1);
-    let most = ranges.map(|d| d.max).max().unwrap_or(1);
-    let within = |steps: &[Nanos]| -> Vec<Nanos> {
-        let decades = (0..=18).map(|power| 10_i64.pow(power));
-        let ticks = decades.flat_map(|ten| steps.iter().map(move |step| ten.saturating_mul(*step)));
-        ticks.filter(|tick| (least..=most).contains(tick)).collect()
-    };
-    let finer: [&[Nanos]; 4] = [&[1, 2, 3, 5, 7], &[1, 2, 5], &[1, 3], &[1]];
-    let fits = finer.into_iter().map(within);
-    let mut ticks = fits.skip_while(|ticks| ticks.len() > TICKS);
-    ticks.next().unwrap_or_else(|| {
-        let decades = within(&[1]);
-        let step = decades.len().div_ceil(TICKS);
-        decades.into_iter().step_by(step).collect()
-    })
+    (least, ranges.map(|d| d.max).max().unwrap_or(1))
 }
 
-/// Of an axis of both signs that is logarithmic but for its middle: up to where it is linear, and where
-/// it has a tick on either side.
+/// Of the axis of IPDV: up to where it is linear, and where it has a tick on either side.
 fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
-    let mut largest = MICROSECOND;
+    let mut largest = 0;
     for group in groups {
         let ipdv = &group.ipdv;
         ipdv.for_each(|ipdv, _| largest = largest.max(ipdv.saturating_abs()));
@@ -291,8 +219,7 @@ fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
     let ranges = groups
         .iter()
         .filter_map(|group| group.summary.variation.ipdv_iqr);
-    let linear = ranges.min().unwrap_or(0).max(MICROSECOND);
-    (10_i64.pow(linear.ilog10()), 10_i64.pow(largest.ilog10()))
+    axis::symmetric(ranges.min().unwrap_or(0), largest)
 }
 
 #[cfg(test)]
@@ -300,7 +227,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_view::run::samples::{classes, waits};
-    use proptest::prelude::*;
 
     #[test]
     fn one_probe_is_not_compared() {
@@ -321,7 +247,7 @@ mod tests {
             let round_trips = of_line("delay");
             let delays = group.summary.round_trip.as_ref().unwrap();
             assert_eq!(round_trips[0][3], delays.min);
-            assert_eq!(round_trips[0][4], 0);
+            assert_eq!(round_trips[0][4], 0.0);
             let last = round_trips.last().unwrap();
             assert_eq!((&last[3], &last[4]), (&json!(delays.max), &json!(1.0)));
             assert_eq!(last[6], delays.count);
@@ -331,59 +257,5 @@ mod tests {
         let spec = ByProbe.spec(&run);
         let color = &spec["hconcat"][0]["spec"]["encoding"]["color"];
         assert_eq!(color["scale"]["domain"], json!(["ef", "be", "ss"]));
-    }
-
-    #[test]
-    fn ticks_are_few_and_within() {
-        let mut run = classes();
-        for (min, max, expected) in [
-            (1_000_000, 3_500_000, vec![1_000_000, 2_000_000, 3_000_000]),
-            (
-                1_000_000,
-                60_000_000,
-                vec![1_000_000, 3_000_000, 10_000_000, 30_000_000],
-            ),
-            (
-                200,
-                40_000_000_000,
-                vec![1_000, 100_000, 10_000_000, 1_000_000_000],
-            ),
-        ] {
-            for group in &mut run.groups {
-                let delays = group.summary.round_trip.as_mut().unwrap();
-                (delays.min, delays.max) = (min, max);
-            }
-            assert_eq!(ticks(&run.groups), expected);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn thinned_lines_keep_their_ends_and_their_course(
-            values in prop::collection::vec(-5_000_i64..1_000_000, 1..4_000),
-        ) {
-            let mut counts = BTreeMap::new();
-            values.iter().for_each(|&value| *counts.entry(value).or_default() += 1);
-            let mut table = Table::new(&COLUMNS);
-            rows(&mut table, ["", "", ""], &counts);
-            prop_assert!(table.rows.len() < 120, "{}", table.rows.len());
-            let at = |row: &[Value], column: usize| row[column].as_f64().unwrap();
-            let (least, most) = (counts.keys().next().unwrap(), counts.keys().next_back().unwrap());
-            prop_assert_eq!(&table.rows[0][3], &json!(least));
-            prop_assert_eq!(&table.rows.last().unwrap()[3], &json!(most));
-            let all = values.len() as f64;
-            for row in &table.rows[1..] {
-                let value = row[3].as_i64().unwrap();
-                let below = values.iter().filter(|&&other| other <= value).count() as f64;
-                let beyond = values.iter().filter(|&&other| other >= value).count() as f64;
-                prop_assert_eq!((at(row, 4), at(row, 5)), (below / all, beyond / all));
-            }
-            for pair in table.rows.windows(2) {
-                prop_assert!(at(&pair[0], 3) <= at(&pair[1], 3));
-                // No gap is wider than a step, unless one value fills it.
-                let gap = at(&pair[0], 5) - at(&pair[1], 5) - (at(&pair[0], 4) - (1.0 - at(&pair[0], 5)));
-                prop_assert!(gap <= 1.0 / STEPS as f64 + 2.0 / all, "{gap}");
-            }
-        }
     }
 }

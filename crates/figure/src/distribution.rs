@@ -33,7 +33,7 @@ impl Figure for Distribution {
 
     fn about(&self, run: &RunData) -> String {
         let beyond = match Bins::new(run) {
-            None => return "Nothing was answered.".to_owned(),
+            None => return "Nothing to count.".to_owned(),
             Some(Bins::Shared(bins)) => format!("from {} on", format_duration(bins.end())),
             Some(Bins::Apart) => "far beyond the median".to_owned(),
         };
@@ -75,27 +75,30 @@ impl Figure for Distribution {
     }
 }
 
-/// Panels share their bins so that they compare; but not where they lie so far apart that each would
-/// fill only a few of them.
+/// Panels share their bins so that they compare; but not where one of them would fill only a few of them.
 enum Bins {
     Shared(Histogram),
     Apart,
 }
 
-/// Panels whose widest fills less than this part of what all span have bins of their own.
-const LEAST_PART: i64 = 4;
+/// Panels of which one fills less than this part of what all span have bins of their own.
+const LEAST_PART: i64 = 8;
 
 impl Bins {
     /// `None` where nothing was answered.
     fn new(run: &RunData) -> Option<Self> {
         let ranges: Vec<_> = run.panels.iter().filter_map(range).collect();
+        // What is always the same, but for how it was rounded, is a number.
+        if ranges.iter().all(|(low, high)| high - low <= 1) {
+            return None;
+        }
         let low = ranges.iter().map(|&(low, _)| low).min()?;
         let high = ranges.iter().map(|&(_, high)| high).max()?;
-        let widest = ranges
+        let narrowest = ranges
             .iter()
             .map(|&(low, high)| high.saturating_sub(low))
-            .max()?;
-        let apart = high.saturating_sub(low) / LEAST_PART > widest;
+            .min()?;
+        let apart = high.saturating_sub(low) / LEAST_PART > narrowest;
         Some(if apart {
             Bins::Apart
         } else {
@@ -195,6 +198,10 @@ mod tests {
     #[test]
     fn panels_far_apart_have_bins_of_their_own() {
         let mut run = waits();
+        // One is a hundred times as wide as another.
+        assert!(matches!(Bins::new(&run), Some(Bins::Apart)));
+        let first = run.panels[0].clone();
+        run.panels = vec![first.clone(), first];
         assert!(matches!(Bins::new(&run), Some(Bins::Shared(_))));
         let far = run.panels[0].summary.round_trip.as_mut().unwrap();
         for value in [&mut far.min, &mut far.p50, &mut far.max] {

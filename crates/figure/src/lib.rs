@@ -5,13 +5,16 @@
 //!
 //! | file | shows |
 //! |---|---|
+//! | `cumulative.rs` | cumulative distributions over each other, with bands: what a report begins with |
 //! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
 //! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
+//! | `axis.rs`, `course.rs` | axes of delays, and cumulative distributions in few points: what several figures share |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
 //! | `causes.rs` | what late packets lost their time to |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
+//! | `percentiles.rs` | bands of percentiles over the run, and what was lost |
 //! | `time_series.rs` | round trips over the run, with excursions and what was seen beside them |
 //! | `benchmark.rs` | what a procedure of the device benchmark draws |
 //! | `regression.rs` | what a regression leaves of the delay of frames (seed 001) |
@@ -23,13 +26,17 @@
 #![forbid(unsafe_code)]
 
 mod anatomy;
+mod axis;
 mod benchmark;
 pub mod both_runs;
 mod by_probe;
 mod causes;
 mod clock_reads;
+mod course;
+mod cumulative;
 mod distribution;
 pub mod overlay;
+mod percentiles;
 pub mod quantile_shift;
 mod regression;
 mod series;
@@ -42,9 +49,10 @@ mod time_series;
 
 pub use table::Table;
 
-use delaylab_view::run::RunData;
 use delaylab_view::run::parts::{Part, Shown};
+use delaylab_view::run::{Head, RunData};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The script that draws, in a browser and in `svg`. Built from `web/`.
 pub const SCRIPT: &str = include_str!("../../../web/dist/figures.js");
@@ -64,9 +72,10 @@ pub trait Figure {
 }
 
 /// Every figure, in reading order.
-pub fn all() -> [&'static dyn Figure; 11] {
+pub fn all() -> [&'static dyn Figure; 13] {
     [
         &benchmark::Benchmark,
+        &cumulative::Cumulative,
         &distribution::Distribution,
         &by_probe::ByProbe,
         &size::Size,
@@ -75,6 +84,7 @@ pub fn all() -> [&'static dyn Figure; 11] {
         &anatomy::Anatomy,
         &causes::Causes,
         &series::Series,
+        &percentiles::Percentiles,
         &time_series::TimeSeries,
         &clock_reads::ClockReads,
     ]
@@ -125,7 +135,17 @@ impl Drawing {
         let ways = run.ways();
         (title, about) = (ways.words(&title), ways.words(&about) + ways.note());
         ways.titles(&mut spec);
-        Some(Self::new([figure.name(), &title], about, &table, spec))
+        let drawing = Self::new([figure.name(), &title], about, &table, spec);
+        Some(drawing.of_run(&run.head))
+    }
+
+    /// A file of its own says of which run it is.
+    fn of_run(mut self, head: &Head) -> Self {
+        let words = [&head.name, &head.world, &head.started];
+        let known = words.into_iter().filter(|word| !word.is_empty());
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        self.spec["usermeta"]["run"] = json!(known.join(" · "));
+        self
     }
 
     /// Of a part of a run, as its experiment asks for it; `None` where it is a table, or has nothing to show.
@@ -153,6 +173,7 @@ impl Drawing {
     /// Of a table and a specification without data or theme.
     fn new([name, title]: [&str; 2], about: String, table: &Table, mut spec: Value) -> Self {
         spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
+        spec["usermeta"] = json!({ "title": title });
         spec["description"] = json!(format!("{title}. {about}"));
         spec["config"] = parse(include_str!("specs/theme.json"));
         spec["data"] = json!({ "values": table.objects() });
@@ -165,10 +186,10 @@ impl Drawing {
         }
     }
 
-    /// The specification with its heading in the drawing and on white: for a file of its own.
+    /// The specification with its heading and the name of its run in the drawing, on white: for a file of its own.
     pub fn standalone(&self) -> Value {
         let mut spec = self.spec.clone();
-        spec["title"] = json!(self.title);
+        spec["title"] = json!({ "text": self.title, "subtitle": spec["usermeta"]["run"] });
         spec["background"] = json!("white");
         spec
     }
@@ -182,13 +203,31 @@ fn parse(spec: &str) -> Value {
 /// Columns of the page that panels side by side may fill.
 const WIDTH: usize = 660;
 
+/// Panels beside each other at most.
+const MOST_COLUMNS: usize = 4;
+
 /// Sets the panels of a faceted specification beside each other: their order, and their width, where
 /// each needs `margin` for its axis.
 fn side_by_side(spec: &mut Value, run: &RunData, most_columns: usize, margin: usize) {
-    let columns = run.panels.len().clamp(1, most_columns);
+    let columns = columns(run).unwrap_or(most_columns);
+    let columns = run.panels.len().clamp(1, columns);
     spec["columns"] = json!(columns);
     spec["spec"]["width"] = json!(WIDTH / columns - margin);
     order_panels(&mut spec["facet"], &labels(run));
+}
+
+/// Of two factors or more that are crossed in full: a column for each level of the last one.
+fn columns(run: &RunData) -> Option<usize> {
+    let panels = run.panels.iter();
+    let last = panels.filter_map(|panel| panel.factors.last().filter(|_| panel.factors.len() > 1));
+    let levels: BTreeSet<&str> = last
+        .clone()
+        .map(|(_, level)| level.label.as_str())
+        .collect();
+    let is_grid = last.count() == run.panels.len()
+        && (2..=MOST_COLUMNS).contains(&levels.len())
+        && run.panels.len().is_multiple_of(levels.len());
+    is_grid.then_some(levels.len())
 }
 
 /// Panels in the order of their levels; a single one needs no name.
@@ -217,7 +256,6 @@ mod tests {
     use super::*;
     use delaylab_model::experiment::Draw;
     use delaylab_view::run::samples::runs;
-    use std::collections::BTreeSet;
 
     #[test]
     fn whatever_an_experiment_may_draw_is_a_figure() {

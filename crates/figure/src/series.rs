@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) struct Series;
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "series",
     "of",
     "panel",
@@ -20,10 +20,11 @@ const COLUMNS: [&str; 9] = [
     "mean",
     "max",
     "threshold",
+    "buffer",
 ];
 
 /// Stretches to draw over all panels.
-const MARKS: usize = 1_500;
+const MARKS: usize = 1_200;
 
 impl Figure for Series {
     fn name(&self) -> &'static str {
@@ -54,7 +55,7 @@ impl Figure for Series {
             false => "",
         };
         format!(
-            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, dashes are the switch's threshold; warm-up is included.{some}{one}",
+            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, orange dashes are the switch's threshold, red ones the limit of its buffer where the queue comes near; warm-up is included.{some}{one}",
             plural(kinds.len() as u64, "kind"),
             names.join(", ")
         )
@@ -80,7 +81,7 @@ impl Figure for Series {
         let of_kind = |shown: &SeriesShown| {
             let mut spec = parse(include_str!("specs/series.json"));
             spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
-            let title = format!("{} ({})", shown.series, unit(shown.unit));
+            let title = format!("{} ({})", shown.series, axis(shown.unit).1);
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
             // A selection of its own for each kind: the page's buttons move all of them at once.
             let name = json!(format!("zoom_{}", shown.series));
@@ -132,7 +133,7 @@ fn row(
     shown: &SeriesShown,
     panel: &str,
     points: &[delaylab_model::series::SeriesPoint],
-) -> [Value; 9] {
+) -> [Value; 10] {
     let seconds = |ns: i64| json!(ns as f64 / 1e9);
     let begin = points.first().map_or(0, |point| point.t);
     let end = points.last().map_or(0, |point| point.t + point.length);
@@ -148,17 +149,34 @@ fn row(
         .iter()
         .map(|point| point.mean * point.length as f64)
         .sum();
+    let scaled = |value: f64| json!(value / axis(shown.unit).0);
     [
         json!(shown.series),
         json!(shown.of),
         json!(panel),
         seconds(begin),
         seconds(end),
-        json!(least),
-        json!(area / (end - begin).max(1) as f64),
-        json!(largest),
-        json!(shown.threshold),
+        scaled(least),
+        scaled(area / (end - begin).max(1) as f64),
+        scaled(largest),
+        shown.threshold.map_or(Value::Null, scaled),
+        near_buffer(shown).map_or(Value::Null, scaled),
     ]
+}
+
+/// The limit of the buffer, where the queue comes near: else it would flatten what there is.
+fn near_buffer(shown: &SeriesShown) -> Option<f64> {
+    let largest = shown.stretches.iter().map(|point| point.max);
+    let largest = largest.fold(0.0, f64::max);
+    shown.buffer.filter(|buffer| largest >= buffer / 4.0)
+}
+
+/// How many of a unit are one on an axis, and what that says: queues are drawn in KiB.
+const fn axis(of: Unit) -> (f64, &'static str) {
+    match of {
+        Unit::Bytes => (1_024.0, "KiB"),
+        of => (1.0, unit(of)),
+    }
 }
 
 /// What an axis says.

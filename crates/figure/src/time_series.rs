@@ -34,7 +34,7 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 /// Marks to draw over all panels: more are neither seen apart nor drawn quickly.
-const MARKS: usize = 1_500;
+const MARKS: usize = 1_000;
 /// Stretches of one panel at most: one for every other column of pixels.
 const STRETCHES: usize = 320;
 /// Excursions of one panel at most.

@@ -22,6 +22,7 @@
 //! | [`regularity`] | does a process run at regular intervals? |
 //! | [`trains`] | what ran beside the probes, process by process |
 //! | [`driven`] | does a process run because the probe does? |
+//! | [`cumulative`] | shares of records at or below a value, with a band for another run |
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
 //! | [`attribution`] | the cause of a late packet: a process, a stage, a queue |
 //! | [`change_points`] | when the level of a series changes |
@@ -41,6 +42,7 @@ pub mod attribution;
 mod band;
 pub mod change_points;
 pub mod comparison;
+pub mod cumulative;
 mod dependence;
 pub mod double_double;
 pub mod driven;

@@ -5,6 +5,7 @@
 
 use crate::folder::{ENVIRONMENT, Folder, PARTIAL, in_order};
 use crate::manifest;
+use crate::overview::Overview;
 use crate::regular;
 use crate::run::{Run, State};
 use crate::table::Row as _;
@@ -19,11 +20,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
-    trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT,
+    trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT, overview TEXT NOT NULL,
     changed INTEGER NOT NULL)";
 
 /// What the index knows of a run.
@@ -45,6 +46,8 @@ pub struct Entry {
     pub records: u64,
     /// Which file is not what was recorded, and how, where that was seen: tables are not read for this.
     pub damage: Option<String>,
+    /// What came of it.
+    pub overview: Overview,
 }
 
 impl Entry {
@@ -112,7 +115,7 @@ impl Index {
     /// Every run, the oldest first.
     pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
         let mut query = self.database.prepare(
-            "SELECT folder, name, world, started_utc, is_complete, trials, records, damage
+            "SELECT folder, name, world, started_utc, is_complete, trials, records, damage, overview
              FROM runs",
         )?;
         let entries = query.query_map([], entry)?;
@@ -193,6 +196,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
         trials: row.get::<_, i64>(5)?.unsigned_abs(),
         records: row.get::<_, i64>(6)?.unsigned_abs(),
         damage: row.get(7)?,
+        overview: serde_json::from_str(&row.get::<_, String>(8)?).unwrap_or_default(),
     })
 }
 
@@ -208,7 +212,7 @@ fn put(
         return Ok(());
     };
     database.execute(
-        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             folder,
             entry.name,
@@ -218,13 +222,14 @@ fn put(
             entry.trials as i64,
             entry.records as i64,
             entry.damage,
+            serde_json::to_string(&entry.overview).unwrap_or_default(),
             changed,
         ],
     )?;
     Ok(())
 }
 
-/// What there is to know of a run without reading its tables.
+/// What there is to know of a run without reading its records.
 fn look_at(runs: &Path, name: &str) -> Option<Entry> {
     let folder = Folder(runs.join(name));
     let entry = |damage| Entry {
@@ -236,6 +241,7 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         trials: 0,
         records: 0,
         damage,
+        overview: Overview::default(),
     };
     if name.ends_with(PARTIAL) {
         return of_run(&folder, entry(None));
@@ -259,6 +265,9 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         started_utc: said("started_utc"),
         trials: listed.trials.unwrap_or(0),
         records: packets.and_then(|packets| packets.rows).unwrap_or(0),
+        overview: Run::open_as_it_is(&folder.0)
+            .map(|run| Overview::new(&run))
+            .unwrap_or_default(),
         ..entry(None)
     })
 }
@@ -277,6 +286,7 @@ fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
         trials: trials.len() as u64,
         records: run.record_count(),
         damage: run.damage().filter(|_| run.state() == State::Complete),
+        overview: Overview::new(&run),
         ..entry
     })
 }

@@ -10,8 +10,10 @@
 //! | [`run::tail`] | the records of a run in progress, as they come |
 //! | [`trial_row`] | [`trial_row::TrialRow`]: one probe of one trial, with its factors and figures |
 //! | [`part`] | what one trial adds to the tables |
+//! | [`frame`] | a small table in memory as CSV or Parquet |
 //! | [`verify`] | is a run what was recorded? |
 //! | [`index`] | the index of runs |
+//! | [`overview`] | what came of a run, for a list |
 //! | [`resolve`] | which run a word on the command line means |
 //! | [`disk`] | the calls by which a run is written |
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
@@ -28,6 +30,7 @@ pub mod disk;
 mod durable;
 pub mod error;
 mod folder;
+pub mod frame;
 pub mod index;
 mod interrupted;
 mod join;
@@ -35,6 +38,7 @@ mod journal;
 pub mod known_trial;
 mod latest;
 mod manifest;
+pub mod overview;
 mod parquet_file;
 mod parquet_source;
 pub mod part;

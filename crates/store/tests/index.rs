@@ -2,15 +2,44 @@
 
 use crate::harness::*;
 use delaylab_store::index::{Entry, Index};
+use delaylab_store::overview::Overview;
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::State;
+use delaylab_store::run::{Run, State};
 use std::fs;
 use std::path::Path;
 
 const FIRST: &str = "sample-20261121T134500Z";
 
+/// What came of each is another test's.
 fn list(runs: &Path) -> Vec<Entry> {
-    Index::open(runs).unwrap().list().unwrap()
+    let entries = Index::open(runs).unwrap().list().unwrap();
+    let plain = |entry: Entry| Entry {
+        overview: Overview::default(),
+        ..entry
+    };
+    entries.into_iter().map(plain).collect()
+}
+
+#[test]
+fn the_index_says_what_came_of_a_run() {
+    let runs = tempfile::tempdir().unwrap();
+    write_run(runs.path(), &[0, 1], 10);
+    let listed = || Index::open(runs.path()).unwrap().list().unwrap();
+    let first = &listed()[0].overview;
+    let run = Run::open(&runs.path().join(FIRST)).unwrap();
+    let sum = |name: &str| -> f64 {
+        let figures = run.trials().iter().flat_map(|row| &row.figures);
+        let values = figures.filter(|(known, _)| known == name);
+        values.filter_map(|(_, value)| *value).sum()
+    };
+    assert_eq!(first.sent as f64, sum("sent"));
+    assert_eq!(first.lost as f64, sum("lost"));
+    assert_eq!(
+        first.verdicts.values().sum::<u64>(),
+        findings().as_array().unwrap().len() as u64
+    );
+    // From the index alone, the same.
+    assert_eq!(listed()[0].overview, *first);
 }
 
 fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
@@ -23,6 +52,7 @@ fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
         trials,
         records,
         damage: None,
+        overview: Overview::default(),
     }
 }
 

@@ -17,6 +17,7 @@
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
+//! | [`latex`] | a table for a paper |
 //! | [`mod@format`] | the format that a file's name asks for |
 //! | `samples` (a feature) | results made by hand, for tests of what shows them |
 //! | [`words`], [`missing`] | numbers and names in words; why a figure is missing |
@@ -38,6 +39,7 @@ pub mod explain;
 pub mod format;
 pub mod import;
 pub mod json;
+pub mod latex;
 pub mod list;
 pub mod missing;
 pub mod ping;

@@ -194,9 +194,17 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
-    /// Write the page here instead of into the run; `-` is standard output
+    /// Write the page here instead of into the run; with --figure or --table, that; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Write this figure and nothing else: to FILE.svg, .png, .pdf, or .json (Vega-Lite with its data)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["table", "svg", "beside"])]
+    pub figure: Option<String>,
+
+    /// Write this table and nothing else: to FILE.csv, .parquet, or .tex (LaTeX). `summary`, or what was recorded: trials, records, …
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["svg", "beside"])]
+    pub table: Option<String>,
 
     /// Also write each figure as SVG into this directory
     #[arg(long, value_name = "DIR")]

@@ -6,12 +6,14 @@
 //! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
+//! | [`export`] | one figure or table of a run in a file |
 //! | [`progress`] | what is said while a run goes on |
 
 pub mod check;
 pub mod choose;
 pub mod conclude;
 mod expected;
+mod export;
 pub mod list;
 mod progress;
 pub mod report;

@@ -1,6 +1,6 @@
 //! `delaylab report`.
 
-use super::{choose, conclude};
+use super::{choose, conclude, export};
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
 use crate::terminal;
@@ -22,6 +22,12 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         return both_runs(&first, &second);
     }
     let data = conclude::data_for(&run, true)?;
+    if let Some(name) = &args.figure {
+        return export::figure(&data, name, args.output.as_deref());
+    }
+    if let Some(name) = &args.table {
+        return export::table(&run, &data, name, args.output.as_deref());
+    }
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }

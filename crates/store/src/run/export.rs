@@ -13,6 +13,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use parquet::errors::ParquetError;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -29,6 +30,9 @@ pub enum ExportError {
     /// It holds what no table of ours does.
     #[error("the table cannot be written: {0}")]
     Table(#[from] ArrowError),
+    /// It cannot be made a Parquet file.
+    #[error("the table cannot be written: {0}")]
+    Parquet(#[from] ParquetError),
 }
 
 impl Run {
@@ -56,13 +60,10 @@ impl Run {
 
     /// Writes a table as CSV. Rows that cannot be read are left out and noted among the problems.
     pub fn write_csv(&self, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
-        let mut out = csv::Writer::from_writer(out);
         if table == TRIALS {
-            let rows = trial_row::batch(&self.trials)?;
-            write_heads(rows.schema_ref(), &mut out)?;
-            write_rows(&rows, &mut out)?;
-            return Ok(out.flush()?);
+            return write_batch(&trial_row::batch(&self.trials)?, out);
         }
+        let mut out = csv::Writer::from_writer(out);
         every_table!(R => if R::TABLE == table {
             self.write_rows_of::<R>(&mut out)?;
             return Ok(out.flush()?);
@@ -76,6 +77,14 @@ impl Run {
         write_heads(&schema.unwrap_or_else(part::schema::<R>), out)?;
         batches.try_for_each(|rows| write_rows(&rows, out))
     }
+}
+
+/// Rows under their heads.
+pub(crate) fn write_batch(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError> {
+    let mut out = csv::Writer::from_writer(out);
+    write_heads(rows.schema_ref(), &mut out)?;
+    write_rows(rows, &mut out)?;
+    Ok(out.flush()?)
 }
 
 type Csv<'a> = csv::Writer<&'a mut dyn Write>;

@@ -4,7 +4,7 @@
 //! is left out and named by [`Run::damage`]; the rest is read all the same, and whoever shows it refuses it then.
 
 mod batches;
-mod export;
+pub(crate) mod export;
 mod recent;
 pub mod tail;
 

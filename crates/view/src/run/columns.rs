@@ -17,31 +17,53 @@ const SAME: f64 = 0.05;
 /// What a table of trials shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
-    main: Main,
+    main: ShownDelay,
     /// The other measure, too.
     beside: bool,
     ways: Ways,
 }
 
-/// The delays that are shown first.
+/// The delays that tables and the first figure show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Main {
+pub enum ShownDelay {
+    /// From when a packet was due until its reply was read.
     Response,
+    /// From when it was sent; of frames, until they arrived.
     RoundTrip,
 }
 
-impl Main {
-    const fn distribution(self, summary: &Summary) -> Option<&Distribution> {
+impl RunData {
+    /// Those that its findings judge. Frames have one delay, which is the same by either name.
+    pub fn shown_delay(&self) -> ShownDelay {
+        match self.ways() {
+            Ways::RoundTrip if judges_responses(self) => ShownDelay::Response,
+            _ => ShownDelay::RoundTrip,
+        }
+    }
+}
+
+impl ShownDelay {
+    /// What a table's head and an axis call it.
+    pub const fn name(self, ways: Ways) -> &'static str {
+        match (self, ways) {
+            (ShownDelay::Response, _) => "response",
+            (ShownDelay::RoundTrip, Ways::RoundTrip) => "round trip",
+            (ShownDelay::RoundTrip, _) => "delay",
+        }
+    }
+
+    /// Its distribution.
+    pub const fn distribution(self, summary: &Summary) -> Option<&Distribution> {
         match self {
-            Main::Response => summary.response.as_ref(),
-            Main::RoundTrip => summary.round_trip.as_ref(),
+            ShownDelay::Response => summary.response.as_ref(),
+            ShownDelay::RoundTrip => summary.round_trip.as_ref(),
         }
     }
 
     const fn other(self) -> Self {
         match self {
-            Main::Response => Main::RoundTrip,
-            Main::RoundTrip => Main::Response,
+            ShownDelay::Response => ShownDelay::RoundTrip,
+            ShownDelay::RoundTrip => ShownDelay::Response,
         }
     }
 }
@@ -50,11 +72,7 @@ impl Columns {
     /// Of these rows of a run.
     pub fn new(run: &RunData, apart: &Apart<'_>) -> Self {
         let ways = run.ways();
-        // Frames have one delay, which is the same by either name.
-        let main = match ways {
-            Ways::RoundTrip if judges_responses(run) => Main::Response,
-            _ => Main::RoundTrip,
-        };
+        let main = run.shown_delay();
         let differs = |summary: &&Summary| {
             differs(
                 main.distribution(summary),
@@ -62,7 +80,7 @@ impl Columns {
             )
         };
         let beside = ways == Ways::RoundTrip
-            && main == Main::Response
+            && main == ShownDelay::Response
             && apart.rows.iter().any(|(.., summary)| differs(summary));
         Self { main, beside, ways }
     }
@@ -70,24 +88,16 @@ impl Columns {
     /// What its delays are called.
     pub fn delays(&self) -> &'static str {
         match self.main {
-            Main::Response => "responses",
-            Main::RoundTrip => self.ways.delays(),
-        }
-    }
-
-    fn name(&self, main: Main) -> &'static str {
-        match (main, self.ways) {
-            (Main::Response, _) => "response",
-            (Main::RoundTrip, Ways::RoundTrip) => "round trip",
-            (Main::RoundTrip, _) => "delay",
+            ShownDelay::Response => "responses",
+            ShownDelay::RoundTrip => self.ways.delays(),
         }
     }
 
     /// A head for each of [`Columns::cells`].
     pub fn heads(&self) -> Vec<String> {
-        let first = format!("{} p50", self.name(self.main));
+        let first = format!("{} p50", self.main.name(self.ways));
         let heads = ["sent", "lost", &first, "p99", "sd", "max"].map(str::to_owned);
-        let other = format!("{} p50", self.name(self.main.other()));
+        let other = format!("{} p50", self.main.other().name(self.ways));
         let other = self.beside.then_some([other, "p99".to_owned()]);
         let shares = ["host", "network"].map(str::to_owned);
         let other = other.into_iter().flatten();

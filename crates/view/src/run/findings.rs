@@ -19,24 +19,80 @@ pub(super) fn shown(judged: &Judged, claims: &[Finding]) -> FindingShown {
             .unwrap_or_default(),
         verdict: judged.verdict,
         line: line(judged),
+        decided: decisive(judged).and_then(|(_, compared)| Decided::new(compared)),
         reason: judged.reason.clone(),
         evidence: judged.parts.iter().flat_map(evidence).collect(),
     }
 }
 
+/// What decided a finding, or does not: where a difference or ratio and its interval lie against what is claimed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decided {
+    /// The difference or ratio.
+    pub value: f64,
+    /// Lower end of its interval at 95 %; `None` where nothing bounds it, or there is no interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The claim is true above this; `None` where nothing is too small for it.
+    pub above: Option<f64>,
+    /// The claim is true below this; `None` where nothing is too large for it.
+    pub below: Option<f64>,
+    /// It is a ratio: 2 and ½ are as far from 1.
+    pub is_ratio: bool,
+}
+
+impl Decided {
+    /// As [`of_comparison`] has it in words.
+    fn new(compared: &Compared) -> Option<Self> {
+        let seen = |value: f64| match has_bound_on_the_left(&compared.comparison) {
+            true => from_the_right(compared, value),
+            false => value,
+        };
+        let ends = |one: Option<f64>, other: Option<f64>| {
+            let ends = [one.map(seen), other.map(seen)];
+            match has_bound_on_the_left(&compared.comparison) {
+                true => [ends[1], ends[0]],
+                false => ends,
+            }
+        };
+        let [low, high] = ends(compared.low, compared.high);
+        let [above, below] = ends(compared.above, compared.below);
+        Some(Self {
+            value: seen(compared.value?),
+            low,
+            high,
+            above,
+            below,
+            is_ratio: compared.by == ComparisonScale::Ratio,
+        })
+    }
+}
+
+/// The parts that have the verdict of the whole.
+fn decisive_parts(judged: &Judged) -> Vec<&Part> {
+    let parts = judged.parts.iter();
+    parts
+        .filter(|part| part.verdict == judged.verdict)
+        .collect()
+}
+
+/// The comparison that decided it: of what is true the nearest to failing, else what fails most.
+fn decisive(judged: &Judged) -> Option<(&Part, &Compared)> {
+    let pairs = decisive_parts(judged).into_iter().flat_map(|part| {
+        let deciding = deciding(part);
+        deciding.into_iter().map(move |compared| (part, compared))
+    });
+    pairs.min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
+}
+
 /// The comparison that decided it, and how many others say the same: `p50(rtt) > 5ms: 6.10 ms, +1.10 ms (0.90–1.30)`.
 fn line(judged: &Judged) -> String {
-    let decisive = judged.parts.iter();
-    let decisive: Vec<&Part> = decisive
-        .filter(|part| part.verdict == judged.verdict)
-        .collect();
-    let pairs = decisive.iter().flat_map(|part| {
-        let deciding = deciding(part);
-        deciding.into_iter().map(move |compared| (*part, compared))
-    });
-    let nearest = pairs.min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)));
-    let Some((part, compared)) = nearest else {
-        let first = decisive.first().filter(|part| !part.reason.is_empty());
+    let decisive_parts = decisive_parts(judged);
+    let Some((part, compared)) = decisive(judged) else {
+        let first = decisive_parts
+            .first()
+            .filter(|part| !part.reason.is_empty());
         return first.map_or(&judged.reason, |part| &part.reason).clone();
     };
     let text = of_comparison(compared);
@@ -46,7 +102,7 @@ fn line(judged: &Judged) -> String {
     } else {
         format!("{level}: ")
     };
-    let more = match (deciding(part).len() - 1, decisive.len() - 1) {
+    let more = match (deciding(part).len() - 1, decisive_parts.len() - 1) {
         (0, 0) => String::new(),
         (0, parts) => format!("; likewise {}", plural(parts as u64, "other level")),
         (more, 0) => format!("; likewise {}", plural(more as u64, "other comparison")),
@@ -112,10 +168,8 @@ fn of_comparison(compared: &Compared) -> String {
         _ => (quantity(left, unit), value),
     };
     let mut evidence = comparison("", compared);
-    if has_bound_on_the_left(name) {
-        let ends = [evidence.high, evidence.low];
-        [evidence.low, evidence.high] =
-            ends.map(|end| end.map(|end| from_the_right(compared, end)));
+    if let Some(decided) = Decided::new(compared) {
+        (evidence.low, evidence.high) = (decided.low, decided.high);
     }
     evidence.value = Some(value);
     let interval = match (evidence.low, evidence.high) {
@@ -229,6 +283,7 @@ fn comparison(level: &str, number: &Compared) -> Evidence {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -289,6 +344,19 @@ mod tests {
             reason: String::new(),
             parts: parts.into_iter().map(part).collect(),
         })
+    }
+
+    #[test]
+    fn a_bound_on_the_left_turns_the_drawing_round() {
+        let mut claim = compared(Verdict::True, 4.5, -0.5, [-0.6, -0.4]);
+        let plain = Decided::new(&claim).unwrap();
+        assert_eq!((plain.above, plain.below), (None, Some(0.0)));
+        claim.comparison = "5ms > p50(rtt)".to_owned();
+        (claim.above, claim.below) = (Some(0.0), None);
+        let turned = Decided::new(&claim).unwrap();
+        assert_eq!((turned.above, turned.below), (None, Some(-0.0)));
+        assert_eq!(turned.value, 0.5 * 1e6);
+        assert_eq!((turned.low, turned.high), (Some(0.4e6), Some(0.6e6)));
     }
 
     #[test]

@@ -231,22 +231,29 @@ impl RunData {
 
 /// The groups with the most loss, and of the others those with the largest p99, in their order.
 fn worst(groups: &[Group]) -> Vec<&Group> {
+    let summaries: Vec<_> = groups.iter().map(|group| &group.summary).collect();
+    let places = worst_of(&summaries, WORST);
+    places.into_iter().map(|place| &groups[place]).collect()
+}
+
+/// Places of so many at most: half of them by loss, the others by p99.
+pub(super) fn worst_of(summaries: &[&Summary], most: usize) -> Vec<usize> {
     let loss = |place: &usize| {
-        let counts = &groups[*place].summary.counts;
+        let counts = &summaries[*place].counts;
         counts.lost as f64 / counts.sent.max(1) as f64
     };
     let p99 = |place: &usize| {
-        let delays = groups[*place].summary.round_trip.as_ref();
+        let delays = summaries[*place].round_trip.as_ref();
         delays.and_then(Distribution::carried_p99)
     };
-    let mut places: Vec<usize> = (0..groups.len()).collect();
+    let mut places: Vec<usize> = (0..summaries.len()).collect();
     places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
-    let lossy = places.iter().take(WORST / 2);
+    let lossy = places.iter().take(most / 2);
     let count = lossy.filter(|place| loss(place) > 0.0).count();
     places[count..].sort_by_key(|place| Reverse(p99(place)));
-    places.truncate(WORST);
+    places.truncate(most);
     places.sort_unstable();
-    places.iter().map(|&place| &groups[place]).collect()
+    places
 }
 
 impl Group {

@@ -12,12 +12,14 @@
 //! | `sweeps.rs` | steps in delay against size, for each combination of levels |
 //! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
+//! | [`digest`] | the run in one table, for the top of its page and for other programs |
 //! | `columns.rs` | the columns of a table of trials |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
 //! | `series.rs` | what was over time, as it is shown |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
+//! | `over_time.rs` | quantiles of a panel's delays in stretches of time |
 //! | `marks.rs` | what happened to the host meanwhile |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
@@ -25,11 +27,13 @@
 mod alike;
 mod builder;
 pub mod columns;
+pub mod digest;
 mod findings;
 pub mod groups;
 pub mod marks;
 mod measured;
 mod noise_totals;
+pub mod over_time;
 pub mod panels;
 pub mod parts;
 pub mod regression;
@@ -46,7 +50,10 @@ pub mod words;
 
 pub use alike::without_numbers;
 pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use columns::ShownDelay;
+pub use findings::Decided;
 pub use marks::{Happening, Mark, Marks};
+pub use over_time::{OverTime, Quantiles};
 pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 pub use ways::Ways;
@@ -140,6 +147,8 @@ pub struct Head {
     pub world: String,
     /// Where live probes went, for people; `None` in other worlds.
     pub target: Option<String>,
+    /// The host that carried it out: its processors, kernel, whether it is a virtual machine; empty where unknown.
+    pub host: String,
     /// The seed of the order, the pacing and the fill; `None` where there was none, or it cannot be read.
     pub seed: Option<u64>,
     /// When it began, in UTC, as people read it.
@@ -231,6 +240,8 @@ pub struct FindingShown {
     pub verdict: Verdict,
     /// The number that decided it, or that does not, in a line.
     pub line: String,
+    /// The same to be drawn; `None` where there is nothing to draw.
+    pub decided: Option<Decided>,
     /// Why, in a sentence.
     pub reason: String,
     /// The numbers, enough to judge again by hand.

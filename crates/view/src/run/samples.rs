@@ -3,8 +3,8 @@
 
 use crate::run::parts::{Part, Shown};
 use crate::run::{
-    Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder, SeriesShown,
-    Stream, Verdict,
+    Decided, Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder,
+    SeriesShown, Stream, Verdict,
 };
 use delaylab_explain::causes::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::causes::effects::{Effect, NoInterval, Shift};
@@ -423,6 +423,7 @@ fn backlog(trial: u32, mean: f64, threshold: Option<f64>) -> SeriesShown {
         mean: 0.95 * mean,
         max: 2.0 * mean,
         threshold,
+        buffer: None,
         trial,
         stretches: stretches.collect(),
     }
@@ -628,6 +629,7 @@ fn duration(name: &str, label: &str, ns: Nanos) -> Factor {
 
 fn head(name: &str, title: &str) -> Head {
     Head {
+        host: "2 × AMD EPYC, Linux 6.18.0".to_owned(),
         name: name.to_owned(),
         title: title.to_owned(),
         about: "What is measured, and why <it> matters & to whom.".to_owned(),
@@ -655,6 +657,18 @@ fn environment() -> Vec<(String, String)> {
     .into()
 }
 
+/// A difference that is claimed to be above 0.
+fn decided(value: f64, low: f64, high: f64) -> Option<Decided> {
+    Some(Decided {
+        value,
+        low: Some(low),
+        high: Some(high),
+        above: Some(0.0),
+        below: None,
+        is_ratio: false,
+    })
+}
+
 fn findings() -> Vec<FindingShown> {
     let ns = "ns";
     vec![
@@ -668,6 +682,7 @@ fn findings() -> Vec<FindingShown> {
             line: "quiet: sd(response | wait=1ms) > sd(response | wait=0ms): 2.31 µs against 2.30 µs, -412 ns \
                    (-530 ns to -290 ns)"
                 .to_owned(),
+            decided: decided(-412.0, -530.0, -290.0),
             reason: "The jitter is larger with a wait on a stressed host only.".to_owned(),
             evidence: vec![
                 evidence(
@@ -705,6 +720,7 @@ fn findings() -> Vec<FindingShown> {
                 .to_owned(),
             verdict: Verdict::True,
             line: "share(round_trip < 500us) > 0.98: 0.989, +0.009 (0.005 to 0.013)".to_owned(),
+            decided: decided(0.009, 0.005, 0.013),
             reason: "0.989 of them do.".to_owned(),
             evidence: vec![evidence(
                 "",
@@ -722,6 +738,7 @@ fn findings() -> Vec<FindingShown> {
             printed: String::new(),
             verdict: Verdict::Undecided,
             line: "this run has no factor `place`; `--world sim` has".to_owned(),
+            decided: None,
             reason: "This run has no factor `place`: pass --target to measure a remote host."
                 .to_owned(),
             evidence: vec![Evidence {

@@ -8,6 +8,7 @@ use super::TrialData;
 use super::panels::compare;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::path::Switch;
 use delaylab_model::plan::{Factor, Level, Unit};
 use delaylab_model::quantity::Limit;
 use delaylab_model::series::SeriesPoint;
@@ -37,6 +38,8 @@ pub struct SeriesShown {
     pub max: f64,
     /// From where on its switch acts, in its unit.
     pub threshold: Option<f64>,
+    /// How much the switch's buffer holds, in the same unit, where it is known.
+    pub buffer: Option<f64>,
     /// Which trial the stretches are of; 0 where there are none.
     pub trial: u32,
     /// In order of time; empty where it is not drawn.
@@ -164,7 +167,20 @@ impl<'a> Everything<'a> {
                     factors: factors.to_vec(),
                     mean: total.mean(),
                     max: total.max,
-                    threshold: threshold(self.resolved, factors, series, total.unit),
+                    threshold: limit_of(
+                        |switch| switch.threshold,
+                        self.resolved,
+                        factors,
+                        series,
+                        total.unit,
+                    ),
+                    buffer: limit_of(
+                        |switch| switch.buffer,
+                        self.resolved,
+                        factors,
+                        series,
+                        total.unit,
+                    ),
                     trial,
                     stretches,
                 });
@@ -316,8 +332,9 @@ fn joined(points: &[SeriesPoint]) -> Option<SeriesPoint> {
     })
 }
 
-/// Where the switch of a trial with these levels acts, if that is said in what its backlog counts.
-fn threshold(
+/// What the switch of a trial with these levels has for a limit, if that is said in what its backlog counts.
+fn limit_of(
+    limit: fn(&Switch) -> Option<Limit>,
     resolved: Option<&Resolved>,
     factors: &[Factor],
     series: &str,
@@ -325,8 +342,8 @@ fn threshold(
 ) -> Option<f64> {
     // By levels: a later version may plan more trials, and number them otherwise.
     let planned = resolved?.planned.iter().find(|p| p.factors == factors)?;
-    let limit = planned.trial.path.switch.as_ref()?.threshold?;
-    let (number, counts) = match limit {
+    let switch = planned.trial.path.switch.as_ref()?;
+    let (number, counts) = match limit(switch)? {
         Limit::Cells(cells) => (cells, Unit::Cells),
         Limit::Bytes(bytes) => (bytes, Unit::Bytes),
         Limit::Packets(packets) => (packets, Unit::Packets),

@@ -2,10 +2,13 @@
 //! the largest in each stretch of time, and the worst few packets.
 
 use super::Disturbance;
+use super::OverTime;
+use super::columns::ShownDelay;
 use super::marks::{Happening, Mark, Marks, Place};
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_stats::cumulative::Cumulative;
 use delaylab_stats::loglinear::LogLinear;
 use std::collections::BTreeMap;
 
@@ -21,6 +24,12 @@ const WORST: usize = 200;
 pub struct Sketch {
     /// Round trips of answered packets.
     pub delays: Delays,
+    /// Their responses.
+    pub responses: Delays,
+    /// Both, for the bands of a cumulative distribution: round trips, responses.
+    cumulative: [Cumulative; 2],
+    /// Quantiles of round trips in stretches of time, trials end to end.
+    pub over_time: OverTime,
     series: Series,
     time: EndToEnd,
     /// Worst first.
@@ -50,10 +59,24 @@ impl Sketch {
         let round_trip = record.round_trip().filter(|_| record.answered());
         if record.t_send.is_some() {
             self.series.push(t, round_trip);
+            self.over_time.push(t, round_trip);
         }
         if let Some(round_trip) = round_trip {
             self.delays.push(round_trip);
+            self.cumulative[0].push(record.trial, round_trip);
             self.keep_if_bad(record, t, round_trip, disturbance);
+        }
+        if let Some(response) = record.response().filter(|_| record.answered()) {
+            self.responses.push(response);
+            self.cumulative[1].push(record.trial, response);
+        }
+    }
+
+    /// Its delays, and what bounds the shares of them.
+    pub fn shown(&self, shown: ShownDelay) -> (&Delays, &Cumulative) {
+        match shown {
+            ShownDelay::RoundTrip => (&self.delays, &self.cumulative[0]),
+            ShownDelay::Response => (&self.responses, &self.cumulative[1]),
         }
     }
 

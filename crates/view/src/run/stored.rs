@@ -196,6 +196,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
         target: run.environment()["target"].as_str().map(str::to_owned),
+        host: host(&run.environment()["host"]),
         seed: resolved.map(|resolved| resolved.seed),
         started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
         // What cannot be read cannot be run, and an imported run was another program's.
@@ -204,6 +205,25 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         }),
         folder: folder.to_owned(),
     }
+}
+
+/// `2 × AMD EPYC, Linux 6.18.44, virtual machine`.
+fn host(of: &Value) -> String {
+    let text = |key: &str| of[key].as_str().filter(|text| !text.is_empty());
+    let processors = match (of["cpus"].as_u64(), text("cpu_model")) {
+        (Some(count), Some(model)) => Some(format!("{count} × {model}")),
+        (Some(count), None) => Some(plural(count, "processor")),
+        (None, model) => model.map(str::to_owned),
+    };
+    let kernel = text("kernel").map(|kernel| format!("Linux {kernel}"));
+    let is_virtual = of["virtualised"].as_bool() == Some(true);
+    let is_virtual = is_virtual.then(|| "virtual machine".to_owned());
+    let words: Vec<_> = processors
+        .into_iter()
+        .chain(kernel)
+        .chain(is_virtual)
+        .collect();
+    words.join(", ")
 }
 
 /// `unfinished`: records of trials that are under way, or were interrupted.

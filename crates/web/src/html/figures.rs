@@ -4,8 +4,8 @@
 use super::embedded::json;
 use super::packed::packed;
 use super::{filter, section as titled};
+use delaylab_figure::Drawing;
 use delaylab_figure::svg::Artist;
-use delaylab_figure::{Drawing, drawings};
 use delaylab_view::run::RunData;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
@@ -22,17 +22,44 @@ impl Stills {
         let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
         still.map_or_else(
             || html! { p { "This figure needs JavaScript." } },
-            PreEscaped,
+            |still| PreEscaped(in_short(&still)),
         )
     }
 }
 
-/// Those of a run, below the filter of its levels.
-pub(super) fn section(run: &RunData, artist: &Stills) -> Markup {
-    let drawings = drawings(run);
+/// What a still picture does without: what each mark says of itself, which is there once the script has drawn it (the
+/// caption says what the picture shows); names for the script; and the page's own font. It is half as long without.
+const LEFT_OUT: [&str; 7] = [
+    "role",
+    "aria-roledescription",
+    "aria-label",
+    "aria-hidden",
+    "class",
+    "pointer-events",
+    "font-family",
+];
+
+fn in_short(svg: &str) -> String {
+    let mut kept = svg.to_owned();
+    for name in LEFT_OUT {
+        let attribute = format!(" {name}=\"");
+        let mut pieces = kept.split(&attribute);
+        let mut fewer = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            fewer += piece.split_once('"').map_or("", |(_, behind)| behind);
+        }
+        kept = fewer;
+    }
+    kept
+}
+
+/// These of a run, below the filter of its levels.
+pub(super) fn section(run: &RunData, drawings: &[Drawing], artist: &Stills) -> Markup {
     let body = html! {
-        @if !drawings.is_empty() { (filter::form(run)) }
-        (figures(&drawings, artist))
+        @if !drawings.is_empty() {
+            (filter::form(run))
+            (figures(drawings, artist))
+        }
     };
     titled("figures", "Figures", body)
 }
@@ -43,7 +70,7 @@ pub(super) fn drawn(drawings: &[Drawing]) -> Markup {
 }
 
 fn figures(drawings: &[Drawing], artist: &Stills) -> Markup {
-    html! { @for drawing in drawings { (figure(drawing, artist)) } }
+    html! { div class="gallery" { @for drawing in drawings { (figure(drawing, artist)) } } }
 }
 
 pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> Markup {
@@ -66,4 +93,14 @@ fn compact(spec: &Value) -> Value {
         spec["data"] = packed(&rows);
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_still_has_its_marks_and_no_more() {
+        let svg = r##"<svg a="1"><g role="graphics-symbol" aria-roledescription="rect mark" aria-label="x: 1 &lt; 2"><path d="M0,0"/></g></svg>"##;
+        let still = super::in_short(svg);
+        assert_eq!(still, r##"<svg a="1"><g><path d="M0,0"/></g></svg>"##);
+    }
 }

@@ -1,41 +1,45 @@
-//! The tally, then each finding with its verdict and the number that decided it; the reason in words and the numbers to
-//! judge it by behind a click.
+//! The tally, then each finding in a line: verdict, claim, what decided it, and its interval drawn. What the source
+//! has, the check, the reason and all numbers are behind a click.
 
-use super::section as titled;
+use super::interval;
 use super::table::{Column, Table};
 use delaylab_view::run::words::{glyph, interval, quantity, tally};
 use delaylab_view::run::{Evidence, FindingShown, RunData, Verdict};
 use maud::{Markup, html};
 
 pub(super) fn section(run: &RunData) -> Markup {
-    let Some(tally) = tally(run) else {
-        return html! {};
-    };
-    let body = html! {
-        p class="tally" { (tally) }
-        @for found in &run.findings { (finding(found)) }
-    };
-    titled("findings", "Findings", body)
+    html! {
+        @if let Some(tally) = tally(run) {
+            section id="findings" {
+                h2 { "Findings " span class="tally" { (tally) } }
+                @for found in &run.findings { (finding(found)) }
+            }
+        }
+    }
 }
 
 fn finding(finding: &FindingShown) -> Markup {
     html! {
         article class={ "finding " (class(finding.verdict)) } {
-            h3 { span class="id" { (finding.id) } " " (finding.says) }
-            // What the source gives, above what was found here.
-            @if !finding.printed.is_empty() {
-                p class="printed" { span { "In the source:" } " " (finding.printed) }
+            p class="verdict" {
+                span aria-hidden="true" { (glyph(finding.verdict)) }
+                span class="word" { (finding.verdict.name()) }
             }
-            p {
-                span class="verdict" { (glyph(finding.verdict)) " " (finding.verdict.name()) }
-                " " (finding.line)
+            div {
+                h3 { span class="id" { (finding.id) } " " (finding.says) }
+                p class="line" { (finding.line) }
+                details {
+                    summary { "Why, and the numbers" }
+                    p { (finding.reason) }
+                    // What the source gives, above what was found here.
+                    @if !finding.printed.is_empty() {
+                        p class="printed" { span { "In the source:" } " " (finding.printed) }
+                    }
+                    p class="check" { code { (finding.check) } }
+                    (evidence(&finding.evidence, &finding.reason))
+                }
             }
-            p class="check" { code { (finding.check) } }
-            details {
-                summary { "Why, and the numbers" }
-                p { (finding.reason) }
-                (evidence(&finding.evidence, &finding.reason))
-            }
+            @if let Some(decided) = &finding.decided { (interval::drawn(decided, &finding.line)) }
         }
     }
 }

@@ -1,50 +1,113 @@
-//! What was asked, and the answer in a sentence.
+//! What a reader sees first: what was asked and where, the answer in a sentence, the figure and the table that
+//! show it.
 
+use super::figures::{Stills, figure};
+use super::table::{Column, Table};
 use super::title;
-use delaylab_view::run::words::tally;
-use delaylab_view::run::{RunData, Verdict};
-use delaylab_view::words::plural;
+use delaylab_figure::Drawing;
+use delaylab_view::explain::words::answers;
+use delaylab_view::run::{RunData, ShownDelay};
+use delaylab_view::words::{percent, plural};
 use maud::{Markup, html};
 
-pub(super) fn section(run: &RunData) -> Markup {
+/// Rows of the table at most: the others are in the table of trials.
+const ROWS: usize = 12;
+
+/// `key` is the figure that stands beside the table.
+pub(super) fn section(run: &RunData, key: Option<&Drawing>, artist: &Stills) -> Markup {
     let head = &run.head;
+    let answer = run.explanation.iter().flat_map(answers).next();
     html! {
         header {
-            p class="name" { (head.name) }
-            h1 { (title(run)) }
-            @if !head.about.is_empty() { p class="about" { (head.about) } }
             p class="meta" { (meta(run)) }
-        }
-        @if let Some(tally) = tally(run) {
-            p class={ "answer " (mood(run)) } { "Findings: " (tally) }
+            h1 { (title(run)) }
+            @if let Some(answer) = &answer { p class="answer" { (answer) } }
+            @if !head.about.is_empty() { p class="about" { (head.about) } }
         }
         (problems(run))
-        @for note in &run.notes { p { (note) } }
+        div class="top" {
+            @if let Some(key) = key { (figure(key, artist)) }
+            section id="summary" {
+                h2 { "Summary" }
+                (facts(run))
+                @if run.benchmark.is_none() { (summary(run)) }
+                @for note in &run.notes { p class="meta" { (note) } }
+            }
+        }
     }
 }
 
-/// `live world · 2026-… · 18 trials · 7,200 packets · seed 7`.
-fn meta(run: &RunData) -> String {
+/// `waits · live · 2026-… UTC · 18 trials, 7200 packets · seed 7`.
+fn meta(run: &RunData) -> Markup {
     let packets: u64 = run.trials.iter().map(|t| t.summary.counts.sent).sum();
     let mut trials: Vec<_> = run.trials.iter().map(|t| t.stream.trial).collect();
     trials.sort_unstable();
     trials.dedup();
     let words = [
         format!("{} world", run.head.world),
-        run.head.started.clone(),
-        plural(trials.len() as u64, "trial"),
-        plural(packets, "packet"),
+        utc(&run.head.started),
+        format!(
+            "{}, {}",
+            plural(trials.len() as u64, "trial"),
+            plural(packets, "packet")
+        ),
     ];
     let words = words.into_iter().chain(run.head.seed_words());
-    words.collect::<Vec<_>>().join(" · ")
+    html! {
+        span class="name" { (run.head.name) }
+        @for word in words { " · " (word) }
+    }
 }
 
-/// The CSS class for the verdicts of all findings.
-fn mood(run: &RunData) -> &'static str {
-    let verdicts = run.findings.iter().map(|finding| finding.verdict);
-    match Verdict::wherever_applicable(verdicts) {
-        Verdict::True => "all-true",
-        _ => "",
+/// `2026-11-25T14:48:09Z` as people read it.
+fn utc(time: &str) -> String {
+    match time.strip_suffix('Z') {
+        Some(time) => format!("{} UTC", time.replace('T', " ")),
+        None => time.to_owned(),
+    }
+}
+
+/// Where the packets went, and from which host.
+fn facts(run: &RunData) -> Markup {
+    let head = &run.head;
+    let target = head.target.clone().unwrap_or_default();
+    let facts = [("Target", &target), ("Host", &head.host)];
+    let facts = facts.into_iter().filter(|(_, what)| !what.is_empty());
+    html! {
+        dl class="facts" {
+            @for (name, what) in facts { dt { (name) } dd { (what) } }
+        }
+    }
+}
+
+/// A row for each combination of levels: how much was lost, how long it took, and where.
+fn summary(run: &RunData) -> Markup {
+    let digest = run.digest(Some(ROWS));
+    let factors = digest
+        .factors
+        .iter()
+        .map(|head| (head.clone(), Column::Words));
+    let median = format!("{} p50", digest.delay);
+    let figures = ["lost", &median, "p99", "network", "host"];
+    let figures = figures.map(|head| (head.to_owned(), Column::Figures));
+    let mut table = Table::new(factors.chain(figures));
+    for row in &digest.rows {
+        let lost = percent(row.lost, row.sent);
+        let levels = row.levels.iter().cloned();
+        table.row(levels.chain([lost]).chain(row.times()).collect());
+    }
+    html! {
+        (table.render())
+        p class="meta" {
+            @if run.shown_delay() == ShownDelay::Response {
+                "Response: from when a packet was due until its reply was read. "
+            }
+            "Network and host: their parts of the median response."
+            @if digest.left_out > 0 {
+                " These are the " (digest.rows.len()) " rows with the most loss and the largest p99; "
+                (digest.left_out) " more are among the trials below."
+            }
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! | file | writes |
 //! |---|---|
-//! | `head.rs` | what was asked, and the answer in a sentence |
+//! | `head.rs` | what was asked, the answer in a sentence, the figure and the table that show it |
 //! | `calibration.rs` | a page of its own: a calibrated path, and what a change would make of it |
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
-//! | `findings.rs` | each finding with its verdict and numbers |
+//! | `findings.rs` | each finding in a line; its numbers behind a click |
+//! | `interval.rs` | an interval, drawn against what is claimed |
 //! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `parts.rs` | figures and tables of parts of the run, as in the source |
@@ -35,6 +36,7 @@ mod figures;
 mod filter;
 mod findings;
 mod head;
+mod interval;
 mod packed;
 mod parts;
 mod regression;
@@ -52,7 +54,7 @@ pub(crate) use embedded::hash;
 pub use served::Served;
 pub(crate) use served::navigation;
 
-use delaylab_figure::SCRIPT;
+use delaylab_figure::{SCRIPT, drawings};
 use delaylab_view::run::RunData;
 use figures::Stills;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -105,15 +107,21 @@ pub(crate) fn served_policy() -> String {
 /// What is said of a run, with something before and something behind its figures.
 fn sections(run: &RunData, before: Markup, behind: Markup) -> Markup {
     let artist = Stills::default();
+    // The one that says most stands at the top.
+    let drawings = drawings(run);
+    let (key, others) = match drawings.split_first() {
+        Some((key, others)) => (Some(key), others),
+        None => (None, &[][..]),
+    };
     html! {
-        (head::section(run))
+        (head::section(run, key, &artist))
         (before)
         (benchmark::section(run))
         (findings::section(run))
         (parts::section(run, &artist))
-        (why::section(run))
-        (figures::section(run, &artist))
+        (figures::section(run, others, &artist))
         (behind)
+        (why::section(run))
         (trials::section(run))
         (variation::section(run))
         (steps::section(run))

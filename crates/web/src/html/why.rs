@@ -10,8 +10,8 @@ use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    asked_for_lines, clocks, difference, in_events, interval, longer_than, lost_share, main,
-    sentence, share_of_main, visible, way_name,
+    answers, asked_for_lines, clocks, difference, in_events, interval, longer_than, lost_share,
+    main, sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::{Explanation, RunData};
 use delaylab_view::words::{plural, short_percent};
@@ -24,7 +24,7 @@ pub(super) fn section(run: &RunData) -> Markup {
     let found = run.explanation.iter().find(|found| found.answered > 0);
     let body = html! {
         @if let Some(found) = found {
-            (answers(found))
+            (others(found))
             (conditions(found))
             (causes(found))
             (ways(found))
@@ -36,18 +36,9 @@ pub(super) fn section(run: &RunData) -> Markup {
     titled("why", "Why packets were late", body)
 }
 
-fn answers(found: &Explanation) -> Markup {
-    let answers = [
-        found.lost_answer(),
-        found.slow_answer(),
-        found.some_lost_answer(),
-        found.late_answer(),
-    ];
-    html! {
-        @for answer in answers.iter().filter(|answer| !answer.is_empty()) {
-            p class="answer" { (answer) }
-        }
-    }
+/// The first one stands at the top of the page.
+fn others(found: &Explanation) -> Markup {
+    html! { @for answer in answers(found).skip(1) { p class="answer" { (answer) } } }
 }
 
 fn conditions(found: &Explanation) -> Markup {

@@ -2,8 +2,11 @@
 
 use super::query::encode;
 use crate::html::served_frame;
+use delaylab_lab::finding::Verdict;
+use delaylab_model::units::format_duration;
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
+use delaylab_view::words::percent;
 use maud::{Markup, html};
 
 /// The list of runs, the latest first: those that have every word of `search` in what is shown of them.
@@ -23,20 +26,21 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
         }
         form action="/compare" data-changes="/changes" {
             div class="wide" tabindex="0" {
-                table {
+                table class="sortable runs" {
                     thead {
                         tr {
-                            @for head in ["Compare", "run", "world", "started (UTC)", "state"] {
-                                th scope="col" { (head) }
-                            }
-                            @for head in ["trials", "records"] {
+                            th scope="col" { "Compare" }
+                            @for head in ["run", "target", "findings"] { th scope="col" { (head) } }
+                            @for head in ["lost", "p50", "p99", "packets"] {
                                 th scope="col" class="figures" { (head) }
                             }
+                            @for head in ["started (UTC)", "state"] { th scope="col" { (head) } }
                         }
                     }
                     tbody { @for entry in found { (run_row(entry)) } }
                 }
             }
+            p class="meta" { "p50 and p99: the largest of a run's trials, of the response." }
             button { "Compare two runs" }
         }
     };
@@ -52,27 +56,50 @@ fn shown(entry: &Entry) -> String {
         known(&entry.world),
         known(&entry.started_utc),
         entry.state.name().to_owned(),
+        known(&entry.overview.title),
+        known(&entry.overview.target),
+        verdicts(entry),
     ];
     words.join(" ").to_lowercase()
 }
 
+/// `2 true, 1 undecided`; empty without findings.
+fn verdicts(entry: &Entry) -> String {
+    let counts = &entry.overview.verdicts;
+    let words = Verdict::ALL.into_iter().filter_map(|verdict| {
+        let name = verdict.name();
+        let count = counts.get(&name.replace(' ', "_"))?;
+        Some(format!("{count} {name}"))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn run_row(entry: &Entry) -> Markup {
     let folder = &entry.folder;
+    let came = &entry.overview;
     let state = match (&entry.damage, entry.state) {
         (Some(damage), _) => format!("damaged: {damage}"),
         (None, State::Complete) => "complete".to_owned(),
         (None, State::Partial) => "in progress, or interrupted".to_owned(),
     };
+    let world = entry.world.as_deref().unwrap_or("–");
     let started = entry.started_utc.as_deref().map(to_the_second);
+    let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
     html! {
         tr {
             td { input type="checkbox" name="run" value=(folder) aria-label={ "Compare " (folder) }; }
-            td class="name" { a href={ "/run/" (encode(folder)) } { (folder) } }
-            td { (entry.world.as_deref().unwrap_or("–")) }
+            td {
+                @if let Some(title) = &came.title { (title) br; }
+                a href={ "/run/" (encode(folder)) } { (folder) }
+            }
+            td { (came.target.as_deref().unwrap_or(world)) }
+            td { (verdicts(entry)) }
+            td class="figures" { (percent(came.lost, came.sent)) }
+            td class="figures" { (time(came.p50)) }
+            td class="figures" { (time(came.p99)) }
+            td class="figures" { (entry.records) }
             td class="name" { (started.as_deref().unwrap_or("–")) }
             td { (state) }
-            td class="figures" { (entry.trials) }
-            td class="figures" { (entry.records) }
         }
     }
 }

@@ -322,6 +322,9 @@ fn entry(entry: &Entry) -> Value {
     json!({
         "folder": entry.folder, "name": entry.name, "world": entry.world, "started_utc": entry.started_utc,
         "state": entry.state.name(), "trials": entry.trials, "records": entry.records,
+        "title": entry.overview.title, "target": entry.overview.target, "verdicts": entry.overview.verdicts,
+        "sent": entry.overview.sent, "lost": entry.overview.lost,
+        "largest_p50_ns": entry.overview.p50, "largest_p99_ns": entry.overview.p99,
     })
 }
 

@@ -1,0 +1,172 @@
+//! `delaylab report --figure` and `--table`: one figure or table in a file, in the format that its name asks for.
+
+use crate::exit::{Exit, Failed};
+use delaylab_figure::svg::Artist;
+use delaylab_figure::{Drawing, every_drawing};
+use delaylab_store::run::Run;
+use delaylab_view::latex::{Align, booktabs, of_csv};
+use delaylab_view::run::RunData;
+use delaylab_view::run::digest::{Digest, DigestRow};
+use delaylab_view::words::{either, percent};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What turns SVG into PNG and PDF: of librsvg, which Debian has as `librsvg2-bin`.
+const CONVERTER: &str = "rsvg-convert";
+/// The table that is worked out, beside those that were recorded.
+const SUMMARY: &str = "summary";
+
+/// Writes this figure of the run; without a file, as SVG on standard output.
+pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
+    let drawings = every_drawing(data);
+    let names: Vec<&str> = drawings.iter().map(|one| one.name.as_str()).collect();
+    let drawing = drawings.iter().find(|one| one.name == name);
+    let drawing = drawing.ok_or_else(|| {
+        Failed::usage(format!(
+            "the run has no figure `{name}`: it has {}",
+            names.join(", ")
+        ))
+    })?;
+    let picture = match extension(output) {
+        None | Some("svg") => svg(drawing)?.into_bytes(),
+        Some("json") => format!("{:#}\n", drawing.standalone()).into_bytes(),
+        Some(format @ ("png" | "pdf")) => converted(&svg(drawing)?, format)?,
+        Some(other) => return Err(unknown(other, &["svg", "png", "pdf", "json (Vega-Lite)"])),
+    };
+    put(output, |out| Ok(out.write_all(&picture)?))
+}
+
+/// Writes this table of the run; without a file, as CSV on standard output.
+pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
+    let recorded = run.tables();
+    if name != SUMMARY && !recorded.contains(&name) {
+        let names = recorded.join(", ");
+        return Err(Failed::usage(format!(
+            "the run has no table `{name}`: it has {SUMMARY}, {names}"
+        )));
+    }
+    match (extension(output), name) {
+        (None | Some("csv"), SUMMARY) => put(output, |out| {
+            Ok(data.digest(None).frame().write_csv(out)?)
+        }),
+        (None | Some("csv"), _) => put(output, |out| Ok(run.write_csv(name, out)?)),
+        (Some("parquet"), SUMMARY) => put(output, |out| {
+            Ok(data.digest(None).frame().write_parquet(out)?)
+        }),
+        (Some("parquet"), _) => put(output, |out| {
+            let file = run
+                .table_file(name)
+                .ok_or("the run is not complete: write it as CSV")?;
+            io::copy(&mut File::open(file)?, out)?;
+            Ok(())
+        }),
+        (Some("tex"), SUMMARY) => {
+            let text = summary_as_latex(&data.digest(None));
+            put(output, |out| Ok(out.write_all(text.as_bytes())?))
+        }
+        (Some("tex"), _) => put(output, |out| {
+            let mut rows = Vec::new();
+            run.write_csv(name, &mut rows)?;
+            Ok(out.write_all(of_csv(&rows)?.as_bytes())?)
+        }),
+        (Some(other), _) => Err(unknown(other, &["csv", "parquet", "tex (LaTeX)"])),
+    }
+}
+
+fn summary_as_latex(digest: &Digest) -> String {
+    let median = format!("{} p50", digest.delay);
+    let figures = ["lost", &median, "p99", "network", "host"].map(str::to_owned);
+    let columns = [Align::Left].repeat(digest.factors.len());
+    let columns = [columns, [Align::Right].repeat(figures.len())].concat();
+    let heads = digest.factors.iter().cloned().chain(figures);
+    let row = |row: &DigestRow| {
+        let levels = row.levels.iter().cloned();
+        let lost = percent(row.lost, row.sent);
+        levels.chain([lost]).chain(row.times()).collect()
+    };
+    let rows = [heads.collect()]
+        .into_iter()
+        .chain(digest.rows.iter().map(row));
+    booktabs(&columns, rows)
+}
+
+/// `None` for standard output.
+fn extension(output: Option<&Path>) -> Option<&str> {
+    let file = output.filter(|path| *path != Path::new("-"))?;
+    Some(file.extension().and_then(|it| it.to_str()).unwrap_or(""))
+}
+
+fn unknown(extension: &str, known: &[&str]) -> Failed {
+    let asked = match extension {
+        "" => "a file without an extension".to_owned(),
+        extension => format!("`.{extension}`"),
+    };
+    Failed::usage(format!(
+        "{asked} is no format for this: name it .{}",
+        either(known).replace(", ", ", .").replace(" or ", " or .")
+    ))
+}
+
+fn svg(drawing: &Drawing) -> Result<String, Failed> {
+    let drawn = Artist::new().and_then(|artist| artist.draw(&drawing.standalone()));
+    drawn.map_err(|error| Failed::new(Exit::Internal, error.to_string()))
+}
+
+/// By librsvg: a renderer of our own is fifty crates.
+fn converted(svg: &str, format: &str) -> Result<Vec<u8>, Failed> {
+    let cannot =
+        |why: String| Failed::environment(format!("cannot make {format} of the figure: {why}"));
+    let mut converter = Command::new(CONVERTER);
+    converter.arg(format!("--format={format}"));
+    if format == "png" {
+        // As sharp as a screen of two pixels to a point.
+        converter.arg("--zoom=2");
+    }
+    let converter = converter
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = converter.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => cannot(format!(
+            "{CONVERTER} is not installed (Debian: apt install librsvg2-bin); .svg needs nothing"
+        )),
+        _ => cannot(format!("{CONVERTER}: {error}")),
+    })?;
+    // It reads all of its input before it writes.
+    let given = child
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut input| input.write_all(svg.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .map_err(|error| cannot(error.to_string()))?;
+    if !output.status.success() || given.is_err() {
+        return Err(cannot(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
+    }
+    Ok(output.stdout)
+}
+
+type Written = Result<(), Box<dyn std::error::Error>>;
+
+/// Writes to the file, or to standard output.
+fn put(
+    output: Option<&Path>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
+) -> Result<(), Failed> {
+    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
+        let mut text = Vec::new();
+        let written = write(&mut text);
+        written.map_err(|error| Failed::environment(error.to_string()))?;
+        return crate::terminal::write(&text);
+    };
+    let cannot = |error: &dyn std::fmt::Display| {
+        Failed::environment(format!("cannot write {}: {error}", path.display()))
+    };
+    let mut contents = Vec::new();
+    write(&mut contents).map_err(|error| cannot(&error))?;
+    fs::write(path, contents).map_err(|error| cannot(&error))
+}

@@ -1,0 +1,96 @@
+//! Axes of delays: logarithmic where they span much, with few ticks, and their unit once.
+
+use delaylab_model::units::duration_unit;
+use delaylab_model::{MICROSECOND, Nanos};
+use serde_json::{Value, json};
+
+/// Ticks of a logarithmic axis at most.
+const TICKS: usize = 4;
+/// From this ratio of its ends on, an axis is logarithmic.
+const LOGARITHMIC: f64 = 4.0;
+
+/// Powers of ten and, where there is room, what is between them.
+pub(super) fn ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
+    let within = |steps: &[Nanos]| -> Vec<Nanos> {
+        let decades = (0..=18).map(|power| 10_i64.pow(power));
+        let ticks = decades.flat_map(|ten| steps.iter().map(move |step| ten.saturating_mul(*step)));
+        ticks.filter(|tick| (least..=most).contains(tick)).collect()
+    };
+    let finer: [&[Nanos]; 4] = [&[1, 2, 3, 5, 7], &[1, 2, 5], &[1, 3], &[1]];
+    let fits = finer.into_iter().map(within);
+    let mut ticks = fits.skip_while(|ticks| ticks.len() > TICKS);
+    ticks.next().unwrap_or_else(|| {
+        let decades = within(&[1]);
+        let step = decades.len().div_ceil(TICKS);
+        decades.into_iter().step_by(step).collect()
+    })
+}
+
+/// So much further than the data, as a factor.
+const ROOM: f64 = 1.08;
+
+/// Makes `x` an axis of delays between these; `title` gets their unit.
+pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
+    let (size, unit) = duration_unit(most as f64);
+    x["title"] = json!(format!("{title} ({unit})"));
+    // Every digit that tells one tick from the next.
+    x["axis"]["labelExpr"] = json!(format!("format(datum.value / {size}, '~r')"));
+    let is_logarithmic = least > 0 && most as f64 >= LOGARITHMIC * least as f64;
+    x["scale"] = match is_logarithmic {
+        // A little room at both ends, or marks are cut.
+        true => {
+            json!({ "type": "log", "nice": false, "domain": [least as f64 / ROOM, most as f64 * ROOM] })
+        }
+        false => json!({ "zero": false, "nice": false, "padding": 8 }),
+    };
+    if is_logarithmic {
+        x["axis"]["values"] = json!(ticks(least, most));
+    } else {
+        x["axis"]["tickCount"] = json!(TICKS);
+    }
+}
+
+/// Of an axis of both signs that is logarithmic but for its middle: up to where it is linear, and where
+/// it has a tick on either side.
+pub(super) fn symmetric(linear: Nanos, largest: Nanos) -> (Nanos, Nanos) {
+    let power = |value: Nanos| 10_i64.pow(value.max(MICROSECOND).ilog10());
+    (power(linear), power(largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_few_and_within() {
+        for (least, most, expected) in [
+            (1_000_000, 3_500_000, vec![1_000_000, 2_000_000, 3_000_000]),
+            (
+                1_000_000,
+                60_000_000,
+                vec![1_000_000, 3_000_000, 10_000_000, 30_000_000],
+            ),
+            (
+                200,
+                40_000_000_000,
+                vec![1_000, 100_000, 10_000_000, 1_000_000_000],
+            ),
+        ] {
+            assert_eq!(ticks(least, most), expected);
+        }
+    }
+
+    #[test]
+    fn what_spans_little_is_linear_and_what_spans_much_is_not() {
+        let axis = |least, most| {
+            let mut x = json!({ "axis": {} });
+            of_delays(&mut x, "Response", least, most);
+            x
+        };
+        let narrow = axis(20_300_000, 21_800_000);
+        assert_eq!(narrow["title"], "Response (ms)");
+        assert!(narrow["scale"]["type"].is_null());
+        assert_eq!(axis(20_000, 562_000_000)["scale"]["type"], "log");
+        assert!(axis(-5, 562_000_000)["scale"]["type"].is_null());
+    }
+}

@@ -1,0 +1,124 @@
+//! Where most delays lie, over time: bands of percentiles around the median, and what was lost. The picture that
+//! SmokePing made known.
+
+use super::axis;
+use super::{Figure, Table, labels, order_panels, parse, pooled_note};
+use delaylab_view::run::{Panel, Quantiles, RunData};
+use serde_json::{Value, json};
+
+pub(super) struct Percentiles;
+
+const COLUMNS: [&str; 11] = [
+    "panel", "from_s", "to_s", "p5_ns", "p25_ns", "p50_ns", "p75_ns", "p95_ns", "lost", "packets",
+    "is_lossy",
+];
+
+/// Stretches of all panels at most, ...
+const STRETCHES: usize = 360;
+/// ... and of one.
+const MOST: usize = 96;
+/// Fewer packets than this have no p5 and no p95.
+const PACKETS: u64 = 20;
+/// Fewer stretches than this are no course of time.
+const LEAST: usize = 3;
+
+impl Figure for Percentiles {
+    fn name(&self) -> &'static str {
+        "percentiles"
+    }
+
+    fn title(&self) -> &'static str {
+        "Where most round trips lie, over time"
+    }
+
+    fn about(&self, run: &RunData) -> String {
+        let pooled = pooled_note(run);
+        format!(
+            "The trials of each panel end to end. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
+        )
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        let mut table = Table::new(&COLUMNS);
+        for panel in &run.panels {
+            let stretches = stretches(run, panel);
+            if stretches.len() >= LEAST && stretches.iter().any(|one| one.delays.is_some()) {
+                stretches.iter().for_each(|one| row(&mut table, panel, one));
+            }
+        }
+        table
+    }
+
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/percentiles.json"));
+        order_panels(&mut spec["facet"], &labels(run));
+        if run.panels.len() < 3 {
+            spec["spec"]["height"] = json!(200);
+        }
+        let all = run.panels.iter().flat_map(|panel| stretches(run, panel));
+        let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
+        let least = delays.iter().map(|one| one[0]).min().unwrap_or(1);
+        let most = delays.iter().map(|one| one[4]).max().unwrap_or(1);
+        axis::of_delays(
+            &mut spec["spec"]["encoding"]["y"],
+            "Round trip",
+            least,
+            most,
+        );
+        spec
+    }
+}
+
+fn stretches(run: &RunData, panel: &Panel) -> Vec<Quantiles> {
+    let most = (STRETCHES / run.panels.len().max(1)).min(MOST);
+    panel.sketch.over_time.quantiles(most, PACKETS)
+}
+
+fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
+    let seconds = |ns: i64| json!(ns as f64 / 1e9);
+    let delay = |which: usize| {
+        one.delays
+            .map_or(Value::Null, |delays| json!(delays[which]))
+    };
+    let packets = one.answered + one.unanswered;
+    let lost = one.unanswered as f64 / packets.max(1) as f64;
+    table.row([
+        json!(panel.label),
+        seconds(one.from),
+        seconds(one.to),
+        delay(0),
+        delay(1),
+        delay(2),
+        delay(3),
+        delay(4),
+        json!(lost),
+        json!(packets),
+        json!(one.unanswered > 0),
+    ]);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::run::samples::runs;
+
+    #[test]
+    fn bands_lie_within_each_other_and_every_packet_is_in_one() {
+        for (name, run) in runs() {
+            let table = Percentiles.table(&run);
+            for row in &table.rows {
+                let delays: Vec<i64> = row[3..8].iter().filter_map(Value::as_i64).collect();
+                assert!(delays.is_sorted(), "{name}: {row:?}");
+            }
+            for panel in &run.panels {
+                let rows = table.rows.iter().filter(|row| row[0] == panel.label);
+                let packets: u64 = rows.map(|row| row[9].as_u64().unwrap()).sum();
+                assert!(
+                    packets == 0 || packets == panel.summary.counts.sent,
+                    "{name}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A run in one table: for each combination of levels how much was lost, how long it took, and where.
+
+use super::groups::worst_of;
+use super::{RunData, ShownDelay};
+use delaylab_model::Nanos;
+use delaylab_model::units::format_duration;
+use delaylab_stats::summary::{Distribution, Summary};
+use delaylab_store::frame::{Frame, Values};
+
+/// What came of each combination of levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest {
+    /// What the levels are of: factors, and `probe` where there are several.
+    pub factors: Vec<String>,
+    /// Which delay p50 and p99 are of, as in `response`.
+    pub delay: &'static str,
+    /// In the order of the design.
+    pub rows: Vec<DigestRow>,
+    /// Combinations that have no row: those with the least loss and the smallest p99.
+    pub left_out: usize,
+}
+
+/// What came of one combination.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DigestRow {
+    /// Its levels.
+    pub levels: Vec<String>,
+    /// How many trials it has.
+    pub trials: usize,
+    /// Packets that were sent, ...
+    pub sent: u64,
+    /// ... and of them those that were lost.
+    pub lost: u64,
+    /// The median delay.
+    pub p50: Option<Nanos>,
+    /// Its p99, where there are packets enough for one.
+    pub p99: Option<Nanos>,
+    /// Of the median response, the network's part.
+    pub network: Option<Nanos>,
+    /// And the hosts'.
+    pub host: Option<Nanos>,
+}
+
+impl RunData {
+    /// Of at most so many rows, the worst ones; all without a limit.
+    pub fn digest(&self, most: Option<usize>) -> Digest {
+        let delay = self.shown_delay();
+        let apart = self.apart(most.is_none());
+        let summaries: Vec<&Summary> = apart.rows.iter().map(|(.., summary)| *summary).collect();
+        let places = worst_of(&summaries, most.unwrap_or(summaries.len()));
+        let left_out = apart.left_out + summaries.len() - places.len();
+        let rows = places.into_iter().map(|place| {
+            let (levels, trials, summary) = &apart.rows[place];
+            let levels = levels.iter().map(|level| (*level).to_owned()).collect();
+            DigestRow::new(levels, *trials, summary, delay)
+        });
+        Digest {
+            rows: rows.collect(),
+            factors: apart.heads.iter().map(|head| (*head).to_owned()).collect(),
+            delay: delay.name(self.ways()),
+            left_out,
+        }
+    }
+}
+
+impl DigestRow {
+    fn new(levels: Vec<String>, trials: usize, summary: &Summary, delay: ShownDelay) -> Self {
+        let delays = delay.distribution(summary);
+        let median = summary.anatomy.iter().find(|at| at.label == "p50");
+        let whole = |ns: f64| ns.round() as Nanos;
+        Self {
+            levels,
+            trials,
+            sent: summary.counts.sent,
+            lost: summary.counts.lost,
+            p50: delays.map(|delays| delays.p50),
+            p99: delays.and_then(Distribution::carried_p99),
+            network: median.and_then(|at| at.network_ns).map(whole),
+            host: median.and_then(|at| at.host_ns).map(whole),
+        }
+    }
+
+    /// The part of what was sent that was lost; `None` where nothing was.
+    pub fn lost_share(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.lost as f64 / self.sent as f64)
+    }
+
+    /// Median, p99, network and host, as people read them.
+    pub fn times(&self) -> [String; 4] {
+        let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
+        [self.p50, self.p99, self.network, self.host].map(text)
+    }
+}
+
+impl Digest {
+    /// For programs: times in nanoseconds.
+    pub fn frame(&self) -> Frame {
+        let level = |k: usize| self.rows.iter().map(move |row| row.levels[k].clone());
+        let levels = self.factors.iter().enumerate();
+        let levels = levels.map(|(k, name)| (name.clone(), Values::Text(level(k).collect())));
+        let whole = |name: &str, of: fn(&DigestRow) -> Option<i64>| {
+            let values = self.rows.iter().map(of).collect();
+            (name.to_owned(), Values::Whole(values))
+        };
+        let share = self.rows.iter().map(DigestRow::lost_share).collect();
+        let delay = self.delay.replace(' ', "_");
+        let numbers = [
+            whole("trials", |row| i64::try_from(row.trials).ok()),
+            whole("sent", |row| i64::try_from(row.sent).ok()),
+            whole("lost", |row| i64::try_from(row.lost).ok()),
+            ("lost_share".to_owned(), Values::Number(share)),
+            whole(&format!("{delay}_p50_ns"), |row| row.p50),
+            whole(&format!("{delay}_p99_ns"), |row| row.p99),
+            whole("network_ns", |row| row.network),
+            whole("host_ns", |row| row.host),
+        ];
+        Frame {
+            columns: levels.chain(numbers).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::run::samples::{classes, runs};
+
+    #[test]
+    fn every_combination_has_a_row_unless_few_are_asked_for() {
+        let run = classes();
+        let all = run.digest(None);
+        assert_eq!(all.rows.len(), run.groups.len());
+        assert_eq!(all.left_out, 0);
+        let few = run.digest(Some(2));
+        assert_eq!((few.rows.len(), few.left_out), (2, all.rows.len() - 2));
+    }
+
+    #[test]
+    fn a_frame_has_a_value_for_each_row_and_names_with_units() {
+        for (name, run) in runs() {
+            let digest = run.digest(None);
+            let frame = digest.frame();
+            let mut out = Vec::new();
+            frame.write_csv(&mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.lines().count(), digest.rows.len() + 1, "{name}");
+            let heads = text.lines().next().unwrap();
+            assert!(heads.ends_with("network_ns,host_ns"), "{name}: {heads}");
+        }
+    }
+}

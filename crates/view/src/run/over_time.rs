@@ -1,0 +1,170 @@
+//! Delays over time as quantiles of stretches, in flat memory: where most packets lie, and how that changes.
+
+use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_stats::loglinear::{bin_of, middle};
+use std::collections::BTreeMap;
+
+/// Stretches at most; they are put together in pairs beyond.
+const STRETCHES: usize = 128;
+
+/// Delays of each stretch of time, counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverTime {
+    width: Nanos,
+    stretches: BTreeMap<Nanos, Counts>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Counts {
+    last: Nanos,
+    unanswered: u64,
+    bins: BTreeMap<i32, u64>,
+}
+
+/// Quantiles of the delays of one stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantiles {
+    /// When its first packet was due, to its length.
+    pub from: Nanos,
+    /// When its last packet was due.
+    pub to: Nanos,
+    /// p5, p25, p50, p75 and p95, within half a percent; `None` where nothing was answered.
+    pub delays: Option<[Nanos; 5]>,
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that were not.
+    pub unanswered: u64,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        Self {
+            width: MICROSECOND,
+            stretches: BTreeMap::new(),
+        }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.last = self.last.max(other.last);
+        self.unanswered += other.unanswered;
+        for (bin, count) in &other.bins {
+            *self.bins.entry(*bin).or_default() += count;
+        }
+    }
+
+    fn answered(&self) -> u64 {
+        self.bins.values().sum()
+    }
+
+    /// The value that this share of all is at most (nearest rank).
+    fn quantile(&self, q: f64) -> Nanos {
+        let rank = (q * self.answered() as f64).ceil().max(1.0) as u64;
+        let mut through = 0;
+        let bin = self.bins.iter().find(|(_, count)| {
+            through += **count;
+            through >= rank
+        });
+        bin.map_or(0, |(bin, _)| middle(*bin))
+    }
+}
+
+impl OverTime {
+    /// Takes a packet that was due then; `None` where it was not answered.
+    pub(super) fn push(&mut self, t: Nanos, delay: Option<Nanos>) {
+        let stretch = self.stretches.entry(t.div_euclid(self.width)).or_default();
+        stretch.last = stretch.last.max(t);
+        match delay {
+            Some(delay) => *stretch.bins.entry(bin_of(delay)).or_default() += 1,
+            None => stretch.unanswered += 1,
+        }
+        while self.stretches.len() > STRETCHES {
+            self.width = self.width.saturating_mul(2);
+            for (index, counts) in std::mem::take(&mut self.stretches) {
+                let pair = self.stretches.entry(index.div_euclid(2)).or_default();
+                pair.add(&counts);
+            }
+        }
+    }
+
+    /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many.
+    pub fn quantiles(&self, most: usize, packets: u64) -> Vec<Quantiles> {
+        let all: u64 = self.stretches.values().map(Counts::answered).sum();
+        let least = packets.max(all / most.max(1) as u64);
+        let mut shown = Vec::new();
+        let mut open: Option<(Nanos, Counts)> = None;
+        for (index, counts) in &self.stretches {
+            let from = index.saturating_mul(self.width);
+            let (_, sum) = open.get_or_insert_with(|| (from, Counts::default()));
+            sum.add(counts);
+            if sum.answered() + sum.unanswered >= least {
+                shown.extend(open.take());
+            }
+        }
+        // What is left at the end is too little by itself.
+        match (open.take(), shown.last_mut()) {
+            (Some((_, rest)), Some((_, last))) => last.add(&rest),
+            (Some(rest), None) => shown.push(rest),
+            (None, _) => {}
+        }
+        shown
+            .iter()
+            .map(|(from, sum)| quantiles(*from, sum))
+            .collect()
+    }
+}
+
+fn quantiles(from: Nanos, counts: &Counts) -> Quantiles {
+    let answered = counts.answered();
+    let delays = [0.05, 0.25, 0.5, 0.75, 0.95].map(|q| counts.quantile(q));
+    Quantiles {
+        from,
+        to: counts.last,
+        delays: Some(delays).filter(|_| answered > 0),
+        answered,
+        unanswered: counts.unanswered,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::MILLISECOND;
+
+    #[test]
+    fn a_step_is_where_it_happened_and_nothing_is_lost() {
+        let mut over = OverTime::default();
+        for k in 0..10_000_i64 {
+            let delay = if k < 5_000 { 1 } else { 3 } * MILLISECOND + k % 100;
+            over.push(k * MILLISECOND, (k % 10 != 0).then_some(delay));
+        }
+        assert!(over.stretches.len() <= STRETCHES);
+        let shown = over.quantiles(50, 20);
+        assert!((25..=50).contains(&shown.len()), "{}", shown.len());
+        let counted: u64 = shown.iter().map(|one| one.answered + one.unanswered).sum();
+        assert_eq!(counted, 10_000);
+        for one in &shown {
+            let median = one.delays.unwrap()[2];
+            let expected = match one.to < 4_900 * MILLISECOND {
+                true => 1,
+                false if one.from > 5_100 * MILLISECOND => 3,
+                false => continue,
+            };
+            assert!((median - expected * MILLISECOND).abs() < 20_000, "{median}");
+        }
+    }
+
+    #[test]
+    fn a_stretch_without_answers_has_no_quantiles() {
+        let mut over = OverTime::default();
+        over.push(5, None);
+        let shown = over.quantiles(50, 20);
+        assert_eq!(
+            (shown.len(), shown[0].delays, shown[0].unanswered),
+            (1, None, 1)
+        );
+        assert_eq!(OverTime::default().quantiles(50, 20), []);
+    }
+}
