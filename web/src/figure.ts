@@ -64,11 +64,19 @@ export class Figure {
     this.element.dataset.drawn = "true";
   }
 
-  private async view(container: HTMLElement): Promise<View> {
+  // Is there so little room, or again enough, that it has to be drawn otherwise?
+  get isOutgrown(): boolean {
+    return this.isNarrow !== this.element.hasAttribute("data-narrow");
+  }
+
+  private get isNarrow(): boolean {
     const room = this.place.clientWidth;
-    const isNarrow = room > 0 && room < NARROW;
-    this.element.toggleAttribute("data-narrow", isNarrow);
-    const spec = isNarrow ? narrow(this.shown, room) : this.shown;
+    return room > 0 && room < NARROW;
+  }
+
+  private async view(container: HTMLElement): Promise<View> {
+    this.element.toggleAttribute("data-narrow", this.isNarrow);
+    const spec = this.isNarrow ? narrow(this.shown, this.place.clientWidth) : this.shown;
     const drawn = view(spec, { renderer: "svg", container, hover: true });
     drawn.tooltip(this.tooltip.handler);
     return drawn.runAsync();

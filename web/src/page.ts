@@ -6,6 +6,8 @@ import { serve } from "./served";
 import { SortableTable } from "./table";
 import { Tooltip } from "./tooltip";
 
+const SOON = 100; // milliseconds after which a window that is drawn to a size has surely got it
+
 export function startPage(page: Document): void {
   const tooltip = new Tooltip(page);
   const tables = [...page.querySelectorAll<HTMLTableElement>("table.sortable")].map((t) => new SortableTable(t));
@@ -21,6 +23,11 @@ export function startPage(page: Document): void {
   };
   const filter = new Filter(page, draw);
   draw();
+  let soon = 0;
+  page.defaultView?.addEventListener("resize", () => {
+    clearTimeout(soon);
+    soon = setTimeout(() => figures.some((figure) => figure.isOutgrown) && draw(), SOON);
+  });
   exportable(page);
   serve(page);
 }

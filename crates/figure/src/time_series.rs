@@ -37,8 +37,10 @@ const KINDS: [(&str, &str); 7] = [
 const MARKS: usize = 1_000;
 /// Stretches of one panel at most: one for every other column of pixels.
 const STRETCHES: usize = 320;
+/// Excursions of all panels at most.
+const EXCURSIONS: usize = 240;
 /// Excursions of one panel at most.
-const EXCURSIONS: usize = 60;
+const OF_ONE: usize = 60;
 /// Stretches of one panel of which each has at most one mark of a kind below.
 const BELOW: Nanos = 60;
 
@@ -81,7 +83,7 @@ impl Figure for TimeSeries {
             for bucket in Axis::new(panel, run.panels.len()).stretches(panel) {
                 rows(&mut table, panel, &bucket);
             }
-            for excursion in marked(panel) {
+            for excursion in marked(run, panel) {
                 table.row(excursion_row(panel, excursion));
             }
             for mark in happened(panel).iter() {
@@ -216,15 +218,19 @@ fn kind(panel: &Panel, excursion: &Excursion) -> &'static str {
 }
 
 /// The excursions that are drawn.
-fn marked(panel: &Panel) -> &[Excursion] {
+fn marked<'a>(run: &RunData, panel: &'a Panel) -> &'a [Excursion] {
+    let most = (EXCURSIONS / run.panels.len().max(1)).clamp(1, OF_ONE);
     let beyond = panel.bound().map(|bound| panel.sketch.excursions(bound));
     let beyond = beyond.unwrap_or_default();
-    &beyond[..beyond.len().min(EXCURSIONS)]
+    &beyond[..beyond.len().min(most)]
 }
 
 /// How many are drawn, and how many there are.
 fn excursions(run: &RunData) -> [u64; 2] {
-    let drawn = run.panels.iter().map(|panel| marked(panel).len() as u64);
+    let drawn = run
+        .panels
+        .iter()
+        .map(|panel| marked(run, panel).len() as u64);
     let all = run.panels.iter().filter_map(|panel| {
         let bound = panel.bound()?;
         Some(panel.sketch.delays.count_beyond(bound))
@@ -253,7 +259,7 @@ fn kinds(run: &RunData) -> Vec<(&'static str, &'static str)> {
             .any(|mark| (mark.kind == Happening::SentinelGap) == (name == GAP)),
         _ => {
             let mut panels = run.panels.iter();
-            panels.any(|panel| marked(panel).iter().any(|e| kind(panel, e) == name))
+            panels.any(|panel| marked(run, panel).iter().any(|e| kind(panel, e) == name))
         }
     };
     KINDS.into_iter().filter(|(name, _)| occurs(name)).collect()
@@ -289,7 +295,7 @@ mod tests {
     fn no_extreme_is_lost() {
         for (name, run) in runs() {
             let table = TimeSeries.table(&run);
-            assert!(table.rows.len() <= MARKS + run.panels.len() * (EXCURSIONS + STRETCHES));
+            assert!(table.rows.len() <= MARKS + run.panels.len() * (OF_ONE + STRETCHES));
             for panel in &run.panels {
                 let Some(delays) = &panel.summary.round_trip else {
                     continue;

@@ -13,6 +13,7 @@
 //! | [`documents`] | every document keeps to its schema, and to one vocabulary |
 //! | [`errors`] | errors name the thing and the remedy |
 //! | [`experiments`] | experiments: killed, stopped, damaged, compared |
+//! | [`export`] | one figure or table of a run in a file |
 //! | [`flips`] | a flipped bit of a run is said, or changes nothing; links and devices in runs |
 //! | [`explain_against`] | one run is held against another |
 //! | [`help`] | `--help`, man pages, completions, schemas |
@@ -44,6 +45,7 @@ mod errors;
 mod experiments;
 mod explain;
 mod explain_against;
+mod export;
 mod flips;
 mod help;
 mod import;

@@ -591,18 +591,91 @@ fn odd_runs_are_drawn_or_explained() {
     odd_runs(14);
 }
 
+/// Drawings, tables at the top and texts, each with how far it reaches beyond the window.
+const BEYOND: &str = "(() => {
+    const shown = document.querySelectorAll('figure svg, #summary td, #summary th, .finding p, .interval, h1, .answer');
+    const width = document.documentElement.clientWidth;
+    return [...shown].map((one) => [one.tagName, one.getBoundingClientRect().right - width])
+        .filter(([, beyond]) => beyond > 0.5);
+})()";
+
 #[test]
-fn a_narrow_page_fits_its_window() {
+fn a_page_fits_its_window() {
     let Some(browser) = Chromium::start() else {
         return;
     };
     let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
-    page.appear("dark", 400);
-    let wide =
-        page.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-    assert_eq!(wide, json!(0));
-    page.picture("narrow");
+    let columns = "new Set([...document.querySelectorAll('#figures figure')]\
+                   .map((figure) => Math.round(figure.getBoundingClientRect().left))).size";
+    for (width, abreast) in [(400, 1), (1400, 2), (2500, 2)] {
+        for mode in ["light", "dark"] {
+            page.appear(mode, width);
+            let is_narrow = format!(
+                "[...document.querySelectorAll('figure[data-spec]')]\
+                 .every((figure) => figure.hasAttribute('data-narrow') === {})",
+                width == 400
+            );
+            page.wait(&is_narrow);
+            page.wait_drawn();
+            assert_eq!(page.eval(BEYOND), json!([]), "{width} {mode}");
+            assert_eq!(page.eval(columns), json!(abreast), "{width} {mode}");
+            assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{width} {mode}");
+            page.picture(&format!("page-{width}-{mode}"));
+        }
+    }
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// The first thing is the answer, then a figure and a table that show it, then findings in a line each.
+#[test]
+fn a_page_begins_with_its_answer() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let page = open(&browser, &scratch.report("small", SMALL));
+    page.appear("light", 1400);
+    let top = |what: &str| {
+        let script =
+            format!("document.querySelector('{what}').getBoundingClientRect().top + scrollY");
+        page.eval(&script).as_f64().unwrap()
+    };
+    let order = [
+        "h1",
+        ".answer",
+        ".top figure",
+        ".finding",
+        "#figures",
+        "#why",
+        "#environment",
+    ];
+    let places: Vec<f64> = order.iter().map(|what| top(what)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(top("#summary table") < 900.0);
+    assert_eq!(
+        page.count(".finding"),
+        page.count(".finding details:not([open])")
+    );
+    assert_eq!(
+        page.count(".finding svg.interval circle"),
+        page.count(".finding")
+    );
+    assert!(page.count("figure[data-spec=cumulative] .mark-line.role-mark > *") > 1);
+    assert!(page.count("figure[data-spec=percentiles] .mark-area.role-mark > *") > 1);
+
+    page.save_into(&scratch.path(""));
+    page.click("#summary button[title$='as LaTeX']");
+    let latex = String::from_utf8(arrived(&scratch.path("summary.tex"))).unwrap();
+    let rows = page.count("#summary tbody tr") as usize;
+    assert_eq!(latex.matches("\\\\\n").count(), rows + 1, "{latex}");
+    page.click("figure[data-spec=cumulative] button[title='Save this figure as Vega-Lite']");
+    let spec: Value =
+        serde_json::from_slice(&arrived(&scratch.path("cumulative.vl.json"))).unwrap();
+    let subtitle = spec["title"]["subtitle"].as_str().unwrap();
+    assert!(subtitle.starts_with("small · "), "{subtitle}");
+    assert!(!spec["data"]["values"].as_array().unwrap().is_empty());
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 /// The same with many more, in `make test-all`.

@@ -1,8 +1,11 @@
 //! What stands in a page and is no text: code and data, and the hashes by which a content security policy knows what
 //! is in the page.
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use maud::{Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
+use std::io::Write;
 
 /// Text in which what stands between backticks is code.
 pub(super) fn prose(words: &str) -> Markup {
@@ -26,6 +29,16 @@ pub(super) fn json(value: &serde_json::Value) -> Markup {
 /// `sha256-…` of an inline script or style, as the policy names it.
 pub(crate) fn hash(content: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(content)))
+}
+
+/// A text as gzip in base64.
+pub(super) fn packed(content: &str) -> String {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    // Memory takes it all.
+    let packed = packer
+        .write_all(content.as_bytes())
+        .and_then(|()| packer.finish());
+    base64(&packed.unwrap_or_default())
 }
 
 /// RFC 4648 §4.

@@ -1,5 +1,6 @@
 //! A run as one page: text, tables, figures and the script that draws them, and nothing from
-//! elsewhere. Its policy lets the browser load nothing and run only the one script in it.
+//! elsewhere. Its policy lets the browser load nothing and run only the two scripts in it: the figures', which is packed,
+//! and the one that unpacks it.
 //!
 //! | file | writes |
 //! |---|---|
@@ -58,22 +59,31 @@ use delaylab_figure::{SCRIPT, drawings};
 use delaylab_view::run::RunData;
 use figures::Stills;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::sync::LazyLock;
 
 const STYLE: &str = include_str!("page.css");
+/// What unpacks the script of a page that is a file of its own.
+const LOADER: &str = include_str!("loader.js");
+/// That script: most of a page, and a third as long.
+static PACKED: LazyLock<String> = LazyLock::new(|| embedded::packed(SCRIPT));
 
 /// The whole page, as a file of its own.
 pub fn page(run: &RunData) -> String {
     document(title(run), sections(run, html! {}, html! {}))
 }
 
-/// A page as a file of its own, around this body: nothing is loaded, and one script runs.
+/// A page as a file of its own, around this body: nothing is loaded.
 fn document(title: &str, body: Markup) -> String {
     let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src '{}' '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(LOADER),
         hash(SCRIPT),
         hash(STYLE)
     );
-    let script = html! { script { (PreEscaped(SCRIPT)) } };
+    let script = html! {
+        script type="text/plain" id="figures-packed" { (PreEscaped(&*PACKED)) }
+        script { (PreEscaped(LOADER)) }
+    };
     frame(title, &policy, body, script)
 }
 
@@ -197,7 +207,7 @@ mod tests {
         for (name, run) in runs() {
             let page = page(&run);
             // What a picture clips is in the picture.
-            let outside = page.replace(SCRIPT, "").replace("url(#", "");
+            let outside = page.replace("url(#", "");
             for address in [
                 "src=", "href=", "url(", "@import", "<link", "<img", " style=",
             ] {

@@ -12,7 +12,13 @@ use maud::{Markup, html};
 
 /// All of them; where the run has no such part, why.
 pub(super) fn section(run: &RunData, artist: &Stills) -> Markup {
-    let each = html! { @for part in &run.parts { (one(part, artist)) } };
+    let each = html! {
+        @if !run.parts.is_empty() {
+            div class="gallery" {
+                @for part in &run.parts { div class="part" { (one(part, artist)) } }
+            }
+        }
+    };
     titled("parts", "Figure by figure, as in the source", each)
 }
 

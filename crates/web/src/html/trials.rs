@@ -8,6 +8,9 @@ use delaylab_view::run::groups::Apart;
 use delaylab_view::run::{RunData, TrialData};
 use maud::{Markup, html};
 
+/// Trials one by one at most: a page of thousands is slow, and nobody reads it.
+const ROWS: usize = 300;
+
 pub(super) fn section(run: &RunData) -> Markup {
     let apart = run.apart(false);
     let columns = Columns::new(run, &apart);
@@ -58,8 +61,18 @@ fn trials(run: &RunData, columns: Columns) -> Markup {
         let head = levels(&stream.factors).chain(which);
         head.chain(columns.cells(&trial.summary)).collect()
     };
-    run.trials.iter().for_each(|trial| table.row(row(trial)));
-    table.render()
+    let shown = run.trials.iter().take(ROWS);
+    shown.for_each(|trial| table.row(row(trial)));
+    html! {
+        (table.render())
+        @if run.trials.len() > ROWS {
+            p {
+                "The first " (ROWS) "; all of them: " code {
+                    "delaylab report " (run.head.folder) " --table trials -o trials.csv"
+                } "."
+            }
+        }
+    }
 }
 
 /// With a column for each factor, then for these counts, then for what came of it.

@@ -19,6 +19,8 @@ use maud::{Markup, html};
 
 /// Lesser causes and changes are in `delaylab explain -v`.
 const SHOWN: usize = 6;
+/// Conditions at most: the slowest.
+const CONDITIONS: usize = 40;
 
 pub(super) fn section(run: &RunData) -> Markup {
     let found = run.explanation.iter().find(|found| found.answered > 0);
@@ -57,7 +59,7 @@ fn conditions(found: &Explanation) -> Markup {
         ("late", Figures),
         ("lost", Figures),
     ]);
-    for condition in conditions {
+    for condition in conditions.iter().take(CONDITIONS) {
         let [longer, than] = longer_than(condition).unwrap_or_default();
         let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
         table.row(vec![
@@ -71,7 +73,12 @@ fn conditions(found: &Explanation) -> Markup {
             lost_share(condition),
         ]);
     }
-    table.render()
+    html! {
+        (table.render())
+        @if let more @ 1.. = conditions.len().saturating_sub(CONDITIONS) {
+            p { "And " (plural(more as u64, "condition")) " more: " code { "delaylab explain -v" } "." }
+        }
+    }
 }
 
 fn causes(found: &Explanation) -> Markup {
