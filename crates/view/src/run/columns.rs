@@ -86,7 +86,12 @@ impl Columns {
     /// A head for each of [`Columns::cells`].
     pub fn heads(&self) -> Vec<String> {
         let first = format!("{} p50", self.name(self.main));
-        let heads = ["sent", "lost", &first, "p99", "sd", "max"].map(str::to_owned);
+        // Where another delay stands beside it, this says of which it is.
+        let sd = match self.beside {
+            true => format!("{} sd", self.name(self.main)),
+            false => "sd".to_owned(),
+        };
+        let heads = ["sent", "lost", &first, "p99", &sd, "max"].map(str::to_owned);
         let other = format!("{} p50", self.name(self.main.other()));
         let other = self.beside.then_some([other, "p99".to_owned()]);
         let shares = ["host", "network"].map(str::to_owned);
